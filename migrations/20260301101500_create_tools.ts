@@ -1,0 +1,26 @@
+import type { Knex } from 'knex'
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.schema.raw(`
+    create table tools (
+      tenant_id uuid not null references workspaces on delete cascade,
+      id uuid not null,
+      name text not null check (name ~ '^[a-z][a-z0-9_.]{0,63}$'),
+      title text not null,
+      description text not null,
+      input_schema jsonb not null,
+      output_schema jsonb not null,
+      effect text not null check (effect in ('read', 'write', 'external_send')),
+      config jsonb not null,
+      enabled boolean not null default true,
+      created_at timestamptz(3) not null,
+      updated_at timestamptz(3) not null,
+      primary key (tenant_id, id),
+      unique (tenant_id, name)
+    );
+  `)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.schema.raw(`drop table tools`)
+}

@@ -1,0 +1,95 @@
+import { isAbsolute, resolve } from 'node:path'
+import { z } from 'zod'
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
+
+const Environment = z.object({
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: z.coerce.number('PORT must be a port number').int().min(0).max(65535).default(3000),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres://')
+    .optional(),
+  DATA_DIR: z.string().min(1).default('.parley'),
+  PG_BIN_DIR: z.string().refine(isAbsolute, 'must be an absolute path').optional(),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must start with redis:// or rediss://')
+    .optional(),
+  ROLES: list
+    .transform((roles) => (roles.length > 0 ? roles : ['http', 'worker']))
+    .pipe(z.array(z.enum(['http', 'worker'], 'must be http, worker or both, separated by a comma'))),
+  TRUSTED_PROXIES: list.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()], 'must be CIDRs such as 10.0.0.0/8'))),
+  APP_ORIGINS: list.pipe(
+    z.array(
+      z
+        .string()
+        .refine(
+          (text) => URL.canParse(text) && new URL(text).origin === text,
+          'must be origins such as https://app.example.com',
+        ),
+    ),
+  ),
+  SECRET_KEY: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits (openssl rand -hex 32)')
+    .optional(),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
+    .optional(),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+})
+
+export type Config = {
+  http: { host: string; port: number; trustedProxies: string[]; appOrigins: string[] }
+  /** Without a URL the process brings up its own Postgres under `dataDir`. */
+  database: { url: string | undefined; binDir: string | undefined }
+  dataDir: string
+  redisUrl: string | undefined
+  roles: ('http' | 'worker')[]
+  /** 32 bytes in hexadecimal; undefined means: generate one into `dataDir` and keep it. */
+  secretKey: string | undefined
+  smtpUrl: string | undefined
+  logLevel: z.infer<typeof Environment>['LOG_LEVEL']
+}
+
+/** Every problem of an environment at once. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+  readonly problems: string[]
+  constructor(problems: string[]) {
+    super(`The configuration is wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+/** @throws ConfigError */
+export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  // An empty variable is an unset one: `REDIS_URL= npm start` must not look for Redis at ''.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = Environment.safeParse(given)
+  const problems = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`)
+  if (given['DATABASE_URL'] !== undefined && given['SECRET_KEY'] === undefined) {
+    problems.push(
+      'SECRET_KEY: is required with DATABASE_URL (openssl rand -hex 32); every process of a fleet needs the same',
+    )
+  }
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems)
+  const env = parsed.data
+  return {
+    http: { host: env.HOST, port: env.PORT, trustedProxies: env.TRUSTED_PROXIES, appOrigins: env.APP_ORIGINS },
+    database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR },
+    dataDir: resolve(env.DATA_DIR),
+    redisUrl: env.REDIS_URL,
+    roles: env.ROLES,
+    secretKey: env.SECRET_KEY,
+    smtpUrl: env.SMTP_URL,
+    logLevel: env.LOG_LEVEL,
+  }
+}

@@ -1,0 +1,53 @@
+import type { Knex } from 'knex'
+import { Model, QueryBuilder, type Page, type QueryContext, snakeCaseMappers } from 'objection'
+
+type WhereStatement = { grouping: string; bool?: string }
+
+/**
+ * Names the tenant in every statement, after all other clauses are known, so that an `orWhere` cannot step outside it.
+ * A query whose context carries no tenant throws. Two things it cannot see: `union`, and raw SQL.
+ */
+export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M, R> {
+  declare ArrayQueryBuilderType: TenantQueryBuilder<M, M[]>
+  declare SingleQueryBuilderType: TenantQueryBuilder<M, M>
+  declare MaybeSingleQueryBuilderType: TenantQueryBuilder<M, M | undefined>
+  declare NumberQueryBuilderType: TenantQueryBuilder<M, number>
+  declare PageQueryBuilderType: TenantQueryBuilder<M, Page<M>>
+
+  /** Objection calls this for every statement it is about to run, joins and sub-queries included. */
+  executeOnBuildKnex(builder: Knex.QueryBuilder): Knex.QueryBuilder {
+    const parent = QueryBuilder.prototype as unknown as {
+      executeOnBuildKnex: (builder: Knex.QueryBuilder) => Knex.QueryBuilder
+    }
+    const built = parent.executeOnBuildKnex.call(this, builder) as Knex.QueryBuilder & { _statements: WhereStatement[] }
+    if ((this as unknown as { isPartial(): boolean }).isPartial()) return built
+    const { tenantId } = this.context() as { tenantId?: string }
+    const table = this.modelClass().tableName
+    if (!tenantId) throw new Error(`a query on ${table} names no tenant`)
+    if (this.isInsert()) return built
+    const wheres = built._statements.filter((statement) => statement.grouping === 'where')
+    if (wheres.some((statement) => statement.bool === 'or')) {
+      built._statements = built._statements.filter((statement) => statement.grouping !== 'where')
+      void built.where((group) => void (group as unknown as typeof built)._statements.push(...wheres))
+    }
+    return built.where(`${this.tableRefFor(this.modelClass())}.tenant_id`, tenantId)
+  }
+}
+
+export class TenantModel extends Model {
+  declare QueryBuilderType: TenantQueryBuilder<this>
+  static override QueryBuilder = TenantQueryBuilder
+  static override columnNameMappers = snakeCaseMappers()
+  static override idColumn: string | string[] = ['tenant_id', 'id']
+
+  declare tenantId: string
+
+  override $beforeInsert({ tenantId }: QueryContext): void {
+    this.tenantId = tenantId as string
+  }
+
+  /** A row never moves to another tenant. */
+  override $beforeUpdate(): void {
+    delete (this as { tenantId?: string }).tenantId
+  }
+}

@@ -1,0 +1,63 @@
+import knex, { type Knex } from 'knex'
+import { Model } from 'objection'
+import pg from 'pg'
+
+export type Database = Knex
+
+const INT8 = 20
+const DATE = 1082
+
+// A count is a number here; one too large to be exact is a bug worth hearing of, not a rounded answer.
+pg.types.setTypeParser(INT8, (text) => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} does not fit a number`)
+  return value
+})
+pg.types.setTypeParser(DATE, (text) => text)
+
+export const MIGRATIONS = {
+  directory: new URL('../../migrations', import.meta.url).pathname,
+  tableName: 'migrations',
+  loadExtensions: ['.ts', '.js'],
+}
+
+/** A pool on `url`. Statements are cut off after 30 s, and a transaction left idle after 60 s. */
+export function openDatabase(url: string, options: { poolMax?: number; name?: string } = {}): Database {
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: url,
+      application_name: options.name ?? 'parley',
+      statement_timeout: 30_000,
+      idle_in_transaction_session_timeout: 60_000,
+    },
+    pool: { min: 0, max: options.poolMax ?? 12 },
+    migrations: MIGRATIONS,
+  })
+}
+
+export async function migrate(db: Database): Promise<string[]> {
+  const [, applied] = (await db.migrate.latest()) as [number, string[]]
+  return applied
+}
+
+/** True when every migration of this build is applied and none of another build is. */
+export async function isMigrated(db: Database): Promise<boolean> {
+  return (await db.migrate.status()) === 0
+}
+
+/** Objection wants a model's table metadata before its first query; reading it here keeps it out of the first request. */
+export function bindModels(db: Database, models: (typeof Model)[]): Promise<unknown> {
+  return Promise.all(models.map((model) => model.fetchTableMetadata({ knex: db })))
+}
+
+/** The SQLSTATE of a database error, wherever the wrappers put it. */
+export function sqlState(error: unknown): string | undefined {
+  for (let at: unknown = error; at instanceof Error; at = 'nativeError' in at ? at.nativeError : at.cause) {
+    if ('code' in at && typeof at.code === 'string' && /^[0-9A-Z]{5}$/.test(at.code)) return at.code
+  }
+  return undefined
+}
+
+export const UNIQUE_VIOLATION = '23505'
+export const FOREIGN_KEY_VIOLATION = '23503'

@@ -1,0 +1,40 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+const VERSION = 1
+const HEADER_BYTES = 1 + 4
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/**
+ * Seals what must not be read from a stolen database. Layout: version, key id (4 bytes of the key's hash), IV, tag,
+ * ciphertext. `context` (tenant and row id) is authenticated: a sealed value moved to another row does not open.
+ */
+export class Secrets {
+  readonly #key: Buffer
+  readonly #keyId: Buffer
+
+  constructor(keyHex: string) {
+    this.#key = Buffer.from(keyHex, 'hex')
+    if (this.#key.length !== 32) throw new RangeError('a secret key is 32 bytes in hexadecimal')
+    this.#keyId = createHash('sha256').update(this.#key).digest().subarray(0, 4)
+  }
+
+  seal(plain: unknown, context: string): Buffer {
+    const iv = randomBytes(IV_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(context))
+    const sealed = Buffer.concat([cipher.update(JSON.stringify(plain), 'utf8'), cipher.final()])
+    return Buffer.concat([Buffer.from([VERSION]), this.#keyId, iv, cipher.getAuthTag(), sealed])
+  }
+
+  /** Throws when the key is another one, or the value was changed or belongs to another row. */
+  open(sealed: Buffer, context: string): unknown {
+    if (sealed[0] !== VERSION || !sealed.subarray(1, HEADER_BYTES).equals(this.#keyId)) {
+      throw new Error('a stored credential was sealed with another SECRET_KEY')
+    }
+    const iv = sealed.subarray(HEADER_BYTES, HEADER_BYTES + IV_BYTES)
+    const tag = sealed.subarray(HEADER_BYTES + IV_BYTES, HEADER_BYTES + IV_BYTES + TAG_BYTES)
+    const body = sealed.subarray(HEADER_BYTES + IV_BYTES + TAG_BYTES)
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(context)).setAuthTag(tag)
+    return JSON.parse(Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8'))
+  }
+}

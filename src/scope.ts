@@ -1,0 +1,163 @@
+import type { Model } from 'objection'
+import type { TenantModel } from './models/tenant-model.ts'
+import type { Database } from './platform/database.ts'
+import { NotFoundError } from './platform/errors.ts'
+import { isUuid, newId } from './platform/ids.ts'
+import type { Bell, JobQueue } from './platform/job-queue.ts'
+import type { Logger } from './platform/log.ts'
+import type { Mail } from './platform/mail.ts'
+import type { Secrets } from './platform/secrets.ts'
+import type { Signals } from './platform/signals.ts'
+import type { Clock } from './platform/time.ts'
+
+export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
+
+/** On whose behalf a rule runs; it becomes the sender of a message and the starter of a run. */
+export type Actor =
+  | { type: 'user'; id: string; name: string; role: Role }
+  | { type: 'run'; id: string; name: null }
+  | { type: 'system'; id: null; name: null }
+
+/** Something worth telling the outside. `data` holds ids only; readers look the rows up. */
+export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }
+
+/** The long-lived parts every scope is made of. */
+export type Parts = {
+  db: Database
+  clock: Clock
+  log: Logger
+  jobs: JobQueue
+  signals: Signals
+  secrets: Secrets
+  mail: Mail
+}
+
+type ModelOf<M extends TenantModel> = { new (): M } & typeof TenantModel
+
+/** What a rule may touch: one tenant, one actor, one clock, one connection. */
+export class Scope {
+  readonly tenantId: string
+  readonly actor: Actor
+  readonly log: Logger
+  readonly secrets: Secrets
+  /** For statements the query builder cannot say. Each must name `tenantId` itself. */
+  readonly db: Database
+  readonly #parts: Parts
+  readonly #afterCommit: Set<string> | undefined
+
+  constructor(parts: Parts, tenantId: string, actor: Actor, afterCommit?: Set<string>) {
+    this.#parts = parts
+    this.#afterCommit = afterCommit
+    this.tenantId = tenantId
+    this.actor = actor
+    this.db = parts.db
+    this.log = parts.log
+    this.secrets = parts.secrets
+  }
+
+  now(): Date {
+    return this.#parts.clock.now()
+  }
+
+  query<M extends TenantModel>(model: ModelOf<M>) {
+    return (model as unknown as typeof TenantModel)
+      .query(this.db)
+      .context({ tenantId: this.tenantId }) as M['QueryBuilderType']
+  }
+
+  /** A malformed id, a missing row and another tenant's row are the same to the caller: absent. */
+  async find<M extends TenantModel & { id: string }>(model: ModelOf<M>, id: string): Promise<M | undefined> {
+    if (!isUuid(id)) return undefined
+    const row: Model | undefined = await this.query<M>(model).findOne('id', id)
+    return row as M | undefined
+  }
+
+  /** @throws NotFoundError */
+  async get<M extends TenantModel & { id: string }>(model: ModelOf<M>, id: string): Promise<M> {
+    const row = await this.find<M>(model, id)
+    if (!row) throw new NotFoundError(model.name)
+    return row
+  }
+
+  /**
+   * Locks the row until the transaction ends.
+   * @throws NotFoundError
+   */
+  async lock<M extends TenantModel & { id: string }>(model: ModelOf<M>, id: string): Promise<M> {
+    const row: Model | undefined = isUuid(id) ? await this.query<M>(model).findOne('id', id).forUpdate() : undefined
+    if (!row) throw new NotFoundError(model.name)
+    return row as M
+  }
+
+  /** A transaction is a scope: what is done through it commits together, bells and events included. */
+  async transaction<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
+    const tenants = this.#afterCommit ?? new Set<string>()
+    const result = await this.db.transaction((db) =>
+      work(new Scope({ ...this.#parts, db }, this.tenantId, this.actor, tenants)),
+    )
+    // Inside an outer transaction the outermost one announces, once it has committed.
+    if (!this.#afterCommit) for (const tenantId of tenants) this.#parts.signals.announce(tenantId)
+    return result
+  }
+
+  ring(...bells: Bell[]): Promise<void> {
+    return this.#parts.jobs.ring(this.db, bells)
+  }
+
+  async record(...events: Event[]): Promise<void> {
+    if (events.length === 0) return
+    const createdAt = this.now()
+    await this.db('events').insert(
+      events.map(({ type, data }) => ({
+        tenant_id: this.tenantId,
+        id: newId(),
+        type,
+        data: JSON.stringify(data),
+        created_at: createdAt,
+      })),
+    )
+    if (this.#afterCommit) this.#afterCommit.add(this.tenantId)
+    else this.#parts.signals.announce(this.tenantId)
+  }
+}
+
+/**
+ * Work that belongs to no single tenant: signing in, sweeping, receiving a webhook. A type of its own, so that no rule
+ * of a tenant can come by it.
+ */
+export class SystemScope {
+  readonly db: Database
+  readonly log: Logger
+  readonly secrets: Secrets
+  readonly mail: Mail
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.db = parts.db
+    this.log = parts.log
+    this.secrets = parts.secrets
+    this.mail = parts.mail
+  }
+
+  now(): Date {
+    return this.#parts.clock.now()
+  }
+
+  forTenant(tenantId: string, actor: Actor = { type: 'system', id: null, name: null }): Scope {
+    return new Scope(this.#parts, tenantId, actor)
+  }
+
+  transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
+    return this.db.transaction((db) => work(new SystemScope({ ...this.#parts, db })))
+  }
+
+  ring(...bells: Bell[]): Promise<void> {
+    return this.#parts.jobs.ring(this.db, bells)
+  }
+
+  /** Tells followers of these tenants that a committed transaction left events for them. */
+  announce(tenantIds: Iterable<string>): void {
+    for (const tenantId of tenantIds) this.#parts.signals.announce(tenantId)
+  }
+}
