@@ -1,0 +1,30 @@
+import { Contact as ContactRow } from '../../models/contact.ts'
+import { given } from '../../platform/given.ts'
+import { newId } from '../../platform/ids.ts'
+import { countryOf } from '../../platform/phone.ts'
+import type { Scope } from '../../scope.ts'
+import { addTags } from './change-tags.ts'
+import { getContact } from './get-contact.ts'
+import { refuseTakenContact } from './refuse-taken-contact.ts'
+import type { Contact, CreateContact } from './schema.ts'
+
+/** A phone number, and an external id, belong to one contact of a workspace only. */
+export function createContact(scope: Scope, { tags = [], ...input }: CreateContact): Promise<Contact> {
+  const contactId = newId()
+  return refuseTakenContact(scope, input, () =>
+    scope.transaction(async (tx) => {
+      const now = tx.now()
+      await tx.query(ContactRow).insert({
+        ...given(input),
+        id: contactId,
+        country: countryOf(input.phone),
+        source: 'api',
+        createdAt: now,
+        updatedAt: now,
+      })
+      await addTags(tx, contactId, tags)
+      await tx.record({ type: 'contact.created', data: { contactId } })
+      return getContact(tx, { contactId })
+    }),
+  )
+}

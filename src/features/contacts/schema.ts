@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { toE164 } from '../../platform/phone.ts'
+import { freeForm, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+
+const PHONE = 'must be in international format, such as +14155550100'
+
+export const phone = z
+  .string()
+  .max(40, PHONE)
+  .transform((given, issues) => {
+    const normal = toE164(given)
+    if (normal) return normal
+    issues.addIssue({ code: 'custom', message: PHONE })
+    return z.NEVER
+  })
+  .meta({
+    override: { type: 'string' },
+    description: 'E.164; spaces, brackets, dots and dashes are dropped',
+    examples: ['+14155550100'],
+  })
+
+export const tagName = text(50)
+const tagNames = z.array(tagName).max(50)
+const email = z.email('must be an e-mail address').max(254)
+const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
+const timezone = text(64).refine(isTimezone, 'must be an IANA time zone such as America/Sao_Paulo')
+const marketing = z.enum(['unknown', 'opted_in', 'opted_out'])
+
+function isTimezone(zone: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }))
+  } catch {
+    return false
+  }
+}
+
+export const Contact = z
+  .object({
+    id,
+    name: z.string(),
+    phone: z.string().nullable().meta({ description: 'E.164, or null for somebody the channel names otherwise' }),
+    email: z.string().nullable(),
+    username: z.string().nullable(),
+    language: z.string().nullable(),
+    country: z.string().nullable().meta({ description: 'ISO 3166-1 alpha-2, read off the phone number' }),
+    timezone: z.string().nullable(),
+    fields: z.record(z.string(), z.unknown()),
+    tags: z.array(z.object({ id, name: z.string(), color: z.string() })),
+    consent: z.object({ marketing, source: z.string().nullable(), at: instant.nullable() }),
+    blocked: z.boolean(),
+    externalId: z.string().nullable(),
+    source: z.enum(['api', 'import', 'inbound', 'manual', 'workflow']),
+    lastInboundAt: instant.nullable(),
+    lastOutboundAt: instant.nullable(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'Contact' })
+export type Contact = z.infer<typeof Contact>
+
+export const ContactPage = pageOf(Contact)
+
+export const ContactRef = z.strictObject({ contactId: id })
+export type ContactRef = z.infer<typeof ContactRef>
+
+export const CreateContact = z.strictObject({
+  name: text(200),
+  phone,
+  email: email.nullish(),
+  language: language.nullish(),
+  timezone: timezone.nullish(),
+  fields: freeForm.optional(),
+  tags: tagNames.optional().meta({ description: 'Names; a tag that is not there yet is created' }),
+  externalId: text(200).nullish(),
+})
+export type CreateContact = z.infer<typeof CreateContact>
+
+export const UpdateContact = z.strictObject({
+  contactId: id,
+  name: text(200).optional(),
+  phone: phone.optional(),
+  email: email.nullish(),
+  language: language.nullish(),
+  timezone: timezone.nullish(),
+  fields: freeForm.optional().meta({ description: 'Merged into what is there; null removes a key' }),
+  tags: tagNames.optional().meta({ description: 'Replaces all tags' }),
+  addTags: tagNames.optional(),
+  removeTags: tagNames.optional(),
+  consent: z.strictObject({ marketing }).optional(),
+  blocked: z.boolean().optional(),
+  externalId: text(200).nullish(),
+})
+export type UpdateContact = z.infer<typeof UpdateContact>
+
+export const ListContacts = z.strictObject({
+  ...page,
+  q: text(100).optional().meta({ description: 'Part of a name, or the beginning of a phone number' }),
+  phone: phone.optional(),
+  tag: tagName.optional(),
+  groupId: id.optional(),
+})
+export type ListContacts = z.infer<typeof ListContacts>

@@ -1,0 +1,38 @@
+import { Contact as ContactRow } from '../../models/contact.ts'
+import { given } from '../../platform/given.ts'
+import { countryOf } from '../../platform/phone.ts'
+import type { Scope } from '../../scope.ts'
+import { addTags, removeTags, replaceTags } from './change-tags.ts'
+import { getContact } from './get-contact.ts'
+import { refuseTakenContact } from './refuse-taken-contact.ts'
+import type { Contact, UpdateContact } from './schema.ts'
+
+/** Changes what is given and leaves the rest; nothing given is no change. */
+export function updateContact(scope: Scope, input: UpdateContact): Promise<Contact> {
+  const { contactId, tags, addTags: added = [], removeTags: removed = [], fields, consent, ...columns } = input
+  return refuseTakenContact(scope, columns, () =>
+    scope.transaction(async (tx) => {
+      const before = await tx.lock(ContactRow, contactId)
+      await tx
+        .query(ContactRow)
+        .findOne('id', contactId)
+        .patch({
+          ...given(columns),
+          ...(columns.phone ? { country: countryOf(columns.phone) } : {}),
+          ...(fields ? { fields: mergeFields(before.fields, fields) } : {}),
+          ...(consent ? { marketingConsent: consent.marketing, consentSource: 'api', consentAt: tx.now() } : {}),
+          updatedAt: tx.now(),
+        })
+      if (tags) await replaceTags(tx, contactId, tags)
+      await addTags(tx, contactId, added)
+      await removeTags(tx, contactId, removed)
+      await tx.record({ type: 'contact.updated', data: { contactId } })
+      return getContact(tx, { contactId })
+    }),
+  )
+}
+
+function mergeFields(before: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
+  const merged = new Map([...Object.entries(before), ...Object.entries(changes)])
+  return Object.fromEntries([...merged].filter(([, value]) => value !== null))
+}

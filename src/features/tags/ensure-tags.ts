@@ -1,0 +1,26 @@
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+
+export const DEFAULT_COLOR = '#64748B'
+
+/** The ids of tags by name, whatever its case; a name that is no tag yet becomes one. */
+export async function ensureTags(tx: Scope, names: string[]): Promise<string[]> {
+  const now = tx.now()
+  const byLower = new Map(names.map((name) => [name.toLowerCase(), name]))
+  // Sorted, so that two transactions that create the same tags take their locks in the same order.
+  const rows = [...byLower.entries()].sort().map(([, name]) => ({
+    tenant_id: tx.tenantId,
+    id: newId(),
+    name,
+    color: DEFAULT_COLOR,
+    created_at: now,
+    updated_at: now,
+  }))
+  await tx.db('tags').insert(rows).onConflict(tx.db.raw('(tenant_id, lower(name))')).ignore()
+  const found = await tx
+    .db('tags')
+    .where('tenant_id', tx.tenantId)
+    .whereRaw('lower(name) = any(?)', [[...byLower.keys()]])
+    .select<{ id: string }[]>('id')
+  return found.map(({ id }) => id)
+}

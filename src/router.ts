@@ -1,0 +1,9 @@
+import { contactsRouter } from './features/contacts/router.ts'
+import { router } from './trpc/procedures.ts'
+
+/** The API's table of contents. */
+export const appRouter = router({
+  contacts: contactsRouter,
+})
+
+export type AppRouter = typeof appRouter

@@ -1,0 +1,45 @@
+import type { Logger } from '../platform/log.ts'
+import type { Role, Scope, SystemScope } from '../scope.ts'
+
+export type Session = {
+  id: string
+  userId: string
+  createdAt: Date
+  expiresAt: Date
+  ipAddress: string | null
+  userAgent: string | null
+}
+
+export type User = {
+  id: string
+  email: string
+  name: string
+  image: string | null
+  emailVerified: boolean
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** Who is calling, and whether the workspace they name lets them in. Resolved once, before any procedure runs. */
+export type Caller = {
+  session: Session
+  user: User
+  /** `missing`: no workspace was named. `refused`: the one named is malformed, unknown or not theirs. */
+  workspace: { id: string; role: Role } | 'missing' | 'refused'
+}
+
+/** What the transport knows of a request, and nothing of the transport. */
+export type RequestContext = {
+  requestId: string
+  system: SystemScope
+  log: Logger
+  caller: Caller | null
+  /** The session token as it was presented, for ending that session. */
+  sessionToken: string | null
+  client: { ipAddress: string; addressKey: string; userAgent: string | null }
+  idempotencyKey: string | null
+  /** Adds a header to the answer. */
+  setHeader(name: string, value: string): void
+  /** Opens the calling workspace's scope; procedures of a workspace receive the result as `ctx.scope`. */
+  openScope(caller: Caller, workspace: { id: string; role: Role }): Scope
+}
