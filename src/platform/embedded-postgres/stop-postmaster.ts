@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { MINUTE } from '../time.ts'
+import type { Binaries } from './binaries.ts'
+import type { ClusterFolder } from './cluster-folder.ts'
+import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
+import { findLivePostmaster } from './postmaster.ts'
+import { processToken } from './process-marks.ts'
+import { childEnvironment, runProgram } from './run-program.ts'
+
+const STOP_WAIT_MS = MINUTE
+
+/** Ends sessions, rolls back what they had open, and waits until the server is gone. The caller holds the boot lock. */
+export async function stopPostmaster(folder: ClusterFolder, findBinaries: () => Promise<Binaries>): Promise<void> {
+  const postmaster = findLivePostmaster(folder)
+  if (!postmaster) return
+  if (process.platform === 'win32') await stopThroughPgCtl(folder, await findBinaries())
+  else requestFastShutdown(postmaster.pid)
+  const beganMs = performance.now()
+  while (processToken(postmaster.pid) !== undefined) {
+    if (performance.now() - beganMs > STOP_WAIT_MS) {
+      throw new EmbeddedPostgresError(
+        `The database in ${folder.data} is still stopping (process ${postmaster.pid}); nothing is lost, the next start waits for it.`,
+      )
+    }
+    await delay(10)
+  }
+}
+
+function requestFastShutdown(pid: number): void {
+  try {
+    process.kill(pid, 'SIGINT')
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error
+  }
+}
+
+async function stopThroughPgCtl(folder: ClusterFolder, binaries: Binaries): Promise<void> {
+  const seconds = String(STOP_WAIT_MS / 1000)
+  const stop = ['stop', '-w', '-s', '-m', 'fast', '-t', seconds, '-D', folder.data]
+  await runProgram(binaries.pgCtl, stop, { env: childEnvironment(), quiet: true })
+}
