@@ -65,6 +65,8 @@ function initdbArguments(data: string, passwordFile: string, { isDurable }: { is
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--no-instructions',
+    // Also while it is made the server needs shared memory, and containers may have next to none in /dev/shm.
+    ...(process.platform === 'win32' ? [] : ['--set=dynamic_shared_memory_type=mmap']),
     ...(isDurable ? [] : ['--no-sync']),
   ]
 }

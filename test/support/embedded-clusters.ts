@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process'
+import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
+import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
+import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
+import {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
+import { killForkedHolders } from './fork-embedded-postgres.ts'
+import { removeAbandonedFolders, type ThrowAwayFolder, throwAwayFolder } from './throw-away-folder.ts'
+
+/** Clusters that a test may kill: each test has its own, and cleans up after itself with `discardClusters`. */
+const folders: ThrowAwayFolder[] = []
+const servers: EmbeddedPostgres[] = []
+let prepared: Promise<ThrowAwayFolder> | undefined
+
+export function emptyDataDir(): string {
+  const folder = throwAwayFolder()
+  folders.push(folder)
+  return folder.path
+}
+
+/** A folder in which a server has run and was stopped: a copy, because making a cluster takes a second. */
+export async function usedDataDir(): Promise<string> {
+  prepared ??= prepareCluster()
+  const dataDir = emptyDataDir()
+  copyDataDir((await prepared).path, dataDir)
+  return dataDir
+}
+
+export function copyDataDir(from: string, to: string): void {
+  const { status, stderr } = spawnSync('cp', ['-a', `${from}/.`, to], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr)
+}
+
+/** Starts the server in this process. */
+export async function open(dataDir: string, options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDir, ...options })
+  servers.push(server)
+  return server
+}
+
+export async function ask(url: string, sql: string): Promise<Record<string, unknown>> {
+  const { rows } = await withClient(url, (client) => client.query<Record<string, unknown>>(sql))
+  return rows[0] ?? {}
+}
+
+export function isServed(dataDir: string): boolean {
+  return findLivePostmaster(clusterFolder(dataDir)) !== undefined
+}
+
+export async function discardClusters(): Promise<void> {
+  killForkedHolders()
+  for (const server of servers.splice(0)) await server.stop()
+  for (const folder of folders.splice(0)) await folder.remove()
+}
+
+export async function discardPreparedCluster(): Promise<void> {
+  await (await prepared)?.remove()
+  prepared = undefined
+}
+
+async function prepareCluster(): Promise<ThrowAwayFolder> {
+  await removeAbandonedFolders()
+  const folder = throwAwayFolder()
+  const server = await startEmbeddedPostgres({ dataDir: folder.path })
+  await server.stop()
+  return folder
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { after } from 'mocha'
+import pg from 'pg'
+import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
+import { removeAbandonedFolders, throwAwayFolder } from './throw-away-folder.ts'
+
+export type TestCluster = {
+  /** As a superuser. */
+  adminUrl: string
+  /** As the account the application runs under in production: it owns its database and nothing else. */
+  appUrl: string
+}
+
+export type Migrate = (url: string) => Promise<void>
+
+export type TestDatabase = { url: string; drop(): Promise<void> }
+
+/** Nothing here outlives the run, so nothing has to reach the disk. */
+const TEST_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '4GB',
+  max_connections: '200',
+  ...(process.platform === 'linux' ? { file_copy_method: 'clone' } : {}),
+}
+
+let cluster: Promise<TestCluster> | undefined
+const templates = new Map<Migrate, Promise<string>>()
+const databases = new Set<string>()
+const teardown: (() => Promise<void>)[] = []
+
+/** The server all test files share: that of TEST_DATABASE_URL, else a throw-away one that starts on first use. */
+export function testCluster(): Promise<TestCluster> {
+  return (cluster ??= openCluster())
+}
+
+/** A database of its own for a test file, copied from one that `migrate` has prepared once for all files. */
+export async function cloneDatabase(migrate: Migrate): Promise<TestDatabase> {
+  const template = templates.get(migrate) ?? makeTemplate(migrate)
+  templates.set(migrate, template)
+  const name = await createDatabase(`template ${await template}${copyStrategy()}`)
+  return { url: await databaseUrl(name), drop: () => dropDatabase(name) }
+}
+
+async function openCluster(): Promise<TestCluster> {
+  const given = process.env['TEST_DATABASE_URL']
+  if (given) return { adminUrl: given, appUrl: given }
+  await removeAbandonedFolders()
+  const folder = throwAwayFolder()
+  teardown.push(() => folder.remove())
+  const server = await startEmbeddedPostgres({
+    dataDir: folder.path,
+    settings: TEST_SETTINGS,
+    environment: process.env,
+  })
+  teardown.unshift(() => server.stop())
+  return { adminUrl: server.adminConnectionString, appUrl: server.connectionString }
+}
+
+async function makeTemplate(migrate: Migrate): Promise<string> {
+  const name = await createDatabase('')
+  await migrate(await databaseUrl(name))
+  // A database that somebody is connected to cannot be copied.
+  await administer(`alter database ${name} with allow_connections false`)
+  return name
+}
+
+/** A server that writes through to the disk copies by log faster than by file. */
+function copyStrategy(): string {
+  return process.env['TEST_DATABASE_URL'] ? '' : ' strategy file_copy'
+}
+
+async function createDatabase(options: string): Promise<string> {
+  const { appUrl } = await testCluster()
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const owner = pg.escapeIdentifier(decodeURIComponent(new URL(appUrl).username))
+  await administer(`create database ${name} owner ${owner} ${options}`)
+  databases.add(name)
+  return name
+}
+
+async function dropDatabase(name: string): Promise<void> {
+  if (databases.delete(name)) await administer(`drop database if exists ${name} with (force)`)
+}
+
+async function administer(sql: string): Promise<void> {
+  const { adminUrl } = await testCluster()
+  await withClient(adminUrl, (client) => client.query(sql))
+}
+
+async function databaseUrl(name: string): Promise<string> {
+  const url = new URL((await testCluster()).appUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** Registered for the whole run: whoever imports this file at the top of a test file does so outside of any suite. */
+after('the test database server goes away', async () => {
+  if (!(await cluster?.catch(() => undefined))) return
+  if (process.env['TEST_DATABASE_URL']) for (const name of databases) await dropDatabase(name)
+  for (const step of teardown) await step()
+})
