@@ -1,5 +1,4 @@
 import knex, { type Knex } from 'knex'
-import { Model } from 'objection'
 import pg from 'pg'
 
 export type Database = Knex
@@ -36,19 +35,21 @@ export function openDatabase(url: string, options: { poolMax?: number; name?: st
   })
 }
 
+const MIGRATION_LOCK = 7_200_153
+
+/** Applies what is missing. Processes that start together wait for the one that does it. */
 export async function migrate(db: Database): Promise<string[]> {
-  const [, applied] = (await db.migrate.latest()) as [number, string[]]
-  return applied
+  return db.transaction(async (lock) => {
+    await lock.raw('set local idle_in_transaction_session_timeout = 0')
+    await lock.raw('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
+    const [, applied] = (await db.migrate.latest()) as [number, string[]]
+    return applied
+  })
 }
 
 /** True when every migration of this build is applied and none of another build is. */
 export async function isMigrated(db: Database): Promise<boolean> {
   return (await db.migrate.status()) === 0
-}
-
-/** Objection wants a model's table metadata before its first query; reading it here keeps it out of the first request. */
-export function bindModels(db: Database, models: (typeof Model)[]): Promise<unknown> {
-  return Promise.all(models.map((model) => model.fetchTableMetadata({ knex: db })))
 }
 
 /** The SQLSTATE of a database error, wherever the wrappers put it. */

@@ -1,0 +1,47 @@
+import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
+import { cancelRun } from './cancel-run.ts'
+import { getRun } from './get-run.ts'
+import { listRunSteps } from './list-run-steps.ts'
+import { listRuns } from './list-runs.ts'
+import { replayRun } from './replay-run.ts'
+import { ListRuns, Run, RunPage, RunRef, RunSteps } from './schema.ts'
+
+export const runsRouter = router({
+  list: viewerProcedure
+    .meta(rest('GET', '/runs', 'List runs'))
+    .input(ListRuns)
+    .output(RunPage)
+    .query(({ ctx, input }) => listRuns(ctx.scope, input)),
+
+  get: viewerProcedure
+    .meta(rest('GET', '/runs/{runId}', 'Get a run'))
+    .input(RunRef)
+    .output(Run)
+    .query(({ ctx, input }) => getRun(ctx.scope, input)),
+
+  steps: viewerProcedure
+    .meta(rest('GET', '/runs/{runId}/steps', 'List the steps of a run, in order'))
+    .input(RunRef)
+    .output(RunSteps)
+    .query(({ ctx, input }) => listRunSteps(ctx.scope, input)),
+
+  replay: adminProcedure
+    .meta(
+      rest(
+        'POST',
+        '/runs/{runId}/replay',
+        'Run again: a failed run from the step that failed, any other from the start',
+        { status: 201 },
+      ),
+    )
+    .input(RunRef)
+    .output(Run)
+    .mutation(({ ctx, input }) => replayRun(ctx.scope, input)),
+
+  cancel: adminProcedure
+    .meta(rest('POST', '/runs/{runId}/cancel', 'Cancel a run and what it still had to send'))
+    .input(RunRef)
+    .output(Run)
+    .mutation(({ ctx, input }) => cancelRun(ctx.scope, input)),
+})

@@ -1,0 +1,27 @@
+import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { getWorkflow } from './get-workflow.ts'
+import type { CreateWorkflow, WorkflowWithDefinition } from './schema.ts'
+
+const EMPTY = { version: 1, triggers: [], steps: [] }
+
+/** A name alone is enough: the draft is then empty, and may be published as it is. */
+export async function createWorkflow(scope: Scope, input: CreateWorkflow): Promise<WorkflowWithDefinition> {
+  const workflowId = newId()
+  return scope.transaction(async (tx) => {
+    const now = tx.now()
+    await tx.query(WorkflowRow).insert({
+      id: workflowId,
+      name: input.name,
+      description: input.description ?? null,
+      status: 'draft',
+      draft: input.definition ?? EMPTY,
+      createdBy: tx.actor.type === 'user' ? tx.actor.id : null,
+      createdAt: now,
+      updatedAt: now,
+    })
+    await tx.record({ type: 'workflow.created', data: { workflowId } })
+    return getWorkflow(tx, { workflowId })
+  })
+}

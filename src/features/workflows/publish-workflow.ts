@@ -1,0 +1,63 @@
+import { definitionHash } from '../../engine/definition-hash.ts'
+import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { WorkflowVersion as VersionRow } from '../../models/workflow-version.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+import { checkDefinition } from './check-definition.ts'
+import { getWorkflow } from './get-workflow.ts'
+import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
+
+/**
+ * Makes the draft the version that new runs take; runs under way stay on theirs. Publishing what is already published
+ * changes nothing.
+ */
+export function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
+  return scope.transaction(async (tx) => {
+    const workflow = await tx.lock(WorkflowRow, workflowId)
+    if (workflow.status === 'archived') {
+      throw new ConflictError('workflow_archived', 'An archived workflow cannot be published')
+    }
+    const { compiled, errors, warnings } = checkDefinition(workflow.draft)
+    if (!compiled) {
+      throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
+    }
+    const hash = definitionHash(workflow.draft)
+    const version =
+      (await sameVersion(tx, workflow, hash)) ?? (await addVersion(tx, workflow, { hash, compiled, note }))
+    if (version !== workflow.version || workflow.status !== 'published') {
+      const now = tx.now()
+      await tx
+        .query(WorkflowRow)
+        .findOne('id', workflowId)
+        .patch({ status: 'published', version, publishedAt: now, updatedAt: now })
+      await tx.record({ type: 'workflow.published', data: { workflowId } })
+    }
+    return { ...(await getWorkflow(tx, { workflowId })), warnings }
+  })
+}
+
+async function sameVersion(tx: Scope, workflow: WorkflowRow, hash: string): Promise<number | undefined> {
+  if (workflow.version === null) return undefined
+  const live = await tx.query(VersionRow).findOne({ workflowId: workflow.id, version: workflow.version })
+  return live?.hash === hash ? live.version : undefined
+}
+
+async function addVersion(
+  tx: Scope,
+  workflow: WorkflowRow,
+  { hash, compiled, note }: { hash: string; compiled: Record<string, unknown>; note: string | undefined },
+): Promise<number> {
+  const [newest] = await tx.query(VersionRow).where('workflowId', workflow.id).orderBy('version', 'desc').limit(1)
+  const version = (newest?.version ?? 0) + 1
+  await tx.query(VersionRow).insert({
+    workflowId: workflow.id,
+    version,
+    hash,
+    definition: workflow.draft,
+    compiled,
+    note: note ?? null,
+    publishedBy: tx.actor.type === 'user' ? tx.actor.id : null,
+    publishedAt: tx.now(),
+  })
+  return version
+}

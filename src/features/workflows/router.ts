@@ -1,0 +1,76 @@
+import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
+import { nothing } from '../../trpc/wire.ts'
+import { createWorkflow } from './create-workflow.ts'
+import { deleteWorkflow } from './delete-workflow.ts'
+import { getWorkflow } from './get-workflow.ts'
+import { getWorkflowVersion } from './get-workflow-version.ts'
+import { listWorkflowVersions } from './list-workflow-versions.ts'
+import { listWorkflows } from './list-workflows.ts'
+import { publishWorkflow } from './publish-workflow.ts'
+import * as schema from './schema.ts'
+import { unpublishWorkflow } from './unpublish-workflow.ts'
+import { updateWorkflow } from './update-workflow.ts'
+import { validateWorkflow } from './validate-workflow.ts'
+
+export const workflowsRouter = router({
+  list: viewerProcedure
+    .meta(rest('GET', '/workflows', 'List all workflows'))
+    .input(nothing.strict())
+    .output(schema.Workflows)
+    .query(({ ctx }) => listWorkflows(ctx.scope)),
+
+  create: adminProcedure
+    .meta(rest('POST', '/workflows', 'Create a workflow', { status: 201 }))
+    .input(schema.CreateWorkflow)
+    .output(schema.WorkflowWithDefinition)
+    .mutation(({ ctx, input }) => createWorkflow(ctx.scope, input)),
+
+  validate: viewerProcedure
+    .meta(rest('POST', '/workflows/validate', 'Say what publishing a definition would say'))
+    .input(schema.ValidateWorkflow)
+    .output(schema.Validation)
+    .mutation(({ input }) => validateWorkflow(input)),
+
+  get: viewerProcedure
+    .meta(rest('GET', '/workflows/{workflowId}', 'Get a workflow with its draft'))
+    .input(schema.WorkflowRef)
+    .output(schema.WorkflowWithDefinition)
+    .query(({ ctx, input }) => getWorkflow(ctx.scope, input)),
+
+  update: adminProcedure
+    .meta(rest('PATCH', '/workflows/{workflowId}', "Change a workflow's name, description or draft"))
+    .input(schema.UpdateWorkflow)
+    .output(schema.WorkflowWithDefinition)
+    .mutation(({ ctx, input }) => updateWorkflow(ctx.scope, input)),
+
+  delete: adminProcedure
+    .meta(rest('DELETE', '/workflows/{workflowId}', 'Delete a workflow that was never published', { status: 204 }))
+    .input(schema.WorkflowRef)
+    .output(nothing)
+    .mutation(({ ctx, input }) => deleteWorkflow(ctx.scope, input)),
+
+  publish: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/publish', 'Publish the draft as a new version'))
+    .input(schema.PublishWorkflow)
+    .output(schema.PublishedWorkflow)
+    .mutation(({ ctx, input }) => publishWorkflow(ctx.scope, input)),
+
+  unpublish: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/unpublish', 'Start no new runs; those under way go on'))
+    .input(schema.WorkflowRef)
+    .output(schema.WorkflowWithDefinition)
+    .mutation(({ ctx, input }) => unpublishWorkflow(ctx.scope, input)),
+
+  versions: viewerProcedure
+    .meta(rest('GET', '/workflows/{workflowId}/versions', 'List the published versions, newest first'))
+    .input(schema.WorkflowRef)
+    .output(schema.WorkflowVersions)
+    .query(({ ctx, input }) => listWorkflowVersions(ctx.scope, input)),
+
+  version: viewerProcedure
+    .meta(rest('GET', '/workflows/{workflowId}/versions/{version}', 'Get a published version'))
+    .input(schema.WorkflowVersionRef)
+    .output(schema.WorkflowVersion)
+    .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
+})

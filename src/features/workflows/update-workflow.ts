@@ -1,0 +1,33 @@
+import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import { given } from '../../platform/given.ts'
+import type { Scope } from '../../scope.ts'
+import { getWorkflow } from './get-workflow.ts'
+import type { UpdateWorkflow, WorkflowWithDefinition } from './schema.ts'
+
+/** Changes the draft; what is published stays as it is until the next publish. */
+export function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<WorkflowWithDefinition> {
+  const { workflowId, definition, draftRevision, ...columns } = input
+  return scope.transaction(async (tx) => {
+    const workflow = await tx.lock(WorkflowRow, workflowId)
+    if (draftRevision !== undefined && draftRevision !== workflow.draftRevision) {
+      throw new ConflictError(
+        'version_conflict',
+        'The draft was changed by somebody else. Read it again and repeat your change',
+        {
+          draftRevision: workflow.draftRevision,
+        },
+      )
+    }
+    await tx
+      .query(WorkflowRow)
+      .findOne('id', workflowId)
+      .patch({
+        ...given(columns),
+        ...(definition ? { draft: definition, draftRevision: workflow.draftRevision + 1 } : {}),
+        updatedAt: tx.now(),
+      })
+    await tx.record({ type: 'workflow.updated', data: { workflowId } })
+    return getWorkflow(tx, { workflowId })
+  })
+}

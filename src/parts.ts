@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+import type { Config } from './config.ts'
+import { checkServer } from './platform/check-server.ts'
+import { migrate, openDatabase } from './platform/database.ts'
+import { GraphileJobQueue } from './platform/graphile-job-queue.ts'
+import type { Logger } from './platform/log.ts'
+import { fileMail, smtpMail } from './platform/mail.ts'
+import { openStore, type Store } from './platform/open-store.ts'
+import { PostgresSignals } from './platform/postgres-signals.ts'
+import { createRateLimits, type RateLimits } from './platform/rate-limit/rate-limits.ts'
+import { connectRedis } from './platform/redis.ts'
+import { RedisSignals } from './platform/redis-signals.ts'
+import { keepSecretKey } from './platform/secret-key.ts'
+import { Secrets } from './platform/secrets.ts'
+import type { Clock } from './platform/time.ts'
+import type { Parts } from './scope.ts'
+
+export type OpenParts = Parts & {
+  store: Store
+  jobs: GraphileJobQueue
+  limits: RateLimits
+  close(): Promise<void>
+}
+
+/** Everything that outlives a request, in the order in which one needs the other; `close` goes the way back. */
+export async function openParts(config: Config, { log, clock }: { log: Logger; clock: Clock }): Promise<OpenParts> {
+  const store = await openStore({
+    url: config.database.url,
+    dataDir: config.dataDir,
+    binDir: config.database.binDir,
+    environment: config.environment,
+  })
+  const db = openDatabase(store.url)
+  await checkServer(db, log)
+  await migrate(db)
+  const jobs = new GraphileJobQueue({ url: store.url, log })
+  await jobs.prepare()
+  if (store.isEmbedded) await seedIfEmpty(db)
+  const redis = config.redisUrl === undefined ? undefined : await connectRedis(config.redisUrl, log)
+  const signals = redis ? new RedisSignals({ client: redis, log }) : new PostgresSignals({ url: store.url, log })
+  await signals.open()
+  const limits = createRateLimits({ db, redis, log, clock })
+  const secrets = new Secrets(config.secretKey ?? (await keepSecretKey(config.dataDir)))
+  const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+  return {
+    db,
+    clock,
+    log,
+    jobs,
+    signals,
+    secrets,
+    mail,
+    store,
+    limits,
+    async close() {
+      await limits.close()
+      await signals.close()
+      redis?.destroy()
+      await db.destroy()
+      await store.close()
+    },
+  }
+}

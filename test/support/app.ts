@@ -1,0 +1,155 @@
+import { createTRPCClient, httpBatchLink } from '@trpc/client'
+import superjson from 'superjson'
+import { type App, createApp } from '../../src/app.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { migrate, openDatabase } from '../../src/platform/database.ts'
+import { GraphileJobQueue } from '../../src/platform/graphile-job-queue.ts'
+import { createLogger } from '../../src/platform/log.ts'
+import type { AppRouter } from '../../src/router.ts'
+import type { SystemScope } from '../../src/scope.ts'
+import { TestClock } from './clock.ts'
+import { cloneDatabase } from './postgres.ts'
+import { drainWork } from './work.ts'
+
+export type TestSession = { cookie: string; tenantId: string; userId: string; email: string; password: string }
+
+export type Answer = {
+  status: number
+  headers: Headers
+  /** Parsed JSON, or the text of an answer that is none. */
+  body: any // oxlint-disable-line no-explicit-any -- tests look into answers of every shape
+}
+
+export type Call = {
+  body?: unknown
+  session?: TestSession | undefined
+  headers?: Record<string, string>
+}
+
+const LOG = createLogger((process.env['TEST_LOG_LEVEL'] as Config['logLevel'] | undefined) ?? 'silent')
+
+/** Migrates the database that all others are copied from. */
+async function prepareTemplate(url: string): Promise<void> {
+  const db = openDatabase(url)
+  await migrate(db)
+  await db.destroy()
+  const jobs = new GraphileJobQueue({ url, log: LOG })
+  await jobs.prepare()
+  await jobs.stop()
+}
+
+let nextAddress = 0
+
+/** An address of its own for each caller, so that limits meet only the tests that are about them. */
+export function newAddress(): string {
+  nextAddress += 1
+  return `10.${(nextAddress >> 16) & 255}.${(nextAddress >> 8) & 255}.${nextAddress & 255}`
+}
+
+/** The real app, on a database of its own, with a clock that stands still. */
+export class TestApp {
+  readonly clock: TestClock
+  readonly databaseUrl: string
+  readonly #app: App
+  readonly #drop: () => Promise<void>
+
+  constructor(app: App, clock: TestClock, databaseUrl: string, drop: () => Promise<void>) {
+    this.#app = app
+    this.clock = clock
+    this.databaseUrl = databaseUrl
+    this.#drop = drop
+  }
+
+  get url(): string {
+    if (this.#app.url === undefined) throw new Error('this app answers no HTTP')
+    return this.#app.url
+  }
+
+  get system(): SystemScope {
+    return this.#app.system
+  }
+
+  async rest(method: string, path: string, { body, session, headers = {} }: Call = {}): Promise<Answer> {
+    const response = await fetch(this.url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        'x-forwarded-for': newAddress(),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(session ? { cookie: session.cookie, 'x-tenant-id': session.tenantId } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json')
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+  }
+
+  /** A typed client, as a frontend would have it. */
+  client(session?: TestSession, headers: Record<string, string> = {}) {
+    return createTRPCClient<AppRouter>({
+      links: [
+        httpBatchLink({
+          url: `${this.url}/api/trpc`,
+          transformer: superjson,
+          headers: () => ({
+            'x-forwarded-for': newAddress(),
+            ...(session ? { cookie: session.cookie, 'x-tenant-id': session.tenantId } : {}),
+            ...headers,
+          }),
+        }),
+      ],
+    })
+  }
+
+  /** Somebody new, with a workspace of their own. */
+  async signUp(name = 'Ada'): Promise<TestSession> {
+    const email = `user-${newAddress()}@parley.example`
+    const password = 'correct horse battery'
+    const { status, headers, body } = await this.rest('POST', '/api/auth/sign-up/email', { body: { name, email, password } })
+    if (status !== 200) throw new Error(`sign-up answered ${status}: ${JSON.stringify(body)}`)
+    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    return { cookie, tenantId: body.workspaces[0].id, userId: body.user.id, email, password }
+  }
+
+  /** Somebody new who is a member of an existing workspace. */
+  async join(tenantId: string, role: 'admin' | 'agent' | 'viewer'): Promise<TestSession> {
+    const session = await this.signUp(role)
+    await this.system
+      .db('memberships')
+      .insert({ workspace_id: tenantId, user_id: session.userId, role, created_at: this.clock.now() })
+    return { ...session, tenantId }
+  }
+
+  /** Returns when nothing is left that background work could do at this moment of the clock. */
+  work(): Promise<void> {
+    return drainWork(this.system)
+  }
+
+  async stop(): Promise<void> {
+    await this.#app.stop(1000)
+    await this.#drop()
+  }
+}
+
+/** `environment` overrides what the test app is configured with. */
+export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
+  const database = await cloneDatabase(prepareTemplate)
+  const clock = new TestClock()
+  const config = loadConfig({
+    PORT: '0',
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'ab'.repeat(32),
+    TRUSTED_PROXIES: '127.0.0.1/32,::1/128',
+    LOG_LEVEL: 'silent',
+    DATA_DIR: environment['DATA_DIR'] ?? (await dataDir()),
+    ...environment,
+  })
+  return new TestApp(await createApp(config, { log: LOG, clock }), clock, database.url, database.drop)
+}
+
+async function dataDir(): Promise<string> {
+  const { throwAwayFolder } = await import('./throw-away-folder.ts')
+  return throwAwayFolder().path
+}
