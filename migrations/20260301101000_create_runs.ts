@@ -58,6 +58,7 @@ export async function up(knex: Knex): Promise<void> {
       primary key (tenant_id, conversation_id, id),
       foreign key (tenant_id, conversation_id) references conversations (tenant_id, id) on delete cascade
     ) with (fillfactor = 70);
+    create index inbox_oldest on inbox (tenant_id, id);
 
     create table run_waits (
       tenant_id uuid not null,

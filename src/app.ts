@@ -50,7 +50,10 @@ export async function createApp(config: Config, given: { log: Logger; clock?: Cl
 
 async function startWorker(parts: OpenParts, system: SystemScope, log: Logger): Promise<{ stop(): Promise<void> }> {
   await parts.jobs.start(tasksOf(system))
-  const endDuties = startDuties([...dutiesOf(system), { name: 'purge limits', everyMs: 600_000, run: () => parts.limits.purge() }], log)
+  const endDuties = startDuties(
+    [...dutiesOf(system), { name: 'purge limits', everyMs: 600_000, run: () => parts.limits.purge() }],
+    log,
+  )
   return {
     async stop() {
       await endDuties()
@@ -59,7 +62,12 @@ async function startWorker(parts: OpenParts, system: SystemScope, log: Logger): 
   }
 }
 
-async function listen(config: Config, parts: OpenParts, system: SystemScope, draining: { now: boolean }): Promise<Server> {
+async function listen(
+  config: Config,
+  parts: OpenParts,
+  system: SystemScope,
+  draining: { now: boolean },
+): Promise<Server> {
   const appOrigins = new Set(config.http.appOrigins)
   const auth = createAuth({ system, lockout: parts.limits.signInLockout, appOrigins, revocations: parts.revocations })
   const server = createHttpServer({

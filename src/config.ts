@@ -54,6 +54,8 @@ export type Config = {
   /** 32 bytes in hexadecimal; undefined means: generate one into `dataDir` and keep it. */
   secretKey: string | undefined
   smtpUrl: string | undefined
+  /** Handed to the programs this process starts. */
+  environment: NodeJS.ProcessEnv
   logLevel: z.infer<typeof Environment>['LOG_LEVEL']
 }
 
@@ -90,6 +92,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     roles: env.ROLES,
     secretKey: env.SECRET_KEY,
     smtpUrl: env.SMTP_URL,
+    environment,
     logLevel: env.LOG_LEVEL,
   }
 }

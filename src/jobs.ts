@@ -2,6 +2,7 @@ import { purgeExpiredSessions } from './features/auth/purge-expired-sessions.ts'
 import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { deliverMessages } from './features/conversations/deliver-messages.ts'
 import { sweepOutbox } from './features/conversations/sweep-outbox.ts'
+import { purgeEvents } from './features/events/purge-events.ts'
 import { advanceConversations } from './features/runs/advance-conversations.ts'
 import { sweepInbox } from './features/runs/sweep-inbox.ts'
 import { wakeWaits } from './features/runs/wake-waits.ts'
@@ -27,6 +28,7 @@ export function dutiesOf(system: SystemScope): Duty[] {
     { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => sweepInbox(system) },
     { name: 'sweep outbox', everyMs: 2 * SECOND, run: () => sweepOutbox(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
+    { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },
   ]
 }

@@ -36,10 +36,10 @@ export async function openParts(config: Config, { log, clock }: { log: Logger; c
   const jobs = new GraphileJobQueue({ url: store.url, log })
   await jobs.prepare()
   if (store.isEmbedded) await seedIfEmpty(db)
-  const redis = config.redisUrl === undefined ? undefined : await connectRedis(config.redisUrl, log)
+  const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
   const signals = redis ? new RedisSignals({ client: redis, log }) : new PostgresSignals({ url: store.url, log })
   await signals.open()
-  const limits = createRateLimits({ db, redis, log, clock })
+  const limits = createRateLimits({ url: store.url, redis, clock })
   const secrets = new Secrets(config.secretKey ?? (await keepSecretKey(config.dataDir)))
   const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
   return {

@@ -104,6 +104,11 @@ export class Scope {
     return this.#parts.jobs.ring(this.db, bells)
   }
 
+  /** Calls `wake` when this tenant may have new events. Returns the function that ends it. */
+  onEvents(wake: () => void): () => void {
+    return this.#parts.signals.subscribe(this.tenantId, wake)
+  }
+
   async record(...events: Event[]): Promise<void> {
     if (events.length === 0) return
     const createdAt = this.now()

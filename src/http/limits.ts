@@ -1,7 +1,8 @@
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
 import { LimitExceededError } from '../platform/errors.ts'
-import type { LimitState, RateLimits, Tier } from '../platform/rate-limit/rate-limits.ts'
+import type { LimitState, RateLimits } from '../platform/rate-limit/rate-limits.ts'
+import type { Tier } from '../platform/rate-limit/tiers.ts'
 import { namesOfBatch } from './native.ts'
 import { listOperations, proceduresOf } from './rest.ts'
 

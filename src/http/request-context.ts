@@ -15,7 +15,7 @@ type Parts = {
   log: Logger
   addressOf: (peer: string, forwardedFor: string | undefined) => string
   identify: Identify
-  scopes: Pick<RequestContext, 'system' | 'openScope'>
+  scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
 }
 
 /** Makes of a request what the procedures know of it. */

@@ -28,7 +28,7 @@ export type HttpParts = {
   /** The address a request came from, behind the proxies that are trusted. */
   addressOf: (peer: string, forwardedFor: string | undefined) => string
   identify: Identify
-  scopes: Pick<RequestContext, 'system' | 'openScope'>
+  scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
 }
 
 /** The Koa shell: the middleware in the order a request meets it. */

@@ -1,0 +1,16 @@
+import type { Knex } from 'knex'
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.schema.raw(`
+    create table rate_limits (
+      key varchar(255) primary key,
+      points integer not null default 0,
+      expire bigint
+    );
+    create index rate_limits_expiry on rate_limits (expire);
+  `)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.schema.raw('drop table rate_limits')
+}

@@ -1,0 +1,116 @@
+import { InvalidError } from '../../platform/errors.ts'
+import { DAY, MINUTE, SECOND } from '../../platform/time.ts'
+import type { Scope } from '../../scope.ts'
+
+/** How long events are kept, and so how long a follower may be away. */
+export const EVENT_RETENTION_MS = 7 * DAY
+const BATCH = 200
+/** Signals may be lost; a follower looks by itself this often. */
+const LOOK_EVERY_MS = 5 * SECOND
+/** An event lies behind a transaction that is still open: it will not be long. */
+const LOOK_SOON_MS = 25
+
+export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null> }
+export type Reset = { cursor: string; type: 'reset' }
+
+type Position = { xid: string; id: string }
+type Row = Position & { type: string; data: Record<string, string | null> }
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const CURSOR = /^(\d{1,20})-([0-9a-f-]{36})$/
+
+/**
+ * A workspace's events from `after` on, each once, in one order for everybody, until `signal` aborts. Without `after`
+ * it begins now. Where events after the cursor may be gone it yields `reset` first: the follower must read anew.
+ * @throws InvalidError for a cursor that is none
+ */
+export async function* followEvents(
+  scope: Scope,
+  { after, types, signal }: { after: string | null; types: string[]; signal: AbortSignal },
+): AsyncGenerator<FollowedEvent | Reset> {
+  const bell = createBell()
+  const unsubscribe = scope.onEvents(bell.ring)
+  signal.addEventListener('abort', bell.ring)
+  try {
+    let position = after === null ? await currentPosition(scope) : parseCursor(after)
+    if (after !== null && (await isForgotten(scope, position))) {
+      position = await currentPosition(scope)
+      yield { cursor: cursorOf(position), type: 'reset' }
+    }
+    while (!signal.aborted) {
+      const { rows, hidden } = await read(scope, position, types)
+      for (const { xid, id, type, data } of rows) {
+        position = { xid, id }
+        yield { cursor: cursorOf(position), type, data }
+        if (signal.aborted) return
+      }
+      if (rows.length < BATCH) await bell.wait(hidden ? LOOK_SOON_MS : LOOK_EVERY_MS)
+    }
+  } finally {
+    unsubscribe()
+    signal.removeEventListener('abort', bell.ring)
+  }
+}
+
+function cursorOf({ xid, id }: Position): string {
+  return `${xid}-${id}`
+}
+
+function parseCursor(cursor: string): Position {
+  const [, xid, id] = CURSOR.exec(cursor) ?? []
+  if (!xid || !id || BigInt(xid) >= 2n ** 63n)
+    throw new InvalidError('lastEventId is not one that this service gave out')
+  return { xid, id }
+}
+
+async function currentPosition(scope: Scope): Promise<Position> {
+  const { rows } = await scope.db.raw<{ rows: { xid: string }[] }>(
+    'select pg_snapshot_xmin(pg_current_snapshot())::text as xid',
+  )
+  return { xid: (rows[0] as { xid: string }).xid, id: FIRST_ID }
+}
+
+/** A UUIDv7 begins with its time. A minute of grace keeps clear of a purge that is just going on. */
+async function isForgotten(scope: Scope, { id }: Position): Promise<boolean> {
+  if (id === FIRST_ID) return false
+  const at = parseInt(id.replaceAll('-', '').slice(0, 12), 16)
+  return at < scope.now().getTime() - EVENT_RETENTION_MS + MINUTE
+}
+
+/** Stops below the oldest open transaction: what that one is about to commit must not be stepped over. */
+async function read(scope: Scope, { xid, id }: Position, types: string[]): Promise<{ rows: Row[]; hidden: boolean }> {
+  const result = await scope.db.raw<{ rows: (Row & { visible: boolean })[] }>(
+    `select xid::text, id, type, data, xid < pg_snapshot_xmin(pg_current_snapshot()) as visible
+     from events
+     where tenant_id = ? and (xid, id) > (?::text::xid8, ?::uuid) and type = any(?)
+     order by events.xid, id limit ?`,
+    [scope.tenantId, xid, id, types, BATCH],
+  )
+  const rows = result.rows.filter(({ visible }) => visible)
+  return { rows, hidden: rows.length < result.rows.length }
+}
+
+/** Remembers a ring that came while nobody waited. */
+function createBell(): { ring: () => void; wait: (ms: number) => Promise<void> } {
+  let rung = false
+  let wake: (() => void) | undefined
+  return {
+    ring: () => {
+      rung = true
+      wake?.()
+    },
+    wait: async (ms) => {
+      if (!rung) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      }
+      rung = false
+      wake = undefined
+    },
+  }
+}

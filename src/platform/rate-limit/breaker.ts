@@ -1,0 +1,46 @@
+import { RateLimiterRes } from 'rate-limiter-flexible'
+import { SECOND, type Clock } from '../time.ts'
+
+const TIMEOUT_MS = 250
+const FAILURES_MAX = 3
+const REST_MS = 5 * SECOND
+
+/**
+ * Keeps a hung store from slowing every request: each call waits 250 ms at most, and after three failures in a row the
+ * store is left alone for five seconds.
+ */
+export class Breaker {
+  readonly #clock: Clock
+  #failures = 0
+  #closedUntil = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async run<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#clock.now().getTime() < this.#closedUntil) throw new Error('the store is given a rest')
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('the store did not answer in time')), TIMEOUT_MS)
+    })
+    try {
+      const result = await Promise.race([operation(), timeout])
+      this.#failures = 0
+      return result
+    } catch (error) {
+      if (error instanceof RateLimiterRes) this.#failures = 0
+      else this.#fail()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #fail(): void {
+    this.#failures += 1
+    if (this.#failures < FAILURES_MAX) return
+    this.#failures = 0
+    this.#closedUntil = this.#clock.now().getTime() + REST_MS
+  }
+}

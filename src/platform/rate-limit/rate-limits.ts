@@ -1,0 +1,77 @@
+import { RateLimiterRes } from 'rate-limiter-flexible'
+import type { RedisClientType } from 'redis'
+import { type Database, openDatabase } from '../database.ts'
+import { type Clock, SECOND } from '../time.ts'
+import { Breaker } from './breaker.ts'
+import { LimiterChain } from './limiter-chain.ts'
+import { Lockout } from './lockout.ts'
+import { type Tier, TIERS } from './tiers.ts'
+
+/** What is left of a tier. `resetSeconds` is at least 1. */
+export type LimitState = { limit: number; remaining: number; resetSeconds: number }
+
+/** `state` is of the tier with the least left; of a refusal, of the tier that refused. */
+export type Charge = { allowed: boolean; state: LimitState }
+
+export interface RateLimits {
+  /** Pays the tiers in their order; the first that refuses ends it. */
+  charge(addressKey: string, tiers: Tier[], points?: number): Promise<Charge>
+  signInLockout: Lockout
+  /** Deletes counters whose window is over. */
+  purge(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createRateLimits(options: {
+  url: string
+  redis: RedisClientType | undefined
+  clock: Clock
+}): RateLimits {
+  // A pool of its own: a flood must not take the connections of those who are let in.
+  const db = openDatabase(options.url, { poolMax: 4, name: 'parley limits' })
+  const stores = { db, redis: options.redis, breaker: new Breaker(options.clock) }
+  const chains = new Map(
+    Object.entries(TIERS).map(([name, rule]) => [
+      name,
+      new LimiterChain({ name, ...rule, remembersRefusals: true }, stores),
+    ]),
+  )
+  return {
+    async charge(addressKey, tiers, points = 1) {
+      let tightest: LimitState | undefined
+      for (const tier of tiers) {
+        const charge = await chargeTier(chains.get(tier) as LimiterChain, { tier, addressKey, points })
+        if (!charge.allowed) return charge
+        if (!tightest || charge.state.remaining < tightest.remaining) tightest = charge.state
+      }
+      if (!tightest) throw new RangeError('a request pays at least one tier')
+      return { allowed: true, state: tightest }
+    },
+    signInLockout: new Lockout(stores),
+    purge: () => purgeExpired(db),
+    close: () => db.destroy(),
+  }
+}
+
+async function chargeTier(
+  chain: LimiterChain,
+  { tier, addressKey, points }: { tier: Tier; addressKey: string; points: number },
+): Promise<Charge> {
+  const limit = TIERS[tier].points
+  const state = ({ remainingPoints, msBeforeNext }: RateLimiterRes): LimitState => ({
+    limit,
+    remaining: Math.max(0, remainingPoints),
+    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / SECOND)),
+  })
+  try {
+    return { allowed: true, state: state(await chain.consume(addressKey, points)) }
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal
+    return { allowed: false, state: { ...state(refusal), remaining: 0 } }
+  }
+}
+
+/** The counters hold the database's idea of now plus their window. */
+async function purgeExpired(db: Database): Promise<void> {
+  await db.raw(`delete from rate_limits where expire < extract(epoch from now() - interval '1 hour') * 1000`)
+}

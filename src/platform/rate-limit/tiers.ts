@@ -1,0 +1,11 @@
+/** How often one address may do what, within a window that begins with its first request. */
+export const TIERS = {
+  forgot: { points: 3, seconds: 3600 },
+  reset: { points: 3, seconds: 3600 },
+  signIn: { points: 5, seconds: 60 },
+  signUp: { points: 3, seconds: 300 },
+  auth: { points: 10, seconds: 60 },
+  api: { points: 100, seconds: 60 },
+} as const
+
+export type Tier = keyof typeof TIERS
