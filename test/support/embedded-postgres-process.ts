@@ -31,7 +31,7 @@ try {
     report({ kind: 'stopped' })
     process.disconnect()
   }
-  process.on('message', (order: Order) => void (order === 'write' ? write(pool) : finish()))
+  process.on('message', (order: Order) => void (order === 'write' ? write(pool).catch(() => undefined) : finish()))
   void interrupted.then(() => drain(pool)).then(finish)
   report({ kind: 'started', adopted, pid, adminConnectionString, connectionString })
 } catch (error) {

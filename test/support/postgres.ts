@@ -33,6 +33,7 @@ let cluster: Promise<TestCluster> | undefined
 const templates = new Map<Migrate, Promise<string>>()
 const databases = new Set<string>()
 const teardown: (() => Promise<void>)[] = []
+let closing: Promise<void> | undefined
 
 /** The server all test files share: that of TEST_DATABASE_URL, else a throw-away one that starts on first use. */
 export function testCluster(): Promise<TestCluster> {
@@ -48,6 +49,8 @@ export async function cloneDatabase(migrate: Migrate): Promise<TestDatabase> {
 }
 
 async function openCluster(): Promise<TestCluster> {
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.on(signal, () => void closeCluster().finally(() => process.exit(1)))
   const given = process.env['TEST_DATABASE_URL']
   if (given) return { adminUrl: given, appUrl: given }
   await removeAbandonedFolders()
@@ -99,9 +102,13 @@ async function databaseUrl(name: string): Promise<string> {
   return url.href
 }
 
+function closeCluster(): Promise<void> {
+  return (closing ??= (async () => {
+    await cluster?.catch(() => undefined)
+    if (process.env['TEST_DATABASE_URL']) for (const name of databases) await dropDatabase(name)
+    for (const step of teardown) await step()
+  })())
+}
+
 /** Registered for the whole run: whoever imports this file at the top of a test file does so outside of any suite. */
-after('the test database server goes away', async () => {
-  if (!(await cluster?.catch(() => undefined))) return
-  if (process.env['TEST_DATABASE_URL']) for (const name of databases) await dropDatabase(name)
-  for (const step of teardown) await step()
-})
+after('the test database server goes away', closeCluster)

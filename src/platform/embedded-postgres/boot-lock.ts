@@ -17,19 +17,20 @@ const WAIT_MS = 6 * MINUTE
 export async function withBootLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const deadlineMs = performance.now() + WAIT_MS
   for (;;) {
-    const [holder] = listLiveMarks(folder)
-    if (holder === undefined) {
-      const mark = leaveMark(folder)
-      try {
-        if (listLiveMarks(folder).every((name) => name === mark.name)) return await work()
-      } finally {
-        mark.remove()
-      }
-    } else if (performance.now() > deadlineMs) {
-      throw new EmbeddedPostgresError(
-        `Process ${markPid(holder)} has been starting or stopping the database in ${folder} for too long; end it and try again.`,
-      )
+    const mark = leaveMark(folder)
+    try {
+      const [rival] = listLiveMarks(folder).filter((name) => name !== mark.name)
+      if (rival === undefined) return await work()
+      if (performance.now() > deadlineMs) throw occupied(folder, rival)
+    } finally {
+      mark.remove()
     }
     await delay(randomInt(10, 60))
   }
+}
+
+function occupied(folder: string, rival: string): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    `Process ${markPid(rival)} has been starting or stopping the database in ${folder} for too long; end it and try again.`,
+  )
 }

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { SECOND } from '../time.ts'
 import type { ClusterFolder } from './cluster-folder.ts'
 import { passwordOf } from './secret.ts'
 
@@ -11,7 +12,7 @@ export function connectionString(account: string, database: string, port: number
 }
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 15 * SECOND })
   // Without a listener, a server that stops meanwhile would end this process.
   client.on('error', () => {})
   try {

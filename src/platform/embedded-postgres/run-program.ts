@@ -20,7 +20,7 @@ export function childEnvironment(inherited: NodeJS.ProcessEnv = {}): NodeJS.Proc
   return env
 }
 
-/** In a session of their own, so that Ctrl-C in the terminal does not reach them. Windows would open a console instead. */
+/** In a process group of their own, so that Ctrl-C in the terminal does not reach them. Windows would open a console instead. */
 const DETACHED = process.platform !== 'win32'
 
 /**

@@ -9,7 +9,7 @@ import { childEnvironment, runProgram } from './run-program.ts'
 
 const STOP_WAIT_MS = MINUTE
 
-/** Ends sessions, rolls back what they had open, and waits until the server is gone. The caller holds the boot lock. */
+/** Ends connections, rolls back what they had open, and waits until the server is gone. The caller holds the boot lock. */
 export async function stopPostmaster(folder: ClusterFolder, findBinaries: () => Promise<Binaries>): Promise<void> {
   const postmaster = findLivePostmaster(folder)
   if (!postmaster) return
