@@ -1,0 +1,30 @@
+import { Channel } from '../../models/channel.ts'
+import { newId } from '../../platform/ids.ts'
+import type { SystemScope } from '../../scope.ts'
+
+/** A workspace with its owner and a sandbox to talk in, so that it can be used at once. */
+export async function createWorkspace(tx: SystemScope, input: { name: string; ownerId: string }): Promise<string> {
+  const workspaceId = newId()
+  const now = tx.now()
+  await tx.db('workspaces').insert({ id: workspaceId, name: input.name, created_at: now, updated_at: now })
+  await tx
+    .db('memberships')
+    .insert({ workspace_id: workspaceId, user_id: input.ownerId, role: 'owner', created_at: now })
+  await openSandbox(tx, workspaceId)
+  return workspaceId
+}
+
+async function openSandbox(tx: SystemScope, workspaceId: string): Promise<void> {
+  const channelId = newId()
+  const now = tx.now()
+  await tx.forTenant(workspaceId).query(Channel).insert({
+    id: channelId,
+    kind: 'sandbox',
+    name: 'Sandbox',
+    status: 'connected',
+    settings: {},
+    createdAt: now,
+    updatedAt: now,
+  })
+  await tx.db('channel_directory').insert({ channel_id: channelId, tenant_id: workspaceId })
+}
