@@ -1,4 +1,7 @@
 import type { Logger } from '../platform/log.ts'
+import type { Passwords } from '../platform/passwords.ts'
+import type { Lockout } from '../platform/rate-limit/lockout.ts'
+import type { Revocations } from '../platform/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
 
 export type Session = {
@@ -28,10 +31,19 @@ export type Caller = {
   workspace: { id: string; role: Role } | 'missing' | 'refused'
 }
 
+/** What signing in needs beside the database, and keeps for the life of the process. */
+export type AuthParts = {
+  passwords: Passwords
+  lockout: Lockout
+  revocations: Revocations
+  appOrigins: ReadonlySet<string>
+}
+
 /** What the transport knows of a request, and nothing of the transport. */
 export type RequestContext = {
   requestId: string
   system: SystemScope
+  auth: AuthParts
   log: Logger
   caller: Caller | null
   /** The session token as it was presented, for ending that session. */

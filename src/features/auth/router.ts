@@ -1,0 +1,59 @@
+import { publicProcedure, router } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
+import { getSession } from './get-session.ts'
+import { requestPasswordReset } from './request-password-reset.ts'
+import { resetPassword } from './reset-password.ts'
+import * as schema from './schema.ts'
+import { signIn } from './sign-in.ts'
+import { signOut } from './sign-out.ts'
+import { signUp } from './sign-up.ts'
+
+export const authRouter = router({
+  signUp: publicProcedure
+    .meta(
+      rest('POST', '/auth/sign-up/email', 'Create an account and a first workspace', { tier: 'signUp', public: true }),
+    )
+    .input(schema.SignUp)
+    .output(schema.SignedUp)
+    .mutation(({ ctx, input }) => signUp(ctx, input)),
+
+  signIn: publicProcedure
+    .meta(rest('POST', '/auth/sign-in/email', 'Sign in', { tier: 'signIn', public: true }))
+    .input(schema.SignIn)
+    .output(schema.SignedIn)
+    .mutation(({ ctx, input }) => signIn(ctx, input)),
+
+  signOut: publicProcedure
+    .meta(rest('POST', '/auth/sign-out', 'End the session', { tier: 'auth', public: true }))
+    .input(schema.SignOut)
+    .output(schema.SignedOut)
+    .mutation(({ ctx }) => signOut(ctx)),
+
+  getSession: publicProcedure
+    .meta(rest('GET', '/auth/get-session', 'Say who is signed in', { tier: 'auth', public: true }))
+    .output(schema.CurrentSession.nullable())
+    .query(({ ctx }) => getSession(ctx)),
+
+  forgetPassword: publicProcedure
+    .meta(rest('POST', '/auth/forget-password', 'Ask for a password reset', { tier: 'forgot', public: true }))
+    .input(schema.RequestPasswordReset)
+    .output(schema.PasswordResetRequested)
+    .mutation(({ ctx, input }) => requestPasswordReset(ctx, input)),
+
+  requestPasswordReset: publicProcedure
+    .meta(
+      rest('POST', '/auth/request-password-reset', 'Ask for a password reset, by its newer name', {
+        tier: 'forgot',
+        public: true,
+      }),
+    )
+    .input(schema.RequestPasswordReset)
+    .output(schema.PasswordResetRequested)
+    .mutation(({ ctx, input }) => requestPasswordReset(ctx, input)),
+
+  resetPassword: publicProcedure
+    .meta(rest('POST', '/auth/reset-password', 'Set a new password', { tier: 'reset', public: true }))
+    .input(schema.ResetPassword)
+    .output(schema.PasswordReset)
+    .mutation(({ ctx, input }) => resetPassword(ctx, input)),
+})

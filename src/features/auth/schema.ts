@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { id, instant, text } from '../../trpc/wire.ts'
+
+/** Fields that better-auth's client may send and that change nothing here. */
+const tolerated = {
+  callbackURL: z.string().optional().meta({ description: 'Accepted and ignored' }),
+  rememberMe: z.boolean().optional().meta({ description: 'Accepted and ignored: every session lasts 7 days' }),
+}
+
+const EMAIL = 'must be an e-mail address'
+
+const email = z
+  .string(EMAIL)
+  .trim()
+  .toLowerCase()
+  .max(254, EMAIL)
+  .check(z.email(EMAIL))
+  .meta({ examples: ['ada@parley.example'] })
+
+const PASSWORD_MAX = 128
+
+/** Bounded before anything is computed from it. Never trimmed: a space may be part of it. */
+const password = z
+  .string()
+  .max(PASSWORD_MAX, `must have at most ${PASSWORD_MAX} characters`)
+  .refine((given) => given.isWellFormed() && !given.includes('\u0000'), 'contains characters that cannot be typed')
+
+const newPassword = password.normalize('NFKC').min(8, 'must have at least 8 characters')
+
+const name = text(120)
+
+export const User = z
+  .object({
+    id,
+    email: z.string(),
+    name: z.string(),
+    image: z.string().nullable(),
+    emailVerified: z.boolean(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'User' })
+export type User = z.infer<typeof User>
+
+const workspaces = z
+  .array(z.object({ id, name: z.string(), role: z.enum(['owner', 'admin', 'agent', 'viewer']) }))
+  .meta({ description: 'Where the user may work: the ids go into the x-tenant-id header' })
+
+const token = z.null().meta({ description: 'Always null: the token travels in the cookie alone' })
+
+export const SignUp = z.strictObject({
+  name,
+  email,
+  password: newPassword,
+  workspaceName: name.optional().meta({ description: 'Name of the first workspace, or else "<name>\'s workspace"' }),
+  image: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .max(2048, 'must have at most 2048 characters')
+    .nullish(),
+  ...tolerated,
+})
+export type SignUp = z.infer<typeof SignUp>
+
+export const SignedUp = z.object({ token, user: User, workspaces }).meta({ id: 'SignedUp' })
+export type SignedUp = z.infer<typeof SignedUp>
+
+export const SignIn = z.strictObject({ email, password, ...tolerated })
+export type SignIn = z.infer<typeof SignIn>
+
+export const SignedIn = z
+  .object({ redirect: z.literal(false), token, url: z.null(), user: User, workspaces })
+  .meta({ id: 'SignedIn' })
+export type SignedIn = z.infer<typeof SignedIn>
+
+export const SignOut = z
+  .strictObject({
+    callbackURL: tolerated.callbackURL,
+    disableRedirect: z.boolean().optional().meta({ description: 'Accepted and ignored' }),
+    state: z.string().optional().meta({ description: 'Accepted and ignored' }),
+  })
+  .optional()
+
+export const SignedOut = z.object({ success: z.literal(true) })
+export type SignedOut = z.infer<typeof SignedOut>
+
+export const CurrentSession = z
+  .object({
+    session: z.object({
+      id,
+      userId: id,
+      createdAt: instant,
+      expiresAt: instant,
+      ipAddress: z.string().nullable(),
+      userAgent: z.string().nullable(),
+    }),
+    user: User,
+    workspaces,
+  })
+  .meta({ id: 'CurrentSession' })
+export type CurrentSession = z.infer<typeof CurrentSession>
+
+export const RequestPasswordReset = z.strictObject({
+  email,
+  redirectTo: z
+    .string()
+    .max(2048, 'must have at most 2048 characters')
+    .optional()
+    .meta({ description: 'The page the letter links to, on one of APP_ORIGINS; the token is added to its query' }),
+})
+export type RequestPasswordReset = z.infer<typeof RequestPasswordReset>
+
+export const PasswordResetRequested = z.object({ status: z.literal(true), message: z.string() })
+export type PasswordResetRequested = z.infer<typeof PasswordResetRequested>
+
+export const ResetPassword = z.strictObject({ token: z.string().min(1, 'must not be empty').max(256), newPassword })
+export type ResetPassword = z.infer<typeof ResetPassword>
+
+export const PasswordReset = z.object({ status: z.literal(true) })
+export type PasswordReset = z.infer<typeof PasswordReset>

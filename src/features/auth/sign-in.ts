@@ -1,0 +1,75 @@
+import { LimitExceededError, UnauthorizedError } from '../../platform/errors.ts'
+import type { SystemScope } from '../../scope.ts'
+import { openSession } from './open-session.ts'
+import type { SignedIn, SignIn, User } from './schema.ts'
+import type { Visit } from './visit.ts'
+
+/** An unknown address and a wrong password are refused alike: in words, in time and in what they count. */
+export async function signIn(visit: Visit, input: SignIn): Promise<SignedIn> {
+  const { user, passwordHash } = await counted(visit, input.email, () => checkPassword(visit, input))
+  const entered = await openSession(visit, async (tx) => {
+    await holdPassword(tx, user.id, passwordHash)
+    return user
+  })
+  return { redirect: false, token: null, url: null, ...entered }
+}
+
+type Account = { user: User; passwordHash: string }
+
+/** The try is reserved before the password is looked at: guesses sent at once are as many guesses. */
+async function counted(
+  { auth, client }: Visit,
+  email: string,
+  check: () => Promise<Account | undefined>,
+): Promise<Account> {
+  const reservation = await auth.lockout.reserve(email, client.addressKey)
+  if (reservation.locked) {
+    const message = 'Too many failed sign-in attempts, please try again later'
+    throw new LimitExceededError('account_locked', message, reservation.retryAfterSeconds)
+  }
+  const { attempt } = reservation
+  const account = await check().catch(async (error: unknown) => {
+    await attempt.release()
+    throw error
+  })
+  if (!account) {
+    await attempt.fail()
+    throw refusal()
+  }
+  await attempt.succeed()
+  return account
+}
+
+async function checkPassword({ system, auth }: Visit, { email, password }: SignIn): Promise<Account | undefined> {
+  const row = await system
+    .db('users')
+    .join('credentials', 'credentials.user_id', 'users.id')
+    .where('users.email', email)
+    .first<(User & { passwordHash: string }) | undefined>({
+      id: 'users.id',
+      email: 'users.email',
+      name: 'users.name',
+      image: 'users.image',
+      emailVerified: 'users.email_verified',
+      createdAt: 'users.created_at',
+      updatedAt: 'users.updated_at',
+      passwordHash: 'credentials.password_hash',
+    })
+  const { passwordHash, ...user } = row ?? {}
+  const matches = await auth.passwords.verify(password, passwordHash)
+  return matches ? { user: user as User, passwordHash: passwordHash as string } : undefined
+}
+
+/** A reset that came in between has ended all sessions of the old password; it must not get a new one. */
+async function holdPassword(tx: SystemScope, userId: string, passwordHash: string): Promise<void> {
+  const held = await tx
+    .db('credentials')
+    .where({ user_id: userId, password_hash: passwordHash })
+    .forShare()
+    .first('user_id')
+  if (!held) throw refusal()
+}
+
+function refusal(): UnauthorizedError {
+  return new UnauthorizedError('Invalid email or password', 'invalid_email_or_password')
+}

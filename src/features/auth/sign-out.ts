@@ -1,0 +1,13 @@
+import type { SignedOut } from './schema.ts'
+import { clearedCookie } from './session-cookie.ts'
+import type { Visit } from './visit.ts'
+
+/** Ends the session, if there is one; signing out twice is no mistake. */
+export async function signOut({ system, auth, caller, setHeader }: Visit): Promise<SignedOut> {
+  if (caller) {
+    await system.db('sessions').where('id', caller.session.id).delete()
+    auth.revocations.revoke(caller.user.id)
+  }
+  setHeader('Set-Cookie', clearedCookie())
+  return { success: true }
+}
