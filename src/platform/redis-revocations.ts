@@ -18,7 +18,6 @@ export class RedisRevocations implements Revocations {
     this.#subscriber.on('error', () => undefined)
   }
 
-  /** Does not wait for Redis: the subscription is made when it is there. */
   open(): void {
     this.#subscriber
       .connect()

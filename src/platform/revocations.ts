@@ -3,6 +3,8 @@
  * to other processes may be lost, so whoever remembers must also forget by himself, within seconds.
  */
 export interface Revocations {
+  /** Does not wait for the others to be reachable. */
+  open(): void
   revoke(userId: string): void
   /** Returns the function that ends the subscription. */
   subscribe(forget: (userId: string) => void): () => void
@@ -12,6 +14,8 @@ export interface Revocations {
 /** Within this process only. */
 export class LocalRevocations implements Revocations {
   readonly #subscribers = new Set<(userId: string) => void>()
+
+  open(): void {}
 
   revoke(userId: string): void {
     for (const forget of this.#subscribers) forget(userId)
