@@ -3,7 +3,6 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
-import { answerWebhook } from './features/channels/answer-webhook.ts'
 import { createHttpServer } from './http/server.ts'
 import { dutiesOf, tasksOf } from './jobs.ts'
 import { createAddressResolver } from './platform/client-address.ts'
@@ -77,7 +76,7 @@ async function listen(
     appOrigins,
     addressOf: createAddressResolver(config.http.trustedProxies),
     identify: auth.identify,
-    inbound: (call) => answerWebhook(system, call),
+    inbound: () => Promise.resolve({ status: 404, body: '', type: 'text/plain' }),
     scopes: {
       system,
       auth,

@@ -1,5 +1,6 @@
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig } from './config.ts'
+import { EmbeddedPostgresError } from './platform/embedded-postgres/embedded-postgres-error.ts'
 import { createLogger } from './platform/log.ts'
 import { SECOND } from './platform/time.ts'
 
@@ -39,6 +40,7 @@ async function main(): Promise<void> {
 main().catch((error: unknown) => {
   // Nothing runs yet, and the reason may be that logging is off: say it plainly.
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  process.stderr.write(`${error instanceof ConfigError ? message : (stack ?? message)}\n`)
+  const isForOperator = error instanceof ConfigError || error instanceof EmbeddedPostgresError
+  process.stderr.write(`${isForOperator ? message : (stack ?? message)}\n`)
   process.exit(1)
 })

@@ -9,7 +9,9 @@ import { openStore, type Store } from './platform/open-store.ts'
 import { PostgresSignals } from './platform/postgres-signals.ts'
 import { createRateLimits, type RateLimits } from './platform/rate-limit/rate-limits.ts'
 import { connectRedis } from './platform/redis.ts'
+import { RedisRevocations } from './platform/redis-revocations.ts'
 import { RedisSignals } from './platform/redis-signals.ts'
+import { LocalRevocations, type Revocations } from './platform/revocations.ts'
 import { keepSecretKey } from './platform/secret-key.ts'
 import { Secrets } from './platform/secrets.ts'
 import type { Clock } from './platform/time.ts'
@@ -19,6 +21,7 @@ export type OpenParts = Parts & {
   store: Store
   jobs: GraphileJobQueue
   limits: RateLimits
+  revocations: Revocations
   close(): Promise<void>
 }
 
@@ -35,10 +38,11 @@ export async function openParts(config: Config, { log, clock }: { log: Logger; c
   await migrate(db)
   const jobs = new GraphileJobQueue({ url: store.url, log })
   await jobs.prepare()
-  if (store.isEmbedded) await seedIfEmpty(db)
   const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
   const signals = redis ? new RedisSignals({ client: redis, log }) : new PostgresSignals({ url: store.url, log })
   await signals.open()
+  const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
+  revocations.open()
   const limits = createRateLimits({ url: store.url, redis, clock })
   const secrets = new Secrets(config.secretKey ?? (await keepSecretKey(config.dataDir)))
   const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
@@ -52,8 +56,10 @@ export async function openParts(config: Config, { log, clock }: { log: Logger; c
     mail,
     store,
     limits,
+    revocations,
     async close() {
       await limits.close()
+      await revocations.close()
       await signals.close()
       redis?.destroy()
       await db.destroy()

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { newId } from './ids.ts'
 import type { Logger } from './log.ts'
@@ -28,6 +28,7 @@ export function fileMail(directory: string, log: Logger): Mail {
   return {
     async send(letter) {
       const { message } = await transport.sendMail({ from: FROM, ...letter })
+      await mkdir(dirname(directory), { recursive: true })
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const path = join(directory, `${newId()}.eml`)
       await writeFile(path, message as Buffer, { mode: 0o600 })

@@ -107,7 +107,9 @@ export class TestApp {
   async signUp(name = 'Ada'): Promise<TestSession> {
     const email = `user-${newAddress()}@parley.example`
     const password = 'correct horse battery'
-    const { status, headers, body } = await this.rest('POST', '/api/auth/sign-up/email', { body: { name, email, password } })
+    const { status, headers, body } = await this.rest('POST', '/api/auth/sign-up/email', {
+      body: { name, email, password },
+    })
     if (status !== 200) throw new Error(`sign-up answered ${status}: ${JSON.stringify(body)}`)
     const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
     return { cookie, tenantId: body.workspaces[0].id, userId: body.user.id, email, password }

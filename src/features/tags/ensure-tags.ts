@@ -6,7 +6,8 @@ export const DEFAULT_COLOR = '#64748B'
 /** The ids of tags by name, whatever its case; a name that is no tag yet becomes one. */
 export async function ensureTags(tx: Scope, names: string[]): Promise<string[]> {
   const now = tx.now()
-  const byLower = new Map(names.map((name) => [name.toLowerCase(), name]))
+  // The first spelling of a name stays.
+  const byLower = new Map(names.toReversed().map((name) => [name.toLowerCase(), name]))
   // Sorted, so that two transactions that create the same tags take their locks in the same order.
   const rows = [...byLower.entries()].sort().map(([, name]) => ({
     tenant_id: tx.tenantId,
