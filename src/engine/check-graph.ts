@@ -1,0 +1,84 @@
+import type { ReadStep } from './compile-step.ts'
+import type { CompiledDefinition, CompiledStep } from './compiled.ts'
+import { END } from './definition/names.ts'
+import { problemAt, type Problem } from './definition/problem.ts'
+import type { Target } from './step.ts'
+
+type Node = { step: CompiledStep; read: ReadStep; ways: Target[]; waits: boolean }
+
+/** Where the steps lead: to what is not there, round in a circle, or never to some of them. */
+export function checkGraph(
+  compiled: CompiledDefinition,
+  reads: ReadStep[],
+): { errors: Problem[]; warnings: Problem[] } {
+  const nodes = new Map<string, Node>()
+  for (const [index, step] of compiled.steps.entries()) {
+    const read = reads[index]
+    if (read)
+      nodes.set(step.id, {
+        step,
+        read,
+        ways: waysOf(step, read),
+        waits: !step.disabled && read.type.waits(read.config),
+      })
+  }
+  const errors = [...nodes.values()].flatMap((node) => unknownTargets(node, nodes))
+  const reached = reachFrom(compiled.steps[0]?.id ?? END, nodes)
+  const warnings = [...nodes.values()]
+    .filter(({ step }) => !reached.has(step.id))
+    .map(({ read }) => problemAt(read.place, '', 'unreachable_step', 'no way leads here'))
+  return { errors: [...errors, ...restlessCircles(reached, nodes)], warnings }
+}
+
+/** Every way on that can be taken. */
+function waysOf(step: CompiledStep, { type, config }: ReadStep): Target[] {
+  const onwards = type.onwards(config)
+  const ways: Target[] = step.disabled ? [] : [...type.targets(config)]
+  if (!step.disabled && onwards !== 'never') ways.push({ to: step.next, path: 'next' })
+  if (step.disabled || step.if) ways.push({ to: step.skip, path: 'next' })
+  if (step.onTimeout) ways.push({ to: step.onTimeout, path: 'onTimeout' })
+  if (step.onError === 'continue') ways.push({ to: step.skip, path: 'next' })
+  else if (step.onError !== 'fail') ways.push({ to: step.onError, path: 'onError' })
+  return ways
+}
+
+/** Also of ways that are never taken, such as the `next` of a step that stops the run. */
+function unknownTargets({ read, ways }: Node, nodes: ReadonlyMap<string, Node>): Problem[] {
+  const { base, type, config, place } = read
+  const named = [...ways, ...type.targets(config), ...(base.next ? [{ to: base.next, path: 'next' }] : [])]
+  const unknown = new Map(named.filter(({ to }) => to !== END && !nodes.has(to)).map(({ to, path }) => [path, to]))
+  return [...unknown].map(([path, to]) =>
+    problemAt(place, path, 'unknown_target', `leads to "${to}", which is no step of this workflow`),
+  )
+}
+
+function reachFrom(start: string, nodes: ReadonlyMap<string, Node>): Set<string> {
+  const reached = new Set<string>()
+  const ahead = [start]
+  for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
+    const node = nodes.get(id)
+    if (!node || reached.has(id)) continue
+    reached.add(id)
+    ahead.push(...node.ways.map(({ to }) => to))
+  }
+  return reached
+}
+
+/**
+ * Steps that can follow one another for ever without ever waiting. What leads into such a circle, or out of it, is
+ * stripped away from both ends until only circles are left.
+ */
+function restlessCircles(reached: ReadonlySet<string>, nodes: ReadonlyMap<string, Node>): Problem[] {
+  const restless = new Set([...reached].filter((id) => !nodes.get(id)?.waits))
+  const waysWithin = (id: string) => (nodes.get(id)?.ways ?? []).map(({ to }) => to).filter((to) => restless.has(to))
+  for (let before = -1; before !== restless.size;) {
+    before = restless.size
+    const entered = new Set([...restless].flatMap(waysWithin))
+    for (const id of restless) if (!entered.has(id) || waysWithin(id).length === 0) restless.delete(id)
+  }
+  const [first] = [...nodes.values()].filter(({ step }) => restless.has(step.id))
+  if (!first) return []
+  const circle = [...nodes.keys()].filter((id) => restless.has(id)).join(', ')
+  const what = `can go round for ever without a wait (${circle}): let one of these steps wait`
+  return [problemAt(first.read.place, '', 'infinite_loop', what)]
+}

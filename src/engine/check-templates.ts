@@ -1,0 +1,72 @@
+import type { ReadStep } from './compile-step.ts'
+import type { ReadTrigger } from './compile-trigger.ts'
+import { problemAt, type Place, type Problem } from './definition/problem.ts'
+import { pathsOf, TemplateRefused } from './template.ts'
+import { ROOTS } from './values.ts'
+
+type Known = { steps: ReadonlySet<string>; variables: ReadonlySet<string> }
+type Text = { path: string; text: string }
+type Finding = { severity: 'error' | 'warning'; code: string; what: string }
+
+const ROOT_NAMES: ReadonlySet<string> = new Set(ROOTS)
+
+/** Whether every placeholder can be read, and reads something that is in `known`. */
+export function checkTemplates(
+  triggers: ReadTrigger[],
+  steps: ReadStep[],
+  known: Known,
+): { errors: Problem[]; warnings: Problem[] } {
+  const texts = [
+    ...triggers.flatMap(({ place, value }) => textsIn(value?.if, 'if').map((text) => ({ place, ...text }))),
+    ...steps.flatMap((step) => textsOf(step).map((text) => ({ place: step.place, ...text }))),
+  ]
+  const problems = texts.flatMap(({ place, path, text }) =>
+    check(text, known).map((finding) => tell(finding, place, path)),
+  )
+  return {
+    errors: problems.filter(({ severity }) => severity === 'error').map(({ problem }) => problem),
+    warnings: problems.filter(({ severity }) => severity === 'warning').map(({ problem }) => problem),
+  }
+}
+
+function tell({ severity, code, what }: Finding, place: Place, path: string) {
+  return { severity, problem: problemAt(place, path, code, what) }
+}
+
+function textsOf({ base, type, config }: ReadStep): Text[] {
+  const own = Object.entries(config).flatMap(([field, value]) => textsIn(value, field))
+  return [...textsIn(base.if, 'if'), ...own.filter(({ path }) => !type.literal.includes(path))]
+}
+
+function textsIn(value: unknown, path: string): Text[] {
+  if (typeof value === 'string') return [{ path, text: value }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, child]) => textsIn(child, `${path}.${key}`))
+}
+
+function check(text: string, known: Known): Finding[] {
+  if (!text.includes('{{') && !text.includes('{%')) return []
+  try {
+    return pathsOf(text).flatMap((path) => checkPath(path, known) ?? [])
+  } catch (error) {
+    if (!(error instanceof TemplateRefused)) throw error
+    return [{ severity: 'error', code: 'invalid_template', what: error.message }]
+  }
+}
+
+function checkPath([root = '', name, part]: string[], known: Known): Finding | undefined {
+  if (!ROOT_NAMES.has(root)) {
+    const what = `reads "${root}", which is not known: a path starts with one of ${ROOTS.join(', ')}`
+    return { severity: 'error', code: 'unknown_root', what }
+  }
+  if (root === 'steps' && name && !known.steps.has(name)) {
+    return { severity: 'error', code: 'unknown_step', what: `reads "steps.${name}", which is no step of this workflow` }
+  }
+  if (root === 'steps' && name && part !== 'output') {
+    return { severity: 'error', code: 'unknown_path', what: `reads "steps.${name}": write steps.${name}.output` }
+  }
+  if (root === 'vars' && name && !known.variables.has(name)) {
+    return { severity: 'warning', code: 'unknown_variable', what: `reads "vars.${name}", which nothing fills in` }
+  }
+  return undefined
+}

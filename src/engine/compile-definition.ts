@@ -1,0 +1,79 @@
+import { checkGraph } from './check-graph.ts'
+import { checkTemplates } from './check-templates.ts'
+import { compileStep, linkSteps, type ReadStep } from './compile-step.ts'
+import { compileTrigger, type ReadTrigger } from './compile-trigger.ts'
+import type { CompiledDefinition } from './compiled.ts'
+import { Definition } from './definition/definition.ts'
+import { explainIssue, problemAt, problemsOf, type Place, type Problem } from './definition/problem.ts'
+import type { StepRegistry } from './step.ts'
+
+/** `compiled` is there exactly if there are no errors. Warnings stop nothing. */
+export type Compilation = { compiled: CompiledDefinition | null; errors: Problem[]; warnings: Problem[] }
+
+const WHOLE: Place = { stepId: null, path: '', name: 'Workflow' }
+
+/**
+ * Checks a definition of any form and brings it into the form that runs. Every mistake is told at once, except those
+ * that only sound parts can show.
+ */
+export function compileDefinition(definition: unknown, registry: StepRegistry): Compilation {
+  const outer = Definition.safeParse(definition, { error: explainIssue })
+  const triggers = listIn(definition, 'triggers').map(compileTrigger)
+  const steps = listIn(definition, 'steps').map((step, index) => compileStep(step, index, registry))
+  const sound = steps.flatMap(({ value }) => value ?? [])
+  const templates = checkTemplates(triggers, sound, {
+    steps: new Set(steps.flatMap(({ place }) => place.stepId ?? [])),
+    variables: new Set([...Object.keys(outer.data?.variables ?? {}), ...sound.flatMap(variablesOf)]),
+  })
+  const errors = [
+    ...(outer.success ? [] : problemsOf(outer.error, WHOLE)),
+    ...[...triggers, ...steps].flatMap(({ problems }) => problems),
+    ...repeatedIds(sound),
+    ...templates.errors,
+  ]
+  if (!outer.success || sound.length < steps.length) return { compiled: null, errors, warnings: [] }
+  const compiled = assemble(outer.data, triggers, sound)
+  const graph = checkGraph(compiled, sound)
+  errors.push(...graph.errors)
+  const warnings = [...absences(compiled), ...graph.warnings, ...templates.warnings]
+  return { compiled: errors.length > 0 ? null : compiled, errors, warnings }
+}
+
+function assemble(outer: Definition, triggers: ReadTrigger[], steps: ReadStep[]): CompiledDefinition {
+  return {
+    version: outer.version,
+    triggers: triggers.flatMap(({ value }) => value ?? []),
+    settings: outer.settings,
+    variables: outer.variables,
+    steps: linkSteps(steps),
+    index: Object.fromEntries(steps.map(({ base }, index) => [base.id, index])),
+  }
+}
+
+function variablesOf({ base, type, config }: ReadStep): string[] {
+  return [...(base.saveAs ? [base.saveAs] : []), ...type.assigns(config)]
+}
+
+function listIn(definition: unknown, field: 'triggers' | 'steps'): unknown[] {
+  if (typeof definition !== 'object' || definition === null) return []
+  const list: unknown = Reflect.get(definition, field)
+  // A list that is too long is refused as such, and its entries need no reading.
+  return Array.isArray(list) && list.length <= 500 ? list : []
+}
+
+function repeatedIds(steps: ReadStep[]): Problem[] {
+  const seen = new Set<string>()
+  return steps.flatMap(({ base, place }) => {
+    const isRepeated = seen.has(base.id)
+    seen.add(base.id)
+    return isRepeated ? [problemAt(place, 'id', 'duplicate_id', 'is the id of an earlier step')] : []
+  })
+}
+
+function absences({ triggers, steps }: CompiledDefinition): Problem[] {
+  const absent = (code: string, path: string, message: string) => ({ stepId: null, code, path, message })
+  return [
+    ...(triggers.length === 0 ? [absent('no_triggers', 'triggers', 'Nothing starts this workflow')] : []),
+    ...(steps.length === 0 ? [absent('no_steps', 'steps', 'This workflow does nothing')] : []),
+  ]
+}

@@ -1,0 +1,46 @@
+import type { Condition } from './definition/condition.ts'
+import type { Settings } from './definition/settings.ts'
+import type { Retry } from './definition/step-base.ts'
+import type { Trigger } from './definition/triggers.ts'
+import type { Variable } from './definition/variables.ts'
+
+/**
+ * A definition in its normal form: every default filled in, every duration in milliseconds, every way on named. It is
+ * plain JSON, stored beside its source, and the only form that runs.
+ */
+export type CompiledDefinition = {
+  version: 1
+  triggers: Trigger[]
+  settings: Settings
+  variables: Record<string, Variable>
+  steps: CompiledStep[]
+  /** Where in `steps` a step stands. */
+  index: Record<string, number>
+}
+
+/** Targets are step ids or `end`. */
+export type CompiledStep = {
+  id: string
+  type: string
+  name: string | null
+  if: Condition | null
+  disabled: boolean
+  /** Where a step that is done goes on, unless it says otherwise. */
+  next: string
+  /** Where the run goes on if the step is passed over. */
+  skip: string
+  /** `fail`, `continue`, or a target. */
+  onError: string
+  retry: Retry | null
+  timeoutMs: number | null
+  onTimeout: string | null
+  /** The variable that keeps what the step gives. */
+  saveAs: string | null
+  /** What the step's type reads of the other fields. */
+  config: Record<string, unknown>
+}
+
+export function findStep(compiled: CompiledDefinition, id: string): CompiledStep | undefined {
+  const index = Object.hasOwn(compiled.index, id) ? compiled.index[id] : undefined
+  return index === undefined ? undefined : compiled.steps[index]
+}

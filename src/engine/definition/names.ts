@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+const NAME = /^[a-z][a-z0-9_]{0,63}$/
+const RULE = 'must start with a small letter and go on with small letters, digits and _, 64 at most'
+
+/** The target that ends the run. */
+export const END = 'end'
+
+/** What a target may be besides a step; `continue` and `break` belong to loops. */
+const RESERVED = new Set([END, 'continue', 'break'])
+
+export const ident = z.string().regex(NAME, RULE)
+
+export const stepId = ident.refine((id) => !RESERVED.has(id), {
+  message: `must be another name: ${[...RESERVED].join(', ')} are reserved`,
+  params: { code: 'reserved_id' },
+})
+
+/** A step of the same definition, or `end`. Whether it is there is checked on the whole. */
+export const target = ident
+
+/** `vars.city`, read as `city`. */
+export const variablePath = z
+  .string()
+  .regex(/^vars\.[a-z][a-z0-9_]{0,63}$/, 'must be a variable such as vars.city')
+  .transform((path) => path.slice('vars.'.length))
+
+/** What a person reads on a channel may not be empty, nor longer than any channel carries. */
+export const templateText = z.string().min(1, 'must not be empty').max(65_536)

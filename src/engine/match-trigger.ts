@@ -1,0 +1,76 @@
+import type { CompiledDefinition } from './compiled.ts'
+import { isMet } from './conditions.ts'
+import type { Match, Trigger } from './definition/triggers.ts'
+import { foldText } from './fold-text.ts'
+import { matchesPattern } from './patterns.ts'
+import type { JsonObject, MessageFacts } from './run.ts'
+import type { Facts } from './step.ts'
+import { timezoneOf } from './turn.ts'
+
+/** Something that may start runs. `isFirst`: the message is the first since its conversation was opened. */
+export type TriggerEvent =
+  | { type: 'message_received'; message: MessageFacts; channelId: string; isFirst?: boolean }
+  | { type: 'conversation_opened'; message?: MessageFacts | null }
+  | { type: 'contact_created' }
+  | { type: 'tag_added'; tag: string }
+  | { type: 'api' | 'manual'; input?: unknown }
+
+/**
+ * The trigger by which an event starts the workflow: of several the one with the highest priority, then the first.
+ * A workflow starts once, however many of its triggers match.
+ */
+export function findTrigger(
+  compiled: CompiledDefinition,
+  event: TriggerEvent,
+  facts: Facts,
+  now: Date,
+): Trigger | undefined {
+  const matching = compiled.triggers.filter(
+    (trigger) => suits(trigger, event) && isAllowed(trigger, { compiled, event, facts, now }),
+  )
+  return matching.reduce<Trigger | undefined>(
+    (best, trigger) => (best && priorityOf(best) >= priorityOf(trigger) ? best : trigger),
+    undefined,
+  )
+}
+
+/** Above zero it is a command, which starts its workflow even while another run waits for the reply. */
+export function priorityOf(trigger: Trigger): number {
+  return trigger.type === 'message_received' ? trigger.priority : 0
+}
+
+function suits(trigger: Trigger, event: TriggerEvent): boolean {
+  if (trigger.type === 'message_received') {
+    return (
+      event.type === 'message_received' &&
+      (trigger.channelId === undefined || trigger.channelId === event.channelId) &&
+      (!trigger.first || event.isFirst === true) &&
+      matchesText(trigger.match, event.message.body ?? '')
+    )
+  }
+  if (trigger.type === 'tag_added') {
+    return event.type === 'tag_added' && foldText(trigger.tag) === foldText(event.tag)
+  }
+  return trigger.type === event.type
+}
+
+/** Case, outer blanks and the width of blanks do not matter, except to a regular expression. */
+export function matchesText({ mode, values }: Match, body: string): boolean {
+  if (mode === 'any') return true
+  if (mode === 'regex') return values.some((value) => matchesPattern(value, body))
+  const text = foldText(body)
+  return values.map(foldText).some((value) => {
+    if (mode === 'exact') return text === value
+    return mode === 'contains' ? text.includes(value) : text.startsWith(value)
+  })
+}
+
+type Circumstances = { compiled: CompiledDefinition; event: TriggerEvent; facts: Facts; now: Date }
+
+function isAllowed(trigger: Trigger, { compiled, event, facts, now }: Circumstances): boolean {
+  if (!trigger.if) return true
+  const data: JsonObject = { ...event }
+  const roots = { ...facts, trigger: data, message: data['message'] ?? null, input: data['input'] ?? null }
+  const timezone = timezoneOf(compiled.settings.timezone, facts)
+  return isMet(trigger.if, { roots: { ...roots, now: now.toISOString() }, timezone })
+}

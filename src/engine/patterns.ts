@@ -1,0 +1,52 @@
+import { LRUCache } from 'lru-cache'
+import { RE2JS } from 're2js'
+import { z } from 'zod'
+
+const SOURCE_MAX = 1000
+/** A compiled expression larger than this costs more per letter than a conversation is worth. */
+const PROGRAM_MAX = 5000
+/** Text past this is not looked at: no message is longer, and matching costs time per letter. */
+const INPUT_MAX = 65_536
+
+/**
+ * Expressions written by customers run on RE2: its time grows with the text alone, so no expression can hang a worker.
+ * It knows no look-around and no back-references.
+ */
+const compiled = new LRUCache<string, RE2JS | Error>({ max: 2000 })
+
+function compilePattern(source: string): RE2JS | Error {
+  const known = compiled.get(source)
+  if (known) return known
+  const fresh = tryCompile(source)
+  compiled.set(source, fresh)
+  return fresh
+}
+
+function tryCompile(source: string): RE2JS | Error {
+  if (source.length > SOURCE_MAX) return new Error(`it is longer than ${SOURCE_MAX} characters`)
+  try {
+    const pattern = RE2JS.compile(source)
+    return pattern.programSize() > PROGRAM_MAX ? new Error('it repeats too much') : pattern
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** Undefined if the expression can be used. */
+export function refusalOfPattern(source: string): string | undefined {
+  const result = compilePattern(source)
+  return result instanceof Error ? result.message : undefined
+}
+
+/** Whether some part of the text matches. An expression that cannot be used matches nothing. */
+export function matchesPattern(source: string, text: string): boolean {
+  const pattern = compilePattern(source)
+  return !(pattern instanceof Error) && pattern.matcher(text.slice(0, INPUT_MAX)).find()
+}
+
+export const pattern = z.string().superRefine((source, issues) => {
+  const refusal = refusalOfPattern(source)
+  if (!refusal) return
+  const message = `is not an expression that can be used (RE2 syntax): ${refusal}`
+  issues.addIssue({ code: 'custom', message, params: { code: 'invalid_pattern' } })
+})

@@ -1,0 +1,76 @@
+import { LRUCache } from 'lru-cache'
+import { DAY, HOUR, MINUTE, SECOND } from './time.ts'
+
+const ISO =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:?\d\d)?)?$/i
+
+const formatters = new LRUCache<string, Intl.DateTimeFormat>({ max: 600 })
+
+export function isTimezone(zone: string): boolean {
+  try {
+    return Boolean(formatterOf(zone))
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The milliseconds of an ISO 8601 date or time. One that names no offset is a time on the clocks of `timezone`, never
+ * of this machine: the same text means the same moment on every node.
+ */
+export function parseInstant(text: string, timezone: string): number | undefined {
+  const [, year, month, day, hours, minutes, seconds, fraction, offset] = ISO.exec(text.trim()) ?? []
+  if (!year || !month || !day) return undefined
+  if (!isCalendarDay(Number(year), Number(month), Number(day))) return undefined
+  const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  const time = Number(hours ?? 0) * HOUR + Number(minutes ?? 0) * MINUTE + Number(seconds ?? 0) * SECOND
+  const wall = date + time + Number((fraction ?? '').padEnd(3, '0'))
+  return offset ? wall - offsetMsOf(offset) : fromWall(wall, timezone)
+}
+
+export function isCalendarDay(year: number, month: number, day: number): boolean {
+  // Date.UTC reads years below 100 as of the twentieth century.
+  if (year < 100 || month < 1 || month > 12 || day < 1) return false
+  return day <= (Date.UTC(year, month, 1) - Date.UTC(year, month - 1, 1)) / DAY
+}
+
+function offsetMsOf(offset: string): number {
+  if (offset.toUpperCase() === 'Z') return 0
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(-2))
+  return (offset.startsWith('-') ? -minutes : minutes) * MINUTE
+}
+
+/**
+ * The offset is looked up twice, because the first guess may lie on the other side of a clock change. A time that the
+ * change skips becomes the moment as long after it.
+ */
+function fromWall(wall: number, timezone: string): number {
+  const guess = wall - offsetAt(wall, timezone)
+  return wall - offsetAt(guess, timezone)
+}
+
+function offsetAt(ms: number, timezone: string): number {
+  const parts = formatterOf(timezone).formatToParts(ms)
+  const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.find((one) => one.type === type)?.value)
+  const day = Date.UTC(part('year'), part('month') - 1, part('day'))
+  const local = day + part('hour') * HOUR + part('minute') * MINUTE + part('second') * SECOND
+  return local - Math.floor(ms / SECOND) * SECOND
+}
+
+/** Throws on a zone that does not exist. */
+function formatterOf(timezone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timezone)
+  if (known) return known
+  const formatter = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  formatters.set(timezone, formatter)
+  return formatter
+}
