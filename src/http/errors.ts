@@ -21,7 +21,9 @@ export function errorBodies(log: Logger): Middleware {
   }
 }
 
-export function answerError(ctx: Context, error: unknown, log: Logger): void {
+export function answerError(ctx: Context, thrown: unknown, log: Logger): void {
+  // Thrown while a procedure read its input, it comes wrapped.
+  const error = thrown instanceof Error && thrown.cause instanceof HttpError ? thrown.cause : thrown
   const requestId = ctx.state['requestId'] as string
   const refusal = describe(error, requestId)
   if (refusal.status === 500) log.error({ err: error, requestId }, 'request failed')

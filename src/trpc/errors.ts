@@ -51,7 +51,9 @@ const STATUS: Partial<Record<TRPC_ERROR_CODE_KEY, number>> = {
 export function toTrpcError(error: unknown): TRPCError {
   if (error instanceof TRPCError) return error.cause instanceof AppError ? toTrpcError(error.cause) : error
   const kind = KINDS.find(([type]) => error instanceof type)
-  if (kind && error instanceof AppError) return new TRPCError({ code: kind[1], message: error.message, cause: error })
+  // What is of no kind is the transport's own refusal, thrown while it read the input; it knows its status itself.
+  if (error instanceof AppError)
+    return new TRPCError({ code: kind?.[1] ?? 'BAD_REQUEST', message: error.message, cause: error })
   if (isUnstorableText(error))
     return toTrpcError(
       new InvalidError('A text contains characters that cannot be stored', undefined, undefined, { cause: error }),
