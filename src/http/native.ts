@@ -39,6 +39,8 @@ export function nativeEndpoint(router: AppRouter, openContext: OpenContext): Mid
       path: names.join(','),
       maxBodySize: BODY_BYTES_MAX,
       maxBatchSize: BATCH_MAX,
+      // tRPC sets Vary anew; what CORS answers depends on the origin here too.
+      responseMeta: () => ({ headers: new Headers({ vary: 'Origin' }) }),
       createContext: ({ info }) => openContext(ctx, { tenantId: info.connectionParams?.['tenantId'] ?? null }),
     })
     // tRPC's promise settles only on 'finish': a caller who hangs up would keep this one waiting for ever.
@@ -52,7 +54,7 @@ function refuseWhatClientsNeverSend(ctx: Context, names: string[]): void {
     throw new HttpError(415, 'unsupported_media_type', 'Send the request body as application/json')
   }
   // In a streamed answer the headers leave first, so a call that sets the session cookie would act and then fail.
-  if (ctx.get('trpc-accept') === 'application/jsonl' && names.some((name) => name.startsWith('auth.'))) {
+  if (wantsStream(ctx) && names.some((name) => name.startsWith('auth.'))) {
     throw new InvalidError(
       'auth procedures set a cookie and cannot be streamed; call them through httpBatchLink or httpLink',
     )
@@ -60,6 +62,11 @@ function refuseWhatClientsNeverSend(ctx: Context, names: string[]): void {
   if (names.length > 1 && ctx.get('idempotency-key') !== '') {
     throw new InvalidError('Idempotency-Key belongs to one call; send this call outside a batch')
   }
+}
+
+/** tRPC looks into both headers. */
+function wantsStream(ctx: Context): boolean {
+  return [ctx.get('trpc-accept'), ctx.get('accept')].some((accept) => accept.includes('application/jsonl'))
 }
 
 /** A refusal of the shell in the form tRPC clients understand; they apply it to each call of the batch. */
