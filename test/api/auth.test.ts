@@ -167,6 +167,20 @@ describe('/api/auth', () => {
     })
   })
 
+  describe('a streamed tRPC call', () => {
+    for (const header of ['trpc-accept', 'accept']) {
+      it(`asked for by ${header} does nothing, because its cookie would not get through`, async () => {
+        const email = newEmail()
+        const { status } = await app.rest('POST', '/api/trpc/auth.signUp?batch=1', {
+          body: { 0: { json: { name: 'Ada', email, password: PASSWORD } } },
+          headers: { [header]: 'application/jsonl' },
+        })
+        expect(status).to.equal(400)
+        expect(await app.system.db('users').where({ email })).to.deep.equal([])
+      })
+    }
+  })
+
   describe('POST /api/auth/sign-out', () => {
     it('ends this session at once and leaves the others', async () => {
       const email = newEmail()
