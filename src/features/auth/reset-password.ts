@@ -8,9 +8,8 @@ import type { Visit } from './visit.ts'
 export async function resetPassword({ system, auth }: Visit, input: ResetPassword): Promise<PasswordReset> {
   const tokenHash = hashToken(input.token)
   // A wrong token must not cost the work of a hash; whether this one still counts is decided below.
-  const letter = await validLetter(system, tokenHash).first<{ userId: string } | undefined>({ userId: 'user_id' })
-  if (!letter) throw refusal()
-  const { userId } = letter
+  const [userId] = await validLetter(system, tokenHash).pluck<string[]>('user_id')
+  if (userId === undefined) throw refusal()
   const passwordHash = await auth.passwords.hash(input.newPassword)
   await system.transaction(async (tx) => {
     // Resets of one user take turns here, and after sign-ins with the old password that are under way.

@@ -40,24 +40,19 @@ async function counted(
   return account
 }
 
+const ACCOUNT = `
+  select u.id, u.email, u.name, u.image, u.email_verified as "emailVerified",
+    u.created_at as "createdAt", u.updated_at as "updatedAt", c.password_hash as "passwordHash"
+  from users u join credentials c on c.user_id = u.id
+  where u.email = ?`
+
 async function checkPassword({ system, auth }: Visit, { email, password }: SignIn): Promise<Account | undefined> {
-  const row = await system
-    .db('users')
-    .join('credentials', 'credentials.user_id', 'users.id')
-    .where('users.email', email)
-    .first<(User & { passwordHash: string }) | undefined>({
-      id: 'users.id',
-      email: 'users.email',
-      name: 'users.name',
-      image: 'users.image',
-      emailVerified: 'users.email_verified',
-      createdAt: 'users.created_at',
-      updatedAt: 'users.updated_at',
-      passwordHash: 'credentials.password_hash',
-    })
-  const { passwordHash, ...user } = row ?? {}
-  const matches = await auth.passwords.verify(password, passwordHash)
-  return matches ? { user: user as User, passwordHash: passwordHash as string } : undefined
+  const { rows } = await system.db.raw<{ rows: (User & { passwordHash: string })[] }>(ACCOUNT, [email])
+  const [row] = rows
+  const matches = await auth.passwords.verify(password, row?.passwordHash)
+  if (!row || !matches) return undefined
+  const { passwordHash, ...user } = row
+  return { user, passwordHash }
 }
 
 /** A reset that came in between has ended all sessions of the old password; it must not get a new one. */
