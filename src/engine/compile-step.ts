@@ -19,9 +19,11 @@ export function compileStep(
   const fields = splitStep(given)
   const base = StepBase.safeParse(fields.base, { error: explainIssue })
   const problems = base.success ? [] : problemsOf(base.error, place)
-  const type = registry.get(String(fields.base['type']))
+  const name = fields.base['type']
+  if (typeof name !== 'string') return { place, value: null, problems }
+  const type = registry.get(name)
   if (!type) {
-    const what = `${JSON.stringify(fields.base['type'])} is not a kind of step: use one of ${[...registry.keys()].join(', ')}`
+    const what = `"${name}" is not a kind of step: use one of ${[...registry.keys()].join(', ')}`
     return { place, value: null, problems: [...problems, problemAt(place, 'type', 'unknown_step_type', what)] }
   }
   const own = type.schema.safeParse(fields.own, { error: explainIssue })

@@ -10,7 +10,7 @@ export function compileTrigger(given: unknown, index: number): ReadTrigger {
   }
   const type: unknown = Reflect.get(given, 'type')
   if (!isTriggerType(type)) {
-    const what = `${JSON.stringify(type)} is not a kind of trigger: use one of ${Object.keys(TRIGGERS).join(', ')}`
+    const what = `${JSON.stringify(type) ?? 'nothing'} is not a kind of trigger: use one of ${Object.keys(TRIGGERS).join(', ')}`
     return { place, value: null, problems: [problemAt(place, 'type', 'unknown_trigger_type', what)] }
   }
   const read = TRIGGERS[type].safeParse(given, { error: explainIssue })

@@ -1,0 +1,246 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { compileDefinition } from '../../src/engine/compile-definition.ts'
+import type { CompiledDefinition } from '../../src/engine/compiled.ts'
+import { decide } from '../../src/engine/decide.ts'
+import type { Decision, EngineEvent } from '../../src/engine/decision.ts'
+import { isSettled, queueRun, type RunState } from '../../src/engine/run.ts'
+import type { Facts } from '../../src/engine/step.ts'
+import { addMs, DAY } from '../../src/platform/time.ts'
+import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { NOON, RUN_ID, someFacts } from '../support/workflow.ts'
+
+const STEPS_MAX = 7
+const target = fc.oneof(
+  fc.constant('end'),
+  fc.nat(STEPS_MAX - 1).map((index) => `s${index}`),
+)
+const text = fc.constantFrom(
+  'hi',
+  '{{contact.name}}',
+  '{{vars.a}}',
+  '{{steps.s0.output.text}}',
+  '{{vars.b | plus: 1}}',
+  '{{message.body}}',
+)
+const condition = fc.record({
+  left: text,
+  op: fc.constantFrom('eq', 'contains', 'gt', 'exists'),
+  right: fc.constantFrom('yes', 1, 'Ana'),
+})
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
+const buttons = fc.constant([
+  { id: 'yes', title: 'Yes' },
+  { id: 'no', title: 'No' },
+])
+
+const kind = fc.oneof(
+  fc.record({ type: fc.constant('send_message'), message: fc.record({ body: text }) }),
+  fc.record({
+    type: fc.constant('ask'),
+    message: fc.record({ body: text, buttons }),
+    expect: fc.record({ type: fc.constantFrom('any', 'number', 'choice', 'email') }),
+    attempts: maybe(fc.integer({ min: 1, max: 3 })),
+    onInvalid: maybe(target),
+    timeout: maybe(fc.constantFrom('1m', '2h')),
+    onTimeout: maybe(target),
+    saveAs: maybe(fc.constantFrom('vars.a', 'vars.b')),
+  }),
+  fc.record({
+    type: fc.constant('wait_for_reply'),
+    timeout: maybe(fc.constant('1h')),
+    saveAs: maybe(fc.constant('vars.a')),
+  }),
+  fc.record({ type: fc.constant('wait'), for: fc.constantFrom('1m', '1h', '3d') }),
+  fc.record({
+    type: fc.constant('branch'),
+    cases: fc.tuple(fc.record({ if: condition, next: target })),
+    else: maybe(target),
+  }),
+  fc.record({
+    type: fc.constant('set'),
+    values: fc.record({ a: text, b: fc.constantFrom(1, '{{vars.b | plus: 1}}', '{{vars.a}}') }),
+  }),
+  fc.record({ type: fc.constant('add_tag'), tags: fc.tuple(text) }),
+  fc.record({ type: fc.constant('handoff'), resumeAfter: maybe(fc.constant('2h')) }),
+  fc.record({ type: fc.constant('stop'), status: fc.constantFrom('completed', 'failed') }),
+)
+const rest = fc.record({
+  if: maybe(condition),
+  disabled: fc.boolean(),
+  next: maybe(target),
+  onError: maybe(fc.oneof(fc.constant('continue'), target)),
+  retry: maybe(fc.record({ max: fc.nat(2) })),
+})
+
+/** Sound definitions: others are another test's. */
+const definition = fc
+  .tuple(
+    fc.array(fc.tuple(kind, rest), { minLength: STEPS_MAX, maxLength: STEPS_MAX }),
+    fc.constantFrom('number', 'string'),
+  )
+  .map(
+    ([steps, type]) =>
+      compileDefinition(
+        withoutUndefined({
+          version: 1,
+          settings: { maxDuration: '10d' },
+          variables: { b: { type } },
+          steps: steps.map(([own, base], index) => ({ id: `s${index}`, ...base, ...own })),
+        }),
+        stepTypes,
+      ).compiled,
+  )
+  .filter((compiled) => compiled !== null)
+
+type Happening = { afterMs: number; event: (run: RunState) => EngineEvent }
+
+const body = fc.constantFrom('yes', '2', '12,5', 'ana@example.com', '', 'no idea')
+const happening: fc.Arbitrary<Happening> = fc.record({
+  afterMs: fc.oneof(fc.nat(60_000), fc.nat(4 * DAY)),
+  event: fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc
+        .tuple(fc.uuid({ version: 7 }), body)
+        .map(([id, text]) => () => ({ type: 'reply' as const, message: { id, body: text } })),
+    },
+    { weight: 5, arbitrary: fc.constant((run: RunState) => ({ type: 'timer' as const, epoch: run.epoch })) },
+    { weight: 1, arbitrary: fc.constant((run: RunState) => ({ type: 'timer' as const, epoch: run.epoch - 1 })) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom<EngineEvent>({ type: 'started' }, { type: 'canceled' }, { type: 'expired' })
+        .map((event) => () => event),
+    },
+  ),
+})
+
+type Turn = { before: RunState; event: EngineEvent; now: Date; facts: Facts; decision: Decision }
+
+function play(compiled: CompiledDefinition, happenings: Happening[]): Turn[] {
+  let now = new Date(NOON)
+  let run = queueRun(compiled, { id: RUN_ID, trigger: { type: 'manual' } }, now)
+  let facts = someFacts({ conversation: { windowExpiresAt: '2026-03-04T12:00:00.000Z' } })
+  return [{ afterMs: 0, event: () => ({ type: 'started' as const }) }, ...happenings].map(
+    ({ afterMs, event: make }) => {
+      now = addMs(now, afterMs)
+      const turn = { before: deepFreeze(run), event: make(run), now, facts: deepFreeze(facts) }
+      const decision = decide({
+        compiled,
+        run: turn.before,
+        event: turn.event,
+        facts: turn.facts,
+        now,
+        registry: stepTypes,
+      })
+      run = decision.run
+      facts = decision.facts
+      return { ...turn, decision }
+    },
+  )
+}
+
+function everyPlay(check: (turns: Turn[], compiled: CompiledDefinition) => void): void {
+  fc.assert(
+    fc.property(definition, fc.array(happening, { maxLength: 12 }), (compiled, happenings) =>
+      check(play(compiled, happenings), compiled),
+    ),
+    { numRuns: 200 },
+  )
+}
+
+describe('whatever happens to whatever run', () => {
+  it('ends or waits, and who waits will be woken before the run has lasted too long', () => {
+    everyPlay((turns) => {
+      for (const { decision, now } of turns) {
+        const { run, wait } = decision
+        expect(run.status === 'waiting' || isSettled(run), run.status).to.equal(true)
+        expect(wait !== null).to.equal(run.status === 'waiting')
+        if (!wait) continue
+        expect(wait.epoch).to.equal(run.epoch)
+        expect(Date.parse(wait.wakeAt)).to.be.at.most(Date.parse(run.expiresAt ?? ''))
+        if (decision.consumed)
+          expect(Date.parse(wait.wakeAt)).to.be.at.least(Math.min(now.getTime(), Date.parse(run.expiresAt ?? '')))
+      }
+    })
+  })
+
+  it('decides the same when the same is decided again, also from what a database gives back', () => {
+    everyPlay((turns, compiled) => {
+      const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value))
+      for (const { before, event, now, facts, decision } of turns) {
+        const again = decide({
+          compiled: stored(compiled),
+          run: stored(before),
+          event,
+          facts: stored(facts),
+          now,
+          registry: stepTypes,
+        })
+        expect(stored(again)).to.deep.equal(stored(decision))
+      }
+    })
+  })
+
+  it('numbers its steps without a gap, and goes on writing only in the record that waits', () => {
+    everyPlay((turns) => {
+      for (const { before, decision } of turns) {
+        const indexes = decision.steps.map(({ index }) => index)
+        const open = before.open && indexes[0] === before.open.index ? [before.open.index] : []
+        const count = decision.run.stepsCount - before.stepsCount
+        const fresh = Array.from({ length: count }, (_, offset) => before.stepsCount + offset)
+        expect(indexes).to.deep.equal([...open, ...fresh])
+        if (decision.consumed && before.open) expect(open).to.have.lengthOf(1)
+      }
+    })
+  })
+
+  it('takes no step once it is over, and leaves none open', () => {
+    everyPlay((turns) => {
+      for (const { before, decision } of turns) {
+        if (isSettled(before))
+          expect(decision).to.deep.include({ consumed: false, steps: [], effects: [], run: before })
+        if (!isSettled(decision.run)) continue
+        expect(decision.run.open).to.equal(null)
+        for (const { status, finishedAt } of decision.steps) {
+          expect(status).to.be.oneOf(['completed', 'failed', 'skipped', 'canceled'])
+          expect(finishedAt).to.not.equal(null)
+        }
+      }
+    })
+  })
+
+  it('changes nothing by what is not for it', () => {
+    everyPlay((turns) => {
+      for (const { before, facts, decision } of turns) {
+        if (decision.consumed) continue
+        expect(decision).to.deep.include({ run: before, facts, steps: [], effects: [] })
+      }
+    })
+  })
+
+  it('sends each message under an id of its own, from a step that it recorded', () => {
+    everyPlay((turns) => {
+      const placed = turns.flatMap(({ decision }) => decision.effects)
+      const recorded = new Set(
+        turns.flatMap(({ decision }) => decision.steps.map(({ index, stepId }) => `${index}:${stepId}`)),
+      )
+      for (const { stepIndex, stepId } of placed) expect(recorded.has(`${stepIndex}:${stepId}`)).to.equal(true)
+      const ids = placed.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['messageId']] : []))
+      expect(new Set(ids).size).to.equal(ids.length)
+    })
+  })
+})
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const child of Object.values(value)) deepFreeze(child)
+  }
+  return value
+}
+
+function withoutUndefined(value: object): object {
+  return JSON.parse(JSON.stringify(value))
+}

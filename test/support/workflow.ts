@@ -1,0 +1,101 @@
+import { compileDefinition } from '../../src/engine/compile-definition.ts'
+import type { CompiledDefinition } from '../../src/engine/compiled.ts'
+import { decide } from '../../src/engine/decide.ts'
+import type { Decision, EngineEvent } from '../../src/engine/decision.ts'
+import { type NewRun, queueRun, type RunState } from '../../src/engine/run.ts'
+import type { Facts, StepRegistry } from '../../src/engine/step.ts'
+import { addMs } from '../../src/platform/time.ts'
+import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+
+export const RUN_ID = '0199a7a0-0000-7000-8000-000000000001'
+export const NOON = '2026-03-02T12:00:00.000Z'
+
+/** Ana in São Paulo, whose window is open for another hour. */
+export function someFacts(change: Partial<Facts> = {}): Facts {
+  return {
+    contact: {
+      id: 'c1',
+      name: 'Ana',
+      timezone: 'America/Sao_Paulo',
+      language: 'pt-BR',
+      tags: ['vip'],
+      fields: { plan: 'pro' },
+    },
+    conversation: { id: 'v1', windowExpiresAt: '2026-03-02T13:00:00.000Z' },
+    workspace: { id: 'w1', name: 'Padaria', timezone: 'Europe/Lisbon' },
+    workflow: { id: 'f1', name: 'Welcome' },
+    ...change,
+  }
+}
+
+export function compile(definition: object, registry: StepRegistry = stepTypes): CompiledDefinition {
+  const { compiled, errors } = compileDefinition({ version: 1, ...definition }, registry)
+  if (compiled) return compiled
+  throw new Error(errors.map(({ message }) => message).join('\n'))
+}
+
+/** A run that is played by hand: events go in, and it keeps what they came to. */
+export class PlayedRun {
+  readonly compiled: CompiledDefinition
+  readonly registry: StepRegistry
+  now = new Date(NOON)
+  run: RunState
+  facts: Facts
+  readonly decisions: Decision[] = []
+  #replies = 0
+
+  constructor(definition: object, { facts = someFacts(), registry = stepTypes, ...start }: Options = {}) {
+    this.compiled = compile(definition, registry)
+    this.registry = registry
+    this.facts = facts
+    this.run = queueRun(this.compiled, { id: RUN_ID, trigger: { type: 'manual' }, ...start }, this.now)
+  }
+
+  start(): Decision {
+    return this.take({ type: 'started' })
+  }
+
+  reply(body: string, rest: object = {}): Decision {
+    this.#replies += 1
+    return this.take({ type: 'reply', message: { id: `in-${this.#replies}`, body, ...rest } })
+  }
+
+  /** Moves the clock to when the run wants to be woken, and wakes it. */
+  ring(): Decision {
+    const wakeAt = this.decisions.at(-1)?.wait?.wakeAt
+    if (wakeAt === undefined) throw new Error('The run waits for nothing')
+    this.now = addMs(this.now, Date.parse(wakeAt) - this.now.getTime())
+    return this.take({ type: 'timer', epoch: this.run.epoch })
+  }
+
+  pass(ms: number): void {
+    this.now = addMs(this.now, ms)
+  }
+
+  take(event: EngineEvent): Decision {
+    const { compiled, run, facts, now, registry } = this
+    const decision = decide({ compiled, run, event, facts, now, registry })
+    this.run = decision.run
+    this.facts = decision.facts
+    this.decisions.push(decision)
+    return decision
+  }
+
+  /** The texts sent so far. */
+  get sent(): unknown[] {
+    return this.decisions.flatMap(({ effects }) =>
+      effects.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['body']] : [])),
+    )
+  }
+
+  /** What became of each step, in order: `ask:waiting`. */
+  get trail(): string[] {
+    return this.decisions.flatMap(({ steps }) => steps.map(({ stepId, status }) => `${stepId}:${status}`))
+  }
+}
+
+type Options = { facts?: Facts; registry?: StepRegistry } & Partial<NewRun>
+
+export function say(id: string, body: string, rest: object = {}): object {
+  return { id, type: 'send_message', message: { body }, ...rest }
+}
