@@ -58,6 +58,7 @@ describe('a session', () => {
       expect(first.cookie).not.to.equal(planted)
       expect((await use({ ...session, cookie: planted })).status).to.equal(401)
 
+      expect((await use(first)).status).to.equal(200)
       const second = renewed(session, await signIn(session, first.cookie))
       expect((await use(first)).status).to.equal(401)
       expect((await use(second)).status).to.equal(200)
