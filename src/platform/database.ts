@@ -1,4 +1,5 @@
 import knex, { type Knex } from 'knex'
+import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 
 export type Database = Knex
@@ -30,6 +31,8 @@ export function openDatabase(url: string, options: { poolMax?: number; name?: st
       statement_timeout: 30_000,
       idle_in_transaction_session_timeout: 60_000,
     },
+    // Queries on models name columns as the models do; results are mapped by the models themselves.
+    wrapIdentifier: knexSnakeCaseMappers().wrapIdentifier,
     pool: { min: 0, max: options.poolMax ?? 12 },
     migrations: MIGRATIONS,
   })
