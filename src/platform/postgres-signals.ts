@@ -30,10 +30,11 @@ export class PostgresSignals implements Signals {
   async open(): Promise<void> {
     const listener = new pg.Client({ connectionString: this.#url, application_name: 'parley signals' })
     listener.on('error', () => undefined)
-    listener.on('end', () => this.#reopen())
     listener.on('notification', ({ payload }) => this.#local.wake((payload ?? '').split(',')))
     await listener.connect()
     await listener.query(`listen ${CHANNEL}`)
+    // From here on: a connection that never stood is tried again by whoever opened it, and must not be by both.
+    listener.on('end', () => this.#reopen())
     this.#listener = listener
     // What was announced while nobody listened is found by looking.
     this.#local.wakeAll()
