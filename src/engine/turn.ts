@@ -3,23 +3,26 @@ import type { CompiledStep } from './compiled.ts'
 import type { Progress } from './decision.ts'
 import { deriveId, msOfId } from './derive-id.ts'
 import type { Facts, Turn } from './step.ts'
+import { hasPlaceholder } from './template.ts'
 import { resolveText, resolveValue, type Source } from './values.ts'
 
 const ID_MS_MAX = 2 ** 48 - 1
 
 export function openTurn(progress: Progress, step: CompiledStep, attempt: number): Turn {
-  const { now, facts, run } = progress
-  const source = sourceOf(progress)
+  const { now, facts, run, compiled } = progress
+  // Most steps of most runs read nothing, so that what they could read is only laid out for those that do.
+  let source: Source | undefined
+  const read = () => (source ??= sourceOf(progress))
   return {
     now,
-    timezone: source.timezone,
+    timezone: timezoneOf(compiled.settings.timezone, facts),
     facts,
     step,
     attempt,
     memory: run.waiting?.memory ?? null,
-    resolve: (value) => resolveValue(value, source),
-    text: (template) => resolveText(template, source),
-    isMet: (condition) => isMet(condition, source),
+    resolve: (value) => resolveValue(value, read()),
+    text: (template) => (hasPlaceholder(template) ? resolveText(template, read()) : template),
+    isMet: (condition) => isMet(condition, read()),
     newId: () => nextId(progress),
   }
 }
@@ -27,7 +30,10 @@ export function openTurn(progress: Progress, step: CompiledStep, attempt: number
 export function sourceOf({ run, facts, now, compiled }: Progress): Source {
   return {
     roots: {
-      ...facts,
+      contact: facts.contact,
+      conversation: facts.conversation,
+      workspace: facts.workspace,
+      workflow: facts.workflow,
       message: run.message,
       trigger: run.trigger,
       input: run.input,

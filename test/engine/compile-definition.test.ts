@@ -181,6 +181,7 @@ describe('a definition', () => {
       steps(ask('a', { expect: { type: 'choice', options: [button('b', 'x'.repeat(25))] } })),
       ['title_too_long steps.0.expect.options.0.title'],
     ],
+    ['a long message', steps(say('a', 'x'.repeat(4097))), ['message_too_long steps.0.message.body']],
     ['a choice of nothing', steps(ask('a', { expect: { type: 'choice' } })), ['invalid steps.0.expect.options']],
     [
       'a bad expected pattern',

@@ -18,10 +18,10 @@ const target = fc.oneof(
 const text = fc.constantFrom(
   'hi',
   '{{contact.name}}',
-  '{{vars.a}}',
-  '{{steps.s0.output.text}}',
-  '{{vars.b | plus: 1}}',
+  'so {{vars.a}}',
+  'so {{steps.s0.output.text}}',
   '{{message.body}}',
+  '{{vars.b | plus: 1}}',
 )
 const condition = fc.record({
   left: text,
@@ -29,6 +29,8 @@ const condition = fc.record({
   right: fc.constantFrom('yes', 1, 'Ana'),
 })
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
+const rarely = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value })
 const buttons = fc.constant([
   { id: 'yes', title: 'Yes' },
   { id: 'no', title: 'No' },
@@ -48,6 +50,7 @@ const kind = fc.oneof(
   }),
   fc.record({
     type: fc.constant('wait_for_reply'),
+    expect: maybe(fc.constant({ type: 'number' })),
     timeout: maybe(fc.constant('1h')),
     saveAs: maybe(fc.constant('vars.a')),
   }),
@@ -66,8 +69,8 @@ const kind = fc.oneof(
   fc.record({ type: fc.constant('stop'), status: fc.constantFrom('completed', 'failed') }),
 )
 const rest = fc.record({
-  if: maybe(condition),
-  disabled: fc.boolean(),
+  if: rarely(condition),
+  disabled: rarely(fc.constant(true)),
   next: maybe(target),
   onError: maybe(fc.oneof(fc.constant('continue'), target)),
   retry: maybe(fc.record({ max: fc.nat(2) })),
@@ -153,12 +156,12 @@ function everyPlay(check: (turns: Turn[], compiled: CompiledDefinition) => void)
 describe('whatever happens to whatever run', () => {
   it('ends or waits, and who waits will be woken before the run has lasted too long', () => {
     everyPlay((turns) => {
-      for (const { decision, now } of turns) {
+      for (const { before, decision, now } of turns) {
         const { run, wait } = decision
         expect(run.status === 'waiting' || isSettled(run), run.status).to.equal(true)
         expect(wait !== null).to.equal(run.status === 'waiting')
         if (!wait) continue
-        expect(wait.epoch).to.equal(run.epoch)
+        expect(wait.epoch).to.equal(before.epoch + (decision.consumed ? 1 : 0))
         expect(Date.parse(wait.wakeAt)).to.be.at.most(Date.parse(run.expiresAt ?? ''))
         if (decision.consumed)
           expect(Date.parse(wait.wakeAt)).to.be.at.least(Math.min(now.getTime(), Date.parse(run.expiresAt ?? '')))
@@ -220,14 +223,13 @@ describe('whatever happens to whatever run', () => {
     })
   })
 
-  it('sends each message under an id of its own, from a step that it recorded', () => {
+  it('gives every step and message an id of its own, and every effect a step that is recorded', () => {
     everyPlay((turns) => {
-      const placed = turns.flatMap(({ decision }) => decision.effects)
-      const recorded = new Set(
-        turns.flatMap(({ decision }) => decision.steps.map(({ index, stepId }) => `${index}:${stepId}`)),
-      )
-      for (const { stepIndex, stepId } of placed) expect(recorded.has(`${stepIndex}:${stepId}`)).to.equal(true)
-      const ids = placed.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['messageId']] : []))
+      const effects = turns.flatMap(({ decision }) => decision.effects)
+      const steps = new Map(turns.flatMap(({ decision }) => decision.steps.map((step) => [step.index, step])))
+      for (const { stepIndex, stepId } of effects) expect(steps.get(stepIndex)?.stepId).to.equal(stepId)
+      const messages = effects.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['messageId']] : []))
+      const ids = [...messages, ...[...steps.values()].map(({ id }) => id)]
       expect(new Set(ids).size).to.equal(ids.length)
     })
   })

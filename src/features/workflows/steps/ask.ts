@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { target } from '../../../engine/definition/names.ts'
 import { defineStep, type StepOutcome, type Turn } from '../../../engine/step.ts'
 import { composeMessage } from './compose-message.ts'
-import { fillOptions, Message, Question, type Choice } from './message.ts'
+import { fillButtons, fillChoices, Message, Question, type Choice } from './message.ts'
 import { Expectation, readAnswer } from './read-answer.ts'
 
 const ATTEMPTS_DEFAULT = 3
@@ -61,7 +61,7 @@ function optionTargets(options: readonly Choice[], path: string) {
 
 /** What may be chosen: the options that are expected, or else the buttons. */
 function choicesOf({ message, expect }: Ask, turn: Turn): Choice[] {
-  return fillOptions(expect.options ?? message.buttons ?? [], turn)
+  return expect.options ? fillChoices(expect.options, turn) : fillButtons(message.buttons ?? [], turn)
 }
 
 function putQuestion(config: Ask, turn: Turn, { message, asked }: { message: Message; asked: number }): StepOutcome {

@@ -10,9 +10,6 @@ export function composeMessage(turn: Turn, body: string, options: readonly Optio
     throw new StepError('outside_window', 'The 24-hour window of the conversation is closed: free text cannot be sent')
   }
   const filled = fillBody(body, turn)
-  if (filled.trim() === '') {
-    throw new StepError('empty_message', 'With its placeholders filled in, the message is empty', { retryable: false })
-  }
   const buttons = options.map(({ id, title }) => ({ id, title }))
   const messageId = turn.newId()
   const effect: WorkflowEffect = { type: 'send_message', messageId, body: filled, buttons }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ident, target, templateText } from '../../../engine/definition/names.ts'
+import { StepError } from '../../../engine/step-error.ts'
 import type { Turn } from '../../../engine/step.ts'
 
 /** The most that channels show: three buttons of twenty characters, or a list of ten rows of twenty-four. */
@@ -34,8 +35,13 @@ function several<Item extends z.ZodType<Option>>(item: Item, max: number) {
     .refine((options) => new Set(options.map(({ id }) => id)).size === options.length, 'must not repeat an id')
 }
 
+const body = templateText.refine((text) => text.includes('{{') || text.length <= BODY_MAX, {
+  message: `must have at most ${BODY_MAX} characters`,
+  params: { code: 'message_too_long' },
+})
+
 export const Message = z.strictObject({
-  body: templateText,
+  body,
   buttons: several(z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX) }), BUTTONS_MAX).optional(),
 })
 export type Message = z.output<typeof Message>
@@ -54,11 +60,32 @@ export const Choices = several(
   LIST_MAX,
 )
 
-/** The options with their titles filled in; what a placeholder makes too long is cut to what a channel shows. */
-export function fillOptions(options: readonly Choice[], turn: Turn): Choice[] {
-  return options.map((option) => ({ ...option, title: turn.text(option.title).slice(0, LIST_TITLE_MAX) || option.id }))
+/** Buttons with their titles filled in; what a placeholder makes too long is cut to what a channel shows. */
+export function fillButtons(buttons: readonly Choice[], turn: Turn): Choice[] {
+  return fillTitles(buttons, turn, BUTTON_TITLE_MAX)
+}
+
+export function fillChoices(choices: readonly Choice[], turn: Turn): Choice[] {
+  return fillTitles(choices, turn, LIST_TITLE_MAX)
+}
+
+function fillTitles(options: readonly Choice[], turn: Turn, max: number): Choice[] {
+  return options.map((option) => {
+    // By code points: half of a pair of surrogates cannot be stored.
+    const title = [...turn.text(option.title).trim()].slice(0, max).join('')
+    return { ...option, title: title || option.id }
+  })
 }
 
 export function fillBody(body: string, turn: Turn): string {
-  return turn.text(body).slice(0, BODY_MAX)
+  const text = turn.text(body)
+  if (text.trim() === '') {
+    throw new StepError('empty_message', 'With its placeholders filled in, the message is empty', FINAL)
+  }
+  if (text.length > BODY_MAX) {
+    throw new StepError('message_too_long', `The message is longer than ${BODY_MAX} characters`, FINAL)
+  }
+  return text
 }
+
+const FINAL = { retryable: false }

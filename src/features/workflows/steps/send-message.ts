@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineStep } from '../../../engine/step.ts'
 import { composeMessage, isWindowOpen } from './compose-message.ts'
-import { fillOptions, Message } from './message.ts'
+import { fillButtons, Message } from './message.ts'
 
 /** `ifWindowClosed` says what becomes of the step when free text may not be sent. */
 export const sendMessage = defineStep({
@@ -11,7 +11,7 @@ export const sendMessage = defineStep({
     if (ifWindowClosed === 'skip' && !isWindowOpen(turn)) {
       return { kind: 'next', output: { messageId: null }, branch: 'window_closed' }
     }
-    const sent = composeMessage(turn, message.body, fillOptions(message.buttons ?? [], turn))
+    const sent = composeMessage(turn, message.body, fillButtons(message.buttons ?? [], turn))
     return { ...sent, kind: 'next', output: { messageId: sent.messageId } }
   },
 })

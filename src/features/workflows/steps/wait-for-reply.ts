@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineStep } from '../../../engine/step.ts'
+import { fillChoices } from './message.ts'
 import { Expectation, readAnswer } from './read-answer.ts'
 
 /** Waits for the next reply, or for the next of the kind expected: others are left to other runs and to triggers. */
@@ -16,7 +17,7 @@ export const waitForReply = defineStep({
   execute: () => ({ kind: 'wait', for: 'reply', until: null }),
   resume({ expect }, turn, wakeup) {
     if (wakeup.type !== 'reply') return { kind: 'ignore' }
-    const answer = readAnswer(wakeup.message, expect, { choices: expect.options ?? [], turn })
+    const answer = readAnswer(wakeup.message, expect, { choices: fillChoices(expect.options ?? [], turn), turn })
     if (!answer) return { kind: 'ignore' }
     const { value, text, choice } = answer
     const output = { value, text, choice: choice?.id ?? null, messageId: wakeup.message.id }
