@@ -13,6 +13,9 @@ const LOOK_SOON_MS = 25
 export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null> }
 export type Reset = { cursor: string; type: 'reset' }
 
+/** What a follower is told, under the cursor from which it goes on afterwards. */
+export type Followed<T> = [cursor: string, told: T]
+
 type Position = { xid: string; id: string }
 type Row = Position & { type: string; data: Record<string, string | null> }
 

@@ -17,7 +17,7 @@ export function presentRun(row: RunRow): Run {
   return {
     ...run,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },
-    variables: (state['vars'] ?? {}) as Record<string, unknown>,
+    variables: (state['variables'] ?? {}) as Record<string, unknown>,
     waiting: waitingFor && waitingStepId ? { for: waitingFor, until: waitingUntil, stepId: waitingStepId } : null,
     durationMs: run.startedAt && run.finishedAt ? run.finishedAt.getTime() - run.startedAt.getTime() : null,
   }

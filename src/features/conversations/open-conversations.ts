@@ -1,0 +1,40 @@
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+
+export type OpenedConversation = { conversationId: string; contactId: string; isNew: boolean; wasClosed: boolean }
+
+/** The conversations of contacts on a channel, by contact, locked in the order of their ids; made where there is none. */
+export async function openConversations(
+  tx: Scope,
+  channelId: string,
+  contactIds: string[],
+): Promise<Map<string, OpenedConversation>> {
+  const now = tx.now()
+  const rows = [...new Set(contactIds)].sort().map((contactId) => ({
+    tenant_id: tx.tenantId,
+    id: newId(),
+    contact_id: contactId,
+    channel_id: channelId,
+    status: 'active',
+    created_at: now,
+    updated_at: now,
+  }))
+  const inserted = (await tx
+    .db('conversations')
+    .insert(rows)
+    .onConflict(['tenant_id', 'channel_id', 'contact_id'])
+    .ignore()
+    .returning('id')) as { id: string }[]
+  const own = new Set(inserted.map(({ id }) => id))
+  const { rows: locked } = await tx.db.raw<{ rows: { id: string; contact_id: string; status: string }[] }>(
+    `select id, contact_id, status from conversations
+     where tenant_id = ? and channel_id = ? and contact_id = any(?) order by id for no key update`,
+    [tx.tenantId, channelId, contactIds],
+  )
+  return new Map(
+    locked.map(({ id, contact_id: contactId, status }) => [
+      contactId,
+      { conversationId: id, contactId, isNew: own.has(id), wasClosed: status === 'closed' },
+    ]),
+  )
+}

@@ -1,0 +1,22 @@
+import type { Scope } from '../../scope.ts'
+
+export type Pause = { conversationId: string; until: string | null }
+
+/** Workflows leave these conversations to people. The caller holds their locks. */
+export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void> {
+  if (pauses.length === 0) return
+  const now = tx.now()
+  const last = [...new Map(pauses.map((pause) => [pause.conversationId, pause])).values()]
+  await tx.db.raw(
+    `update conversations cv set automation_state = 'paused', automation_reason = 'handoff', automation_until = x.until, updated_at = :now
+     from jsonb_to_recordset(:given::jsonb) as x ("conversationId" uuid, until timestamptz)
+     where cv.tenant_id = :tenantId and cv.id = x."conversationId"`,
+    { given: JSON.stringify(last), tenantId: tx.tenantId, now },
+  )
+  await tx.record(
+    ...last.map(({ conversationId }) => ({
+      type: 'conversation.automation_paused' as const,
+      data: { conversationId },
+    })),
+  )
+}

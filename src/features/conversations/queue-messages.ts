@@ -1,0 +1,83 @@
+import type { Event, Scope } from '../../scope.ts'
+import { lastMessageOf } from './window.ts'
+
+export type NewOutbound = {
+  id: string
+  conversationId: string
+  contactId: string
+  channelId: string
+  body: string
+  content: Record<string, unknown> | null
+  sender: { type: 'user' | 'workflow' | 'system'; id: string | null; name: string | null }
+  runId: string | null
+  stepId: string | null
+}
+
+/**
+ * Writes messages down and hands them to their channels' pumps, all in the caller's transaction and in a few statements
+ * whatever their number. The caller holds the conversations' locks.
+ */
+export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise<void> {
+  if (messages.length === 0) return
+  const now = tx.now()
+  const rows = messages.map((message) => ({
+    tenant_id: tx.tenantId,
+    id: message.id,
+    conversation_id: message.conversationId,
+    contact_id: message.contactId,
+    channel_id: message.channelId,
+    direction: 'outbound',
+    type: message.content ? 'interactive' : 'text',
+    body: message.body,
+    content: message.content,
+    status: 'queued',
+    sender: message.sender,
+    run_id: message.runId,
+    step_id: message.stepId,
+    created_at: now,
+    updated_at: now,
+  }))
+  const outbox = messages.map(({ id, channelId }) => ({
+    tenant_id: tx.tenantId,
+    channel_id: channelId,
+    message_id: id,
+    priority: 0,
+    attempts: 0,
+    not_before: now,
+    created_at: now,
+  }))
+  await tx.db.raw(
+    `with stored as (insert into messages select * from jsonb_populate_recordset(null::messages, ?::jsonb) returning 1)
+     insert into outbox select * from jsonb_populate_recordset(null::outbox, ?::jsonb)`,
+    [JSON.stringify(rows), JSON.stringify(outbox)],
+  )
+  await noteOutbound(tx, messages)
+  await tx.record(...messages.map(queuedEvent))
+  await tx.ring(...messages.map(({ channelId }) => deliverBell(tx.tenantId, channelId)))
+}
+
+function queuedEvent({ id, conversationId, contactId }: NewOutbound): Event {
+  return { type: 'message.queued', data: { messageId: id, conversationId, contactId } }
+}
+
+export function deliverBell(tenantId: string, channelId: string) {
+  return { task: 'deliver', key: `deliver:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
+}
+
+async function noteOutbound(tx: Scope, messages: NewOutbound[]): Promise<void> {
+  const now = tx.now()
+  const newest = new Map(messages.map((message) => [message.conversationId, message]))
+  const rows = [...newest.values()].map(({ id, conversationId, contactId, body, content }) => ({
+    id: conversationId,
+    contact_id: contactId,
+    last: lastMessageOf({ id, body, direction: 'outbound', type: content ? 'interactive' : 'text', at: now }),
+  }))
+  const given = 'jsonb_to_recordset(?::jsonb) as x (id uuid, contact_id uuid, last jsonb)'
+  await tx.db.raw(
+    `with noted as (
+       update conversations cv set last_message = x.last, last_message_at = ?, updated_at = ?
+       from ${given} where cv.tenant_id = ? and cv.id = x.id returning cv.contact_id)
+     update contacts c set last_outbound_at = ? from noted where c.tenant_id = ? and c.id = noted.contact_id`,
+    [now, now, JSON.stringify(rows), tx.tenantId, now, tx.tenantId],
+  )
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+
+const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
+const MessageStatus = z.enum([
+  'received',
+  'queued',
+  'sending',
+  'sent',
+  'delivered',
+  'read',
+  'played',
+  'failed',
+  'canceled',
+])
+const Direction = z.enum(['inbound', 'outbound'])
+
+const MESSAGE_BODY_MAX = 4096
+export const messageBody = text(MESSAGE_BODY_MAX)
+
+export const Conversation = z
+  .object({
+    id,
+    contactId: id,
+    status: ConversationStatus,
+    channelId: id,
+    channel: z.enum(['sandbox', 'whatsapp']),
+    contact: z.object({ id, name: z.string(), phone: z.string().nullable() }),
+    assigneeId: id.nullable(),
+    unreadCount: z.int(),
+    lastMessage: z
+      .object({ id, body: z.string().nullable(), direction: Direction, type: z.string(), at: z.iso.datetime() })
+      .nullable(),
+    lastMessageAt: instant.nullable(),
+    lastInboundAt: instant.nullable(),
+    windowExpiresAt: instant.nullable().meta({ description: '24 hours after the customer last wrote' }),
+    canSendFreeform: z.boolean().meta({ description: 'Whether the 24-hour window is open' }),
+    automation: z.object({
+      state: z.enum(['on', 'paused']),
+      reason: z.enum(['human_reply', 'handoff', 'manual', 'opt_out']).nullable(),
+      until: instant.nullable(),
+    }),
+    activeRunId: id.nullable(),
+    snoozedUntil: instant.nullable(),
+    closedAt: instant.nullable(),
+    reopenCount: z.int(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'Conversation' })
+export type Conversation = z.infer<typeof Conversation>
+
+export const Message = z
+  .object({
+    id,
+    conversationId: id,
+    contactId: id,
+    channelId: id,
+    direction: Direction,
+    type: z.string(),
+    body: z.string().nullable(),
+    content: z.record(z.string(), z.unknown()).nullable(),
+    status: MessageStatus,
+    error: z
+      .object({
+        code: z.string(),
+        message: z.string(),
+        providerCode: z.int().nullable(),
+        retryable: z.boolean(),
+      })
+      .nullable(),
+    sender: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }),
+    runId: id.nullable(),
+    stepId: z.string().nullable(),
+    broadcastId: id.nullable(),
+    replyToId: id.nullable(),
+    providerMessageId: z.string().nullable(),
+    providerAt: instant.nullable(),
+    sentAt: instant.nullable(),
+    deliveredAt: instant.nullable(),
+    readAt: instant.nullable(),
+    failedAt: instant.nullable(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'Message' })
+export type Message = z.infer<typeof Message>
+
+export const ConversationPage = pageOf(Conversation)
+export const Messages = z.object({
+  messages: z.array(Message).meta({ description: 'Oldest first' }),
+  hasMore: z.boolean().meta({ description: 'Older messages are there: ask again with `before`' }),
+})
+export type Messages = z.infer<typeof Messages>
+
+export const ConversationRef = z.strictObject({ conversationId: id })
+export type ConversationRef = z.infer<typeof ConversationRef>
+
+export const ListConversations = z.strictObject({
+  ...page,
+  status: ConversationStatus.optional(),
+  contactId: id.optional(),
+  channelId: id.optional(),
+  assigneeId: id.optional(),
+  unread: z.boolean().optional(),
+  windowOpen: z.boolean().optional(),
+})
+export type ListConversations = z.infer<typeof ListConversations>
+
+const future = z.iso
+  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
+  .transform((text) => new Date(text))
+  .meta({ override: { type: 'string', format: 'date-time' } })
+
+export const UpdateConversation = z.strictObject({
+  conversationId: id,
+  status: ConversationStatus.optional(),
+  snoozedUntil: future.optional().meta({ description: 'Required with status snoozed' }),
+  assigneeId: id.nullish(),
+  automation: z.strictObject({ state: z.enum(['on', 'paused']), until: future.optional() }).optional(),
+})
+export type UpdateConversation = z.infer<typeof UpdateConversation>
+
+export const ListMessages = z.strictObject({
+  conversationId: id,
+  limit: z.int('must be an integer between 1 and 1000').min(1).max(1000).optional(),
+  before: id.optional().meta({ description: 'Only messages older than this one' }),
+})
+export type ListMessages = z.infer<typeof ListMessages>
+
+export const SendMessage = z.strictObject({ conversationId: id, body: messageBody })
+export type SendMessage = z.infer<typeof SendMessage>
+
+export const FollowMessages = z.strictObject({
+  conversationId: id,
+  lastEventId: z.string().max(100).nullish(),
+})
+export type FollowMessages = z.infer<typeof FollowMessages>

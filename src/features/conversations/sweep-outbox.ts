@@ -1,0 +1,43 @@
+import { addMs, MINUTE } from '../../platform/time.ts'
+import type { SystemScope } from '../../scope.ts'
+import { deliverBell } from './queue-messages.ts'
+import { failMessages } from './settle-messages.ts'
+
+/** How long a claimed message may be without an outcome before it counts as in doubt. */
+const DOUBT_AFTER_MS = 2 * MINUTE
+
+type Doubt = { tenantId: string; channelId: string; messageId: string; conversationId: string; contactId: string }
+
+/**
+ * Rings for channels with something due, and makes doubts visible: a message claimed by a process that died may or may
+ * not have reached the provider. It is marked and never sent again; a status that still comes settles it.
+ */
+export async function sweepOutbox(system: SystemScope): Promise<void> {
+  const now = system.now()
+  const due = await system
+    .db('outbox')
+    .where('not_before', '<=', now)
+    .whereNull('leased_at')
+    .distinct<{ tenant_id: string; channel_id: string }[]>('tenant_id', 'channel_id')
+  await system.ring(...due.map(({ tenant_id, channel_id }) => deliverBell(tenant_id, channel_id)))
+  const { rows } = await system.db.raw<{ rows: Doubt[] }>(
+    `select o.tenant_id as "tenantId", o.channel_id as "channelId", o.message_id as "messageId",
+       m.conversation_id as "conversationId", m.contact_id as "contactId"
+     from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
+     where o.leased_at < ? limit 500`,
+    [addMs(now, -DOUBT_AFTER_MS)],
+  )
+  for (const doubt of rows) {
+    await system
+      .forTenant(doubt.tenantId)
+      .transaction((tx) => failMessages(tx, doubt.channelId, [{ ...doubt, error: IN_DOUBT }]))
+  }
+}
+
+const IN_DOUBT = {
+  code: 'delivery_unknown',
+  message:
+    'The process that sent this message ended before the provider answered. It may have arrived; it is not sent again',
+  providerCode: null,
+  retryable: false,
+}

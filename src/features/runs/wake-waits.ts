@@ -1,0 +1,47 @@
+import { putItems } from '../../engine/mailbox.ts'
+import { newId } from '../../platform/ids.ts'
+import type { SystemScope } from '../../scope.ts'
+
+const BATCH = 500
+
+/**
+ * Puts what is due into the mailboxes and rings. A row is taken once, by whichever process is first; a wait that ended
+ * in the meantime is told by its epoch, and nothing happens.
+ */
+export async function wakeWaits(system: SystemScope): Promise<number> {
+  let woken = 0
+  for (let batch = BATCH; batch === BATCH; woken += batch) batch = await wakeBatch(system)
+  return woken
+}
+
+type Due = { tenantId: string; conversationId: string; runId: string; epoch: number }
+
+function wakeBatch(system: SystemScope): Promise<number> {
+  return system.transaction(async (tx) => {
+    const now = tx.now()
+    const { rows } = await tx.db.raw<{ rows: Due[] }>(
+      `update run_waits set due_at = null where (tenant_id, conversation_id, run_id) in (
+         select tenant_id, conversation_id, run_id from run_waits where due_at <= ?
+         order by due_at limit ? for update skip locked)
+       returning tenant_id as "tenantId", conversation_id as "conversationId", run_id as "runId", epoch`,
+      [now, BATCH],
+    )
+    const byTenant = new Map<string, Due[]>()
+    for (const due of rows) byTenant.set(due.tenantId, [...(byTenant.get(due.tenantId) ?? []), due])
+    for (const [tenantId, due] of byTenant) {
+      const items = due.map(({ conversationId, runId, epoch }) => ({
+        id: newId(),
+        conversationId,
+        kind: 'timer',
+        payload: { runId, epoch },
+      }))
+      await putItems(tx.db, { tenantId, now }, items)
+    }
+    await tx.ring(...[...byTenant.keys()].map(advanceBell))
+    return rows.length
+  })
+}
+
+export function advanceBell(tenantId: string) {
+  return { task: 'advance', key: `advance:${tenantId}`, payload: { tenantId } }
+}
