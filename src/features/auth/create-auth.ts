@@ -1,9 +1,9 @@
 import { Passwords } from '../../platform/passwords.ts'
 import type { AuthParts } from '../../trpc/context.ts'
 import type { SystemScope } from '../../scope.ts'
-import { callerIdentifier } from './identify-caller.ts'
+import { createIdentify } from './create-identify.ts'
 
 /** What signing in keeps for the life of the process, and who answers when somebody shows a token. */
 export function createAuth({ system, ...parts }: Omit<AuthParts, 'passwords'> & { system: SystemScope }) {
-  return { ...parts, passwords: new Passwords(), identify: callerIdentifier(system, parts.revocations) }
+  return { ...parts, passwords: new Passwords(), identify: createIdentify(system, parts.revocations) }
 }

@@ -19,7 +19,7 @@ type Claim = { token: string; tenantId: string | null }
  * Says who presents a token and whether the workspace they name lets them in. Answers are remembered for seconds;
  * refusals never, they would let a stranger fill the memory.
  */
-export function callerIdentifier(system: SystemScope, revocations: Revocations) {
+export function createIdentify(system: SystemScope, revocations: Revocations) {
   const remembered = new LRUCache<string, { caller: Caller; until: Date }>({ max: REMEMBERED_MAX })
   let revoked = 0
   revocations.subscribe((userId) => {
@@ -28,7 +28,7 @@ export function callerIdentifier(system: SystemScope, revocations: Revocations) 
     for (const [key] of stale) remembered.delete(key)
   })
 
-  return async function identifyCaller({ token, tenantId }: Claim): Promise<Identity | null> {
+  return async function identify({ token, tenantId }: Claim): Promise<Identity | null> {
     if (!isToken(token)) return null
     const tokenHash = hashToken(token)
     const workspaceId = tenantId !== null && isUuid(tenantId) ? tenantId.toLowerCase() : null
