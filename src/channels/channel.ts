@@ -7,16 +7,23 @@ export interface Channel {
   answerHandshake(query: URLSearchParams): string | undefined
   /** Whether the provider wrote these bytes. */
   isGenuine(body: Buffer, header: (name: string) => string): boolean
-  /** Reads what a genuine body says. Kinds it does not know are passed over, never refused. */
+  /**
+   * Reads what a genuine body says. Kinds it does not know are passed over, never refused.
+   * @throws InvalidError when the body is no JSON
+   */
   parse(body: Buffer): Inbound
-  send(message: OutboundMessage): Promise<SendResult>
+  /** Never throws. A send that `signal` cuts short may have been accepted: it ends as `unknown`. */
+  send(message: OutboundMessage, signal?: AbortSignal): Promise<SendResult>
 }
 
+/** At least one of `phone` and `userId` is there. */
 export type Sender = {
   /** E.164; null for somebody whom the provider names otherwise. */
   phone: string | null
   /** The provider's own id of a person, scoped to the business. */
   userId: string | null
+  /** The same person's id at a group of businesses, where the provider has such. */
+  parentUserId?: string | null
   profileName: string | null
   username: string | null
 }
@@ -27,7 +34,9 @@ export type InboundMessage = {
   type: string
   /** What a list can show, or null where there is no text. */
   body: string | null
+  /** What it holds beyond its text, by type; `buttonId` is the option that was chosen. */
   content: Record<string, unknown> | null
+  replyToProviderId?: string | null
   at: Date
 }
 
@@ -40,9 +49,14 @@ export type StatusUpdate = {
   error: ProviderError | null
   /** The id of our own message, if the provider gives it back. */
   messageId: string | null
+  /** The phone number or the provider's id of whom it went to. */
+  recipient: string | null
+  /** What the provider says of its price, in the provider's words. */
+  pricing: Record<string, unknown> | null
 }
 
-export type Inbound = { messages: InboundMessage[]; statuses: StatusUpdate[] }
+/** `ignored` counts what was passed over. */
+export type Inbound = { messages: InboundMessage[]; statuses: StatusUpdate[]; ignored: number }
 
 export type ProviderError = {
   /** Ours, whichever provider it is. */
@@ -50,23 +64,28 @@ export type ProviderError = {
   message: string
   providerCode: number | null
   retryable: boolean
+  /** What can be done about it. */
+  hint?: string | null
 }
 
 export type OutboundMessage = {
   messageId: string
   to: { phone: string | null; userId: string | null }
   body: string
+  /** `buttons`, a list of `{id, title}`, are answers to choose from. */
   content: Record<string, unknown> | null
+  replyToProviderId?: string | null
 }
 
 /**
  * How a send ended.
- * `accepted`: the provider has it. `refused`: it does not, and never will. `retry`: it does not, and may later;
- * `scope` says who has to wait. `stopped`: nothing can be sent on this channel until somebody mends it.
+ * `accepted`: the provider has it, under an address it may spell otherwise. `refused`: it does not, and never will.
+ * `retry`: it does not, and may later; `scope` says who has to wait (a person's messages keep their order, so all of
+ * them), `afterMs` how long the first time. `stopped`: nothing can be sent on this channel until somebody mends it.
  * `unknown`: it may or may not have it.
  */
 export type SendResult =
-  | { kind: 'accepted'; providerMessageId: string }
+  | { kind: 'accepted'; providerMessageId: string; recipientAddress: string | null }
   | { kind: 'refused'; error: ProviderError }
   | { kind: 'retry'; error: ProviderError; afterMs: number; scope: 'recipient' | 'channel' }
   | { kind: 'stopped'; error: ProviderError }

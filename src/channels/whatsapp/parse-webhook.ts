@@ -1,117 +1,90 @@
 import { z } from 'zod'
 import { InvalidError } from '../../platform/errors.ts'
-import type { Inbound, InboundMessage, StatusUpdate } from '../channel.ts'
+import { toE164 } from '../../platform/phone.ts'
+import type { Inbound, StatusUpdate } from '../channel.ts'
 import { errorOf, ProviderErrorBody } from './classify-error.ts'
+import { readMessage } from './read-message.ts'
+import { instant, list, readable, text } from './webhook-parts.ts'
 
-/** Only what is read is described: the provider adds fields and kinds at will. */
-const Message = z.looseObject({
-  id: z.string().min(1),
-  from: z.string().optional(),
-  from_user_id: z.string().optional(),
-  timestamp: z.coerce.number(),
-  type: z.string(),
-  text: z.looseObject({ body: z.string() }).optional(),
-  button: z.looseObject({ text: z.string() }).optional(),
-  interactive: z.looseObject({}).optional(),
-})
-type Message = z.output<typeof Message>
-
-const Status = z.looseObject({
-  id: z.string().min(1),
-  status: z.enum(['sent', 'delivered', 'read', 'played', 'failed']),
-  timestamp: z.coerce.number(),
-  biz_opaque_callback_data: z.string().optional(),
-  errors: z.array(ProviderErrorBody).optional(),
-})
-
-const Contact = z.looseObject({
-  wa_id: z.string().optional(),
-  user_id: z.string().optional(),
-  profile: z.looseObject({ name: z.string().optional(), username: z.string().optional() }).optional(),
-})
-type Contact = z.output<typeof Contact>
-
-const Envelope = z.looseObject({
-  entry: z.array(z.looseObject({ changes: z.array(z.unknown()).default([]) })).default([]),
-})
-
+const Envelope = z.looseObject({ entry: list })
+const Entry = z.looseObject({ changes: list })
 const Change = z.looseObject({
   field: z.literal('messages'),
   value: z.looseObject({
     metadata: z.looseObject({ phone_number_id: z.string() }),
-    contacts: z.array(z.unknown()).default([]),
-    messages: z.array(z.unknown()).default([]),
-    statuses: z.array(z.unknown()).default([]),
+    contacts: list,
+    messages: list,
+    statuses: list,
   }),
 })
 
-/** One call carries any number of entries, also of other numbers of the same app: those are not ours to read. */
+const Status = z.looseObject({
+  id: z.string().min(1).max(512),
+  status: z.enum(['sent', 'delivered', 'read', 'played', 'failed']),
+  timestamp: instant,
+  recipient_id: text,
+  recipient_user_id: text,
+  biz_opaque_callback_data: text,
+  errors: list,
+  pricing: z.record(z.string(), z.unknown()).nullable().catch(null),
+})
+
+/**
+ * One call carries any number of entries, also of other numbers of the same app: those are not ours to read. A part
+ * that cannot be read must not cost us the rest, nor make the provider send it all again for days.
+ */
 export function parseWebhook(body: Buffer, phoneNumberId: string): Inbound {
-  const changes = readEnvelope(body)
-    .entry.flatMap(({ changes }) => changes)
-    .flatMap((change) => valid(Change, change))
-    .filter(({ value }) => value.metadata.phone_number_id === phoneNumberId)
-  return {
-    messages: changes.flatMap(({ value }) => {
-      const contacts = value.contacts.flatMap((contact) => valid(Contact, contact))
-      return value.messages
-        .flatMap((message) => valid(Message, message))
-        .map((message) => readMessage(message, contacts))
-    }),
-    statuses: changes.flatMap(({ value }) => value.statuses.flatMap((status) => valid(Status, status)).map(readStatus)),
+  const inbound: Inbound = { messages: [], statuses: [], ignored: 0 }
+  const entries = readable(Envelope, [readJson(body)]).flatMap(({ entry }) => readable(Entry, entry))
+  for (const change of entries.flatMap(({ changes }) => changes)) {
+    const value = Change.safeParse(change).data?.value
+    if (value?.metadata.phone_number_id !== phoneNumberId) {
+      inbound.ignored += 1
+      continue
+    }
+    const messages = value.messages.map((message) => readMessage(message, value.contacts))
+    const statuses = value.statuses.map(readStatus)
+    inbound.messages.push(...messages.filter((message) => message !== undefined))
+    inbound.statuses.push(...statuses.filter((status) => status !== undefined))
+    inbound.ignored += [...messages, ...statuses].filter((read) => read === undefined).length
   }
+  return inbound
 }
 
-function readEnvelope(body: Buffer): z.output<typeof Envelope> {
+const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g
+
+/** Postgres stores neither NUL nor half a character, in a text or in JSON: they go before anything is read. */
+function readJson(body: Buffer): unknown {
+  const json = body.toString('utf8').replaceAll(ESCAPE, (escape) => {
+    if (escape === '\\u0000') return ''
+    return escape.length === 6 && /^\\u[dD][89a-fA-F]/.test(escape) ? '\\ufffd' : escape
+  })
   try {
-    return Envelope.parse(JSON.parse(body.toString('utf8')))
+    return JSON.parse(json)
   } catch (cause) {
-    throw new InvalidError('The request body is not a webhook of the Cloud API', undefined, 'invalid_json', { cause })
+    throw new InvalidError('The request body must be JSON', undefined, 'invalid_json', { cause })
   }
 }
 
-/** The value if it has the form, in a list, else nothing: a part we cannot read must not cost us the rest. */
-function valid<T extends z.ZodType>(schema: T, value: unknown): z.output<T>[] {
-  const parsed = schema.safeParse(value)
-  return parsed.success ? [parsed.data] : []
-}
-
-function readMessage(message: Message, contacts: Contact[]): InboundMessage {
-  const { id, from, from_user_id: userId, timestamp, type } = message
-  // With one contact there is nobody else it could be; with more, the ids say who wrote.
-  const contact =
-    contacts.find(({ wa_id, user_id }) => (from && wa_id === from) || (userId && user_id === userId)) ?? contacts[0]
-  return {
-    providerMessageId: id,
-    from: {
-      phone: from ? `+${from.replace(/^\+/, '')}` : null,
-      userId: userId ?? contact?.user_id ?? null,
-      profileName: contact?.profile?.name ?? null,
-      username: contact?.profile?.username ?? null,
-    },
-    type,
-    body: bodyOf(message),
-    content: type === 'text' ? null : { [type]: message[type] ?? null },
-    at: new Date(timestamp * 1000),
-  }
-}
-
-/** Text to show and to match; Postgres stores no NUL. */
-function bodyOf(message: Message): string | null {
-  const reply = Object.values(message.interactive ?? {}).find((part) => typeof part === 'object' && part !== null) as
-    { title?: unknown } | undefined
-  const media = message[message.type] as { caption?: unknown } | undefined
-  const text = message.text?.body ?? message.button?.text ?? reply?.title ?? media?.caption
-  return typeof text === 'string' ? text.replaceAll('\u0000', '').toWellFormed() : null
-}
-
-function readStatus(status: z.output<typeof Status>): StatusUpdate {
-  const [error] = status.errors ?? []
+function readStatus(given: unknown): StatusUpdate | undefined {
+  const status = Status.safeParse(given).data
+  if (!status) return undefined
+  const [error] = readable(ProviderErrorBody, status.errors)
   return {
     providerMessageId: status.id,
     status: status.status,
-    at: new Date(status.timestamp * 1000),
-    error: error ? errorOf(error) : null,
+    at: status.timestamp,
+    error: error ? errorOf(error) : status.status === 'failed' ? UNEXPLAINED : null,
     messageId: status.biz_opaque_callback_data ?? null,
+    recipient: toE164(`+${status.recipient_id ?? ''}`) ?? status.recipient_user_id ?? null,
+    pricing: status.pricing,
   }
+}
+
+const UNEXPLAINED = {
+  code: 'provider_refused',
+  message: 'WhatsApp could not deliver the message and gave no reason',
+  providerCode: null,
+  retryable: false,
+  hint: null,
 }

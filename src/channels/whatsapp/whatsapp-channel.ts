@@ -1,21 +1,22 @@
 import type { Channel } from '../channel.ts'
+import { answerHandshake } from './answer-handshake.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { sendMessage } from './send-message.ts'
-import { WhatsappCredentials, WhatsappSettings } from './settings.ts'
-import { isSameSecret, verifySignature } from './verify-signature.ts'
+import { refuseLoopback, WhatsappCredentials, WhatsappSettings } from './settings.ts'
+import { verifySignature } from './verify-signature.ts'
+
+export type WhatsappOptions = { allowLoopback?: boolean; timeoutMs?: number }
 
 /** A business number at the Cloud API. */
-export function whatsappChannel(settings: unknown, credentials: unknown): Channel {
+export function whatsappChannel(settings: unknown, credentials: unknown, options: WhatsappOptions): Channel {
   const known = WhatsappSettings.parse(settings)
   const secret = WhatsappCredentials.parse(credentials)
+  if (!options.allowLoopback) refuseLoopback(known)
   return {
-    answerHandshake(query) {
-      const isRight =
-        query.get('hub.mode') === 'subscribe' && isSameSecret(query.get('hub.verify_token') ?? '', secret.verifyToken)
-      return isRight ? (query.get('hub.challenge') ?? undefined) : undefined
-    },
+    answerHandshake: (query) => answerHandshake(query, secret.verifyToken),
     isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), secret.appSecret),
     parse: (body) => parseWebhook(body, known.phoneNumberId),
-    send: (message) => sendMessage(message, known, secret),
+    send: (message, signal) =>
+      sendMessage(message, { ...known, accessToken: secret.accessToken, timeoutMs: options.timeoutMs, signal }),
   }
 }

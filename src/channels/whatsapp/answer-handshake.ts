@@ -1,0 +1,7 @@
+import { isSameSecret } from './verify-signature.ts'
+
+/** The challenge, to be sent back as plain text, if the question comes from somebody who knows the verify token. */
+export function answerHandshake(query: URLSearchParams, verifyToken: string): string | undefined {
+  const isRight = isSameSecret(query.get('hub.verify_token') ?? '', verifyToken)
+  return isRight && query.get('hub.mode') === 'subscribe' ? (query.get('hub.challenge') ?? undefined) : undefined
+}

@@ -1,0 +1,51 @@
+/** What the Cloud API checks of a send, as far as it concerns us; an error is what its envelope would say. */
+export type CloudApiRefusal = { status: number; code: number; details: string }
+export type CloudApiSend = Record<string, unknown>
+
+export function refusalOfSend(send: CloudApiSend): CloudApiRefusal | undefined {
+  const { messaging_product, to, recipient, biz_opaque_callback_data: callbackData, context } = send
+  if (messaging_product !== 'whatsapp') return invalid('messaging_product must be whatsapp')
+  if ((to === undefined) === (recipient === undefined)) return invalid('either to or recipient is required')
+  // The real one guesses the country of a number without its plus, and loses a person's id in `to` without a word.
+  if (to !== undefined && !matches(/^\+[1-9]\d{6,14}$/, to)) return invalid('to must be a number with its plus')
+  if (recipient !== undefined && !matches(/^[A-Z]{2}\.\w+$/, recipient)) return invalid('recipient must be a user id')
+  if (callbackData !== undefined && !hasLength(callbackData, 512)) return invalid('callback data is too long')
+  if (context !== undefined && !matches(/^wamid\./, at(context, 'message_id'))) return invalid('context is wrong')
+  if (send['type'] === 'text') return refusalOfText(send['text'])
+  return send['type'] === 'interactive' ? refusalOfButtons(send['interactive']) : invalid('type is not known')
+}
+
+function refusalOfText(text: unknown): CloudApiRefusal | undefined {
+  return hasLength(at(text, 'body'), 4096) ? undefined : invalid('text.body must have 1 to 4096 characters')
+}
+
+function refusalOfButtons(interactive: unknown): CloudApiRefusal | undefined {
+  if (at(interactive, 'type') !== 'button') return outOfRange('interactive.type')
+  if (!hasLength(at(at(interactive, 'body'), 'text'), 1024)) return outOfRange('interactive.body.text')
+  const buttons = at(at(interactive, 'action'), 'buttons')
+  if (!Array.isArray(buttons) || buttons.length < 1 || buttons.length > 3)
+    return outOfRange('interactive.action.buttons')
+  const titles = buttons.map((button) => at(at(button, 'reply'), 'title'))
+  const isRight = titles.every((title) => hasLength(title, 20)) && new Set(titles).size === titles.length
+  return isRight ? undefined : outOfRange('interactive.action.buttons.reply.title')
+}
+
+function invalid(details: string): CloudApiRefusal {
+  return { status: 400, code: 100, details }
+}
+
+function outOfRange(field: string): CloudApiRefusal {
+  return { status: 400, code: 131009, details: `${field} is not valid` }
+}
+
+function at(part: unknown, field: string): unknown {
+  return typeof part === 'object' && part !== null ? Reflect.get(part, field) : undefined
+}
+
+function matches(pattern: RegExp, value: unknown): boolean {
+  return typeof value === 'string' && pattern.test(value)
+}
+
+function hasLength(value: unknown, max: number): boolean {
+  return typeof value === 'string' && value.length > 0 && value.length <= max
+}

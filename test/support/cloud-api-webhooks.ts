@@ -1,0 +1,111 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Clock } from '../../src/platform/time.ts'
+
+export type Received = { wamid: string; status: number }
+
+/** What a customer sends; `from` is the number without its plus, absent for somebody known by `userId` alone. */
+export type Customer = { from?: string; userId?: string; name?: string; username?: string }
+export type StatusName = 'sent' | 'delivered' | 'read' | 'played' | 'failed'
+
+const TIMEOUT_MS = 10_000
+
+export function newWamid(): string {
+  return `wamid.HBgL${randomBytes(24).toString('base64')}`
+}
+
+/** The webhooks of one business number: signed, and sent where its app listens. */
+export class CloudApiWebhooks {
+  /** Where webhooks go; nothing is sent before it is set. */
+  callbackUrl: string | undefined
+  readonly #number: { phoneNumberId: string; appSecret: string; verifyToken: string; clock: Clock }
+
+  constructor(number: { phoneNumberId: string; appSecret: string; verifyToken: string; clock: Clock }) {
+    this.#number = number
+  }
+
+  /** Sends any body; `signature` replaces the right one. Answers the status it was met with. */
+  async post(body: string, signature = this.sign(body)): Promise<number> {
+    const response = await fetch(this.#url(), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-hub-signature-256': signature },
+      body,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    await response.arrayBuffer()
+    return response.status
+  }
+
+  sign(body: string): string {
+    return `sha256=${createHmac('sha256', this.#number.appSecret).update(body).digest('hex')}`
+  }
+
+  async handshake(
+    verifyToken = this.#number.verifyToken,
+  ): Promise<{ status: number; body: string; challenge: string }> {
+    const challenge = String(randomBytes(4).readUInt32BE())
+    const query = { 'hub.mode': 'subscribe', 'hub.challenge': challenge, 'hub.verify_token': verifyToken }
+    const response = await fetch(`${this.#url()}?${new URLSearchParams(query)}`, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    return { status: response.status, body: await response.text(), challenge }
+  }
+
+  receiveText({ body, ...given }: Customer & { body: string; wamid?: string; replyTo?: string }): Promise<Received> {
+    return this.receive({ ...given, message: { type: 'text', text: { body } } })
+  }
+
+  /** A message of any kind: `message` holds its type and what stands under that name. */
+  async receive(given: Customer & { message: object; wamid?: string; replyTo?: string }): Promise<Received> {
+    const { wamid = newWamid(), from, userId, name = 'Ana Souza', username, message, replyTo } = given
+    const known = {
+      profile: { name, ...(username ? { username } : {}) },
+      ...(from ? { wa_id: from } : {}),
+      ...(userId ? { user_id: userId } : {}),
+    }
+    const sent = {
+      ...(from ? { from } : {}),
+      ...(userId ? { from_user_id: userId } : {}),
+      id: wamid,
+      timestamp: this.#timestamp(),
+      ...(replyTo ? { context: { from: '15550783881', id: replyTo } } : {}),
+      ...message,
+    }
+    return { wamid, status: await this.post(this.envelope({ contacts: [known], messages: [sent] })) }
+  }
+
+  /** Tells of sends; a failure needs an error code. Answers the status it was met with. */
+  tell(statuses: { wamid: string; status: StatusName; callbackData?: string | null; errorCode?: number }[]) {
+    const told = statuses.map(({ wamid, status, callbackData, errorCode }) => ({
+      id: wamid,
+      status,
+      timestamp: this.#timestamp(),
+      ...(callbackData ? { biz_opaque_callback_data: callbackData } : {}),
+      ...(errorCode === undefined ? {} : { errors: [errorBody(errorCode)] }),
+      ...(status === 'failed' ? {} : { pricing: { billable: true, pricing_model: 'PMP', category: 'service' } }),
+    }))
+    return this.post(this.envelope({ statuses: told }))
+  }
+
+  /** The text of a webhook of this number. */
+  envelope(value: object): string {
+    const metadata = { display_phone_number: '15550783881', phone_number_id: this.#number.phoneNumberId }
+    const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
+    return JSON.stringify({
+      object: 'whatsapp_business_account',
+      entry: [{ id: '102290129340398', changes: [change] }],
+    })
+  }
+
+  #timestamp(): string {
+    return String(Math.floor(this.#number.clock.now().getTime() / 1000))
+  }
+
+  #url(): string {
+    if (this.callbackUrl === undefined) throw new Error('The fake Cloud API was not told where to send webhooks.')
+    return this.callbackUrl
+  }
+}
+
+function errorBody(code: number): object {
+  return { code, title: `Error ${code}`, message: `Error ${code}`, error_data: { details: `Details of ${code}` } }
+}
