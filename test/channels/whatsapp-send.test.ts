@@ -90,7 +90,7 @@ describe('whatsapp sending', () => {
       text({ content: options('a title of 21 letters') }),
       text({ content: options('Same', 'Same') }),
       text({ body: 'x'.repeat(1025), content: options('Yes') }),
-      text({ body: '😀'.repeat(2048), content: options('Yes') }),
+      text({ body: '😀'.repeat(2048), content: options('Yes!') }),
     ]) {
       expect(await send(message)).to.include({ kind: 'accepted' })
     }
