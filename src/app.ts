@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
+import { answerWebhook } from './features/channels/answer-webhook.ts'
 import { createHttpServer } from './http/server.ts'
 import { dutiesOf, tasksOf } from './jobs.ts'
 import { createAddressResolver } from './platform/client-address.ts'
@@ -76,7 +77,7 @@ async function listen(
     appOrigins,
     addressOf: createAddressResolver(config.http.trustedProxies),
     identify: auth.identify,
-    inbound: () => Promise.resolve({ status: 404, body: '', type: 'text/plain' }),
+    inbound: (call) => answerWebhook(system, call),
     scopes: {
       system,
       auth,

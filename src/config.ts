@@ -33,6 +33,9 @@ const Environment = z.object({
         ),
     ),
   ),
+  ALLOW_LOOPBACK_CHANNELS: z
+    .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
+    .default(false),
   SECRET_KEY: z
     .string()
     .regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits (openssl rand -hex 32)')
@@ -51,6 +54,8 @@ export type Config = {
   dataDir: string
   redisUrl: string | undefined
   roles: ('http' | 'worker')[]
+  /** Whether a channel may speak to a provider's emulator on this machine: for tests and trials. */
+  allowsLoopback: boolean
   /** 32 bytes in hexadecimal; undefined means: generate one into `dataDir` and keep it. */
   secretKey: string | undefined
   smtpUrl: string | undefined
@@ -90,6 +95,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dataDir: resolve(env.DATA_DIR),
     redisUrl: env.REDIS_URL,
     roles: env.ROLES,
+    allowsLoopback: env.ALLOW_LOOPBACK_CHANNELS,
     secretKey: env.SECRET_KEY,
     smtpUrl: env.SMTP_URL,
     environment,

@@ -1,15 +1,22 @@
 import { purgeExpiredSessions } from './features/auth/purge-expired-sessions.ts'
 import { sendPasswordReset } from './features/auth/send-password-reset.ts'
+import { deliverMessages } from './features/conversations/deliver-messages.ts'
+import { sweepOutbox } from './features/conversations/sweep-outbox.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
+import { advanceConversations } from './features/runs/advance-conversations.ts'
+import { sweepInbox } from './features/runs/sweep-inbox.ts'
+import { wakeWaits } from './features/runs/wake-waits.ts'
 import type { Duty } from './platform/duties.ts'
 import type { Tasks } from './platform/job-queue.ts'
-import { HOUR } from './platform/time.ts'
+import { HOUR, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope.ts'
 import { purgeIdempotencyKeys } from './trpc/purge-idempotency-keys.ts'
 
 /** Background work's table of contents: what a bell makes a worker do. */
 export function tasksOf(system: SystemScope): Tasks {
   return {
+    advance: (payload) => advanceConversations(system, payload),
+    deliver: (payload) => deliverMessages(system, payload),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
 }
@@ -17,6 +24,9 @@ export function tasksOf(system: SystemScope): Tasks {
 /** What a worker does without being called. */
 export function dutiesOf(system: SystemScope): Duty[] {
   return [
+    { name: 'wake waits', everyMs: SECOND, run: () => wakeWaits(system) },
+    { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => sweepInbox(system) },
+    { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => sweepOutbox(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },

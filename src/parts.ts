@@ -54,6 +54,7 @@ export async function openParts(config: Config, { log, clock }: { log: Logger; c
     signals,
     secrets,
     mail,
+    allowsLoopback: config.allowsLoopback,
     store,
     limits,
     revocations,

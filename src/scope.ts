@@ -30,6 +30,8 @@ export type Parts = {
   signals: Signals
   secrets: Secrets
   mail: Mail
+  /** Whether a channel's provider may be an emulator on this very machine. */
+  allowsLoopback: boolean
 }
 
 type ModelOf<M extends TenantModel> = { new (): M } & typeof TenantModel
@@ -40,6 +42,7 @@ export class Scope {
   readonly actor: Actor
   readonly log: Logger
   readonly secrets: Secrets
+  readonly allowsLoopback: boolean
   /** For statements the query builder cannot say. Each must name `tenantId` itself. */
   readonly db: Database
   readonly #parts: Parts
@@ -53,6 +56,7 @@ export class Scope {
     this.db = parts.db
     this.log = parts.log
     this.secrets = parts.secrets
+    this.allowsLoopback = parts.allowsLoopback
   }
 
   now(): Date {

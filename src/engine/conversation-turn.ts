@@ -116,6 +116,7 @@ export class ConversationTurn {
     if (!decision.consumed) return false
     run.state = decision.run
     run.wakeAt = decision.wait?.wakeAt ?? null
+    run.messagesSent += decision.effects.filter(({ effect }) => 'messageId' in effect).length
     const { contact, conversation, workspace } = decision.facts
     this.#facts = { contact, conversation, workspace }
     this.#isPaused ||= decision.effects.some(({ effect }) => effect.type === 'handoff')
@@ -176,6 +177,7 @@ export class ConversationTurn {
       createdAt: now,
       state: queueRun(workflow.compiled, { id, trigger, message }, now),
       wakeAt: null,
+      isNew: true,
     }
     this.#runs.unshift(run)
     return this.#advance(run, { type: 'started' })

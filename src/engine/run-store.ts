@@ -19,6 +19,8 @@ export type StoredRun = {
   state: RunState
   /** When its timer rings; null if it does not wait. */
   wakeAt: string | null
+  /** It was started by what is being decided right now. */
+  isNew?: boolean
 }
 
 const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
@@ -156,4 +158,20 @@ export async function saveWaits(
       : [],
   )
   if (waiting.length > 0) await db('run_waits').insert(waiting)
+}
+
+/** Gives a run the first steps of another as its own: told as they were, and said to be taken over. */
+export async function copySteps(
+  db: Database,
+  tenantId: string,
+  { from, to, count }: { from: string; to: string; count: number },
+): Promise<void> {
+  await db.raw(
+    `insert into run_steps (tenant_id, id, run_id, index, step_id, name, type, path, iteration, attempt, status, input,
+       output, error, branch, reused_from_id, simulated, message_id, waiting_until, started_at, finished_at)
+     select tenant_id, gen_random_uuid(), ?, index, step_id, name, type, path, iteration, attempt, status, input,
+       output, error, branch, id, simulated, message_id, waiting_until, started_at, finished_at
+     from run_steps where tenant_id = ? and run_id = ? and index < ?`,
+    [to, tenantId, from, count],
+  )
 }

@@ -1,24 +1,44 @@
 import { ContactTag } from '../../models/contact-tag.ts'
-import { Tag } from '../../models/tag.ts'
 import type { Scope } from '../../scope.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
-/** Adding a tag twice leaves one tag; names that are no tag yet become one. */
-export async function addTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
-  if (names.length === 0) return
-  const tagIds = await ensureTags(tx, names)
-  const rows = tagIds.map((tagId) => ({ contactId, tagId, createdAt: tx.now() }))
-  await tx.query(ContactTag).insert(rows).onConflict().ignore()
-}
+export type TagChange = { contactId: string; tag: string; isAdded: boolean }
 
-export async function removeTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
-  if (names.length === 0) return
-  const lower = names.map((name) => name.toLowerCase())
-  const named = tx.query(Tag).select('id').whereRaw('lower(name) = any(?)', [lower])
-  await tx.query(ContactTag).delete().where({ contactId }).whereIn('tagId', named)
+/**
+ * Adds and removes tags of any number of contacts in a few statements. Adding a tag twice leaves one tag, names that are
+ * no tag yet become one, and of several changes of one tag of one contact the last one counts.
+ */
+export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void> {
+  const last = [
+    ...new Map(changes.map((change) => [`${change.contactId} ${change.tag.toLowerCase()}`, change])).values(),
+  ]
+  const added = last.filter(({ isAdded }) => isAdded)
+  const removed = last.filter(({ isAdded }) => !isAdded)
+  if (added.length > 0) {
+    const ids = await ensureTags(
+      tx,
+      added.map(({ tag }) => tag),
+    )
+    const rows = added.flatMap(({ contactId, tag }) => {
+      const tagId = ids.get(tag.toLowerCase())
+      return tagId ? [{ contactId, tagId, createdAt: tx.now() }] : []
+    })
+    await tx.query(ContactTag).insert(rows).onConflict().ignore()
+  }
+  if (removed.length > 0) {
+    await tx.db.raw(
+      `delete from contact_tags ct using tags t, jsonb_to_recordset(?::jsonb) as x ("contactId" uuid, tag text)
+       where ct.tenant_id = ? and ct.contact_id = x."contactId" and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
+         and lower(t.name) = lower(x.tag)`,
+      [JSON.stringify(removed), tx.tenantId],
+    )
+  }
 }
 
 export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
   await tx.query(ContactTag).delete().where({ contactId })
-  await addTags(tx, contactId, names)
+  await changeTags(
+    tx,
+    names.map((tag) => ({ contactId, tag, isAdded: true })),
+  )
 }

@@ -3,7 +3,7 @@ import { given } from '../../platform/given.ts'
 import { newId } from '../../platform/ids.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { addTags } from './change-tags.ts'
+import { changeTags } from './change-tags.ts'
 import { getContact } from './get-contact.ts'
 import { refuseTakenContact } from './refuse-taken-contact.ts'
 import type { Contact, CreateContact } from './schema.ts'
@@ -22,7 +22,10 @@ export function createContact(scope: Scope, { tags = [], ...input }: CreateConta
         createdAt: now,
         updatedAt: now,
       })
-      await addTags(tx, contactId, tags)
+      await changeTags(
+        tx,
+        tags.map((tag) => ({ contactId, tag, isAdded: true })),
+      )
       await tx.record({ type: 'contact.created', data: { contactId } })
       return getContact(tx, { contactId })
     }),

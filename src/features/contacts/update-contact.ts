@@ -2,7 +2,7 @@ import { Contact as ContactRow } from '../../models/contact.ts'
 import { given } from '../../platform/given.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { addTags, removeTags, replaceTags } from './change-tags.ts'
+import { changeTags, replaceTags } from './change-tags.ts'
 import { getContact } from './get-contact.ts'
 import { refuseTakenContact } from './refuse-taken-contact.ts'
 import type { Contact, UpdateContact } from './schema.ts'
@@ -24,8 +24,10 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
           updatedAt: tx.now(),
         })
       if (tags) await replaceTags(tx, contactId, tags)
-      await addTags(tx, contactId, added)
-      await removeTags(tx, contactId, removed)
+      await changeTags(tx, [
+        ...added.map((tag) => ({ contactId, tag, isAdded: true })),
+        ...removed.map((tag) => ({ contactId, tag, isAdded: false })),
+      ])
       await tx.record({ type: 'contact.updated', data: { contactId } })
       return getContact(tx, { contactId })
     }),

@@ -20,3 +20,19 @@ export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void>
     })),
   )
 }
+
+/** Workflows may speak again in these conversations. The caller holds their locks. */
+export async function resumeAutomation(tx: Scope, conversationIds: string[]): Promise<void> {
+  if (conversationIds.length === 0) return
+  await tx
+    .db('conversations')
+    .where('tenant_id', tx.tenantId)
+    .whereRaw('id = any(?)', [conversationIds])
+    .update({ automation_state: 'on', automation_reason: null, automation_until: null, updated_at: tx.now() })
+  await tx.record(
+    ...conversationIds.map((conversationId) => ({
+      type: 'conversation.automation_resumed' as const,
+      data: { conversationId },
+    })),
+  )
+}

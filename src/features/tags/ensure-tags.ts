@@ -3,8 +3,9 @@ import type { Scope } from '../../scope.ts'
 
 export const DEFAULT_COLOR = '#64748B'
 
-/** The ids of tags by name, whatever its case; a name that is no tag yet becomes one. */
-export async function ensureTags(tx: Scope, names: string[]): Promise<string[]> {
+/** The ids of tags by their names in lower case; a name that is no tag yet becomes one. */
+export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string, string>> {
+  if (names.length === 0) return new Map()
   const now = tx.now()
   // The first spelling of a name stays.
   const byLower = new Map(names.toReversed().map((name) => [name.toLowerCase(), name]))
@@ -22,6 +23,6 @@ export async function ensureTags(tx: Scope, names: string[]): Promise<string[]> 
     .db('tags')
     .where('tenant_id', tx.tenantId)
     .whereRaw('lower(name) = any(?)', [[...byLower.keys()]])
-    .select<{ id: string }[]>('id')
-  return found.map(({ id }) => id)
+    .select<{ id: string; name: string }[]>('id', 'name')
+  return new Map(found.map(({ id, name }) => [name.toLowerCase(), id]))
 }

@@ -1,0 +1,31 @@
+import { refuseLoopback, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
+import { Channel as ChannelRow } from '../../models/channel.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { presentChannel } from './channel-rows.ts'
+import { sealContext } from './load-channel.ts'
+import type { Channel, CreateChannel } from './schema.ts'
+
+export async function createChannel(scope: Scope, input: CreateChannel): Promise<Channel> {
+  const { kind, name, phoneNumber, apiVersion: version, ...given } = input
+  const settings = WhatsappSettings.parse({ ...given, version })
+  if (!scope.allowsLoopback) refuseLoopback(settings)
+  const channelId = newId()
+  return scope.transaction(async (tx) => {
+    const now = tx.now()
+    await tx.query(ChannelRow).insert({
+      id: channelId,
+      kind,
+      name,
+      status: 'connected',
+      phoneNumber: phoneNumber ?? null,
+      settings,
+      credentials: tx.secrets.seal(WhatsappCredentials.parse(given), sealContext(tx.tenantId, channelId)),
+      createdAt: now,
+      updatedAt: now,
+    })
+    await tx.db('channel_directory').insert({ channel_id: channelId, tenant_id: tx.tenantId })
+    await tx.record({ type: 'channel.connected', data: { channelId } })
+    return presentChannel(await tx.get(ChannelRow, channelId))
+  })
+}

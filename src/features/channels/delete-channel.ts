@@ -1,0 +1,23 @@
+import { Broadcast } from '../../models/broadcast.ts'
+import { Channel as ChannelRow } from '../../models/channel.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+import type { ChannelRef } from './schema.ts'
+
+/** Its conversations and messages go with it. */
+export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<Record<string, never>> {
+  return scope.transaction(async (tx) => {
+    const { kind } = await tx.lock(ChannelRow, channelId)
+    if (kind === 'sandbox') throw new ConflictError('channel_is_sandbox', 'Every workspace keeps its sandbox')
+    const used = await tx.query(Broadcast).where({ channelId }).resultSize()
+    if (used > 0) {
+      throw new ConflictError(
+        'channel_in_use',
+        'Broadcasts use this channel. Delete them first, or disconnect the channel',
+      )
+    }
+    await tx.query(ChannelRow).delete().where('id', channelId)
+    await tx.record({ type: 'channel.deleted', data: { channelId } })
+    return {}
+  })
+}

@@ -1,0 +1,12 @@
+import { Channel as ChannelRow } from '../../models/channel.ts'
+import type { Scope } from '../../scope.ts'
+import { presentChannel } from './channel-rows.ts'
+import type { Channel } from './schema.ts'
+
+export async function listChannels(scope: Scope): Promise<{ items: Channel[] }> {
+  const rows = await scope.query(ChannelRow).orderBy([
+    { column: 'createdAt', order: 'desc' },
+    { column: 'id', order: 'desc' },
+  ])
+  return { items: rows.map(presentChannel) }
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
+import { id, instant, text } from '../../trpc/wire.ts'
+import { phone } from '../contacts/schema.ts'
+
+export const Channel = z
+  .object({
+    id,
+    kind: z.enum(['sandbox', 'whatsapp']),
+    name: z.string(),
+    status: z.enum(['connected', 'degraded', 'disconnected']),
+    statusReason: z.string().nullable(),
+    phoneNumber: z.string().nullable(),
+    phoneNumberId: z.string().nullable(),
+    wabaId: z.string().nullable(),
+    baseUrl: z.string().nullable(),
+    apiVersion: z.string().nullable(),
+    webhookPath: z
+      .string()
+      .nullable()
+      .meta({ description: 'Where the provider is to call, below your public address' }),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'Channel' })
+export type Channel = z.infer<typeof Channel>
+
+export const Channels = z.object({ items: z.array(Channel) })
+
+export const ChannelRef = z.strictObject({ channelId: id })
+export type ChannelRef = z.infer<typeof ChannelRef>
+
+const secret = { description: 'Stored sealed, and never shown again' }
+const { accessToken, appSecret, verifyToken } = WhatsappCredentials.shape
+const { phoneNumberId, wabaId, baseUrl, version } = WhatsappSettings.shape
+
+export const CreateChannel = z.strictObject({
+  kind: z.literal('whatsapp', 'must be whatsapp; every workspace has its sandbox already'),
+  name: text(120),
+  phoneNumber: phone.nullish(),
+  phoneNumberId,
+  wabaId: wabaId.optional(),
+  baseUrl: baseUrl.optional(),
+  apiVersion: version.optional(),
+  accessToken: accessToken.meta(secret),
+  appSecret: appSecret.meta(secret),
+  verifyToken: verifyToken.meta(secret),
+})
+export type CreateChannel = z.infer<typeof CreateChannel>
+
+export const UpdateChannel = z.strictObject({
+  channelId: id,
+  name: text(120).optional(),
+  phoneNumber: phone.nullish(),
+  status: z.enum(['connected', 'disconnected']).optional(),
+  accessToken: accessToken.optional().meta(secret),
+  appSecret: appSecret.optional().meta(secret),
+  verifyToken: verifyToken.optional().meta(secret),
+})
+export type UpdateChannel = z.infer<typeof UpdateChannel>

@@ -1,0 +1,49 @@
+import { WhatsappCredentials } from '../../channels/whatsapp/settings.ts'
+import { Channel as ChannelRow } from '../../models/channel.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import { given } from '../../platform/given.ts'
+import type { Scope } from '../../scope.ts'
+import { deliverBell } from '../conversations/queue-messages.ts'
+import { presentChannel } from './channel-rows.ts'
+import { sealContext } from './load-channel.ts'
+import type { Channel, UpdateChannel } from './schema.ts'
+
+/** New credentials replace those that are named, and mend a channel that was stopped for want of them. */
+export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Channel> {
+  const { channelId, accessToken, appSecret, verifyToken, status, ...columns } = input
+  const secrets = given({ accessToken, appSecret, verifyToken })
+  return scope.transaction(async (tx) => {
+    const before = await tx.lock(ChannelRow, channelId)
+    const hasSecrets = Object.keys(secrets).length > 0
+    if (before.kind === 'sandbox' && (hasSecrets || status)) {
+      throw new ConflictError('channel_is_sandbox', 'The sandbox has no credentials and is always connected')
+    }
+    const context = sealContext(tx.tenantId, channelId)
+    const sealed = before.credentials && hasSecrets && reseal(tx, before.credentials, context, secrets)
+    const isMended = status === 'connected' || (hasSecrets && before.status === 'degraded')
+    await tx
+      .query(ChannelRow)
+      .findOne('id', channelId)
+      .patch({
+        ...given(columns),
+        ...(sealed ? { credentials: sealed } : {}),
+        ...(status === 'disconnected' ? { status } : {}),
+        ...(isMended ? { status: 'connected', statusReason: null } : {}),
+        updatedAt: tx.now(),
+      })
+    if (isMended) {
+      await tx
+        .db('outbox')
+        .where({ tenant_id: tx.tenantId, channel_id: channelId })
+        .whereNull('leased_at')
+        .update({ not_before: tx.now() })
+      await tx.ring(deliverBell(tx.tenantId, channelId))
+    }
+    return presentChannel(await tx.get(ChannelRow, channelId))
+  })
+}
+
+function reseal(tx: Scope, sealed: Buffer, context: string, changes: object): Buffer {
+  const opened = tx.secrets.open(sealed, context) as object
+  return tx.secrets.seal(WhatsappCredentials.parse({ ...opened, ...changes }), context)
+}

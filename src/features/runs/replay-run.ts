@@ -1,0 +1,66 @@
+import type { CompiledDefinition } from '../../engine/compiled.ts'
+import { lockConversations, putItems } from '../../engine/mailbox.ts'
+import { isSettled, queueResumption, queueRun, type RunState } from '../../engine/run.ts'
+import { copySteps, saveRuns } from '../../engine/run-store.ts'
+import { Run as RunRow } from '../../models/run.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { getRun } from './get-run.ts'
+import { loadVersions } from './published-workflows.ts'
+import type { Run, RunRef } from './schema.ts'
+import { advanceBell } from './wake-waits.ts'
+
+/**
+ * Runs again as a new run, on the version of the old one, which stays as it is: a completed run from the start; one that
+ * failed, expired or was canceled from the step at which it stopped, with what the steps before it gave.
+ * @throws ConflictError `run_not_finished`
+ */
+export function replayRun(scope: Scope, { runId }: RunRef): Promise<Run> {
+  return scope.transaction(async (tx) => {
+    const old = await tx.get(RunRow, runId)
+    if (!isSettled(old)) throw new ConflictError('run_not_finished', 'Only a finished run can be replayed')
+    const { conversationId } = old
+    if (conversationId === null) {
+      throw new UnprocessableError('run_has_no_conversation', 'This run belongs to no conversation')
+    }
+    await lockConversations(tx.db, tx.tenantId, [conversationId])
+    const key = `${old.workflowId}:${old.workflowVersion}`
+    const versions = await loadVersions(tx, [{ workflowId: old.workflowId, version: old.workflowVersion }])
+    const { state, takenOver } = restart(old.state as RunState, versions.get(key) as CompiledDefinition, tx.now())
+    const { tenantId } = tx
+    const now = tx.now()
+    await saveRuns(tx.db, tenantId, [
+      {
+        ...old,
+        conversationId,
+        triggerEventId: state.id,
+        replayOf: old.id,
+        replayFromStepId: takenOver > 0 ? state.stepId : null,
+        startedBy: { type: tx.actor.type, id: tx.actor.id },
+        messagesSent: 0,
+        createdAt: now,
+        state,
+        wakeAt: null,
+      },
+    ])
+    await copySteps(tx.db, tenantId, { from: old.id, to: state.id, count: takenOver })
+    await putItems(tx.db, { tenantId, now }, [
+      { id: newId(), conversationId, kind: 'start', payload: { runId: state.id } },
+    ])
+    await tx.record({ type: 'run.replayed', data: { runId: old.id, replayId: state.id, conversationId } })
+    await tx.ring(advanceBell(tenantId))
+    return getRun(tx, { runId: state.id })
+  })
+}
+
+function restart(old: RunState, compiled: CompiledDefinition, now: Date): { state: RunState; takenOver: number } {
+  const id = newId()
+  if (old.status === 'completed' || old.stepId === null || old.stepsCount === 0) {
+    const { trigger, input, message } = old
+    return { state: queueRun(compiled, { id, trigger, input, message }, now), takenOver: 0 }
+  }
+  // The step at which it stopped is the last one that was told, and is done anew.
+  const takenOver = old.stepsCount - 1
+  return { state: queueResumption(old, { id, stepsCount: takenOver }, now), takenOver }
+}
