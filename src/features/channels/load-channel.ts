@@ -19,7 +19,7 @@ export function sealContext(tenantId: string, channelId: string): string {
 export async function loadChannel(scope: Scope, channelId: string): Promise<LoadedChannel> {
   const { id, kind, status, settings, credentials } = await scope.get(ChannelRow, channelId)
   const secret = credentials && scope.secrets.open(credentials, sealContext(scope.tenantId, id))
-  return { id, kind, status, adapter: openChannel(kind, settings, secret) }
+  return { id, kind, status, adapter: openChannel(kind, settings, secret, { allowLoopback: scope.allowsLoopback }) }
 }
 
 /** A channel that cannot send now says why, and its queue rests until then. */
