@@ -1,12 +1,13 @@
 import type { CompiledDefinition } from '../../engine/compiled.ts'
 import { lockConversations, putItems } from '../../engine/mailbox.ts'
-import { isSettled, queueResumption, queueRun, type RunState } from '../../engine/run.ts'
+import { isSettled, type MessageFacts, queueResumption, queueRun, type RunState } from '../../engine/run.ts'
 import { copySteps, saveRuns } from '../../engine/run-store.ts'
 import { Run as RunRow } from '../../models/run.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getRun } from './get-run.ts'
+import { loadMessages } from './load-messages.ts'
 import { loadVersions } from './published-workflows.ts'
 import type { Run, RunRef } from './schema.ts'
 import { advanceBell } from './wake-waits.ts'
@@ -27,7 +28,9 @@ export function replayRun(scope: Scope, { runId }: RunRef): Promise<Run> {
     await lockConversations(tx.db, tx.tenantId, [conversationId])
     const key = `${old.workflowId}:${old.workflowVersion}`
     const versions = await loadVersions(tx, [{ workflowId: old.workflowId, version: old.workflowVersion }])
-    const { state, takenOver } = restart(old.state as RunState, versions.get(key) as CompiledDefinition, tx.now())
+    const first = old.trigger.messageId === null ? null : await loadFirstMessage(tx, old.trigger.messageId)
+    const compiled = versions.get(key) as CompiledDefinition
+    const { state, takenOver } = restart(old.state as RunState, { compiled, first, now: tx.now() })
     const { tenantId } = tx
     const now = tx.now()
     await saveRuns(tx.db, tenantId, [
@@ -54,11 +57,19 @@ export function replayRun(scope: Scope, { runId }: RunRef): Promise<Run> {
   })
 }
 
-function restart(old: RunState, compiled: CompiledDefinition, now: Date): { state: RunState; takenOver: number } {
+/** What started the run; its state holds the newest reply by now. */
+async function loadFirstMessage(tx: Scope, messageId: string): Promise<MessageFacts | null> {
+  return (await loadMessages(tx, [messageId])).get(messageId) ?? null
+}
+
+function restart(
+  old: RunState,
+  { compiled, first, now }: { compiled: CompiledDefinition; first: MessageFacts | null; now: Date },
+): { state: RunState; takenOver: number } {
   const id = newId()
   if (old.status === 'completed' || old.stepId === null || old.stepsCount === 0) {
-    const { trigger, input, message } = old
-    return { state: queueRun(compiled, { id, trigger, input, message }, now), takenOver: 0 }
+    const { trigger, input } = old
+    return { state: queueRun(compiled, { id, trigger, input, message: first }, now), takenOver: 0 }
   }
   // The step at which it stopped is the last one that was told, and is done anew.
   const takenOver = old.stepsCount - 1
