@@ -6,7 +6,7 @@ export async function up(knex: Knex): Promise<void> {
       tenant_id uuid not null references workspaces on delete cascade,
       id uuid not null,
       channel_id uuid not null,
-      name text not null check (name ~ '^[a-z0-9_]{1,512}$'),
+      name text not null check (name ~ '^[a-z0-9_]+$' and length(name) <= 512),
       language text not null,
       category text not null check (category in ('marketing', 'utility', 'authentication')),
       status text not null check (status in ('draft', 'pending', 'approved', 'rejected', 'paused', 'disabled')),

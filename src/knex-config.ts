@@ -1,9 +1,7 @@
 import type { Knex } from 'knex'
 import { loadConfig } from './config.ts'
-import { MIGRATIONS } from './platform/database.ts'
+import { MIGRATIONS, SEEDS } from './platform/database.ts'
 import { openStore } from './platform/open-store.ts'
-
-const SEEDS = { directory: new URL('../seeds', import.meta.url).pathname, loadExtensions: ['.ts', '.js'] }
 
 /** What the knex command line works with: the database of this configuration, brought up if it is our own. */
 export async function knexConfig(): Promise<Knex.Config> {

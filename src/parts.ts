@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { checkServer } from './platform/check-server.ts'
-import { migrate, openDatabase } from './platform/database.ts'
+import { migrate, openDatabase, seedIfEmpty } from './platform/database.ts'
 import { GraphileJobQueue } from './platform/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
@@ -36,6 +36,7 @@ export async function openParts(config: Config, { log, clock }: { log: Logger; c
   const db = openDatabase(store.url)
   await checkServer(db, log)
   await migrate(db)
+  if (store.isEmbedded) await seedIfEmpty(db)
   const jobs = new GraphileJobQueue({ url: store.url, log })
   await jobs.prepare()
   const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)

@@ -16,7 +16,13 @@ export class Message extends TenantModel {
   declare body: string | null
   declare content: Record<string, unknown> | null
   declare status: MessageStatus
-  declare error: { code: string; message: string; providerCode: number | null; retryable: boolean } | null
+  declare error: {
+    code: string
+    message: string
+    providerCode: number | null
+    retryable: boolean
+    hint: string | null
+  } | null
   declare sender: { type: string; id: string | null; name: string | null }
   declare runId: string | null
   declare stepId: string | null

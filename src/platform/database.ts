@@ -50,6 +50,17 @@ export async function migrate(db: Database): Promise<string[]> {
   })
 }
 
+export const SEEDS = {
+  directory: new URL('../../seeds', import.meta.url).pathname,
+  loadExtensions: ['.ts', '.js'],
+}
+
+/** Fills a database that nobody has signed up in. */
+export async function seedIfEmpty(db: Database): Promise<void> {
+  const somebody = await db('users').first('id')
+  if (!somebody) await db.seed.run(SEEDS)
+}
+
 /** True when every migration of this build is applied and none of another build is. */
 export async function isMigrated(db: Database): Promise<boolean> {
   return (await db.migrate.status()) === 0

@@ -67,6 +67,7 @@ export const Message = z
         message: z.string(),
         providerCode: z.int().nullable(),
         retryable: z.boolean(),
+        hint: z.string().nullable().default(null).meta({ description: 'What can be done about it' }),
       })
       .nullable(),
     sender: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }),

@@ -96,7 +96,9 @@ async function settlePostponed(tx: Scope, channel: LoadedChannel, ended: Sent[])
   const postponed = ended.flatMap(({ message, result }) => {
     if (result.kind === 'stopped') return [{ id: message.messageId, at: addMs(now, HOUR) }]
     if (result.kind !== 'retry') return []
-    return [{ id: message.messageId, at: addMs(now, result.afterMs * 4 ** (message.attempt - 1)) }]
+    // A person is asked to wait longer each time; a channel that has to rest says how long.
+    const factor = result.scope === 'recipient' ? 4 ** (message.attempt - 1) : 1
+    return [{ id: message.messageId, at: addMs(now, result.afterMs * factor) }]
   })
   if (postponed.length === 0) return
   await tx.db.raw(

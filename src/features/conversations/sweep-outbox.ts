@@ -40,4 +40,5 @@ const IN_DOUBT = {
     'The process that sent this message ended before the provider answered. It may have arrived; it is not sent again',
   providerCode: null,
   retryable: false,
+  hint: 'Ask the customer, or look at the phone, before you write it again',
 }

@@ -1,0 +1,254 @@
+import type { Knex } from 'knex'
+import { decide } from '../../src/engine/decide.ts'
+import type { EngineEvent } from '../../src/engine/decision.ts'
+import { queueRun, type MessageFacts, type StepRecord } from '../../src/engine/run.ts'
+import { saveRuns, saveSteps, saveWaits, type StoredRun } from '../../src/engine/run-store.ts'
+import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import type { WorkflowEffect } from '../../src/features/workflows/steps/effects.ts'
+import { addMs, DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
+import { CONTACTS, DEMO, demoId } from './people.ts'
+import { compileDemo, WORKFLOWS } from './workflows.ts'
+
+type Line = { agoMs: number; from: 'customer' | 'agent'; body: string; starts?: keyof typeof WORKFLOWS }
+type Script = { contact: number; lines: Line[]; unread?: number; status?: 'active' | 'closed' }
+
+/** Some windows are open, some closed; some runs are finished, one waits, one failed. */
+const SCRIPTS: Script[] = [
+  {
+    contact: 1,
+    lines: [
+      { agoMs: 3 * HOUR, from: 'customer', body: 'Oi, where is my order?', starts: 'orderStatus' },
+      { agoMs: 3 * HOUR - 2 * MINUTE, from: 'customer', body: '4711' },
+    ],
+  },
+  {
+    contact: 2,
+    unread: 1,
+    lines: [
+      { agoMs: 20 * MINUTE, from: 'customer', body: 'Bom dia! Quero saber do meu pedido', starts: 'orderStatus' },
+    ],
+  },
+  {
+    contact: 5,
+    lines: [
+      { agoMs: 5 * HOUR, from: 'customer', body: 'Hola, my order has not arrived', starts: 'orderStatus' },
+      { agoMs: 5 * HOUR - MINUTE, from: 'customer', body: '1203' },
+      {
+        agoMs: 4 * HOUR,
+        from: 'agent',
+        body: 'Hola Elena, I looked it up myself: it was delivered to your neighbour.',
+      },
+    ],
+  },
+  { contact: 11, unread: 1, lines: [{ agoMs: 90 * MINUTE, from: 'customer', body: 'Guten Tag', starts: 'welcome' }] },
+  {
+    contact: 15,
+    status: 'closed',
+    lines: [{ agoMs: 3 * DAY, from: 'customer', body: 'Hello, do you ship to Leeds?', starts: 'welcome' }],
+  },
+  { contact: 16, lines: [{ agoMs: 26 * HOUR, from: 'customer', body: 'stop', starts: 'optOut' }] },
+]
+
+let messages = 0
+
+export async function seedConversations(tx: Knex, now: Date): Promise<void> {
+  messages = 0
+  for (const [index, script] of SCRIPTS.entries()) await playScript(tx, { script, n: index + 1, now })
+}
+
+/** Plays the script through the engine, so that its runs are runs that go on. */
+async function playScript(tx: Knex, { script, n, now }: { script: Script; n: number; now: Date }): Promise<void> {
+  const contact = CONTACTS[script.contact - 1] as (typeof CONTACTS)[number]
+  const conversationId = demoId('conversation', n)
+  const rows: Record<string, unknown>[] = []
+  const steps: { runId: string; step: StepRecord }[] = []
+  let run: StoredRun | undefined
+  for (const line of script.lines) {
+    const at = addMs(now, -line.agoMs)
+    const message = messageRow({ conversationId, contactId: contact.id, at, line })
+    rows.push(message)
+    if (line.from === 'agent') continue
+    const facts: MessageFacts = { id: message.id, body: line.body, type: 'text', at: at.toISOString() }
+    const event: EngineEvent = line.starts ? { type: 'started' } : { type: 'reply', message: facts }
+    run ??= newRun({ n, script, conversationId, message: facts, workflow: WORKFLOWS[line.starts ?? 'welcome'], at })
+    const workflow = Object.values(WORKFLOWS).find(({ id }) => id === run?.workflowId) as typeof WORKFLOWS.welcome
+    const conversation = { id: conversationId, canSendFreeform: true, windowExpiresAt: addMs(at, DAY).toISOString() }
+    const known = {
+      contact: { ...contact, tags: [] },
+      conversation,
+      workspace: { name: 'Casa Verde', timezone: 'America/Sao_Paulo' },
+    }
+    const decision = decide({
+      compiled: compileDemo(workflow),
+      run: run.state,
+      event,
+      facts: { ...known, workflow: { id: workflow.id, name: workflow.name, version: 1 } },
+      now: at,
+      registry: stepTypes,
+    })
+    run.state = decision.run
+    run.wakeAt = decision.wait?.wakeAt ?? null
+    steps.push(...decision.steps.map((step) => ({ runId: decision.run.id, step })))
+    for (const { stepId, effect } of decision.effects) {
+      const wanted = effect as WorkflowEffect
+      if (wanted.type !== 'send_message') continue
+      run.messagesSent += 1
+      rows.push(answerRow({ conversationId, contactId: contact.id, at, stepId, run, wanted }))
+    }
+  }
+  await insertConversation(tx, { script, conversationId, contactId: contact.id, rows, now })
+  if (run) {
+    await saveRuns(tx, DEMO.workspaceId, [run])
+    await saveWaits(tx, { tenantId: DEMO.workspaceId, now }, [run])
+  }
+  await tx('messages').insert(rows)
+  await saveSteps(tx, DEMO.workspaceId, steps)
+}
+
+function newRun({
+  n,
+  script,
+  conversationId,
+  message,
+  workflow,
+  at,
+}: {
+  n: number
+  script: Script
+  conversationId: string
+  message: MessageFacts
+  workflow: typeof WORKFLOWS.welcome
+  at: Date
+}): StoredRun {
+  const id = demoId('run', n)
+  const trigger = {
+    type: workflow.id === WORKFLOWS.welcome.id ? 'conversation_opened' : 'message_received',
+    messageId: message.id,
+  }
+  return {
+    workflowId: workflow.id,
+    workflowVersion: 1,
+    contactId: demoId('contact', script.contact),
+    conversationId,
+    mode: 'live',
+    trigger,
+    triggerEventId: demoId('event', n),
+    replayOf: null,
+    rootRunId: id,
+    replayFromStepId: null,
+    startedBy: { type: 'trigger', id: null },
+    messagesSent: 0,
+    createdAt: at,
+    state: queueRun(compileDemo(workflow), { id, trigger, message }, at),
+    wakeAt: null,
+  }
+}
+
+function messageRow({
+  conversationId,
+  contactId,
+  at,
+  line,
+}: {
+  conversationId: string
+  contactId: string
+  at: Date
+  line: Line
+}) {
+  messages += 1
+  const isInbound = line.from === 'customer'
+  const arrived = { sent_at: at, delivered_at: at }
+  return {
+    tenant_id: DEMO.workspaceId,
+    id: demoId('message', messages),
+    conversation_id: conversationId,
+    contact_id: contactId,
+    channel_id: DEMO.sandboxId,
+    direction: isInbound ? 'inbound' : 'outbound',
+    type: 'text',
+    body: line.body,
+    status: isInbound ? 'received' : 'delivered',
+    sender: JSON.stringify(
+      isInbound ? { type: 'contact', id: contactId, name: null } : { type: 'user', id: DEMO.userId, name: 'Dana Demo' },
+    ),
+    provider_at: isInbound ? at : null,
+    ...(isInbound ? {} : arrived),
+    created_at: at,
+    updated_at: at,
+  }
+}
+
+type Answered = {
+  conversationId: string
+  contactId: string
+  at: Date
+  stepId: string
+  run: StoredRun
+  wanted: WorkflowEffect & { type: 'send_message' }
+}
+
+function answerRow({ conversationId, contactId, at, stepId, run, wanted }: Answered) {
+  return {
+    ...messageRow({
+      conversationId,
+      contactId,
+      at: addMs(at, 1),
+      line: { agoMs: 0, from: 'agent', body: wanted.body },
+    }),
+    id: wanted.messageId,
+    sender: JSON.stringify({ type: 'workflow', id: run.workflowId, name: null }),
+    run_id: run.state.id,
+    step_id: stepId,
+  }
+}
+
+async function insertConversation(
+  tx: Knex,
+  {
+    script,
+    conversationId,
+    contactId,
+    rows,
+    now,
+  }: {
+    script: Script
+    conversationId: string
+    contactId: string
+    rows: Record<string, unknown>[]
+    now: Date
+  },
+): Promise<void> {
+  const last = rows.at(-1) as { id: string; body: string; direction: string; created_at: Date }
+  const inbound = rows.filter(({ direction }) => direction === 'inbound').at(-1) as { created_at: Date }
+  const { id, body, direction, created_at: at } = last
+  const isHuman = script.lines.some(({ from }) => from === 'agent')
+  const isClosed = script.status === 'closed'
+  await tx('conversations').insert({
+    tenant_id: DEMO.workspaceId,
+    id: conversationId,
+    contact_id: contactId,
+    channel_id: DEMO.sandboxId,
+    status: script.status ?? 'active',
+    closed_at: isClosed ? addMs(now, -2 * DAY) : null,
+    unread_count: script.unread ?? 0,
+    last_message: JSON.stringify({ id, body, direction, type: 'text', at: at.toISOString() }),
+    last_message_at: at,
+    last_inbound_at: inbound.created_at,
+    window_expires_at: addMs(inbound.created_at, DAY),
+    automation_state: isHuman ? 'paused' : 'on',
+    automation_reason: isHuman ? 'human_reply' : null,
+    created_at: rows[0]?.['created_at'],
+    updated_at: at,
+  })
+  await tx('contacts')
+    .where({ tenant_id: DEMO.workspaceId, id: contactId })
+    .update({ last_inbound_at: inbound.created_at, last_outbound_at: at })
+  const identity = { tenant_id: DEMO.workspaceId, contact_id: contactId, channel_id: DEMO.sandboxId, kind: 'phone' }
+  const contact = CONTACTS.find(({ id: known }) => known === contactId)
+  await tx('contact_identities').insert({
+    ...identity,
+    id: demoId('conversation', 1000 + script.contact),
+    value: contact?.phone,
+    created_at: at,
+  })
+}
