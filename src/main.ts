@@ -40,7 +40,10 @@ async function main(): Promise<void> {
 main().catch((error: unknown) => {
   // Nothing runs yet, and the reason may be that logging is off: say it plainly.
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  const isForOperator = error instanceof ConfigError || error instanceof EmbeddedPostgresError
-  process.stderr.write(`${isForOperator ? message : (stack ?? message)}\n`)
+  const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const isForOperator = isTaken || error instanceof ConfigError || error instanceof EmbeddedPostgresError
+  process.stderr.write(
+    `${isTaken ? `${message}. Set PORT to a free port` : isForOperator ? message : (stack ?? message)}\n`,
+  )
   process.exit(1)
 })

@@ -2,7 +2,7 @@ import { newId } from '../platform/ids.ts'
 import { addMs, MINUTE } from '../platform/time.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import { decide } from './decide.ts'
-import type { EngineEvent, PlacedEffect } from './decision.ts'
+import type { Decision, EngineEvent, PlacedEffect } from './decision.ts'
 import type { MailboxItem } from './mailbox.ts'
 import { findTrigger, priorityOf, type TriggerEvent } from './match-trigger.ts'
 import { isSettled, type JsonObject, type MessageFacts, queueRun, type StepRecord } from './run.ts'
@@ -118,7 +118,7 @@ export class ConversationTurn {
     run.wakeAt = decision.wait?.wakeAt ?? null
     run.messagesSent += decision.effects.filter(({ effect }) => 'messageId' in effect).length
     const { contact, conversation, workspace } = decision.facts
-    this.#facts = { contact, conversation, workspace }
+    this.#facts = { contact, conversation: { ...conversation, ...newestOf(decision) }, workspace }
     this.#isPaused ||= decision.effects.some(({ effect }) => effect.type === 'handoff')
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step })))
@@ -186,4 +186,10 @@ export class ConversationTurn {
 
 function factsOf({ workflowId, name, version }: Published): JsonObject {
   return { id: workflowId, name, version }
+}
+
+/** What the decision said last: whatever is said next has to come after it. */
+function newestOf({ effects }: Decision): { lastMessageId?: unknown } {
+  const newest = effects.findLast(({ effect }) => 'messageId' in effect)
+  return newest ? { lastMessageId: newest.effect['messageId'] } : {}
 }

@@ -53,10 +53,14 @@ export function timezoneOf(setting: string | null, facts: Facts): string {
   return zones.find((zone) => typeof zone === 'string') ?? 'UTC'
 }
 
-/** Sorts after the message that the run answers, even if that was stored by a machine whose clock is ahead. */
-export function nextId({ run, now }: Progress): string {
-  const answered = run.message ? msOfId(run.message.id) : undefined
-  const ms = Math.min(Math.max(now.getTime(), (answered ?? -1) + 1), ID_MS_MAX)
+/**
+ * Sorts after the message that the run answers and after the conversation's newest, even if those were stored by a
+ * machine whose clock is ahead, or in this same moment: messages go out in the order of their ids.
+ */
+export function nextId({ run, facts, now }: Progress): string {
+  const before = [run.message?.id, facts.conversation?.['lastMessageId']]
+  const floor = Math.max(-1, ...before.map((id) => (typeof id === 'string' ? (msOfId(id) ?? -1) : -1)))
+  const ms = Math.min(Math.max(now.getTime(), floor + 1), ID_MS_MAX)
   run.idsCount += 1
   return deriveId(run.id, run.idsCount, ms)
 }

@@ -20,7 +20,7 @@ const SILENT_SECONDS = 10
 const PRESET: GraphileConfig.Preset = {
   worker: {
     concurrentJobs: 8,
-    maxPoolSize: 6,
+    maxPoolSize: 10,
     pollInterval: 2 * SECOND,
     localQueue: { size: 16 },
     completeJobBatchDelay: 0,
@@ -47,7 +47,7 @@ export class GraphileJobQueue implements JobQueue {
     })
     this.#pool = new pg.Pool({
       connectionString: options.url,
-      max: options.poolMax ?? 6,
+      max: options.poolMax ?? 10,
       application_name: 'parley jobs',
     })
     this.#pool.on('error', (error) => this.#log.warn({ err: error }, 'job queue connection lost'))

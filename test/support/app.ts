@@ -6,6 +6,7 @@ import { migrate, openDatabase } from '../../src/platform/database.ts'
 import { GraphileJobQueue } from '../../src/platform/graphile-job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import type { AppRouter } from '../../src/router.ts'
+import type { Clock } from '../../src/platform/time.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { TestClock } from './clock.ts'
 import { cloneDatabase } from './postgres.ts'
@@ -135,8 +136,8 @@ export class TestApp {
   }
 }
 
-/** `environment` overrides what the test app is configured with. */
-export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
+/** `environment` overrides what the test app is configured with; a `given` clock replaces the one that stands still. */
+export async function startTestApp(environment: Record<string, string> = {}, given?: Clock): Promise<TestApp> {
   const database = await cloneDatabase(prepareTemplate)
   const clock = new TestClock()
   const config = loadConfig({
@@ -148,7 +149,7 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
     DATA_DIR: environment['DATA_DIR'] ?? (await dataDir()),
     ...environment,
   })
-  return new TestApp(await createApp(config, { log: LOG, clock }), clock, database.url, database.drop)
+  return new TestApp(await createApp(config, { log: LOG, clock: given ?? clock }), clock, database.url, database.drop)
 }
 
 async function dataDir(): Promise<string> {

@@ -23,7 +23,7 @@ export async function loadConversations(tx: Scope, conversationIds: string[]): P
     `select cv.id as "conversationId", cv.channel_id as "channelId", cv.contact_id as "contactId",
        cv.automation_state as "automationState", cv.automation_until as "automationUntil", ${CONTACT} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
-         'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count) as conversation,
+         'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
        jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone) as workspace,
        cv.last_inbound_at as "lastInboundAt", cv.window_expires_at as "windowExpiresAt"
      from conversations cv

@@ -1,0 +1,8 @@
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createLogger } from '../../src/platform/log.ts'
+
+const app = await createApp(loadConfig(), { log: createLogger('silent') })
+process.send?.({ url: app.url })
+// A test that dies must not leave its processes behind.
+process.on('disconnect', () => process.exit(1))

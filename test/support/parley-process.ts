@@ -1,0 +1,22 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** Parley as a process of its own, which a test may kill. */
+export type ParleyProcess = { url: string | undefined; kill(): Promise<void> }
+
+export async function startParleyProcess(environment: Record<string, string>): Promise<ParleyProcess> {
+  const child: ChildProcess = fork(new URL('./parley-process-main.ts', import.meta.url), {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, PORT: '0', LOG_LEVEL: 'silent', SECRET_KEY: 'ab'.repeat(32), ...environment },
+  })
+  const [started] = (await once(child, 'message')) as [{ url?: string }]
+  return {
+    url: started.url,
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = once(child, 'exit')
+      child.kill('SIGKILL')
+      await gone
+    },
+  }
+}
