@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:http'
 import pg from 'pg'
+import { BenchCaller } from './caller.ts'
 import { withThrowAwayDatabase } from './database.ts'
 import { cpuOf, cpuOfChildren, inParallel, median, spread, table } from './measure.ts'
 import { type BenchServer, startServer } from './servers.ts'
@@ -11,7 +10,7 @@ const REQUESTS = 300
 const WIDTH = 8
 
 type Sample = { perSecond: number; serverUs: number; databaseUs: number }
-type Variant = { name: string; url: string; server: BenchServer; headers: Record<string, string>; samples: Sample[] }
+type Variant = { name: string; base: string; path: string; server: BenchServer; samples: Sample[] }
 
 /** A page of contacts out of 100,000 through REST and tRPC, against a bare server with the same two queries. */
 export async function benchHttp(): Promise<string[]> {
@@ -24,25 +23,25 @@ export async function benchHttp(): Promise<string[]> {
       DATA_DIR: dataDir,
     }
     const parley = await startServer('./parley-server.ts', environment)
-    const session = await signUp(parley.url)
-    await insertContacts(url, session.tenantId)
-    const bare = await startServer('./bare-server.ts', { DATABASE_URL: url, TENANT_ID: session.tenantId })
-    const headers = { cookie: session.cookie, 'x-tenant-id': session.tenantId }
+    const caller = new BenchCaller(parley.url, WIDTH)
+    await caller.signUp()
+    await insertContacts(url, caller.tenantId)
+    const bare = await startServer('./bare-server.ts', { DATABASE_URL: url, TENANT_ID: caller.tenantId })
     const input = encodeURIComponent(JSON.stringify({ json: { limit: 20 } }))
     const variants: Variant[] = [
-      { name: 'bare node:http + pg', url: `${bare.url}/?limit=20`, server: bare, headers: {}, samples: [] },
-      { name: 'REST', url: `${parley.url}/api/contacts?limit=20`, server: parley, headers, samples: [] },
+      { name: 'bare node:http + pg', base: bare.url, path: '/?limit=20', server: bare, samples: [] },
+      { name: 'REST', base: parley.url, path: '/api/contacts?limit=20', server: parley, samples: [] },
       {
         name: 'native tRPC',
-        url: `${parley.url}/api/trpc/contacts.list?input=${input}`,
+        base: parley.url,
+        path: `/api/trpc/contacts.list?input=${input}`,
         server: parley,
-        headers,
         samples: [],
       },
     ]
-    for (const variant of variants) await burst(variant, postmasterPid)
+    for (const variant of variants) await burst(caller, variant, postmasterPid)
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const variant of variants) variant.samples.push(await burst(variant, postmasterPid))
+      for (const variant of variants) variant.samples.push(await burst(caller, variant, postmasterPid))
     }
     await Promise.all([parley.stop(), bare.stop()])
     return report(variants)
@@ -81,47 +80,16 @@ function report(variants: Variant[]): string[] {
   ]
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: WIDTH })
-let nextAddress = 0
-
-function newAddress(): string {
-  nextAddress += 1
-  return `10.${(nextAddress >> 16) & 255}.${(nextAddress >> 8) & 255}.${nextAddress & 255}`
-}
-
-async function burst({ url, server, headers }: Variant, postmasterPid: number): Promise<Sample> {
+async function burst(caller: BenchCaller, { base, path, server }: Variant, postmasterPid: number): Promise<Sample> {
   const cpu = cpuOf(server.pid)
   const databaseCpu = cpuOfChildren(postmasterPid)
   const started = performance.now()
-  await inParallel(REQUESTS, WIDTH, async () => {
-    const status = await get(url, { ...headers, 'x-forwarded-for': newAddress() })
-    if (status !== 200) throw new Error(`${url} answered ${status}`)
-  })
+  await inParallel(REQUESTS, WIDTH, () => caller.get(path, base))
   return {
     perSecond: REQUESTS / ((performance.now() - started) / 1000),
     serverUs: ((cpuOf(server.pid) - cpu) * 1000) / REQUESTS,
     databaseUs: ((cpuOfChildren(postmasterPid) - databaseCpu) * 1000) / REQUESTS,
   }
-}
-
-function get(url: string, headers: Record<string, string>): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const call = request(url, { agent, headers }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0))
-    })
-    call.on('error', reject).end()
-  })
-}
-
-async function signUp(url: string): Promise<{ cookie: string; tenantId: string }> {
-  const body = { name: 'Bench', email: `${randomUUID()}@parley.example`, password: 'correct horse battery' }
-  const response = await fetch(`${url}/api/auth/sign-up/email`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const { workspaces } = (await response.json()) as { workspaces: [{ id: string }] }
-  return { cookie: response.headers.getSetCookie()[0]?.split(';')[0] ?? '', tenantId: workspaces[0].id }
 }
 
 async function insertContacts(url: string, tenantId: string): Promise<void> {
