@@ -1,9 +1,16 @@
 import { authRouter } from './features/auth/router.ts'
+import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
+import { groupsRouter } from './features/groups/router.ts'
+import { groupsRouter } from './features/groups/router.ts'
 import { runsRouter } from './features/runs/router.ts'
 import { sandboxRouter } from './features/sandbox/router.ts'
+import { tagsRouter } from './features/tags/router.ts'
+import { tagsRouter } from './features/tags/router.ts'
+import { templatesRouter } from './features/templates/router.ts'
+import { toolsRouter } from './features/tools/router.ts'
 import { workflowsRouter } from './features/workflows/router.ts'
 import { router } from './trpc/procedures.ts'
 
@@ -14,6 +21,13 @@ export const appRouter = router({
   conversations: conversationsRouter,
   workflows: workflowsRouter,
   runs: runsRouter,
+  tags: tagsRouter,
+  groups: groupsRouter,
+  broadcasts: broadcastsRouter,
+  groups: groupsRouter,
+  tags: tagsRouter,
+  templates: templatesRouter,
+  tools: toolsRouter,
   channels: channelsRouter,
   sandbox: sandboxRouter,
 })

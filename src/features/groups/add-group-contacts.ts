@@ -1,0 +1,21 @@
+import { Contact as ContactRow } from '../../models/contact.ts'
+import { Group as GroupRow } from '../../models/group.ts'
+import { GroupContact } from '../../models/group-contact.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { getGroup } from './group-rows.ts'
+import type { AddGroupContacts, Group } from './schema.ts'
+
+/** All of them or, if one is not there, none. Adding a contact twice leaves one. */
+export function addGroupContacts(scope: Scope, { id, contactIds }: AddGroupContacts): Promise<Group> {
+  const distinct = [...new Set(contactIds.map((contactId) => contactId.toLowerCase()))]
+  return scope.transaction(async (tx) => {
+    await tx.lock(GroupRow, id)
+    const found = distinct.every(isUuid) ? await tx.query(ContactRow).whereIn('id', distinct).resultSize() : 0
+    if (found !== distinct.length) throw new NotFoundError('Contact')
+    const rows = distinct.map((contactId) => ({ groupId: id, contactId, createdAt: tx.now() }))
+    await tx.query(GroupContact).insert(rows).onConflict().ignore()
+    return getGroup(tx, { id })
+  })
+}

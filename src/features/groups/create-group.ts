@@ -1,0 +1,17 @@
+import { Group as GroupRow } from '../../models/group.ts'
+import { newId } from '../../platform/ids.ts'
+import { refuseTakenName } from '../../platform/taken-name.ts'
+import type { Scope } from '../../scope.ts'
+import { getGroup } from './group-rows.ts'
+import type { CreateGroup, Group } from './schema.ts'
+
+export function createGroup(scope: Scope, { name, description = null }: CreateGroup): Promise<Group> {
+  return refuseTakenName('group', () =>
+    scope.transaction(async (tx) => {
+      const id = newId()
+      const now = tx.now()
+      await tx.query(GroupRow).insert({ id, name, description, createdAt: now, updatedAt: now })
+      return getGroup(tx, { id })
+    }),
+  )
+}

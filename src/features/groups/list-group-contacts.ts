@@ -1,0 +1,25 @@
+import { Group as GroupRow } from '../../models/group.ts'
+import { GroupContact } from '../../models/group-contact.ts'
+import type { Scope } from '../../scope.ts'
+import type { Page } from '../../trpc/wire.ts'
+import { contactRows, presentContact } from '../contacts/contact-rows.ts'
+import type { Contact } from '../contacts/schema.ts'
+import type { ListGroupContacts } from './schema.ts'
+
+/** Who was added last comes first. */
+export async function listGroupContacts(
+  scope: Scope,
+  { id, limit, offset }: ListGroupContacts,
+): Promise<Page<Contact>> {
+  await scope.get(GroupRow, id)
+  const [total, rows] = await Promise.all([
+    scope.query(GroupContact).where({ groupId: id }).resultSize(),
+    contactRows(scope)
+      .joinRaw('join group_contacts gc on gc.tenant_id = contacts.tenant_id and gc.contact_id = contacts.id')
+      .whereRaw('gc.group_id = ?', [id])
+      .orderByRaw('gc.created_at desc, gc.contact_id desc')
+      .limit(limit)
+      .offset(offset),
+  ])
+  return { items: rows.map(presentContact), total }
+}

@@ -1,0 +1,19 @@
+import { Group as GroupRow } from '../../models/group.ts'
+import type { Scope } from '../../scope.ts'
+import type { Page } from '../../trpc/wire.ts'
+import { groupRows } from './group-rows.ts'
+import type { Group, ListGroups } from './schema.ts'
+
+export async function listGroups(scope: Scope, { limit, offset }: ListGroups): Promise<Page<Group>> {
+  const [total, rows] = await Promise.all([
+    scope.query(GroupRow).resultSize(),
+    groupRows(scope)
+      .orderBy([
+        { column: 'createdAt', order: 'desc' },
+        { column: 'id', order: 'desc' },
+      ])
+      .limit(limit)
+      .offset(offset),
+  ])
+  return { items: rows as unknown as Group[], total }
+}

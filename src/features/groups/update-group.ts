@@ -1,0 +1,19 @@
+import { Group as GroupRow } from '../../models/group.ts'
+import { given } from '../../platform/given.ts'
+import { refuseTakenName } from '../../platform/taken-name.ts'
+import type { Scope } from '../../scope.ts'
+import { getGroup } from './group-rows.ts'
+import type { Group, UpdateGroup } from './schema.ts'
+
+export function updateGroup(scope: Scope, { id, ...columns }: UpdateGroup): Promise<Group> {
+  return refuseTakenName('group', () =>
+    scope.transaction(async (tx) => {
+      await tx.lock(GroupRow, id)
+      await tx
+        .query(GroupRow)
+        .findOne('id', id)
+        .patch({ ...given(columns), updatedAt: tx.now() })
+      return getGroup(tx, { id })
+    }),
+  )
+}

@@ -1,0 +1,18 @@
+import { Tag as TagRow } from '../../models/tag.ts'
+import { newId } from '../../platform/ids.ts'
+import { refuseTakenName } from '../../platform/taken-name.ts'
+import type { Scope } from '../../scope.ts'
+import { DEFAULT_COLOR } from './ensure-tags.ts'
+import type { CreateTag, Tag } from './schema.ts'
+import { getTag } from './tag-rows.ts'
+
+export function createTag(scope: Scope, { name, color = DEFAULT_COLOR, description = null }: CreateTag): Promise<Tag> {
+  return refuseTakenName('tag', () =>
+    scope.transaction(async (tx) => {
+      const id = newId()
+      const now = tx.now()
+      await tx.query(TagRow).insert({ id, name, color, description, createdAt: now, updatedAt: now })
+      return getTag(tx, { id })
+    }),
+  )
+}

@@ -1,0 +1,11 @@
+import type { Scope } from '../../scope.ts'
+import type { Tag } from './schema.ts'
+import { tagRows } from './tag-rows.ts'
+
+export async function listTags(scope: Scope): Promise<{ items: Tag[] }> {
+  const rows = await tagRows(scope).orderBy([
+    { column: 'createdAt', order: 'desc' },
+    { column: 'id', order: 'desc' },
+  ])
+  return { items: rows as unknown as Tag[] }
+}

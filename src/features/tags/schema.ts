@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { id, instant, text } from '../../trpc/wire.ts'
+import { tagName } from '../contacts/schema.ts'
+
+const color = z
+  .string()
+  .regex(/^#[0-9a-f]{6}$/i, 'must be a colour such as #64748B')
+  .transform((value) => value.toUpperCase())
+  .meta({ override: { type: 'string' }, examples: ['#64748B'] })
+const description = text(500, 0)
+
+export const Tag = z
+  .object({
+    id,
+    name: z.string(),
+    color: z.string(),
+    description: z.string().nullable(),
+    contactCount: z.int(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'Tag' })
+export type Tag = z.infer<typeof Tag>
+
+export const Tags = z.object({ items: z.array(Tag) })
+
+export const TagRef = z.strictObject({ id })
+export type TagRef = z.infer<typeof TagRef>
+
+export const CreateTag = z.strictObject({ name: tagName, color: color.optional(), description: description.nullish() })
+export type CreateTag = z.infer<typeof CreateTag>
+
+export const UpdateTag = z.strictObject({
+  id,
+  name: tagName.optional(),
+  color: color.optional(),
+  description: description.nullish(),
+})
+export type UpdateTag = z.infer<typeof UpdateTag>
