@@ -4,10 +4,8 @@ import { channelsRouter } from './features/channels/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
-import { groupsRouter } from './features/groups/router.ts'
 import { runsRouter } from './features/runs/router.ts'
 import { sandboxRouter } from './features/sandbox/router.ts'
-import { tagsRouter } from './features/tags/router.ts'
 import { tagsRouter } from './features/tags/router.ts'
 import { templatesRouter } from './features/templates/router.ts'
 import { toolsRouter } from './features/tools/router.ts'
@@ -23,10 +21,8 @@ export const appRouter = router({
   runs: runsRouter,
   tags: tagsRouter,
   groups: groupsRouter,
-  broadcasts: broadcastsRouter,
-  groups: groupsRouter,
-  tags: tagsRouter,
   templates: templatesRouter,
+  broadcasts: broadcastsRouter,
   tools: toolsRouter,
   channels: channelsRouter,
   sandbox: sandboxRouter,

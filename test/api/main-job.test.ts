@@ -5,9 +5,22 @@ const HELLO = {
   version: 1,
   triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['hello'] } }],
   steps: [
-    { id: 'which', type: 'branch', cases: [{ if: { left: '{{message.body}}', op: 'contains', right: 'hello' }, next: 'tag' }], else: 'end' },
+    {
+      id: 'which',
+      type: 'branch',
+      cases: [{ if: { left: '{{message.body}}', op: 'contains', right: 'hello' }, next: 'tag' }],
+      else: 'end',
+    },
     { id: 'tag', type: 'add_tag', tags: ['greeted'] },
-    { id: 'ask', type: 'ask', message: { body: 'Hi {{contact.name}}, what is your order number?' }, expect: { type: 'number' }, saveAs: 'vars.order', timeout: '1h', onTimeout: 'nudge' },
+    {
+      id: 'ask',
+      type: 'ask',
+      message: { body: 'Hi {{contact.name}}, what is your order number?' },
+      expect: { type: 'number' },
+      saveAs: 'vars.order',
+      timeout: '1h',
+      onTimeout: 'nudge',
+    },
     { id: 'thank', type: 'send_message', message: { body: 'Order {{vars.order}} is on its way.' }, next: 'end' },
     { id: 'nudge', type: 'send_message', message: { body: 'Still there?' } },
   ],
@@ -20,7 +33,10 @@ describe('the main job: a customer writes, a published workflow answers', () => 
   before(async () => {
     app = await startTestApp()
     owner = await app.signUp()
-    const created = await app.rest('POST', '/api/workflows', { session: owner, body: { name: 'Orders', definition: HELLO } })
+    const created = await app.rest('POST', '/api/workflows', {
+      session: owner,
+      body: { name: 'Orders', definition: HELLO },
+    })
     expect(created.status, JSON.stringify(created.body)).to.equal(201)
     const published = await app.rest('POST', `/api/workflows/${created.body.id}/publish`, { session: owner, body: {} })
     expect(published.status, JSON.stringify(published.body)).to.equal(200)
@@ -30,11 +46,15 @@ describe('the main job: a customer writes, a published workflow answers', () => 
   after(() => app.stop())
 
   it('asks, understands the answer, and tells every step', async () => {
-    const first = await app.rest('POST', '/api/sandbox/messages', { session: owner, body: { phone: '+4915112345678', name: 'Kim', body: 'Hello there' } })
+    const first = await app.rest('POST', '/api/sandbox/messages', {
+      session: owner,
+      body: { phone: '+4915112345678', name: 'Kim', body: 'Hello there' },
+    })
     expect(first.status, JSON.stringify(first.body)).to.equal(201)
     await app.work()
     const { conversationId } = first.body
-    const messages = async () => (await app.rest('GET', `/api/conversations/${conversationId}/messages`, { session: owner })).body.messages
+    const messages = async () =>
+      (await app.rest('GET', `/api/conversations/${conversationId}/messages`, { session: owner })).body.messages
     expect((await messages()).map((m: any) => [m.direction, m.status, m.body])).to.deep.equal([
       ['inbound', 'received', 'Hello there'],
       ['outbound', 'delivered', 'Hi Kim, what is your order number?'],

@@ -1,0 +1,33 @@
+import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { NO_COUNTS } from './broadcast-rows.ts'
+import { getBroadcast } from './get-broadcast.ts'
+import { lockTemplate } from './lock-template.ts'
+import { resolveAudience } from './resolve-audience.ts'
+import type { Broadcast, CreateBroadcast } from './schema.ts'
+
+/** A draft: nobody is sent anything. */
+export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<Broadcast> {
+  const broadcastId = newId()
+  return scope.transaction(async (tx) => {
+    const template = await lockTemplate(tx, input.templateId, input.channelId)
+    const now = tx.now()
+    await tx.query(BroadcastRow).insert({
+      id: broadcastId,
+      name: input.name,
+      description: input.description ?? null,
+      status: 'draft',
+      channelId: template.channelId,
+      templateId: template.id,
+      params: input.params ?? {},
+      audience: await resolveAudience(tx, input.audience ?? {}),
+      counts: NO_COUNTS,
+      createdBy: tx.actor.type === 'user' ? tx.actor.id : null,
+      createdAt: now,
+      updatedAt: now,
+    })
+    await tx.record({ type: 'broadcast.created', data: { broadcastId } })
+    return getBroadcast(tx, { id: broadcastId })
+  })
+}

@@ -1,0 +1,19 @@
+import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import type { Scope } from '../../scope.ts'
+import type { Page } from '../../trpc/wire.ts'
+import { broadcastRows, presentBroadcast } from './broadcast-rows.ts'
+import type { Broadcast, ListBroadcasts } from './schema.ts'
+
+export async function listBroadcasts(scope: Scope, { limit, offset }: ListBroadcasts): Promise<Page<Broadcast>> {
+  const [total, rows] = await Promise.all([
+    scope.query(BroadcastRow).resultSize(),
+    broadcastRows(scope)
+      .orderBy([
+        { column: 'createdAt', order: 'desc' },
+        { column: 'id', order: 'desc' },
+      ])
+      .limit(limit)
+      .offset(offset),
+  ])
+  return { items: rows.map(presentBroadcast), total }
+}

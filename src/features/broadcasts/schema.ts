@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+
+const recipientStatus = z.enum([
+  'pending',
+  'sending',
+  'sent',
+  'delivered',
+  'read',
+  'failed',
+  'skipped',
+  'canceled',
+  'unknown',
+])
+
+/** How many recipients there are, and how many at each status. */
+export const Counts = z.object({
+  total: z.int(),
+  pending: z.int(),
+  sending: z.int(),
+  sent: z.int(),
+  delivered: z.int(),
+  read: z.int(),
+  failed: z.int(),
+  skipped: z.int(),
+  canceled: z.int(),
+  unknown: z.int(),
+})
+export type Counts = z.infer<typeof Counts>
+
+export const Broadcast = z
+  .object({
+    id,
+    name: z.string(),
+    description: z.string().nullable(),
+    status: z.enum(['draft', 'scheduled', 'preparing', 'sending', 'paused', 'completed', 'canceled', 'failed']),
+    channelId: id,
+    templateId: id,
+    template: z.object({ id, name: z.string(), language: z.string() }),
+    params: z.record(z.string(), z.unknown()),
+    audience: z.object({ groupIds: z.array(id), tagIds: z.array(id), contactIds: z.array(id) }),
+    counts: Counts,
+    scheduledAt: instant.nullable(),
+    startedAt: instant.nullable(),
+    completedAt: instant.nullable(),
+    createdBy: id.nullable(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'Broadcast' })
+export type Broadcast = z.infer<typeof Broadcast>
+
+export const BroadcastRecipient = z
+  .object({
+    id,
+    broadcastId: id,
+    contactId: id,
+    contact: z.object({ id, name: z.string() }),
+    address: z.string().meta({ description: 'The phone number, or what the channel calls the contact by' }),
+    status: recipientStatus,
+    skipReason: z.string().nullable(),
+    error: z.record(z.string(), z.unknown()).nullable(),
+    params: z.record(z.string(), z.unknown()),
+    messageId: id.nullable(),
+    attempt: z.int(),
+    sentAt: instant.nullable(),
+    deliveredAt: instant.nullable(),
+    readAt: instant.nullable(),
+    failedAt: instant.nullable(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'BroadcastRecipient' })
+export type BroadcastRecipient = z.infer<typeof BroadcastRecipient>
+
+export const BroadcastPage = pageOf(Broadcast)
+export const BroadcastRecipientPage = pageOf(BroadcastRecipient)
+
+export const BroadcastRef = z.strictObject({ id })
+export type BroadcastRef = z.infer<typeof BroadcastRef>
+
+export const ListBroadcasts = z.strictObject(page)
+export type ListBroadcasts = z.infer<typeof ListBroadcasts>
+
+export const ListBroadcastRecipients = z.strictObject({ id, ...page })
+export type ListBroadcastRecipients = z.infer<typeof ListBroadcastRecipients>
+
+const Audience = z.strictObject({
+  groupIds: z.array(id).max(100).optional(),
+  tagIds: z.array(id).max(100).optional(),
+  contactIds: z.array(id).max(1000).optional(),
+})
+export type Audience = z.infer<typeof Audience>
+
+const variable = z.string().regex(/^[A-Za-z0-9]\w{0,63}$/, 'must be a name of up to 64 letters, digits and underscores')
+const params = z
+  .record(variable, text(1024))
+  .meta({ description: "The template's variables, each a text that may name {{contact.name}} and the like" })
+
+export const CreateBroadcast = z.strictObject({
+  name: text(120),
+  description: text(500).nullish(),
+  channelId: id.optional().meta({ description: "The template's channel, if given" }),
+  templateId: id,
+  params: params.optional(),
+  audience: Audience.optional(),
+})
+export type CreateBroadcast = z.infer<typeof CreateBroadcast>
+
+export const UpdateBroadcast = z.strictObject({
+  id,
+  name: text(120).optional(),
+  description: text(500).nullish(),
+  channelId: id.optional().meta({ description: "The template's channel, if given" }),
+  templateId: id.optional(),
+  params: params.optional().meta({ description: 'Replaces all of them' }),
+  audience: Audience.optional().meta({ description: 'Replaces the whole audience' }),
+})
+export type UpdateBroadcast = z.infer<typeof UpdateBroadcast>

@@ -1,0 +1,36 @@
+import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import { given } from '../../platform/given.ts'
+import type { Scope } from '../../scope.ts'
+import { getBroadcast } from './get-broadcast.ts'
+import { lockTemplate } from './lock-template.ts'
+import { resolveAudience } from './resolve-audience.ts'
+import type { Broadcast, UpdateBroadcast } from './schema.ts'
+
+const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
+
+export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<Broadcast> {
+  const { id, channelId, templateId, audience, ...columns } = input
+  return scope.transaction(async (tx) => {
+    const before = await tx.lock(BroadcastRow, id)
+    if (!EDITABLE.includes(before.status)) {
+      throw new ConflictError(
+        'broadcast_not_editable',
+        'A broadcast can be changed until it starts. Create another one instead',
+      )
+    }
+    const template = await lockTemplate(tx, templateId ?? before.templateId, channelId)
+    await tx
+      .query(BroadcastRow)
+      .findOne('id', id)
+      .patch({
+        ...given(columns),
+        channelId: template.channelId,
+        templateId: template.id,
+        ...(audience ? { audience: await resolveAudience(tx, audience) } : {}),
+        updatedAt: tx.now(),
+      })
+    await tx.record({ type: 'broadcast.updated', data: { broadcastId: id } })
+    return getBroadcast(tx, { id })
+  })
+}

@@ -1,0 +1,19 @@
+import { Template as TemplateRow } from '../../models/template.ts'
+import type { Scope } from '../../scope.ts'
+import type { Page } from '../../trpc/wire.ts'
+import type { ListTemplates, Template } from './schema.ts'
+
+export async function listTemplates(scope: Scope, { limit, offset }: ListTemplates): Promise<Page<Template>> {
+  const [total, items] = await Promise.all([
+    scope.query(TemplateRow).resultSize(),
+    scope
+      .query(TemplateRow)
+      .orderBy([
+        { column: 'createdAt', order: 'desc' },
+        { column: 'id', order: 'desc' },
+      ])
+      .limit(limit)
+      .offset(offset),
+  ])
+  return { items, total }
+}

@@ -1,0 +1,18 @@
+import { Tool as ToolRow } from '../../models/tool.ts'
+import { newId } from '../../platform/ids.ts'
+import { refuseTakenName } from '../../platform/taken-name.ts'
+import type { Scope } from '../../scope.ts'
+import type { CreateTool, Tool } from './schema.ts'
+import { getTool, refuseBuiltinName } from './tool-rows.ts'
+
+export async function createTool(scope: Scope, { enabled = true, ...input }: CreateTool): Promise<Tool> {
+  refuseBuiltinName(input.name)
+  return refuseTakenName('tool', () =>
+    scope.transaction(async (tx) => {
+      const id = newId()
+      const now = tx.now()
+      await tx.query(ToolRow).insert({ ...input, id, enabled, createdAt: now, updatedAt: now })
+      return getTool(tx, { id })
+    }),
+  )
+}

@@ -1,0 +1,13 @@
+import { Tool as ToolRow } from '../../models/tool.ts'
+import type { Scope } from '../../scope.ts'
+import type { ToolRef } from './schema.ts'
+import { refuseBuiltin } from './tool-rows.ts'
+
+export function deleteTool(scope: Scope, { id }: ToolRef): Promise<Record<string, never>> {
+  return scope.transaction(async (tx) => {
+    refuseBuiltin(id)
+    await tx.lock(ToolRow, id)
+    await tx.query(ToolRow).delete().where('id', id)
+    return {}
+  })
+}

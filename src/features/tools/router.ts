@@ -1,0 +1,41 @@
+import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
+import { nothing } from '../../trpc/wire.ts'
+import { createTool } from './create-tool.ts'
+import { deleteTool } from './delete-tool.ts'
+import { listTools } from './list-tools.ts'
+import { CreateTool, Tool, ToolRef, Tools, UpdateTool } from './schema.ts'
+import { getTool } from './tool-rows.ts'
+import { updateTool } from './update-tool.ts'
+
+export const toolsRouter = router({
+  list: viewerProcedure
+    .meta(rest('GET', '/tools', 'List all tools'))
+    .input(nothing.strict())
+    .output(Tools)
+    .query(({ ctx }) => listTools(ctx.scope)),
+
+  create: adminProcedure
+    .meta(rest('POST', '/tools', 'Create a tool that calls a web address', { status: 201 }))
+    .input(CreateTool)
+    .output(Tool)
+    .mutation(({ ctx, input }) => createTool(ctx.scope, input)),
+
+  get: viewerProcedure
+    .meta(rest('GET', '/tools/{id}', 'Get a tool'))
+    .input(ToolRef)
+    .output(Tool)
+    .query(({ ctx, input }) => getTool(ctx.scope, input)),
+
+  update: adminProcedure
+    .meta(rest('PATCH', '/tools/{id}', 'Change a tool of your own'))
+    .input(UpdateTool)
+    .output(Tool)
+    .mutation(({ ctx, input }) => updateTool(ctx.scope, input)),
+
+  delete: adminProcedure
+    .meta(rest('DELETE', '/tools/{id}', 'Delete a tool of your own', { status: 204 }))
+    .input(ToolRef)
+    .output(nothing)
+    .mutation(({ ctx, input }) => deleteTool(ctx.scope, input)),
+})

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+
+const effect = z.enum(['read', 'write', 'external_send'])
+const storedSchema = z.record(z.string(), z.unknown())
+
+export const Tool = z
+  .object({
+    id,
+    name: z.string(),
+    title: z.string(),
+    description: z.string(),
+    kind: z.enum(['builtin', 'http']),
+    inputSchema: storedSchema.meta({ description: 'JSON Schema of what the tool takes' }),
+    outputSchema: storedSchema.meta({ description: 'JSON Schema of what it gives' }),
+    effect: effect.meta({ description: 'What calling it does to the world' }),
+    config: z.record(z.string(), z.unknown()).nullable(),
+    enabled: z.boolean(),
+    createdAt: instant.nullable(),
+    updatedAt: instant.nullable(),
+  })
+  .meta({ id: 'Tool' })
+export type Tool = z.infer<typeof Tool>
+
+export const Tools = z.object({ items: z.array(Tool) })
+
+export const ToolRef = z.strictObject({ id })
+export type ToolRef = z.infer<typeof ToolRef>
+
+const objectSchema = freeForm
+  .refine((schema) => schema['type'] === 'object', 'must be a JSON Schema of type object')
+  .meta({ examples: [{ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }] })
+
+const config = z.strictObject({
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+  url: z
+    .string()
+    .max(2000)
+    .refine(isCallable, 'must be an http or https URL without a user name or password')
+    .meta({ examples: ['https://api.example.com/quote'] }),
+  headers: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header'),
+      z
+        .string()
+        .max(2000)
+        .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+    )
+    .optional(),
+})
+
+function isCallable(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return (protocol === 'https:' || protocol === 'http:') && !username && !password
+}
+
+const fields = {
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must begin with a small letter and go on with small letters, digits, _ and .'),
+  title: text(120),
+  description: text(1000),
+  inputSchema: objectSchema,
+  outputSchema: objectSchema,
+  effect,
+  config,
+}
+
+export const CreateTool = z.strictObject({ ...fields, enabled: z.boolean().optional() })
+export type CreateTool = z.infer<typeof CreateTool>
+
+export const UpdateTool = CreateTool.partial().extend({ id })
+export type UpdateTool = z.infer<typeof UpdateTool>
