@@ -4,7 +4,7 @@ import type { Scope } from '../../scope.ts'
 import { NO_COUNTS } from './broadcast-rows.ts'
 import { getBroadcast } from './get-broadcast.ts'
 import { lockTemplate } from './lock-template.ts'
-import { resolveAudience } from './resolve-audience.ts'
+import { refuseForeignAudience } from './refuse-foreign-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
 /** A draft: nobody is sent anything. */
@@ -12,6 +12,8 @@ export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<B
   const broadcastId = newId()
   return scope.transaction(async (tx) => {
     const template = await lockTemplate(tx, input.templateId, input.channelId)
+    const { audience = {} } = input
+    await refuseForeignAudience(tx, audience)
     const now = tx.now()
     await tx.query(BroadcastRow).insert({
       id: broadcastId,
@@ -21,7 +23,7 @@ export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<B
       channelId: template.channelId,
       templateId: template.id,
       params: input.params ?? {},
-      audience: await resolveAudience(tx, input.audience ?? {}),
+      audience,
       counts: NO_COUNTS,
       createdBy: tx.actor.type === 'user' ? tx.actor.id : null,
       createdAt: now,

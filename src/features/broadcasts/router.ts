@@ -4,8 +4,8 @@ import { nothing } from '../../trpc/wire.ts'
 import { createBroadcast } from './create-broadcast.ts'
 import { deleteBroadcast } from './delete-broadcast.ts'
 import { getBroadcast } from './get-broadcast.ts'
-import { listBroadcastRecipients } from './list-broadcast-recipients.ts'
 import { listBroadcasts } from './list-broadcasts.ts'
+import { listRecipients } from './list-recipients.ts'
 import * as schema from './schema.ts'
 import { updateBroadcast } from './update-broadcast.ts'
 
@@ -42,7 +42,7 @@ export const broadcastsRouter = router({
 
   recipients: viewerProcedure
     .meta(rest('GET', '/broadcasts/{id}/recipients', 'List whom a broadcast goes to, and how far it came with each'))
-    .input(schema.ListBroadcastRecipients)
+    .input(schema.ListRecipients)
     .output(schema.BroadcastRecipientPage)
-    .query(({ ctx, input }) => listBroadcastRecipients(ctx.scope, input)),
+    .query(({ ctx, input }) => listRecipients(ctx.scope, input)),
 })

@@ -82,8 +82,8 @@ export type BroadcastRef = z.infer<typeof BroadcastRef>
 export const ListBroadcasts = z.strictObject(page)
 export type ListBroadcasts = z.infer<typeof ListBroadcasts>
 
-export const ListBroadcastRecipients = z.strictObject({ id, ...page })
-export type ListBroadcastRecipients = z.infer<typeof ListBroadcastRecipients>
+export const ListRecipients = z.strictObject({ id, ...page, status: recipientStatus.optional() })
+export type ListRecipients = z.infer<typeof ListRecipients>
 
 const Audience = z.strictObject({
   groupIds: z.array(id).max(100).optional(),

@@ -4,7 +4,7 @@ import { given } from '../../platform/given.ts'
 import type { Scope } from '../../scope.ts'
 import { getBroadcast } from './get-broadcast.ts'
 import { lockTemplate } from './lock-template.ts'
-import { resolveAudience } from './resolve-audience.ts'
+import { refuseForeignAudience } from './refuse-foreign-audience.ts'
 import type { Broadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
@@ -20,6 +20,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
       )
     }
     const template = await lockTemplate(tx, templateId ?? before.templateId, channelId)
+    if (audience) await refuseForeignAudience(tx, audience)
     await tx
       .query(BroadcastRow)
       .findOne('id', id)
@@ -27,7 +28,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
         ...given(columns),
         channelId: template.channelId,
         templateId: template.id,
-        ...(audience ? { audience: await resolveAudience(tx, audience) } : {}),
+        ...(audience ? { audience } : {}),
         updatedAt: tx.now(),
       })
     await tx.record({ type: 'broadcast.updated', data: { broadcastId: id } })
