@@ -88,7 +88,7 @@ function inputReader(procedure: Procedure, method: Method) {
     const read = async () => {
       const query = readQuery(ctx.querystring, fields)
       const body = method === 'GET' || method === 'DELETE' ? {} : await readJson(ctx.req)
-      const parts = [params, query, body]
+      const parts = [readParams(params, fields), query, body]
       const names = parts.flatMap((part) => Object.keys(part))
       const twice = names.find((name, index) => names.indexOf(name) !== index)
       if (twice) throw new InvalidError(`${twice} is given twice`, [{ path: twice, message: 'is given twice' }])
@@ -118,6 +118,15 @@ function readQuery(querystring: string, fields: Record<string, z.ZodType>): Reco
     [...entries].map(([name, values]) => {
       const isList = Object.hasOwn(fields, name) && unwrap(fields[name] as z.ZodType) instanceof z.ZodArray
       return [name, values.length > 1 || isList ? values : values[0]]
+    }),
+  )
+}
+
+function readParams(params: Record<string, string>, fields: Record<string, z.ZodType>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => {
+      const field = fields[name]
+      return [name, field ? convert(value, leafType(field)) : value]
     }),
   )
 }
