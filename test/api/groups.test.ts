@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { refusalOf } from '../support/refusal-of.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const ABSENT = '0199a7a0-ffff-7000-8000-000000000000'
 
@@ -112,6 +113,20 @@ describe('groups', () => {
       expect([status, body.error], other).to.deep.equal([404, 'Contact not found'])
     }
     expect((await call('GET', `/api/groups/${id}`)).body.contactCount).to.equal(0)
+  })
+
+  it('adds nobody who is being deleted at that moment', async () => {
+    const id = await newGroup('Just missed')
+    const contactId = await newContact('Going')
+    const { db } = app.system
+    const deletion = await db.transaction()
+    await deletion('contacts').where({ tenant_id: owner.tenantId, id: contactId }).delete()
+    const adding = call('POST', `/api/groups/${id}/contacts`, { contactIds: [contactId] })
+    const waiting = () =>
+      db('pg_stat_activity').where({ wait_event_type: 'Lock' }).whereRaw('datname = current_database()')
+    await waitUntil(async () => (await waiting()).length > 0)
+    await deletion.commit()
+    expect((await adding).body.error).to.equal('Contact not found')
   })
 
   it('adds up to 500 contacts in a call and refuses none at all and more', async () => {

@@ -12,8 +12,10 @@ export function addGroupContacts(scope: Scope, { id, contactIds }: AddGroupConta
   const distinct = [...new Set(contactIds.map((contactId) => contactId.toLowerCase()))]
   return scope.transaction(async (tx) => {
     await tx.lock(GroupRow, id)
-    const found = distinct.every(isUuid) ? await tx.query(ContactRow).whereIn('id', distinct).resultSize() : 0
-    if (found !== distinct.length) throw new NotFoundError('Contact')
+    if (!distinct.every(isUuid)) throw new NotFoundError('Contact')
+    // Locked, so that none is deleted between being found and being added.
+    const found = await tx.query(ContactRow).select('id').whereIn('id', distinct).orderBy('id').forKeyShare()
+    if (found.length !== distinct.length) throw new NotFoundError('Contact')
     const rows = distinct.map((contactId) => ({ groupId: id, contactId, createdAt: tx.now() }))
     await tx.query(GroupContact).insert(rows).onConflict().ignore()
     return getGroup(tx, { id })
