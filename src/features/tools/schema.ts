@@ -58,7 +58,8 @@ function isCallable(text: string): boolean {
 const fields = {
   name: z
     .string()
-    .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must begin with a small letter and go on with small letters, digits, _ and .'),
+    .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must begin with a small letter and go on with small letters, digits, _ and .')
+    .meta({ examples: ['shop.quote'] }),
   title: text(120),
   description: text(1000),
   inputSchema: objectSchema,
