@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import Koa from 'koa'
+import { newId } from '../platform/ids.ts'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
@@ -90,6 +91,7 @@ function listenFor(koa: Koa, log: Logger): Server {
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${body.length}`,
       'Connection: close',
+      `X-Request-Id: ${newId()}`,
     ]
     socket.end(`HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
   })
