@@ -11,6 +11,8 @@ export async function refuseTakenName<T>(noun: string, write: () => Promise<T>):
     return await write()
   } catch (cause) {
     if (sqlState(cause) !== UNIQUE_VIOLATION) throw cause
-    throw new ConflictError('name_taken', `There is a ${noun} of this name already. Choose another name`, undefined, { cause })
+    throw new ConflictError('name_taken', `There is a ${noun} of this name already. Choose another name`, undefined, {
+      cause,
+    })
   }
 }
