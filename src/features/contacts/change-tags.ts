@@ -15,9 +15,10 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
   const added = last.filter(({ isAdded }) => isAdded)
   const removed = last.filter(({ isAdded }) => !isAdded)
   if (added.length > 0) {
+    // All spellings in their order: the first one of a new tag stays.
     const ids = await ensureTags(
       tx,
-      added.map(({ tag }) => tag),
+      changes.filter(({ isAdded }) => isAdded).map(({ tag }) => tag),
     )
     const rows = added.flatMap(({ contactId, tag }) => {
       const tagId = ids.get(tag.toLowerCase())
