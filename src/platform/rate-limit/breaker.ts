@@ -1,4 +1,3 @@
-import { RateLimiterRes } from 'rate-limiter-flexible'
 import { SECOND, type Clock } from '../time.ts'
 
 const TIMEOUT_MS = 250
@@ -29,8 +28,7 @@ export class Breaker {
       this.#failures = 0
       return result
     } catch (error) {
-      if (error instanceof RateLimiterRes) this.#failures = 0
-      else this.#fail()
+      this.#fail()
       throw error
     } finally {
       clearTimeout(timer)

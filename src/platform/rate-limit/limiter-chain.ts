@@ -8,95 +8,65 @@ import {
 import type { RedisClientType } from 'redis'
 import type { Database } from '../database.ts'
 import type { Breaker } from './breaker.ts'
+import { firstAnswer } from './first-answer.ts'
 
 export type Stores = { db: Database; redis: RedisClientType | undefined; breaker: Breaker }
-
-type Limiter = RateLimiterRedis | RateLimiterPostgres | RateLimiterMemory
-type Operation<T> = (limiter: Limiter) => Promise<T>
 
 export type Rule = {
   /** Names the counter; two rules never share one. */
   name: string
   points: number
   seconds: number
-  /** Remembers a refusal in this process, so that a flood of refused requests costs no store anything. */
-  remembersRefusals: boolean
 }
+
+export type Consumed = { allowed: boolean; remaining: number; msBeforeNext: number }
+
+type Consume = (key: string, points: number) => Promise<Consumed>
 
 /**
  * One counter kept in the best store that answers: Redis where a fleet has one, else Postgres, else this process. A
  * store that is away never lets everybody in, and never shuts everybody out.
  */
 export class LimiterChain {
-  readonly #redis: RateLimiterRedis | undefined
-  readonly #postgres: RateLimiterPostgres
-  readonly #memory: RateLimiterMemory
-  readonly #breaker: Breaker
+  readonly #stores: Consume[]
 
-  constructor({ name, points, seconds, remembersRefusals }: Rule, { db, redis, breaker }: Stores) {
+  constructor({ name, points, seconds }: Rule, { db, redis, breaker }: Stores) {
     const base = { keyPrefix: name, points, duration: seconds }
-    const blocks = remembersRefusals ? { inMemoryBlockOnConsumed: points + 1 } : {}
-    this.#breaker = breaker
-    this.#memory = new RateLimiterMemory(base)
-    this.#postgres = new RateLimiterPostgres({
-      ...base,
-      ...blocks,
-      storeClient: db,
-      storeType: 'knex',
-      tableName: 'rate_limits',
-      tableCreated: true,
-      clearExpiredByTimeout: false,
-    } as IRateLimiterStoreNoAutoExpiryOptions)
+    // A refusal is remembered in this process, so that a flood of refused requests costs no store anything.
+    const stored = { ...base, inMemoryBlockOnConsumed: points + 1 }
+    const inMemory = consumeOf(new RateLimiterMemory(base))
+    const inPostgres = consumeOf(
+      new RateLimiterPostgres({
+        ...stored,
+        storeClient: db,
+        storeType: 'knex',
+        tableName: 'rate_limits',
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+      } as IRateLimiterStoreNoAutoExpiryOptions),
+    )
+    this.#stores = [inPostgres, inMemory]
     if (redis) {
-      this.#redis = new RateLimiterRedis({
-        ...base,
-        ...blocks,
-        storeClient: redis,
-        useRedisPackage: true,
-        rejectIfRedisNotReady: true,
-      })
+      const options = { ...stored, storeClient: redis, useRedisPackage: true, rejectIfRedisNotReady: true }
+      const inRedis = consumeOf(new RateLimiterRedis(options))
+      this.#stores.unshift((key, cost) => breaker.run(() => inRedis(key, cost)))
     }
   }
 
-  /** @throws RateLimiterRes when the points are used up */
-  consume(key: string, points = 1): Promise<RateLimiterRes> {
-    return this.#run((limiter) => limiter.consume(key, points))
+  consume(key: string, points: number): Promise<Consumed> {
+    return firstAnswer(this.#stores, (consume) => consume(key, points))
   }
+}
 
-  block(key: string, seconds: number): Promise<RateLimiterRes> {
-    return this.#run((limiter) => limiter.block(key, seconds))
-  }
-
-  reward(key: string): Promise<RateLimiterRes> {
-    return this.#run((limiter) => limiter.reward(key, 1))
-  }
-
-  /** Forgets the key in every store: one that was away may still hold it. */
-  async forget(key: string): Promise<void> {
-    await this.#memory.delete(key)
-    await Promise.allSettled([
-      this.#postgres.delete(key),
-      this.#redis && this.#breaker.run(() => this.#redis!.delete(key)),
-    ])
-  }
-
-  async #run<T>(operation: Operation<T>): Promise<T> {
-    const redis = this.#redis
-    const attempts = [
-      ...(redis ? [() => this.#breaker.run(() => operation(redis))] : []),
-      () => operation(this.#postgres),
-      () => operation(this.#memory),
-    ]
-    let failure: unknown
-    for (const attempt of attempts) {
-      try {
-        return await attempt()
-      } catch (error) {
-        // A refusal is an answer; only a store that fails hands over to the next.
-        if (error instanceof RateLimiterRes) throw error
-        failure = error
-      }
+/** The library throws its refusals; here they are answers. */
+function consumeOf(limiter: RateLimiterRedis | RateLimiterPostgres | RateLimiterMemory): Consume {
+  return async (key, points) => {
+    try {
+      const { remainingPoints, msBeforeNext } = await limiter.consume(key, points)
+      return { allowed: true, remaining: remainingPoints, msBeforeNext }
+    } catch (refusal) {
+      if (!(refusal instanceof RateLimiterRes)) throw refusal
+      return { allowed: false, remaining: 0, msBeforeNext: refusal.msBeforeNext }
     }
-    throw failure
   }
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { RateLimiterRes } from 'rate-limiter-flexible'
-import { MINUTE, SECOND } from '../time.ts'
-import { LimiterChain, type Stores } from './limiter-chain.ts'
+import { type Clock, MINUTE, SECOND } from '../time.ts'
+import { firstAnswer } from './first-answer.ts'
+import type { Stores } from './limiter-chain.ts'
+import { MemoryTries, PostgresTries, RedisTries, type Span, type Tries } from './tries.ts'
 
-const FAILURES_MAX = 5
-const SECONDS = (15 * MINUTE) / SECOND
+const LOCK_MS = 15 * MINUTE
 
 /** A try at signing in that was let through. Exactly one of `succeed`, `fail` and `release` ends it. */
 export type Attempt = {
@@ -19,43 +19,59 @@ export type Attempt = {
 export type Reservation = { locked: false; attempt: Attempt } | { locked: true; retryAfterSeconds: number }
 
 /**
- * Five wrong passwords for one e-mail from one address lock that pair out. A try is reserved before the password is
- * checked, in one atomic step: fifty guesses at once are five guesses. Unknown e-mails count alike.
+ * Five wrong passwords within fifteen minutes for one e-mail from one address lock that pair out. A try is reserved
+ * before the password is checked, in one atomic step: fifty guesses at once are five guesses. Unknown e-mails count
+ * alike. No process remembers a lock by itself, for it may be lifted on another.
  */
 export class Lockout {
-  readonly #counter: LimiterChain
+  readonly #clock: Clock
+  readonly #stores: Use[]
 
-  constructor(stores: Stores) {
-    const rule = { name: 'lockout', points: FAILURES_MAX, seconds: SECONDS }
-    // A lock may be lifted on another node, so no node remembers one by itself.
-    this.#counter = new LimiterChain({ ...rule, remembersRefusals: false }, stores)
+  constructor({ db, redis, breaker }: Stores, clock: Clock) {
+    this.#clock = clock
+    this.#stores = [useOf(new PostgresTries(db)), useOf(new MemoryTries())]
+    if (redis) {
+      const inRedis = new RedisTries(redis)
+      this.#stores.unshift((act) => breaker.run(() => act(inRedis)))
+    }
   }
 
   async reserve(email: string, addressKey: string): Promise<Reservation> {
     const key = keyOf(email, addressKey)
-    try {
-      const { consumedPoints } = await this.#counter.consume(key)
-      return { locked: false, attempt: this.#attempt(key, consumedPoints) }
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      return { locked: true, retryAfterSeconds: Math.max(1, Math.ceil(refusal.msBeforeNext / SECOND)) }
+    const span = this.#span()
+    const { isTaken, endsAt } = await this.#run((tries) => tries.take(key, span))
+    if (isTaken) return { locked: false, attempt: this.#attempt(key) }
+    return { locked: true, retryAfterSeconds: Math.max(1, Math.ceil((endsAt - span.now) / SECOND)) }
+  }
+
+  #attempt(key: string): Attempt {
+    return {
+      succeed: async () => {
+        // In every store: one that was away may still hold the failures.
+        await Promise.allSettled(this.#stores.map((use) => use((tries) => tries.forget(key))))
+      },
+      fail: () => this.#run((tries) => tries.lock(key, this.#span())),
+      release: () => this.#run((tries) => tries.giveBack(key)),
     }
   }
 
-  #attempt(key: string, consumed: number): Attempt {
-    return {
-      succeed: () => this.#counter.forget(key),
-      fail: async () => {
-        if (consumed >= FAILURES_MAX) await this.#counter.block(key, SECONDS)
-      },
-      release: async () => {
-        await this.#counter.reward(key)
-      },
-    }
+  #span(): Span {
+    const now = this.#clock.now().getTime()
+    return { now, ends: now + LOCK_MS }
   }
+
+  #run<T>(act: (tries: Tries) => Promise<T>): Promise<T> {
+    return firstAnswer(this.#stores, (use) => use(act))
+  }
+}
+
+type Use = <T>(act: (tries: Tries) => Promise<T>) => Promise<T>
+
+function useOf(tries: Tries): Use {
+  return (act) => act(tries)
 }
 
 function keyOf(email: string, addressKey: string): string {
   const plain = email.trim().toLowerCase().normalize('NFKC')
-  return createHash('sha256').update(`${plain}\0${addressKey}`).digest('base64url')
+  return `lockout:${createHash('sha256').update(`${plain}\0${addressKey}`).digest('base64url')}`
 }

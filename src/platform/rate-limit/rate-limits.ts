@@ -1,4 +1,3 @@
-import { RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClientType } from 'redis'
 import { type Database, openDatabase } from '../database.ts'
 import { type Clock, SECOND } from '../time.ts'
@@ -33,7 +32,7 @@ export function createRateLimits(options: {
   const chains = new Map(
     Object.entries(TIERS).map(([name, rule]) => [
       name,
-      new LimiterChain({ name, ...rule, remembersRefusals: true }, stores),
+      new LimiterChain({ name, ...rule }, stores),
     ]),
   )
   return {
@@ -47,7 +46,7 @@ export function createRateLimits(options: {
       if (!tightest) throw new RangeError('a request pays at least one tier')
       return { allowed: true, state: tightest }
     },
-    signInLockout: new Lockout(stores),
+    signInLockout: new Lockout(stores, options.clock),
     purge: () => purgeExpired(db),
     close: () => db.destroy(),
   }
@@ -57,18 +56,9 @@ async function chargeTier(
   chain: LimiterChain,
   { tier, addressKey, points }: { tier: Tier; addressKey: string; points: number },
 ): Promise<Charge> {
-  const limit = TIERS[tier].points
-  const state = ({ remainingPoints, msBeforeNext }: RateLimiterRes): LimitState => ({
-    limit,
-    remaining: Math.max(0, remainingPoints),
-    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / SECOND)),
-  })
-  try {
-    return { allowed: true, state: state(await chain.consume(addressKey, points)) }
-  } catch (refusal) {
-    if (!(refusal instanceof RateLimiterRes)) throw refusal
-    return { allowed: false, state: { ...state(refusal), remaining: 0 } }
-  }
+  const { allowed, remaining, msBeforeNext } = await chain.consume(addressKey, points)
+  const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / SECOND))
+  return { allowed, state: { limit: TIERS[tier].points, remaining, resetSeconds } }
 }
 
 /** The counters hold the database's idea of now plus their window. */

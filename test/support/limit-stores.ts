@@ -1,0 +1,99 @@
+import { migrate, openDatabase, type Database } from '../../src/platform/database.ts'
+import { createLogger } from '../../src/platform/log.ts'
+import { createRateLimits, type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
+import { connectRedis } from '../../src/platform/redis.ts'
+import type { Clock } from '../../src/platform/time.ts'
+import { cloneDatabase } from './postgres.ts'
+import { startRedis, type TestRedis } from './redis.ts'
+import { waitUntil } from './wait-until.ts'
+
+/** Where counters are kept, and how a test opens limits over it: each call is as another process would. */
+export type LimitStore = {
+  open(clock: Clock): Promise<RateLimits>
+  /** As if `ms` had passed for the counters of tiers, which go by the wall clock. */
+  pass(ms: number): Promise<void>
+  redis?: TestRedis
+  close(): Promise<void>
+}
+
+const LOG = createLogger('silent')
+
+async function prepare(url: string): Promise<void> {
+  const db = openDatabase(url)
+  await migrate(db)
+  await db.destroy()
+}
+
+export async function postgresStore(): Promise<LimitStore & { db: Database; url: string }> {
+  const { url, drop } = await cloneDatabase(prepare)
+  const db = openDatabase(url)
+  const opened: RateLimits[] = []
+  return {
+    db,
+    url,
+    async open(clock) {
+      const limits = createRateLimits({ url, redis: undefined, clock })
+      opened.push(limits)
+      return limits
+    },
+    async pass(ms) {
+      await db('rate_limits').update({ expire: db.raw('expire - ?', [ms]) })
+    },
+    async close() {
+      await Promise.all(opened.map((limits) => limits.close()))
+      await db.destroy()
+      await drop()
+    },
+  }
+}
+
+/** Undefined where there is no Redis to be had. */
+export async function redisStore(): Promise<(LimitStore & { redis: TestRedis }) | undefined> {
+  const redis = await startRedis()
+  if (!redis) return undefined
+  const postgres = await postgresStore()
+  const clients: ReturnType<typeof connectRedis>[] = []
+  const connect = async () => {
+    const client = connectRedis(redis.url, LOG)
+    clients.push(client)
+    await waitUntil(() => client.isReady)
+    return client
+  }
+  const opened: RateLimits[] = []
+  return {
+    redis,
+    async open(clock) {
+      const limits = createRateLimits({ url: postgres.url, redis: await connect(), clock })
+      opened.push(limits)
+      return limits
+    },
+    async pass(ms) {
+      const client = await connect()
+      for (const key of await client.keys('*')) await client.pExpire(key, (await client.pTTL(key)) - ms)
+    },
+    async close() {
+      clients.forEach((client) => client.destroy())
+      await Promise.all(opened.map((limits) => limits.close()))
+      await postgres.close()
+      await redis.stop()
+    },
+  }
+}
+
+/** What is left when neither Redis nor Postgres can count: here for want of the table. */
+export async function memoryStore(): Promise<LimitStore> {
+  const { url, drop } = await cloneDatabase(async () => undefined)
+  const opened: RateLimits[] = []
+  return {
+    async open(clock) {
+      const limits = createRateLimits({ url, redis: undefined, clock })
+      opened.push(limits)
+      return limits
+    },
+    pass: () => Promise.reject(new Error('time in memory passes by itself only')),
+    async close() {
+      await Promise.all(opened.map((limits) => limits.close()))
+      await drop()
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { throwAwayFolder } from './throw-away-folder.ts'
+
+/** A Redis of a test's own, which the test may hurt. */
+export type TestRedis = {
+  url: string
+  /** Dies at once. What it has acknowledged is on the disk. */
+  kill(): Promise<void>
+  /** Comes back on the same port with what it knew. */
+  restart(): Promise<void>
+  /** Keeps its connections and answers nobody. */
+  pause(): void
+  resume(): void
+  stop(): Promise<void>
+}
+
+/** Undefined where no redis-server is installed. With CI set that is an error: nothing may pass for lack of a server. */
+export async function startRedis(): Promise<TestRedis | undefined> {
+  if (spawnSync('redis-server', ['--version']).status !== 0) {
+    if (process.env['CI']) throw new Error('redis-server is not on the PATH, and CI must not skip what needs it')
+    process.stderr.write('\n  !!! SKIPPED: no redis-server on the PATH, so nothing here has been tried on Redis\n\n')
+    return undefined
+  }
+  const port = await freePort()
+  const folder = throwAwayFolder()
+  let server = await launch(port, folder.path)
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill: () => end(server),
+    async restart() {
+      server = await launch(port, folder.path)
+    },
+    pause: () => void server.kill('SIGSTOP'),
+    resume: () => void server.kill('SIGCONT'),
+    async stop() {
+      await end(server)
+      await folder.remove()
+    },
+  }
+}
+
+async function launch(port: number, folder: string): Promise<ChildProcess> {
+  const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
+  const where = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder]
+  const server = spawn('redis-server', [...where, ...durable], { stdio: ['ignore', 'pipe', 'ignore'] })
+  process.once('exit', () => server.kill('SIGKILL'))
+  for await (const line of createInterface(server.stdout)) {
+    if (!line.includes('Ready to accept connections')) continue
+    server.stdout.resume()
+    return server
+  }
+  throw new Error(`redis-server did not start on port ${port}`)
+}
+
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  const gone = once(server, 'exit')
+  server.kill('SIGKILL')
+  await gone
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
