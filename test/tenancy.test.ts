@@ -147,7 +147,7 @@ function idLeaves(schema: unknown, path: string[] = []): Leaf[] {
   const name = path.at(-1) ?? ''
   const isId =
     /^id$|Id$|^before$|^replayOf$/.test(name) && !/^(?:externalId|phoneNumberId|wabaId|lastEventId)$/.test(name)
-  return isId || /Ids$/.test(name) ? [{ path, isList: /Ids$/.test(name) }] : []
+  return isId || name.endsWith('Ids') ? [{ path, isList: name.endsWith('Ids') }] : []
 }
 
 function withId(input: Record<string, unknown>, { path, isList }: Leaf, id: string): Record<string, unknown> {

@@ -79,7 +79,7 @@ describe('GET /openapi.json', () => {
 
   it('tells the statuses that are served', () => {
     for (const { method, path, meta } of listOperations(appRouter)) {
-      const { responses } = document.paths[path]?.[method.toLowerCase()] as Operation
+      const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {}
       expect(
         Object.keys(responses).filter((status) => status.startsWith('2')),
         path,
