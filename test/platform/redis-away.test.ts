@@ -79,11 +79,13 @@ describe('limits while Redis is away', () => {
     expect(await charges(limits, 'hung', 40)).to.equal(5)
     store.redis.resume()
   })
+})
 
-  it('start without it', async () => {
+describe('limits with a Redis that was never there', () => {
+  it('are kept in Postgres from the start', async () => {
     const postgres = await postgresStore()
     const redis = connectRedis('redis://127.0.0.1:1', createLogger('silent'))
-    const alone = createRateLimits({ url: postgres.url, redis, clock })
+    const alone = createRateLimits({ url: postgres.url, redis, clock: new TestClock() })
     expect(await charges(alone, ADDRESS, 40)).to.equal(5)
     redis.destroy()
     await alone.close()
