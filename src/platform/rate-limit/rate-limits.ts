@@ -30,10 +30,7 @@ export function createRateLimits(options: {
   const db = openDatabase(options.url, { poolMax: 4, name: 'parley limits' })
   const stores = { db, redis: options.redis, breaker: new Breaker(options.clock) }
   const chains = new Map(
-    Object.entries(TIERS).map(([name, rule]) => [
-      name,
-      new LimiterChain({ name, ...rule }, stores),
-    ]),
+    Object.entries(TIERS).map(([name, rule]) => [name, new LimiterChain({ name, ...rule }, stores)]),
   )
   return {
     async charge(addressKey, tiers, points = 1) {
