@@ -10,6 +10,7 @@ import type { Clock } from '../../src/platform/time.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { TestClock } from './clock.ts'
 import { cloneDatabase } from './postgres.ts'
+import { throwAwayFolder } from './throw-away-folder.ts'
 import { drainWork } from './work.ts'
 
 export type TestSession = { cookie: string; tenantId: string; userId: string; email: string; password: string }
@@ -139,6 +140,7 @@ export class TestApp {
 /** `environment` overrides what the test app is configured with; a `given` clock replaces the one that stands still. */
 export async function startTestApp(environment: Record<string, string> = {}, given?: Clock): Promise<TestApp> {
   const database = await cloneDatabase(prepareTemplate)
+  const folder = throwAwayFolder()
   const clock = new TestClock()
   const config = loadConfig({
     PORT: '0',
@@ -146,13 +148,11 @@ export async function startTestApp(environment: Record<string, string> = {}, giv
     SECRET_KEY: 'ab'.repeat(32),
     TRUSTED_PROXIES: '127.0.0.1/32,::1/128',
     LOG_LEVEL: 'silent',
-    DATA_DIR: environment['DATA_DIR'] ?? (await dataDir()),
+    DATA_DIR: folder.path,
     ...environment,
   })
-  return new TestApp(await createApp(config, { log: LOG, clock: given ?? clock }), clock, database.url, database.drop)
-}
-
-async function dataDir(): Promise<string> {
-  const { throwAwayFolder } = await import('./throw-away-folder.ts')
-  return throwAwayFolder().path
+  return new TestApp(await createApp(config, { log: LOG, clock: given ?? clock }), clock, database.url, async () => {
+    await database.drop()
+    await folder.remove()
+  })
 }
