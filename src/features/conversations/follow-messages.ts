@@ -15,18 +15,26 @@ export type MessageChange = { type: 'message'; message: Message } | { type: 'res
  * Every new message of a conversation and every change of one's status, from `lastEventId` on. A message is told as it
  * is now, so one that changed twice in a moment is told twice alike.
  */
-export async function* followMessages(
+export async function followMessages(
   scope: Scope,
   { conversationId, lastEventId }: FollowMessages,
   signal: AbortSignal,
-): AsyncGenerator<Followed<MessageChange>> {
+): Promise<AsyncGenerator<Followed<MessageChange>>> {
   await scope.get(ConversationRow, conversationId)
-  for await (const event of followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal })) {
-    if (event.type === 'reset') {
+  return tell(scope, conversationId, await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal }))
+}
+
+async function* tell(
+  scope: Scope,
+  conversationId: string,
+  events: Awaited<ReturnType<typeof followEvents>>,
+): AsyncGenerator<Followed<MessageChange>> {
+  for await (const event of events) {
+    if (!('data' in event)) {
       yield [event.cursor, { type: 'reset' }]
       continue
     }
-    const { data, cursor } = event as { data: Record<string, string | null>; cursor: string }
+    const { data, cursor } = event
     if (data['conversationId'] !== conversationId || !data['messageId']) continue
     const message = await scope.find(MessageRow, data['messageId'])
     if (message) yield [cursor, { type: 'message', message }]

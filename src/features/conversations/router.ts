@@ -49,7 +49,7 @@ export const conversationsRouter = router({
 
   onMessage: viewerProcedure
     .input(schema.FollowMessages)
-    .subscription(({ ctx, input, signal }) => live(followMessages(ctx.scope, input, signal ?? NEVER))),
+    .subscription(async ({ ctx, input, signal }) => live(await followMessages(ctx.scope, input, signal ?? NEVER))),
 })
 
 const NEVER = new AbortController().signal

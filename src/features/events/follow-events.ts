@@ -22,24 +22,39 @@ type Row = Position & { type: string; data: Record<string, string | null> }
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const CURSOR = /^(\d{1,20})-([0-9a-f-]{36})$/
 
+type Following = { types: string[]; signal: AbortSignal }
+
 /**
  * A workspace's events from `after` on, each once, in one order for everybody, until `signal` aborts. Without `after`
- * it begins now. Where events after the cursor may be gone it yields `reset` first: the follower must read anew.
+ * it begins now: where it begins is settled before this returns, so whatever is done after that is told. Where events
+ * after the cursor may be gone it yields `reset` first: the follower must read anew.
  * @throws InvalidError for a cursor that is none
  */
-export async function* followEvents(
+export async function followEvents(
   scope: Scope,
-  { after, types, signal }: { after: string | null; types: string[]; signal: AbortSignal },
+  { after, ...following }: Following & { after: string | null },
+): Promise<AsyncGenerator<FollowedEvent | Reset>> {
+  if (after === null) return follow(scope, await currentPosition(scope), following)
+  const position = parseCursor(after)
+  if (!isForgotten(scope, position)) return follow(scope, position, following)
+  return resetAndFollow(scope, await currentPosition(scope), following)
+}
+
+async function* resetAndFollow(
+  scope: Scope,
+  position: Position,
+  following: Following,
 ): AsyncGenerator<FollowedEvent | Reset> {
+  yield { cursor: cursorOf(position), type: 'reset' }
+  yield* follow(scope, position, following)
+}
+
+async function* follow(scope: Scope, from: Position, { types, signal }: Following): AsyncGenerator<FollowedEvent> {
   const bell = createBell()
   const unsubscribe = scope.onEvents(bell.ring)
   signal.addEventListener('abort', bell.ring)
+  let position = from
   try {
-    let position = after === null ? await currentPosition(scope) : parseCursor(after)
-    if (after !== null && (await isForgotten(scope, position))) {
-      position = await currentPosition(scope)
-      yield { cursor: cursorOf(position), type: 'reset' }
-    }
     while (!signal.aborted) {
       const { rows, hidden } = await read(scope, position, types)
       for (const { xid, id, type, data } of rows) {
@@ -74,7 +89,7 @@ async function currentPosition(scope: Scope): Promise<Position> {
 }
 
 /** A UUIDv7 begins with its time. A minute of grace keeps clear of a purge that is just going on. */
-async function isForgotten(scope: Scope, { id }: Position): Promise<boolean> {
+function isForgotten(scope: Scope, { id }: Position): boolean {
   if (id === FIRST_ID) return false
   const at = parseInt(id.replaceAll('-', '').slice(0, 12), 16)
   return at < scope.now().getTime() - EVENT_RETENTION_MS + MINUTE
