@@ -3,7 +3,7 @@ import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { deliverMessages } from './features/conversations/deliver-messages.ts'
 import { sweepOutbox } from './features/conversations/sweep-outbox.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
-import { advanceConversations } from './features/runs/advance-conversations.ts'
+import { advanceMailboxes } from './features/runs/advance-mailboxes.ts'
 import { sweepInbox } from './features/runs/sweep-inbox.ts'
 import { wakeWaits } from './features/runs/wake-waits.ts'
 import type { Duty } from './platform/duties.ts'
@@ -15,7 +15,7 @@ import { purgeIdempotencyKeys } from './trpc/purge-idempotency-keys.ts'
 /** Background work's table of contents: what a bell makes a worker do. */
 export function tasksOf(system: SystemScope): Tasks {
   return {
-    advance: (payload) => advanceConversations(system, payload),
+    advance: (payload) => advanceMailboxes(system, payload),
     deliver: (payload) => deliverMessages(system, payload),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }

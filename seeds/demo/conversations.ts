@@ -130,6 +130,7 @@ function newRun({
     workflowVersion: 1,
     contactId: demoId('contact', script.contact),
     conversationId,
+    parentRunId: null,
     mode: 'live',
     trigger,
     triggerEventId: demoId('event', n),

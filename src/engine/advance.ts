@@ -1,9 +1,20 @@
+import type { Database } from '../platform/database.ts'
 import type { Clock } from '../platform/time.ts'
 import type { CompiledDefinition } from './compiled.ts'
-import { ConversationTurn, type Conversation, type Published } from './conversation-turn.ts'
 import type { PlacedEffect } from './decision.ts'
-import type { Database } from '../platform/database.ts'
-import { lockConversations, type MailboxItem, pickConversations, postponeItems, takeItems } from './mailbox.ts'
+import type { EvaluatedEvent } from './evaluation.ts'
+import {
+  lockMailboxes,
+  type Mailbox,
+  type MailboxItem,
+  mailboxOf,
+  pickMailboxes,
+  postponeItems,
+  putItems,
+  takeItems,
+} from './mailbox.ts'
+import { MailboxTurn } from './mailbox-turn.ts'
+import type { Party, Published } from './party.ts'
 import type { MessageFacts } from './run.ts'
 import { loadOpenRuns, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
 import type { StepRegistry } from './step.ts'
@@ -11,120 +22,154 @@ import type { StepRegistry } from './step.ts'
 /** A transaction of one tenant. */
 export type EngineTransaction = { readonly tenantId: string; readonly db: Database; now(): Date }
 
-/** What a batch of conversations came to: all of it is committed at once. */
+/** What a batch of mailboxes came to: all of it is committed at once. */
 export type Advance = {
   /** The runs that changed. */
   runs: StoredRun[]
   /** In the order in which they were decided. */
-  effects: { run: StoredRun; conversation: Conversation; placed: PlacedEffect[] }[]
+  effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[]
+  evaluated: EvaluatedEvent[]
 }
 
 /** What the engine must be given to know the product. Every call is for a whole batch. */
-export interface EngineHost<Tx extends EngineTransaction> {
+export interface TurnHost<Tx extends EngineTransaction> {
   readonly registry: StepRegistry
-  transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
-  loadConversations(tx: Tx, conversationIds: string[]): Promise<Map<string, Conversation>>
+  newId(): string
+  /** Mailboxes that are gone are left out. */
+  loadParties(tx: Tx, mailboxes: Mailbox[]): Promise<Party[]>
   loadMessages(tx: Tx, messageIds: string[]): Promise<Map<string, MessageFacts>>
   listPublished(tx: Tx): Promise<Published[]>
   /** By `workflowId:version`. */
   loadVersions(tx: Tx, wanted: { workflowId: string; version: number }[]): Promise<Map<string, CompiledDefinition>>
   /** Does to the world what the runs decided, and tells of it. The runs are saved, their steps are not yet. */
   apply(tx: Tx, advance: Advance): Promise<void>
-  /** A conversation could not be brought forward. `setAside`: it was tried for the last time. */
-  report(error: unknown, about: { tenantId: string; conversationId: string; setAside: boolean }): void
 }
 
-const CONVERSATIONS_MAX = 50
+export interface EngineHost<Tx extends EngineTransaction> extends TurnHost<Tx> {
+  transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
+  /** A mailbox could not be brought forward. `setAside`: it was tried for the last time. */
+  report(error: unknown, about: { tenantId: string; mailbox: Mailbox; setAside: boolean }): void
+}
+
+const MAILBOXES_MAX = 50
+const BATCHES_MAX = 4
 
 /**
- * Brings a tenant's conversations forward until nothing is due: takes a batch of mailboxes, decides in memory, and
- * commits what was decided together with the taking. Killed anywhere, it has either done all of that or nothing, and
- * doing it again finds the mailboxes as they are.
+ * Brings a tenant's mailboxes forward: takes a batch of them, decides in memory, and commits what was decided together
+ * with the taking. Killed anywhere, it has either done all of that or nothing, and doing it again finds the mailboxes as
+ * they are. True if more is due: a tenant with much to do lets others take their turn in between.
  */
 export async function advance<Tx extends EngineTransaction>(
   host: EngineHost<Tx>,
   db: Database,
   clock: Clock,
   tenantId: string,
-): Promise<void> {
-  for (;;) {
+): Promise<boolean> {
+  for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
     const now = clock.now()
-    const conversationIds = await pickConversations(db, { tenantId, now, limit: CONVERSATIONS_MAX })
-    if (conversationIds.length === 0) return
-    await advanceSome(host, tenantId, conversationIds)
+    const mailboxes = await pickMailboxes(db, { tenantId, now, limit: MAILBOXES_MAX })
+    if (mailboxes.length === 0) return false
+    await advanceSome(host, tenantId, mailboxes)
   }
+  return true
 }
 
-/** One batch in one transaction; if that fails, one conversation at a time, so that one cannot hold up the others. */
+/** One batch in one transaction; if that fails, one mailbox at a time, so that one cannot hold up the others. */
 async function advanceSome<Tx extends EngineTransaction>(
   host: EngineHost<Tx>,
   tenantId: string,
-  conversationIds: string[],
+  mailboxes: Mailbox[],
 ): Promise<void> {
   try {
-    await host.transaction(tenantId, (tx) => advanceBatch(host, tx, conversationIds))
+    await host.transaction(tenantId, (tx) => advanceBatch(host, tx, mailboxes))
   } catch (error) {
-    const [first, ...rest] = conversationIds
-    if (rest.length > 0)
-      for (const conversationId of conversationIds) await advanceSome(host, tenantId, [conversationId])
-    else if (first) await host.transaction(tenantId, (tx) => postpone(host, tx, { conversationId: first, error }))
+    const [mailbox, ...rest] = mailboxes
+    if (rest.length > 0) for (const one of mailboxes) await advanceSome(host, tenantId, [one])
+    else if (mailbox) await host.transaction(tenantId, (tx) => postpone(host, tx, { mailbox, error }))
   }
 }
 
 async function postpone<Tx extends EngineTransaction>(
   host: EngineHost<Tx>,
   tx: Tx,
-  { conversationId, error }: { conversationId: string; error: unknown },
+  { mailbox, error }: { mailbox: Mailbox; error: unknown },
 ): Promise<void> {
   const { tenantId } = tx
-  const setAside = await postponeItems(tx.db, { tenantId, conversationId, now: tx.now() })
-  host.report(error, { tenantId, conversationId, setAside })
+  const setAside = await postponeItems(tx.db, { tenantId, mailbox, now: tx.now() })
+  host.report(error, { tenantId, mailbox, setAside })
 }
 
 async function advanceBatch<Tx extends EngineTransaction>(
   host: EngineHost<Tx>,
   tx: Tx,
-  conversationIds: string[],
+  mailboxes: Mailbox[],
 ): Promise<void> {
-  const { tenantId, db } = tx
-  await lockConversations(db, tenantId, conversationIds)
-  const now = tx.now()
-  const items = await takeItems(db, { tenantId, conversationIds, now })
+  await lockMailboxes(tx.db, tx.tenantId, mailboxes)
+  const items = await takeItems(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now() })
+  await settleItems(host, tx, items)
+}
+
+/** Decides what items come to, and saves it. The caller holds the locks of their mailboxes. */
+export async function settleItems<Tx extends EngineTransaction>(
+  host: TurnHost<Tx>,
+  tx: Tx,
+  items: MailboxItem[],
+): Promise<void> {
   if (items.length === 0) return
+  const { tenantId, db } = tx
+  const now = tx.now()
   const turns = await openTurns(host, tx, items)
-  for (const item of items) turns.get(item.conversationId)?.take(item)
-  const runs = [...turns.values()].flatMap((turn) => [...turn.changed])
-  const steps = [...turns.values()].flatMap((turn) => turn.steps)
-  const effects = [...turns.values()].flatMap((turn) => turn.effects)
+  for (const item of items) turns.get(item.mailbox.id)?.take(item)
+  const all = [...turns.values()]
+  const runs = all.flatMap((turn) => [...turn.runs.changed])
+  const postponed = all.flatMap((turn) => turn.postponed)
   await saveRuns(db, tenantId, runs)
   await saveWaits(db, { tenantId, now }, runs)
-  await host.apply(tx, { runs, effects })
+  await host.apply(tx, {
+    runs,
+    effects: all.flatMap((turn) => turn.runs.effects),
+    evaluated: all.flatMap((turn) => turn.evaluated),
+  })
   // Steps name the messages they sent, so those come first.
-  await saveSteps(db, tenantId, steps)
+  await saveSteps(
+    db,
+    tenantId,
+    all.flatMap((turn) => turn.runs.steps),
+  )
+  await putItems(
+    db,
+    { tenantId, now },
+    postponed.map(({ item, dueAt }) => ({ ...item, dueAt })),
+  )
 }
 
 async function openTurns<Tx extends EngineTransaction>(
-  host: EngineHost<Tx>,
+  host: TurnHost<Tx>,
   tx: Tx,
   items: MailboxItem[],
-): Promise<Map<string, ConversationTurn>> {
-  const conversationIds = [...new Set(items.map((item) => item.conversationId))]
+): Promise<Map<string, MailboxTurn>> {
+  const mailboxes = [...new Map(items.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
   const messageIds = items.flatMap(({ payload }) =>
     typeof payload['messageId'] === 'string' ? [payload['messageId']] : [],
   )
-  const conversations = await host.loadConversations(tx, conversationIds)
+  const parties = await host.loadParties(tx, mailboxes)
   const messages = await host.loadMessages(tx, messageIds)
   const published = await host.listPublished(tx)
-  const runs = await loadOpenRuns(tx.db, tx.tenantId, conversationIds)
+  const runs = await loadOpenRuns(tx.db, tx.tenantId, mailboxes)
   const versions = await host.loadVersions(
     tx,
     runs.map(({ workflowId, workflowVersion }) => ({ workflowId, version: workflowVersion })),
   )
-  const shared = { now: tx.now(), registry: host.registry, published, versions, messages }
+  const { registry, newId } = host
+  const shared = { now: tx.now(), registry, newId, published, versions, messages }
   return new Map(
-    [...conversations].map(([conversationId, conversation]) => {
-      const own = runs.filter((run) => run.conversationId === conversationId)
-      return [conversationId, new ConversationTurn({ ...shared, conversation, runs: own })]
-    }),
+    parties.map((party) => [
+      party.mailbox.id,
+      new MailboxTurn({ ...shared, party, runs: runs.filter((run) => isIn(run, party)) }),
+    ]),
   )
+}
+
+function isIn({ state: { id }, ...run }: StoredRun, { mailbox }: Party): boolean {
+  return mailboxOf({ id, ...run }).id === mailbox.id
 }

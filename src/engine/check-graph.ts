@@ -1,26 +1,22 @@
-import type { ReadStep } from './compile-step.ts'
-import type { CompiledDefinition, CompiledStep } from './compiled.ts'
-import { END } from './definition/names.ts'
+import type { SoundStep } from './compile-step.ts'
+import { resolveTarget, type CompiledDefinition, type CompiledStep } from './compiled.ts'
+import { BREAK, CONTINUE, END } from './definition/names.ts'
 import { problemAt, type Problem } from './definition/problem.ts'
 import type { Target } from './step.ts'
 
-type Node = { step: CompiledStep; read: ReadStep; ways: Target[]; waits: boolean }
+type Node = { step: CompiledStep; read: SoundStep; ways: string[]; waits: boolean }
 
 /** Where the steps lead: to what is not there, round in a circle, or never to some of them. */
 export function checkGraph(
   compiled: CompiledDefinition,
-  reads: ReadStep[],
+  reads: SoundStep[],
 ): { errors: Problem[]; warnings: Problem[] } {
   const nodes = new Map<string, Node>()
   for (const [index, step] of compiled.steps.entries()) {
     const read = reads[index]
-    if (read)
-      nodes.set(step.id, {
-        step,
-        read,
-        ways: waysOf(step, read),
-        waits: !step.disabled && read.type.waits(read.config),
-      })
+    if (!read) continue
+    const ways = waysOf(step, read).map(({ to }) => resolveTarget(compiled, step, to))
+    nodes.set(step.id, { step, read, ways, waits: !step.disabled && read.type.waits(read.config) })
   }
   const errors = [...nodes.values()].flatMap((node) => unknownTargets(node, nodes))
   const reached = reachFrom(compiled.steps[0]?.id ?? END, nodes)
@@ -31,10 +27,11 @@ export function checkGraph(
 }
 
 /** Every way on that can be taken. */
-function waysOf(step: CompiledStep, { type, config }: ReadStep): Target[] {
+function waysOf(step: CompiledStep, { type, config }: SoundStep): Target[] {
   const onwards = type.onwards(config)
   const ways: Target[] = step.disabled ? [] : [...type.targets(config)]
   if (!step.disabled && onwards !== 'never') ways.push({ to: step.next, path: 'next' })
+  if (!step.disabled && step.body !== null) ways.push({ to: step.body, path: 'steps' })
   if (step.disabled || step.if) ways.push({ to: step.skip, path: 'next' })
   if (step.onTimeout) ways.push({ to: step.onTimeout, path: 'onTimeout' })
   if (step.onError === 'continue') ways.push({ to: step.skip, path: 'next' })
@@ -43,13 +40,28 @@ function waysOf(step: CompiledStep, { type, config }: ReadStep): Target[] {
 }
 
 /** Also of ways that are never taken, such as the `next` of a step that stops the run. */
-function unknownTargets({ read, ways }: Node, nodes: ReadonlyMap<string, Node>): Problem[] {
-  const { base, type, config, place } = read
+function unknownTargets({ step, read }: Node, nodes: ReadonlyMap<string, Node>): Problem[] {
+  const { base, type, config, place, loops } = read
+  const ways = waysOf(step, read).filter(({ path }) => path !== 'steps')
   const named = [...ways, ...type.targets(config), ...(base.next ? [{ to: base.next, path: 'next' }] : [])]
-  const unknown = new Map(named.filter(({ to }) => to !== END && !nodes.has(to)).map(({ to, path }) => [path, to]))
-  return [...unknown].map(([path, to]) =>
-    problemAt(place, path, 'unknown_target', `leads to "${to}", which is no step of this workflow`),
+  const refused = new Map(
+    named.flatMap(({ to, path }): [string, string][] => {
+      const what = refusalOf(to, loops, nodes)
+      return what === undefined ? [] : [[path, what]]
+    }),
   )
+  return [...refused].map(([path, what]) => problemAt(place, path, 'unknown_target', what))
+}
+
+function refusalOf(to: string, loops: string[], nodes: ReadonlyMap<string, Node>): string | undefined {
+  if (to === END) return undefined
+  if (to === CONTINUE || to === BREAK) {
+    return loops.length > 0 ? undefined : `leads to "${to}", which is for the steps of a loop`
+  }
+  const node = nodes.get(to)
+  if (!node) return `leads to "${to}", which is no step of this workflow`
+  const isInList = node.read.loops.join() === loops.join()
+  return isInList ? undefined : `leads to "${to}", which is in another list of steps: a loop is left by break or end`
 }
 
 function reachFrom(start: string, nodes: ReadonlyMap<string, Node>): Set<string> {
@@ -59,18 +71,22 @@ function reachFrom(start: string, nodes: ReadonlyMap<string, Node>): Set<string>
     const node = nodes.get(id)
     if (!node || reached.has(id)) continue
     reached.add(id)
-    ahead.push(...node.ways.map(({ to }) => to))
+    ahead.push(...node.ways)
   }
   return reached
 }
 
 /**
  * Steps that can follow one another for ever without ever waiting. What leads into such a circle, or out of it, is
- * stripped away from both ends until only circles are left.
+ * stripped away from both ends until only circles are left. The way back to a loop is no such circle: its rounds are
+ * counted.
  */
 function restlessCircles(reached: ReadonlySet<string>, nodes: ReadonlyMap<string, Node>): Problem[] {
   const restless = new Set([...reached].filter((id) => !nodes.get(id)?.waits))
-  const waysWithin = (id: string) => (nodes.get(id)?.ways ?? []).map(({ to }) => to).filter((to) => restless.has(to))
+  const waysWithin = (id: string) => {
+    const node = nodes.get(id)
+    return (node?.ways ?? []).filter((to) => restless.has(to) && !node?.step.loops.includes(to))
+  }
   for (let before = -1; before !== restless.size;) {
     before = restless.size
     const entered = new Set([...restless].flatMap(waysWithin))

@@ -1,4 +1,4 @@
-import type { ReadStep } from './compile-step.ts'
+import type { SoundStep } from './compile-step.ts'
 import type { ReadTrigger } from './compile-trigger.ts'
 import { problemAt, type Place, type Problem } from './definition/problem.ts'
 import { pathsOf, TemplateRefused } from './template.ts'
@@ -13,7 +13,7 @@ const ROOT_NAMES: ReadonlySet<string> = new Set(ROOTS)
 /** Whether every placeholder can be read, and reads something that is in `known`. */
 export function checkTemplates(
   triggers: ReadTrigger[],
-  steps: ReadStep[],
+  steps: SoundStep[],
   known: Known,
 ): { errors: Problem[]; warnings: Problem[] } {
   const texts = [
@@ -33,7 +33,7 @@ function tell({ severity, code, what }: Finding, place: Place, path: string) {
   return { severity, problem: problemAt(place, path, code, what) }
 }
 
-function textsOf({ base, type, config }: ReadStep): Text[] {
+function textsOf({ base, type, config }: SoundStep): Text[] {
   const own = Object.entries(config).flatMap(([field, value]) => textsIn(value, field))
   return [...textsIn(base.if, 'if'), ...own.filter(({ path }) => !type.literal.includes(path))]
 }

@@ -1,9 +1,9 @@
 import { checkGraph } from './check-graph.ts'
 import { checkTemplates } from './check-templates.ts'
-import { compileStep, linkSteps, type ReadStep } from './compile-step.ts'
+import { compileStep, readSteps, type SoundStep } from './compile-step.ts'
 import { compileTrigger, type ReadTrigger } from './compile-trigger.ts'
 import type { CompiledDefinition } from './compiled.ts'
-import { Definition } from './definition/definition.ts'
+import { Definition, STEPS_MAX } from './definition/definition.ts'
 import { explainIssue, problemAt, problemsOf, type Place, type Problem } from './definition/problem.ts'
 import type { StepRegistry } from './step.ts'
 
@@ -19,7 +19,7 @@ const WHOLE: Place = { stepId: null, path: '', name: 'Workflow' }
 export function compileDefinition(definition: unknown, registry: StepRegistry): Compilation {
   const outer = Definition.safeParse(definition, { error: explainIssue })
   const triggers = listIn(definition, 'triggers').map(compileTrigger)
-  const steps = listIn(definition, 'steps').map((step, index) => compileStep(step, index, registry))
+  const steps = readSteps(listIn(definition, 'steps'), registry)
   const sound = steps.flatMap(({ value }) => value ?? [])
   const templates = checkTemplates(triggers, sound, {
     steps: new Set(steps.flatMap(({ place }) => place.stepId ?? [])),
@@ -29,6 +29,7 @@ export function compileDefinition(definition: unknown, registry: StepRegistry): 
     ...(outer.success ? [] : problemsOf(outer.error, WHOLE)),
     ...[...triggers, ...steps].flatMap(({ problems }) => problems),
     ...repeatedIds(sound),
+    ...tooMany(steps.length),
     ...templates.errors,
   ]
   if (!outer.success || sound.length < steps.length) return { compiled: null, errors, warnings: [] }
@@ -39,18 +40,18 @@ export function compileDefinition(definition: unknown, registry: StepRegistry): 
   return { compiled: errors.length > 0 ? null : compiled, errors, warnings }
 }
 
-function assemble(outer: Definition, triggers: ReadTrigger[], steps: ReadStep[]): CompiledDefinition {
+function assemble(outer: Definition, triggers: ReadTrigger[], steps: SoundStep[]): CompiledDefinition {
   return {
     version: outer.version,
     triggers: triggers.flatMap(({ value }) => value ?? []),
     settings: outer.settings,
     variables: outer.variables,
-    steps: linkSteps(steps),
+    steps: steps.map(compileStep),
     index: Object.fromEntries(steps.map(({ base }, index) => [base.id, index])),
   }
 }
 
-function variablesOf({ base, type, config }: ReadStep): string[] {
+function variablesOf({ base, type, config }: SoundStep): string[] {
   return [...(base.saveAs ? [base.saveAs] : []), ...type.assigns(config)]
 }
 
@@ -58,16 +59,23 @@ function listIn(definition: unknown, field: 'triggers' | 'steps'): unknown[] {
   if (typeof definition !== 'object' || definition === null) return []
   const list: unknown = Reflect.get(definition, field)
   // A list that is too long is refused as such, and its entries need no reading.
-  return Array.isArray(list) && list.length <= 500 ? list : []
+  return Array.isArray(list) && list.length <= STEPS_MAX ? list : []
 }
 
-function repeatedIds(steps: ReadStep[]): Problem[] {
+function repeatedIds(steps: SoundStep[]): Problem[] {
   const seen = new Set<string>()
   return steps.flatMap(({ base, place }) => {
     const isRepeated = seen.has(base.id)
     seen.add(base.id)
     return isRepeated ? [problemAt(place, 'id', 'duplicate_id', 'is the id of an earlier step')] : []
   })
+}
+
+/** The outer list is counted by its schema; this counts those within loops too. */
+function tooMany(count: number): Problem[] {
+  if (count <= STEPS_MAX) return []
+  const message = `The workflow has ${count} steps with those in its loops: at most ${STEPS_MAX} are allowed`
+  return [{ stepId: null, code: 'too_many_steps', path: 'steps', message }]
 }
 
 function absences({ triggers, steps }: CompiledDefinition): Problem[] {

@@ -1,6 +1,7 @@
 import type { Condition } from './definition/condition.ts'
 import type { Settings } from './definition/settings.ts'
 import type { Retry } from './definition/step-base.ts'
+import { BREAK, CONTINUE, END } from './definition/names.ts'
 import type { Trigger } from './definition/triggers.ts'
 import type { Variable } from './definition/variables.ts'
 
@@ -18,10 +19,12 @@ export type CompiledDefinition = {
   index: Record<string, number>
 }
 
-/** Targets are step ids or `end`. */
+/** Targets are step ids, `end`, or within a loop `continue` and `break`. */
 export type CompiledStep = {
   id: string
   type: string
+  /** The loops around it, the innermost last. */
+  loops: string[]
   name: string | null
   if: Condition | null
   disabled: boolean
@@ -36,6 +39,8 @@ export type CompiledStep = {
   onTimeout: string | null
   /** The variable that keeps what the step gives. */
   saveAs: string | null
+  /** Where a loop begins. */
+  body: string | null
   /** What the step's type reads of the other fields. */
   config: Record<string, unknown>
 }
@@ -43,4 +48,13 @@ export type CompiledStep = {
 export function findStep(compiled: CompiledDefinition, id: string): CompiledStep | undefined {
   const index = Object.hasOwn(compiled.index, id) ? compiled.index[id] : undefined
   return index === undefined ? undefined : compiled.steps[index]
+}
+
+/** The step that a target means, seen from a step; `end` and what is not there mean none. */
+export function resolveTarget(compiled: CompiledDefinition, from: CompiledStep, target: string): string {
+  const loop = from.loops.at(-1)
+  if (loop === undefined || (target !== CONTINUE && target !== BREAK)) return target
+  if (target === CONTINUE) return loop
+  const around = findStep(compiled, loop)
+  return around ? resolveTarget(compiled, around, around.next) : END
 }

@@ -41,9 +41,13 @@ function takeIn(progress: Progress, event: EngineEvent): boolean {
       run.message = event.message
       return resume(progress, event)
     case 'timer':
-      return run.epoch === event.epoch && ring(progress)
+      if (run.epoch !== event.epoch) return false
+      return run.collecting ? start(progress) : ring(progress)
+    case 'event':
+      if (!isWaitingFor(run, 'event') || isPast(run, now.toISOString())) return false
+      return resume(progress, event)
     case 'external_result':
-      return run.epoch === event.epoch && isWaitingFor(run, 'event') && resume(progress, event)
+      return run.epoch === event.epoch && isWaitingFor(run, 'result') && resume(progress, event)
     case 'canceled':
     case 'expired':
       closeRun(progress, event.type, { output: null, error: null })
@@ -55,7 +59,7 @@ function start(progress: Progress): boolean {
   const { run, now, compiled } = progress
   if (run.status !== 'queued') return false
   const expiresAt = addMs(now, compiled.settings.maxDurationMs).toISOString()
-  Object.assign(run, { status: 'running', startedAt: now.toISOString(), expiresAt })
+  Object.assign(run, { status: 'running', startedAt: now.toISOString(), expiresAt, collecting: null })
   walk(progress, run.stepId)
   return true
 }
@@ -89,7 +93,7 @@ function retry(progress: Progress): boolean {
 function giveUpWaiting(progress: Progress): boolean {
   const execution = openExecution(progress)
   if (!execution) return false
-  const isForResult = isWaitingFor(progress.run, 'event')
+  const isForResult = isWaitingFor(progress.run, 'result')
   wake(progress)
   walk(progress, timeOut(progress, execution, isForResult))
   return true

@@ -7,6 +7,7 @@ export type EngineEvent =
   | { type: 'started' }
   | { type: 'reply'; message: MessageFacts }
   | { type: 'timer'; epoch: number }
+  | { type: 'event'; event: string; data: unknown }
   | { type: 'external_result'; epoch: number; result: ExternalResult }
   | { type: 'canceled' }
   | { type: 'expired' }

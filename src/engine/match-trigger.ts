@@ -14,24 +14,27 @@ export type TriggerEvent =
   | { type: 'contact_created' }
   | { type: 'tag_added'; tag: string }
   | { type: 'api' | 'manual'; input?: unknown }
+  | { type: 'event'; event: string; data: unknown }
+
+export type TriggerMatch = { trigger: Trigger } | { outcome: 'no_match' | 'condition_not_met' }
 
 /**
- * The trigger by which an event starts the workflow: of several the one with the highest priority, then the first.
- * A workflow starts once, however many of its triggers match.
+ * The trigger by which an event starts the workflow: of several the one with the highest priority, then the first. A
+ * workflow starts once, however many of its triggers match. Undefined if it has none for events of this kind.
  */
-export function findTrigger(
+export function matchTrigger(
   compiled: CompiledDefinition,
   event: TriggerEvent,
   facts: Facts,
   now: Date,
-): Trigger | undefined {
-  const matching = compiled.triggers.filter(
-    (trigger) => suits(trigger, event) && isAllowed(trigger, { compiled, event, facts, now }),
-  )
-  return matching.reduce<Trigger | undefined>(
-    (best, trigger) => (best && priorityOf(best) >= priorityOf(trigger) ? best : trigger),
-    undefined,
-  )
+): TriggerMatch | undefined {
+  const candidates = compiled.triggers.filter(({ type }) => type === event.type)
+  if (candidates.length === 0) return undefined
+  const suiting = candidates.filter((trigger) => suits(trigger, event))
+  if (suiting.length === 0) return { outcome: 'no_match' }
+  const [first, ...others] = suiting.filter((trigger) => isAllowed(trigger, { compiled, event, facts, now }))
+  if (!first) return { outcome: 'condition_not_met' }
+  return { trigger: others.reduce((best, one) => (priorityOf(best) >= priorityOf(one) ? best : one), first) }
 }
 
 /** Above zero it is a command, which starts its workflow even while another run waits for the reply. */

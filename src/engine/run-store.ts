@@ -1,14 +1,19 @@
 import type { Database } from '../platform/database.ts'
-import type { RunState, StepRecord } from './run.ts'
+import { type Mailbox, mailboxOf } from './mailbox.ts'
+import type { JsonObject, RunState, StepRecord } from './run.ts'
+
+/** What started a run: its kind, and what that kind has to say. */
+export type RunTrigger = { type: string; messageId: string | null } & JsonObject
 
 /** A run with what the engine keeps beside its state. */
 export type StoredRun = {
   workflowId: string
   workflowVersion: number
   contactId: string | null
-  conversationId: string
+  conversationId: string | null
+  parentRunId: string | null
   mode: 'live' | 'dry_run'
-  trigger: { type: string; messageId: string | null }
+  trigger: RunTrigger
   triggerEventId: string
   replayOf: string | null
   rootRunId: string
@@ -24,17 +29,17 @@ export type StoredRun = {
 }
 
 const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
-  conversation_id as "conversationId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
+  conversation_id as "conversationId", parent_run_id as "parentRunId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
   root_run_id as "rootRunId", replay_from_step_id as "replayFromStepId", started_by as "startedBy",
   messages_sent as "messagesSent", created_at as "createdAt", state, null as "wakeAt"`
 
-/** The runs of these conversations that are not settled, the newest first. */
-export async function loadOpenRuns(db: Database, tenantId: string, conversationIds: string[]): Promise<StoredRun[]> {
+/** The runs of these mailboxes that are not settled, the newest first. */
+export async function loadOpenRuns(db: Database, tenantId: string, mailboxes: Mailbox[]): Promise<StoredRun[]> {
   const { rows } = await db.raw<{ rows: StoredRun[] }>(
     `select ${COLUMNS} from runs
-     where tenant_id = ? and conversation_id = any(?) and status in ('queued', 'running', 'waiting')
+     where tenant_id = ? and coalesce(conversation_id, contact_id, id) = any(?) and status in ('queued', 'running', 'waiting')
      order by id desc`,
-    [tenantId, conversationIds],
+    [tenantId, mailboxes.map(({ id }) => id)],
   )
   return rows
 }
@@ -62,6 +67,8 @@ function runRow(tenantId: string, { state, ...run }: StoredRun): Record<string, 
     workflow_version: run.workflowVersion,
     contact_id: run.contactId,
     conversation_id: run.conversationId,
+    parent_run_id: run.parentRunId,
+    depth: state.depth,
     status: state.status,
     mode: run.mode,
     trigger: run.trigger,
@@ -114,7 +121,7 @@ function stepRow(tenantId: string, runId: string, step: StepRecord): Record<stri
     step_id: step.stepId,
     name: step.name,
     type: step.type,
-    path: step.stepId,
+    path: step.path,
     iteration: step.iteration,
     attempt: step.attempt,
     status: step.status,
@@ -142,22 +149,23 @@ export async function saveWaits(
     tenantId,
     runs.map(({ state }) => state.id),
   ])
-  const waiting = runs.flatMap(({ state, conversationId, wakeAt }) =>
-    state.waiting
-      ? [
-          {
-            tenant_id: tenantId,
-            conversation_id: conversationId,
-            run_id: state.id,
-            epoch: state.epoch,
-            waiting_for: state.waiting.for,
-            due_at: wakeAt,
-            created_at: now,
-          },
-        ]
-      : [],
-  )
+  const waiting = runs.flatMap((run) => (run.state.waiting || run.wakeAt !== null ? [waitRow(run, tenantId, now)] : []))
   if (waiting.length > 0) await db('run_waits').insert(waiting)
+}
+
+function waitRow({ state, wakeAt, ...run }: StoredRun, tenantId: string, now: Date): Record<string, unknown> {
+  const mailbox = mailboxOf({ id: state.id, ...run })
+  return {
+    tenant_id: tenantId,
+    run_id: state.id,
+    mailbox_kind: mailbox.kind,
+    mailbox_id: mailbox.id,
+    epoch: state.epoch,
+    // One that collects messages has not begun: the time is all it waits for.
+    waiting_for: state.waiting?.for ?? 'timer',
+    due_at: wakeAt,
+    created_at: now,
+  }
 }
 
 /** Gives a run the first steps of another as its own: told as they were, and said to be taken over. */

@@ -25,8 +25,8 @@ export type RunError = { code: string; message: string; stepId: string | null }
 /** A message as conditions and placeholders read it. */
 export type MessageFacts = JsonObject & { id: string; body: string | null }
 
-/** `reply` waits for the customer, `timer` for a time, `event` for the result of what is done outside. */
-export type WaitingFor = 'reply' | 'timer' | 'event'
+/** `reply` waits for the customer, `timer` for a time, `event` for a custom event, `result` for what is done outside. */
+export type WaitingFor = 'reply' | 'timer' | 'event' | 'result'
 
 export type Waiting = {
   for: WaitingFor
@@ -45,6 +45,8 @@ export type StepRecord = {
   stepId: string
   name: string | null
   type: string
+  /** Where it stands within loops, and in which round: `each[3].send`. */
+  path: string
   /** How often the run had been at this step before. */
   iteration: number
   attempt: number
@@ -57,6 +59,17 @@ export type StepRecord = {
   waitingUntil: string | null
   startedAt: string
   finishedAt: string | null
+}
+
+/** A loop that is under way. `items` is null if it goes round while a condition holds. */
+export type LoopFrame = { loopId: string; index: number; items: unknown[] | null }
+
+/** A run that has not begun because the customer may still be writing. */
+export type Collecting = {
+  /** When it begins, unless another message comes before. */
+  until: string
+  /** When it begins whatever comes. */
+  latest: string
 }
 
 export type RunState = {
@@ -72,6 +85,15 @@ export type RunState = {
   input: unknown
   message: MessageFacts | null
   variables: JsonObject
+  /** The variables whose values are never shown. */
+  sensitive: string[]
+  /** The loops that the run is in, the innermost last. */
+  frames: LoopFrame[]
+  /** How many runs stand between this one and what a person or the outside did: runs wake runs. */
+  depth: number
+  /** The run that waits for this one, and the epoch of its wait. */
+  parent: { runId: string; epoch: number } | null
+  collecting: Collecting | null
   /** What steps gave, by id, the last time they were done. */
   steps: Record<string, { output: unknown }>
   /** How often the run has been through a step and left it. */
@@ -98,6 +120,8 @@ export type NewRun = {
   message?: MessageFacts | null
   /** Over the defaults that the definition declares. */
   variables?: JsonObject
+  depth?: number
+  parent?: RunState['parent']
 }
 
 export function queueRun(compiled: CompiledDefinition, start: NewRun, now: Date): RunState {
@@ -112,6 +136,11 @@ export function queueRun(compiled: CompiledDefinition, start: NewRun, now: Date)
     input: start.input ?? null,
     message: start.message ?? null,
     variables: { ...Object.fromEntries(defaults), ...start.variables },
+    sensitive: Object.keys(compiled.variables).filter((name) => compiled.variables[name]?.sensitive),
+    frames: [],
+    depth: start.depth ?? 0,
+    parent: start.parent ?? null,
+    collecting: null,
     steps: {},
     visits: {},
     waiting: null,
@@ -142,6 +171,8 @@ export function queueResumption(
     status: 'queued',
     epoch: 0,
     stepsCount,
+    parent: null,
+    collecting: null,
     waiting: null,
     open: null,
     executed: { total: 0, since: now.toISOString(), inHour: 0 },

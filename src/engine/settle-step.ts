@@ -2,9 +2,10 @@ import { addMs } from '../platform/time.ts'
 import { assignVariables } from './assign-variables.ts'
 import { closeRun } from './close-run.ts'
 import type { Execution, ExternalEffect, Progress } from './decision.ts'
+import { type CompiledStep, findStep, resolveTarget } from './compiled.ts'
 import { END } from './definition/names.ts'
 import type { Retry } from './definition/step-base.ts'
-import type { StepRecord, Waiting } from './run.ts'
+import type { LoopFrame, StepRecord, Waiting } from './run.ts'
 import type { StepFailure, StepOutcome, Told } from './step.ts'
 
 type Outcome<Kind extends StepOutcome['kind']> = Extract<StepOutcome, { kind: Kind }>
@@ -17,6 +18,8 @@ export function settleStep(progress: Progress, execution: Execution, outcome: St
       return goOn(progress, execution, outcome)
     case 'wait':
       return wait(progress, execution, outcome)
+    case 'round':
+      return goRound(progress, execution, outcome)
     case 'external':
       return askOutside(progress, execution, outcome)
     case 'end':
@@ -55,7 +58,7 @@ function goOn(progress: Progress, execution: Execution, outcome: Outcome<'next'>
 
 function wait(progress: Progress, execution: Execution, outcome: Outcome<'wait'>): null {
   const { timeoutMs } = execution.step
-  const timeout = outcome.for === 'reply' && timeoutMs !== null ? addMs(progress.now, timeoutMs) : null
+  const timeout = outcome.for !== 'timer' && timeoutMs !== null ? addMs(progress.now, timeoutMs) : null
   const until = (outcome.until ?? timeout)?.toISOString() ?? null
   tell(progress, execution, outcome)
   return block(progress, execution, { for: outcome.for, until, retrying: false, memory: outcome.memory ?? null })
@@ -65,7 +68,7 @@ function askOutside(progress: Progress, execution: Execution, outcome: Outcome<'
   const { timeoutMs } = execution.step
   const until = timeoutMs === null ? null : addMs(progress.now, timeoutMs).toISOString()
   tell(progress, execution, outcome)
-  block(progress, execution, { for: 'event', until, retrying: false, memory: outcome.memory ?? null })
+  block(progress, execution, { for: 'result', until, retrying: false, memory: outcome.memory ?? null })
   const effect: ExternalEffect = { type: 'external', epoch: progress.run.epoch, request: outcome.request }
   tell(progress, execution, { effects: [effect] })
   return null
@@ -132,8 +135,29 @@ function leave(progress: Progress, execution: Execution, output: unknown, to: st
   return goTo(progress, execution, to)
 }
 
-function goTo({ run }: Progress, { step }: Execution, to: string): string | null {
+function goTo({ run, compiled }: Progress, { step }: Execution, target: string): string | null {
+  const to = resolveTarget(compiled, step, target)
+  const around = findStep(compiled, to)?.loops ?? []
   run.visits = { ...run.visits, [step.id]: (run.visits[step.id] ?? 0) + 1 }
+  // Whoever goes back to the loop from within goes on with it; whoever leaves it will find it as new.
+  run.frames = run.frames.filter(({ loopId }) => around.includes(loopId) || (loopId === to && isWithin(step, to)))
   run.stepId = to === END ? null : to
   return run.stepId
+}
+
+function isWithin(step: CompiledStep, loopId: string): boolean {
+  return step.loops.includes(loopId)
+}
+
+/** The loop's own round is counted where the loop stands, before its first step is taken. */
+function goRound(progress: Progress, execution: Execution, outcome: Outcome<'round'>): string | null {
+  const { run } = progress
+  const { step } = execution
+  const refused = assignVariables(progress, outcome.variables ?? {})
+  if (refused) return fail(progress, execution, refused)
+  write(progress, execution, { status: 'completed', output: outcome.output ?? null, branch: 'round' })
+  const to = leave(progress, execution, outcome.output ?? null, step.body ?? step.next)
+  const frame: LoopFrame = { loopId: step.id, index: outcome.index, items: outcome.items }
+  run.frames = [...run.frames.filter(({ loopId }) => loopId !== step.id), frame]
+  return to
 }

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import type { Condition } from './definition/condition.ts'
 import type { CompiledStep } from './compiled.ts'
-import type { JsonObject, MessageFacts, WaitingFor } from './run.ts'
+import type { Root } from './values.ts'
+import type { JsonObject, LoopFrame, MessageFacts, WaitingFor } from './run.ts'
 
 /** What is known of the world when a run is decided: plain JSON, times as ISO 8601 texts. */
 export type Facts = {
@@ -29,7 +30,13 @@ export interface Turn {
   resolve(value: unknown): unknown
   /** The same for a text, which stays one. */
   text(template: string): string
-  isMet(condition: Condition): boolean
+  /** `over` stands in for what the roots of its names would give. */
+  isMet(condition: Condition, over?: Partial<Record<Root, unknown>>): boolean
+  /** How often the run had been at this step before. */
+  readonly iteration: number
+  /** The step's own round, if the step is a loop that is under way. */
+  readonly round: LoopFrame | null
+  readonly runId: string
   /** An id for something that the step makes, such as a message. */
   newId(): string
 }
@@ -60,7 +67,9 @@ export type StepOutcome =
       /** Where to go on, if not where the definition says. */
       to?: string
     })
-  | (Told & { kind: 'wait'; for: Exclude<WaitingFor, 'event'>; until: Date | null; memory?: unknown })
+  | (Told & { kind: 'wait'; for: Exclude<WaitingFor, 'result'>; until: Date | null; memory?: unknown })
+  /** Goes through the body of the loop once more. */
+  | (Told & { kind: 'round'; index: number; items: unknown[] | null; output?: unknown; variables?: JsonObject })
   | (Told & { kind: 'external'; request: JsonObject; memory?: unknown })
   | (Told & { kind: 'end'; status: 'completed' | 'failed'; output?: unknown; reason?: string })
   | (Told & { kind: 'fail'; error: StepFailure })
@@ -71,7 +80,10 @@ export type Resumption = StepOutcome | { kind: 'ignore' }
 export type ExternalResult = { ok: true; output: unknown } | { ok: false; error: StepFailure }
 
 export type Wakeup =
-  { type: 'reply'; message: MessageFacts } | { type: 'timer' } | { type: 'external_result'; result: ExternalResult }
+  | { type: 'reply'; message: MessageFacts }
+  | { type: 'timer' }
+  | { type: 'event'; event: string; data: unknown }
+  | { type: 'external_result'; result: ExternalResult }
 
 /** A step that the configuration names as a way on, and where in the step it says so: `cases.0.next`. */
 export type Target = { to: string; path: string }
@@ -86,6 +98,8 @@ export type Onwards = 'falls_through' | 'when_told' | 'never'
 interface StepBehaviour<Config> {
   /** Paths of texts that are no templates, such as `expect.pattern`. */
   readonly literal?: readonly string[]
+  /** A loop: `steps` of its configuration are steps of their own, which it goes through. */
+  readonly hasBody?: boolean
   targets?(config: Config): Target[]
   /** The variables that it fills in, besides that of `saveAs`. */
   assigns?(config: Config): string[]
@@ -109,6 +123,7 @@ export function defineStep<Schema extends z.ZodObject>(
 ): StepType {
   const defaults = {
     literal: [],
+    hasBody: false,
     targets: () => [],
     assigns: () => [],
     onwards: () => 'falls_through',
@@ -120,7 +135,7 @@ export function defineStep<Schema extends z.ZodObject>(
 }
 
 function goOn(_config: unknown, _turn: Turn, wakeup: Wakeup): Resumption {
-  if (wakeup.type === 'reply') return { kind: 'ignore' }
+  if (wakeup.type === 'reply' || wakeup.type === 'event') return { kind: 'ignore' }
   if (wakeup.type === 'timer') return { kind: 'next' }
   const { result } = wakeup
   return result.ok ? { kind: 'next', output: result.output } : { kind: 'fail', error: result.error }

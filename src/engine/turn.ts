@@ -2,6 +2,7 @@ import { isMet } from './conditions.ts'
 import type { CompiledStep } from './compiled.ts'
 import type { Progress } from './decision.ts'
 import { deriveId, msOfId } from './derive-id.ts'
+import type { JsonObject, LoopFrame } from './run.ts'
 import type { Facts, Turn } from './step.ts'
 import { hasPlaceholder } from './template.ts'
 import { resolveText, resolveValue, type Source } from './values.ts'
@@ -22,12 +23,19 @@ export function openTurn(progress: Progress, step: CompiledStep, attempt: number
     memory: run.waiting?.memory ?? null,
     resolve: (value) => resolveValue(value, read()),
     text: (template) => (hasPlaceholder(template) ? resolveText(template, read()) : template),
-    isMet: (condition) => isMet(condition, read()),
+    isMet: (condition, over) => {
+      const { roots, timezone } = read()
+      return isMet(condition, over ? { roots: { ...roots, ...over }, timezone } : read())
+    },
+    iteration: run.visits[step.id] ?? 0,
+    round: run.frames.find(({ loopId }) => loopId === step.id) ?? null,
+    runId: run.id,
     newId: () => nextId(progress),
   }
 }
 
 export function sourceOf({ run, facts, now, compiled }: Progress): Source {
+  const frame = run.frames.at(-1)
   return {
     roots: {
       contact: facts.contact,
@@ -40,10 +48,17 @@ export function sourceOf({ run, facts, now, compiled }: Progress): Source {
       vars: run.variables,
       steps: run.steps,
       run: { id: run.id, startedAt: run.startedAt },
+      item: frame?.items?.[frame.index] ?? null,
+      loop: frame ? roundOf(frame) : null,
       now: now.toISOString(),
     },
     timezone: timezoneOf(compiled.settings.timezone, facts),
   }
+}
+
+function roundOf({ index, items }: LoopFrame): JsonObject {
+  const length = items?.length ?? null
+  return { index, number: index + 1, length, first: index === 0, last: length === null ? null : index === length - 1 }
 }
 
 /** The zone that the definition names, that of the contact, or that of the workspace. */

@@ -2,7 +2,7 @@ import { closeRun } from './close-run.ts'
 import { findStep, type CompiledStep } from './compiled.ts'
 import { isMet } from './conditions.ts'
 import type { Execution, Progress } from './decision.ts'
-import { countExecution, type StepRecord } from './run.ts'
+import { countExecution, type RunState, type StepRecord } from './run.ts'
 import { settleStep, skipStep } from './settle-step.ts'
 import type { Resumption } from './step.ts'
 import { StepError } from './step-error.ts'
@@ -63,6 +63,7 @@ function openRecord(progress: Progress, step: CompiledStep): StepRecord {
     stepId: step.id,
     name: step.name,
     type: step.type,
+    path: pathOf(step, run),
     iteration: run.visits[step.id] ?? 0,
     attempt: 1,
     status: 'running',
@@ -75,4 +76,9 @@ function openRecord(progress: Progress, step: CompiledStep): StepRecord {
     startedAt: now.toISOString(),
     finishedAt: null,
   }
+}
+
+function pathOf({ id, loops }: CompiledStep, { frames }: RunState): string {
+  const around = frames.filter(({ loopId }) => loops.includes(loopId))
+  return [...around.map(({ loopId, index }) => `${loopId}[${index}]`), id].join('.')
 }

@@ -9,6 +9,8 @@ export class Run extends TenantModel {
   declare workflowVersion: number
   declare contactId: string | null
   declare conversationId: string | null
+  declare depth: number
+  declare parentRunId: string | null
   declare status: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'canceled' | 'expired'
   declare mode: 'live' | 'dry_run'
   declare trigger: { type: string; messageId: string | null } & Record<string, unknown>
@@ -20,7 +22,7 @@ export class Run extends TenantModel {
   declare epoch: number
   declare stepsCount: number
   declare messagesSent: number
-  declare waitingFor: 'reply' | 'timer' | 'event' | null
+  declare waitingFor: 'reply' | 'timer' | 'event' | 'result' | null
   declare waitingUntil: Date | null
   declare waitingStepId: string | null
   declare replayOf: string | null

@@ -28,6 +28,17 @@ export function parseInstant(text: string, timezone: string): number | undefined
   return offset ? wall - offsetMsOf(offset) : fromWall(wall, timezone)
 }
 
+/** When the clocks of the zone show this time of day (`09:30`) for the first time after `after`, in milliseconds. */
+export function nextTimeOfDay(time: string, timezone: string, after: Date): number {
+  const ms = after.getTime()
+  const local = new Date(ms + offsetAt(ms, timezone))
+  for (let day = 0; ; day += 1) {
+    const date = new Date(Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate() + day))
+    const at = parseInstant(`${date.toISOString().slice(0, 10)}T${time}`, timezone)
+    if (at !== undefined && at > ms) return at
+  }
+}
+
 export function isCalendarDay(year: number, month: number, day: number): boolean {
   // Date.UTC reads years below 100 as of the twentieth century.
   if (year < 100 || month < 1 || month > 12 || day < 1) return false

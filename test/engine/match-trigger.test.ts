@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { findTrigger, type TriggerEvent } from '../../src/engine/match-trigger.ts'
+import { matchTrigger, type TriggerEvent } from '../../src/engine/match-trigger.ts'
 import { compile, NOON, someFacts } from '../support/workflow.ts'
 
 const now = new Date(NOON)
@@ -9,7 +9,8 @@ function written(body: string | null, rest: object = {}): TriggerEvent {
 }
 
 function starts(trigger: object, event: TriggerEvent): boolean {
-  return findTrigger(compile({ triggers: [trigger], steps: [] }), event, someFacts(), now) !== undefined
+  const match = matchTrigger(compile({ triggers: [trigger], steps: [] }), event, someFacts(), now)
+  return match !== undefined && 'trigger' in match
 }
 
 function onMessage(match: object | undefined, rest: object = {}): object {
@@ -103,6 +104,6 @@ describe('several triggers of a workflow', () => {
       onMessage(undefined, { priority: 2, first: false }),
     ]
     const compiled = compile({ triggers, steps: [] })
-    expect(findTrigger(compiled, written('x'), someFacts(), now)).to.equal(compiled.triggers[1])
+    expect(matchTrigger(compiled, written('x'), someFacts(), now)).to.deep.equal({ trigger: compiled.triggers[1] })
   })
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Settings } from './settings.ts'
 import { Variables } from './variables.ts'
 
-const STEPS_MAX = 500
+export const STEPS_MAX = 500
 const TRIGGERS_MAX = 10
 
 /**

@@ -6,8 +6,12 @@ const RULE = 'must start with a small letter and go on with small letters, digit
 /** The target that ends the run. */
 export const END = 'end'
 
-/** What a target may be besides a step; `continue` and `break` belong to loops. */
-const RESERVED = new Set([END, 'continue', 'break'])
+/** Within a loop: on to the next round, and out of the loop. */
+export const CONTINUE = 'continue'
+export const BREAK = 'break'
+
+/** What a target may be besides a step. */
+const RESERVED = new Set([END, CONTINUE, BREAK])
 
 export const ident = z.string().regex(NAME, RULE)
 
@@ -16,8 +20,13 @@ export const stepId = ident.refine((id) => !RESERVED.has(id), {
   params: { code: 'reserved_id' },
 })
 
-/** A step of the same definition, or `end`. Whether it is there is checked on the whole. */
+/** A step of the same list, or a reserved word. Whether it is there is checked on the whole. */
 export const target = ident
+
+/** A custom event, such as `order.paid`. */
+export const eventName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must start with a small letter and go on with small letters, digits, _ and .')
 
 /** `vars.city`, read as `city`. */
 export const variablePath = z

@@ -1,4 +1,5 @@
 import type { InboundMessage } from '../../channels/channel.ts'
+import { putItems } from '../../engine/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from '../contacts/resolve-senders.ts'
@@ -58,29 +59,21 @@ async function deliverToMailboxes(
   senders: Map<string, ResolvedSender>,
 ): Promise<void> {
   const seen = new Set<string>()
-  const now = tx.now()
-  const rows = fresh.flatMap(({ id, message, conversation }) => {
+  const items = fresh.flatMap(({ id, message, conversation }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
     const happened = [
       ...(isFirst && senders.get(senderKey(message.from))?.isNew
-        ? [{ kind: 'event', payload: { type: 'contact_created' } }]
+        ? [{ kind: 'event' as const, payload: { type: 'contact_created' } }]
         : []),
-      ...(isFirst ? [{ kind: 'event', payload: { type: 'conversation_opened' } }] : []),
-      { kind: 'message', payload: { messageId: id, isFirst } },
+      ...(isFirst ? [{ kind: 'event' as const, payload: { type: 'conversation_opened' } }] : []),
+      { kind: 'message' as const, payload: { messageId: id, isFirst } },
     ]
     seen.add(conversationId)
-    return happened.map(({ kind, payload }) => ({
-      tenant_id: tx.tenantId,
-      conversation_id: conversationId,
-      id: newId(),
-      kind,
-      payload: JSON.stringify(payload),
-      due_at: now,
-      created_at: now,
-    }))
+    const mailbox = { kind: 'conversation' as const, id: conversationId }
+    return happened.map((item) => ({ id: newId(), mailbox, ...item }))
   })
-  await tx.db('inbox').insert(rows)
+  await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
 }
 
 function eventsOf(fresh: StorableMessage[], senders: Map<string, ResolvedSender>): Event[] {

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CompiledDefinition } from '../../engine/compiled.ts'
+import type { Published } from '../../engine/party.ts'
 import type { Scope } from '../../scope.ts'
-
-export type Published = { workflowId: string; name: string; version: number; compiled: CompiledDefinition }
 
 /** A version never changes, so what was read once need not be read again. */
 const versions = new LRUCache<string, CompiledDefinition>({ max: 1000 })

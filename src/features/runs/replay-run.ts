@@ -1,9 +1,9 @@
 import type { CompiledDefinition } from '../../engine/compiled.ts'
-import { lockConversations, putItems } from '../../engine/mailbox.ts'
+import { lockMailboxes, mailboxOf, putItems } from '../../engine/mailbox.ts'
 import { isSettled, type MessageFacts, queueResumption, queueRun, type RunState } from '../../engine/run.ts'
 import { copySteps, saveRuns } from '../../engine/run-store.ts'
 import { Run as RunRow } from '../../models/run.ts'
-import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getRun } from './get-run.ts'
@@ -21,11 +21,7 @@ export function replayRun(scope: Scope, { runId }: RunRef): Promise<Run> {
   return scope.transaction(async (tx) => {
     const old = await tx.get(RunRow, runId)
     if (!isSettled(old)) throw new ConflictError('run_not_finished', 'Only a finished run can be replayed')
-    const { conversationId } = old
-    if (conversationId === null) {
-      throw new UnprocessableError('run_has_no_conversation', 'This run belongs to no conversation')
-    }
-    await lockConversations(tx.db, tx.tenantId, [conversationId])
+    if (old.conversationId !== null) await lockMailboxes(tx.db, tx.tenantId, [mailboxOf(old)])
     const key = `${old.workflowId}:${old.workflowVersion}`
     const versions = await loadVersions(tx, [{ workflowId: old.workflowId, version: old.workflowVersion }])
     const first = old.trigger.messageId === null ? null : await loadFirstMessage(tx, old.trigger.messageId)
@@ -36,7 +32,7 @@ export function replayRun(scope: Scope, { runId }: RunRef): Promise<Run> {
     await saveRuns(tx.db, tenantId, [
       {
         ...old,
-        conversationId,
+        parentRunId: null,
         triggerEventId: state.id,
         replayOf: old.id,
         replayFromStepId: takenOver > 0 ? state.stepId : null,
@@ -49,9 +45,12 @@ export function replayRun(scope: Scope, { runId }: RunRef): Promise<Run> {
     ])
     await copySteps(tx.db, tenantId, { from: old.id, to: state.id, count: takenOver })
     await putItems(tx.db, { tenantId, now }, [
-      { id: newId(), conversationId, kind: 'start', payload: { runId: state.id } },
+      { id: newId(), mailbox: mailboxOf({ ...old, id: state.id }), kind: 'start', payload: { runId: state.id } },
     ])
-    await tx.record({ type: 'run.replayed', data: { runId: old.id, replayId: state.id, conversationId } })
+    await tx.record({
+      type: 'run.replayed',
+      data: { runId: old.id, replayId: state.id, conversationId: old.conversationId },
+    })
     await tx.ring(advanceBell(tenantId))
     return getRun(tx, { runId: state.id })
   })

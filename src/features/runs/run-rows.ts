@@ -13,7 +13,7 @@ export function runRows(scope: Scope) {
 }
 
 export function presentRun(row: RunRow): Run {
-  const { state, trigger, triggerEventId, waitingFor, waitingUntil, waitingStepId, ...run } = row as Row
+  const { state, depth: _, trigger, triggerEventId, waitingFor, waitingUntil, waitingStepId, ...run } = row as Row
   return {
     ...run,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { eventName } from '../../engine/definition/names.ts'
 import { id, instant, page, pageOf } from '../../trpc/wire.ts'
 
 const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
-const WaitingFor = z.enum(['reply', 'timer', 'event'])
+const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
 
 export const Run = z
   .object({
@@ -15,6 +16,7 @@ export const Run = z
     trigger: z.object({ type: z.string(), eventId: id, messageId: id.nullable() }),
     contactId: id.nullable(),
     conversationId: id.nullable(),
+    parentRunId: id.nullable().meta({ description: 'The run that started this one' }),
     input: z.unknown(),
     output: z.unknown(),
     variables: z.record(z.string(), z.unknown()),
@@ -69,6 +71,13 @@ export const RunSteps = z.object({ steps: z.array(RunStep) })
 
 export const RunRef = z.strictObject({ runId: id })
 export type RunRef = z.infer<typeof RunRef>
+
+export const SignalRun = z.strictObject({
+  runId: id,
+  event: eventName.meta({ description: 'The event that the run may wait for', examples: ['order.paid'] }),
+  data: z.unknown().optional(),
+})
+export type SignalRun = z.infer<typeof SignalRun>
 
 export const ListRuns = z.strictObject({
   ...page,

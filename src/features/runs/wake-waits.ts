@@ -1,4 +1,4 @@
-import { putItems } from '../../engine/mailbox.ts'
+import { type MailboxKind, putItems } from '../../engine/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 
@@ -14,25 +14,25 @@ export async function wakeWaits(system: SystemScope): Promise<number> {
   return woken
 }
 
-type Due = { tenantId: string; conversationId: string; runId: string; epoch: number }
+type Due = { tenantId: string; mailboxKind: MailboxKind; mailboxId: string; runId: string; epoch: number }
 
 function wakeBatch(system: SystemScope): Promise<number> {
   return system.transaction(async (tx) => {
     const now = tx.now()
     const { rows } = await tx.db.raw<{ rows: Due[] }>(
-      `update run_waits set due_at = null where (tenant_id, conversation_id, run_id) in (
-         select tenant_id, conversation_id, run_id from run_waits where due_at <= ?
+      `update run_waits set due_at = null where (tenant_id, run_id) in (
+         select tenant_id, run_id from run_waits where due_at <= ?
          order by due_at limit ? for update skip locked)
-       returning tenant_id as "tenantId", conversation_id as "conversationId", run_id as "runId", epoch`,
+       returning tenant_id as "tenantId", mailbox_kind as "mailboxKind", mailbox_id as "mailboxId", run_id as "runId", epoch`,
       [now, BATCH],
     )
     const byTenant = new Map<string, Due[]>()
     for (const due of rows) byTenant.set(due.tenantId, [...(byTenant.get(due.tenantId) ?? []), due])
     for (const [tenantId, due] of byTenant) {
-      const items = due.map(({ conversationId, runId, epoch }) => ({
+      const items = due.map(({ mailboxKind, mailboxId, runId, epoch }) => ({
         id: newId(),
-        conversationId,
-        kind: 'timer',
+        mailbox: { kind: mailboxKind, id: mailboxId },
+        kind: 'timer' as const,
         payload: { runId, epoch },
       }))
       await putItems(tx.db, { tenantId, now }, items)

@@ -3,11 +3,14 @@ import { addTag } from './add-tag.ts'
 import { ask } from './ask.ts'
 import { branch } from './branch.ts'
 import { handoff } from './handoff.ts'
+import { loop } from './loop.ts'
 import { removeTag } from './remove-tag.ts'
+import { runWorkflow } from './run-workflow.ts'
 import { sendMessage } from './send-message.ts'
 import { set } from './set.ts'
 import { stop } from './stop.ts'
 import { updateContact } from './update-contact.ts'
+import { waitForEvent } from './wait-for-event.ts'
 import { waitForReply } from './wait-for-reply.ts'
 import { wait } from './wait.ts'
 
@@ -17,11 +20,14 @@ export const stepTypes = stepRegistry([
   ask,
   waitForReply,
   wait,
+  waitForEvent,
   branch,
+  loop,
   set,
   addTag,
   removeTag,
   updateContact,
   handoff,
+  runWorkflow,
   stop,
 ])

@@ -4,24 +4,41 @@ import { templateText } from '../../../engine/definition/names.ts'
 import { StepError } from '../../../engine/step-error.ts'
 import { defineStep, type Turn } from '../../../engine/step.ts'
 import { addMs, DAY } from '../../../platform/time.ts'
-import { parseInstant } from '../../../platform/zoned-time.ts'
+import { nextTimeOfDay, parseInstant } from '../../../platform/zoned-time.ts'
+
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:30')
 
 const WAIT_MAX = 365 * DAY
 
-/** Waits for a time, or until one; a moment that has passed is not waited for. */
+/**
+ * Waits for a time, until one, or until the clocks of the zone next show one; a moment that has passed is not waited for.
+ */
 export const wait = defineStep({
   type: 'wait',
   schema: z
-    .strictObject({ for: duration.optional(), until: templateText.optional() })
-    .refine((given) => (given.for === undefined) !== (given.until === undefined), 'must have either for or until'),
-  waits: (config) => config.until !== undefined || config.for !== 0,
+    .strictObject({ for: duration.optional(), until: templateText.optional(), untilTime: timeOfDay.optional() })
+    .refine(
+      (given) => Object.values(given).filter((one) => one !== undefined).length === 1,
+      'must have one of for, until and untilTime',
+    ),
+  waits: (config) => config.for !== 0,
   execute(config, turn) {
-    const until = addMs(turn.now, config.for ?? msUntil(config.until ?? '', turn))
+    const until = addMs(turn.now, msOf(config, turn))
     const input = { until: until.toISOString() }
     if (until <= turn.now) return { kind: 'next', input, output: null }
     return { kind: 'wait', for: 'timer', until, input }
   },
 })
+
+function msOf(
+  config: { for?: number | undefined; until?: string | undefined; untilTime?: string | undefined },
+  turn: Turn,
+): number {
+  if (config.for !== undefined) return config.for
+  if (config.untilTime !== undefined)
+    return nextTimeOfDay(config.untilTime, turn.timezone, turn.now) - turn.now.getTime()
+  return msUntil(config.until ?? '', turn)
+}
 
 function msUntil(template: string, turn: Turn): number {
   const text = turn.text(template)

@@ -1,0 +1,158 @@
+import { addMs, MINUTE } from '../platform/time.ts'
+import type { EvaluatedEvent, Evaluation, Outcome } from './evaluation.ts'
+import type { MailboxItem } from './mailbox.ts'
+import { matchTrigger, priorityOf, type TriggerEvent } from './match-trigger.ts'
+import { DEPTH_MAX, type Given, OpenRuns } from './open-runs.ts'
+import type { Published } from './party.ts'
+import type { MessageFacts } from './run.ts'
+import type { RunTrigger } from './run-store.ts'
+import type { ExternalResult } from './step.ts'
+
+const SNOOZE_MS = 15 * MINUTE
+
+type Match = { workflow: Published; priority: number }
+
+/**
+ * What one mailbox makes of its mail, in order. Pure: it gathers what is to be saved and done, and each item sees what
+ * those before it came to.
+ */
+export class MailboxTurn {
+  readonly runs: OpenRuns
+  readonly evaluated: EvaluatedEvent[] = []
+  /** Items to put back: nobody may go on with them before a later time. */
+  readonly postponed: { item: MailboxItem; dueAt: Date }[] = []
+  readonly #given: Given
+  readonly #messages: Map<string, MessageFacts>
+
+  constructor({ messages, ...given }: Given & { messages: Map<string, MessageFacts> }) {
+    this.runs = new OpenRuns(given)
+    this.#given = given
+    this.#messages = messages
+  }
+
+  take(item: MailboxItem): void {
+    const { runId, epoch, ...payload } = item.payload
+    switch (item.kind) {
+      case 'message':
+        return this.#takeMessage(item)
+      case 'event':
+        return this.#takeEvent(payload as TriggerEvent, item)
+      case 'start':
+        return this.runs.begin(runId)
+      case 'cancel':
+        return this.runs.tell(runId, { type: 'canceled' })
+    }
+    // While a person talks, whatever would make a run go on comes again later.
+    const later = addMs(this.#given.now, SNOOZE_MS)
+    if (this.runs.isPaused && item.kind === 'timer') return this.runs.wakeLater(runId, later)
+    if (this.runs.isPaused) return void this.postponed.push({ item, dueAt: later })
+    switch (item.kind) {
+      case 'timer':
+        return this.runs.tell(runId, { type: 'timer', epoch: Number(epoch) })
+      case 'signal':
+        return this.runs.tell(runId, { type: 'event', event: String(payload['event']), data: payload['data'] })
+      case 'result': {
+        const result = payload['result'] as ExternalResult
+        return this.runs.tell(runId, { type: 'external_result', epoch: Number(epoch), result })
+      }
+    }
+  }
+
+  /**
+   * A command, which is a trigger with a priority, goes before whoever waits. Then a run that has not begun because
+   * the customer may still be writing takes the message in; then the newest run that waits for a reply and takes this
+   * one has it; and only what no run takes starts new ones.
+   */
+  #takeMessage(item: MailboxItem): void {
+    const message = this.#messages.get(String(item.payload['messageId']))
+    const { channelId } = this.#given.party
+    if (!message || channelId === null) return
+    const isFirst = item.payload['isFirst'] === true
+    const event: TriggerEvent = { type: 'message_received', message, channelId, isFirst }
+    const matches = this.#match(event, item)
+    if (this.runs.isPaused) return
+    const commands = matches.filter(({ priority }) => priority > 0)
+    const others = matches.filter(({ priority }) => priority <= 0)
+    if (this.#startAll(commands, event, item)) return this.#note(event, item, evaluate(others, 'command_first'))
+    if (this.#isTaken(message)) return this.#note(event, item, evaluate(others, 'reply_taken'))
+    this.#startAll(others, event, item)
+  }
+
+  #isTaken(message: MessageFacts): boolean {
+    if (this.runs.collect(message)) return true
+    return this.runs.waitingFor('reply').some((run) => this.runs.advance(run, { type: 'reply', message }))
+  }
+
+  /** Whoever waits for a custom event takes it, however many they are, and it may start runs besides. */
+  #takeEvent(event: TriggerEvent, item: MailboxItem): void {
+    if (event.type === 'event' && !this.runs.isPaused) {
+      for (const run of this.runs.waitingFor('event')) this.runs.advance(run, event)
+    }
+    this.#startAll(this.#match(event, item), event, item)
+  }
+
+  /** The workflows with a trigger for this event, the highest priority first; why others have none is noted. */
+  #match(event: TriggerEvent, item: MailboxItem): Match[] {
+    const { published, now } = this.#given
+    const refused: Evaluation[] = []
+    const matches = published.flatMap((workflow): Match[] => {
+      const match = matchTrigger(workflow.compiled, event, this.runs.factsFor(workflow), now)
+      if (!match) return []
+      const outcome = 'outcome' in match ? match.outcome : this.#refusal(item)
+      if (outcome === undefined && 'trigger' in match) return [{ workflow, priority: priorityOf(match.trigger) }]
+      if (outcome) refused.push(...evaluate([{ workflow }], outcome))
+      return []
+    })
+    this.#note(event, item, refused)
+    return matches.sort((a, b) => b.priority - a.priority)
+  }
+
+  #refusal(item: MailboxItem): Outcome | undefined {
+    if (this.runs.isPaused) return 'automation_paused'
+    return depthOf(item) > DEPTH_MAX ? 'too_deep' : undefined
+  }
+
+  /** Starts a run of each workflow, as its re-entry policy allows. True if any was started. */
+  #startAll(matches: Match[], event: TriggerEvent, item: MailboxItem): boolean {
+    const cause = {
+      trigger: triggerOf(event),
+      eventId: item.id,
+      message: ('message' in event && event.message) || null,
+      depth: depthOf(item),
+      debounces: event.type === 'message_received',
+    }
+    const refused = matches.filter(({ workflow }) => !this.runs.start(workflow, cause))
+    this.#note(event, item, evaluate(refused, 'already_running'))
+    return refused.length < matches.length
+  }
+
+  #note(event: TriggerEvent, item: MailboxItem, evaluations: Evaluation[]): void {
+    if (evaluations.length === 0) return
+    const before = this.evaluated.find(({ id }) => id === item.id)
+    if (before) return void before.evaluations.push(...evaluations)
+    const { contactId, conversationId } = this.#given.party
+    const { type, messageId, event: custom, tag } = triggerOf(event)
+    const name = String(custom ?? tag ?? '') || null
+    this.evaluated.push({ id: item.id, contactId, conversationId, event: { type, messageId, name }, evaluations })
+  }
+}
+
+function triggerOf(event: TriggerEvent): RunTrigger {
+  const messageId = ('message' in event && event.message?.id) || null
+  switch (event.type) {
+    case 'event':
+      return { type: event.type, messageId, event: event.event, data: event.data }
+    case 'tag_added':
+      return { type: event.type, messageId, tag: event.tag }
+    default:
+      return { type: event.type, messageId }
+  }
+}
+
+function depthOf({ payload }: MailboxItem): number {
+  return typeof payload['depth'] === 'number' ? payload['depth'] : 0
+}
+
+function evaluate(matches: { workflow: Published }[], outcome: Outcome): Evaluation[] {
+  return matches.map(({ workflow: { workflowId, version } }) => ({ workflowId, version, outcome, detail: null }))
+}

@@ -1,0 +1,25 @@
+import { lockMailboxes, mailboxOf, putItems } from '../../engine/mailbox.ts'
+import { isSettled } from '../../engine/run.ts'
+import { Run as RunRow } from '../../models/run.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { getRun } from './get-run.ts'
+import type { Run, SignalRun } from './schema.ts'
+import { advanceBell } from './wake-waits.ts'
+
+/**
+ * Tells a run of an event. It is taken in its turn, and has no effect unless the run waits for it then.
+ * @throws ConflictError `run_finished`
+ */
+export function signalRun(scope: Scope, { runId, event, data }: SignalRun): Promise<Run> {
+  return scope.transaction(async (tx) => {
+    const mailbox = mailboxOf(await tx.get(RunRow, runId))
+    await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+    if (isSettled(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
+    const payload = { runId, event, data: data ?? null }
+    await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, [{ id: newId(), mailbox, kind: 'signal', payload }])
+    await tx.ring(advanceBell(tx.tenantId))
+    return getRun(tx, { runId })
+  })
+}

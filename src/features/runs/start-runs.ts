@@ -1,0 +1,156 @@
+import { lockMailboxes, type Mailbox, mailboxOf, putItems } from '../../engine/mailbox.ts'
+import { matchTrigger } from '../../engine/match-trigger.ts'
+import { queueRun, type JsonObject } from '../../engine/run.ts'
+import { loadOpenRuns, saveRuns, type StoredRun } from '../../engine/run-store.ts'
+import type { Published } from '../../engine/party.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { findMailboxes } from './find-mailboxes.ts'
+import { listPublished } from './published-workflows.ts'
+import { advanceBell } from './wake-waits.ts'
+
+/** A run that is started on purpose. Without a contact it has a mailbox of its own. */
+export type NewStart = {
+  workflowId: string
+  trigger: { type: 'api' | 'manual' | 'webhook' | 'schedule' } & JsonObject
+  input?: unknown
+  /** Over the defaults that the definition declares. */
+  variables?: JsonObject
+  contactId?: string | null
+  /** Of that contact; by default its newest. */
+  conversationId?: string | null
+  startedBy: { type: string; id: string | null }
+  /** Starts with the same id start one run of a workflow. */
+  eventId?: string
+}
+
+export type Refusal = 'not_published' | 'no_such_trigger' | 'condition_not_met' | 'already_running' | 'started_before'
+export type Started = { runId: string } | { refused: Refusal }
+
+/**
+ * Queues runs, as the re-entry policies of their workflows allow, each behind what its mailbox already holds. Answers
+ * one entry per start, in order.
+ */
+export async function startRuns(tx: Scope, starts: NewStart[]): Promise<Started[]> {
+  const published = new Map((await listPublished(tx)).map((workflow) => [workflow.workflowId, workflow]))
+  const places = await findMailboxes(
+    tx,
+    starts.flatMap(({ contactId }) => contactId ?? []),
+  )
+  const plans = starts.map((start) => plan(start, published.get(start.workflowId), tx.now(), places))
+  const wanted = plans.flatMap((planned) => ('run' in planned ? [planned] : []))
+  const mailboxes = [...new Map(wanted.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
+  await lockMailboxes(
+    tx.db,
+    tx.tenantId,
+    mailboxes.filter(({ kind }) => kind !== 'run'),
+  )
+  const open = await loadOpenRuns(tx.db, tx.tenantId, mailboxes)
+  const known = await findStarted(tx, wanted)
+  const results = plans.map((planned) => ('run' in planned ? admit(planned, open, known) : planned))
+  await queue(
+    tx,
+    results.flatMap((result) => ('run' in result ? [result] : [])),
+  )
+  return results.map((result) => ('run' in result ? { runId: result.run.state.id } : result))
+}
+
+type Planned = { run: StoredRun; mailbox: Mailbox; reentry: Published['compiled']['settings']['reentry'] }
+type Admitted = Planned & { replaces: StoredRun[] }
+
+function plan(
+  start: NewStart,
+  workflow: Published | undefined,
+  now: Date,
+  places: Awaited<ReturnType<typeof findMailboxes>>,
+): Planned | { refused: Refusal } {
+  if (!workflow) return { refused: 'not_published' }
+  const { trigger, input = null, contactId = null, variables } = start
+  const { compiled } = workflow
+  if (!compiled.triggers.some(({ type }) => type === trigger.type)) return { refused: 'no_such_trigger' }
+  if (trigger.type === 'api' || trigger.type === 'manual') {
+    const facts = { contact: null, conversation: null, workspace: {}, workflow: {} }
+    const match = matchTrigger(compiled, { type: trigger.type, input }, facts, now)
+    if (!match || 'outcome' in match) return { refused: 'condition_not_met' }
+  }
+  const id = newId()
+  const conversationId = start.conversationId ?? (contactId && places.get(contactId)?.conversationId) ?? null
+  const told = { messageId: null, ...trigger }
+  const run: StoredRun = {
+    workflowId: workflow.workflowId,
+    workflowVersion: workflow.version,
+    contactId,
+    conversationId,
+    parentRunId: null,
+    mode: 'live',
+    trigger: told,
+    triggerEventId: start.eventId ?? id,
+    replayOf: null,
+    rootRunId: id,
+    replayFromStepId: null,
+    startedBy: start.startedBy,
+    messagesSent: 0,
+    createdAt: now,
+    state: queueRun(compiled, { id, trigger: told, input, ...(variables ? { variables } : {}) }, now),
+    wakeAt: null,
+    isNew: true,
+  }
+  return { run, mailbox: mailboxOf({ id, conversationId, contactId }), reentry: compiled.settings.reentry }
+}
+
+/** The caller holds the mailbox's lock. Runs admitted before count as open. */
+function admit(planned: Planned, open: StoredRun[], known: Set<string>): Admitted | { refused: Refusal } {
+  const { run, mailbox, reentry } = planned
+  const key = keyOf(run)
+  if (known.has(key)) return { refused: 'started_before' }
+  const others = open.filter(
+    ({ state: { id }, ...other }) =>
+      other.workflowId === run.workflowId && mailboxOf({ id, ...other }).id === mailbox.id,
+  )
+  if (others.length > 0 && reentry === 'ignore') return { refused: 'already_running' }
+  known.add(key)
+  open.push(run)
+  return { ...planned, replaces: reentry === 'restart' ? others : [] }
+}
+
+function keyOf({ workflowId, triggerEventId }: StoredRun): string {
+  return `${workflowId}:${triggerEventId}`
+}
+
+async function findStarted(tx: Scope, planned: Planned[]): Promise<Set<string>> {
+  const given = planned.filter(({ run }) => run.triggerEventId !== run.state.id)
+  if (given.length === 0) return new Set()
+  const ids = [...new Set(given.map(({ run }) => run.triggerEventId))].sort()
+  // Two calls with one id at once: the second waits here, and then sees the first one's run.
+  await tx.db.raw(
+    `select pg_advisory_xact_lock(hashtextextended(id, 2)) from unnest(?::text[]) with ordinality as x (id, n) order by n`,
+    [ids],
+  )
+  const { rows } = await tx.db.raw<{ rows: { key: string }[] }>(
+    `select workflow_id || ':' || trigger_event_id as key from runs where tenant_id = ? and trigger_event_id = any(?)`,
+    [tx.tenantId, ids],
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+
+async function queue(tx: Scope, admitted: Admitted[]): Promise<void> {
+  if (admitted.length === 0) return
+  const at = { tenantId: tx.tenantId, now: tx.now() }
+  await saveRuns(
+    tx.db,
+    tx.tenantId,
+    admitted.map(({ run }) => run),
+  )
+  const items = admitted.flatMap(({ run, mailbox, replaces }) => [
+    ...replaces.map(({ state }) => ({ id: newId(), mailbox, kind: 'cancel' as const, payload: { runId: state.id } })),
+    { id: newId(), mailbox, kind: 'start' as const, payload: { runId: run.state.id } },
+  ])
+  await putItems(tx.db, at, items)
+  await tx.record(
+    ...admitted.map(({ run: { state, workflowId, conversationId } }) => ({
+      type: 'run.queued' as const,
+      data: { runId: state.id, workflowId, conversationId },
+    })),
+  )
+  await tx.ring(advanceBell(tx.tenantId))
+}
