@@ -41,6 +41,7 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'contacts.get': ({ contact }) => ({ contactId: contact }),
   'contacts.update': ({ contact }) => ({ contactId: contact, name: 'M' }),
   'contacts.delete': ({ contact }) => ({ contactId: contact }),
+  'contacts.whyNot': ({ contact, workflow }) => ({ contactId: contact, workflowId: workflow }),
   'conversations.list': ({ contact, channel, user }) => ({ contactId: contact, channelId: channel, assigneeId: user }),
   'conversations.get': ({ conversation }) => ({ conversationId: conversation }),
   'conversations.update': ({ conversation, user }) => ({ conversationId: conversation, assigneeId: user }),
