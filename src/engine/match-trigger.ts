@@ -14,6 +14,7 @@ export type TriggerEvent =
   | { type: 'contact_created' }
   | { type: 'tag_added'; tag: string }
   | { type: 'api' | 'manual'; input?: unknown }
+  | { type: 'event'; event: string; data: unknown }
 
 /**
  * The trigger by which an event starts the workflow: of several the one with the highest priority, then the first.
@@ -51,6 +52,8 @@ function suits(trigger: Trigger, event: TriggerEvent): boolean {
   if (trigger.type === 'tag_added') {
     return event.type === 'tag_added' && foldText(trigger.tag) === foldText(event.tag)
   }
+  if (trigger.type === 'event') return event.type === 'event' && trigger.event === event.event
+  // A schedule and a webhook belong to one workflow and start it themselves: no event is theirs.
   return trigger.type === event.type
 }
 

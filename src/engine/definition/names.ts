@@ -19,6 +19,11 @@ export const stepId = ident.refine((id) => !RESERVED.has(id), {
 /** A step of the same definition, or `end`. Whether it is there is checked on the whole. */
 export const target = ident
 
+/** A custom event, such as `order.paid`. */
+export const eventName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must start with a small letter and go on with small letters, digits, _ and .')
+
 /** `vars.city`, read as `city`. */
 export const variablePath = z
   .string()
