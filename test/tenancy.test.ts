@@ -49,6 +49,7 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'conversations.messages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
   'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
   'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
+  'messages.why': ({ message }) => ({ messageId: message }),
   'workflows.list': () => ({}),
   'workflows.create': () => ({ name: 'N' }),
   'workflows.validate': () => ({ definition: { version: 1, triggers: [], steps: [] } }),
@@ -119,6 +120,9 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'tools.get': ({ tool }) => ({ id: tool }),
   'tools.update': ({ tool }) => ({ id: tool, title: 'U' }),
   'tools.delete': ({ tool }) => ({ id: tool }),
+  'ai-provider.get': () => ({}),
+  'ai-provider.put': () => ({ baseUrl: 'https://a.example/v1', model: 'm' }),
+  'ai-provider.delete': () => ({}),
   'channels.list': () => ({}),
   'channels.create': () => ({
     kind: 'whatsapp',
