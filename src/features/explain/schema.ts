@@ -71,3 +71,83 @@ export const AskWhyNot = z.strictObject({
   offset: z.int(OFFSET).min(0, OFFSET).max(100_000, OFFSET).default(0),
 })
 export type AskWhyNot = z.infer<typeof AskWhyNot>
+
+const named = z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() })
+const failure = z.object({ code: z.string(), message: z.string() }).nullable()
+
+const Link = z.discriminatedUnion('kind', [
+  z
+    .object({
+      kind: z.literal('event'),
+      at: instant,
+      id: id.meta({ description: 'The same event never starts a workflow twice' }),
+      type: z.string(),
+      message: z.object({ id, body: z.string().nullable() }).nullable(),
+      startedBy: z.object({ type: z.string(), id: id.nullable() }),
+    })
+    .meta({ description: 'What happened first' }),
+  z.object({ kind: z.literal('trigger'), type: z.string(), message: z.string() }).meta({ description: 'What it met' }),
+  z.object({
+    kind: z.literal('run'),
+    at: instant,
+    id,
+    workflowId: id,
+    workflowName: z.string(),
+    version: z.int(),
+    status: z.string(),
+    relation: z.enum(['started', 'took_reply', 'called', 'sent']),
+    parentRunId: id.nullable(),
+    replayOf: id.nullable(),
+  }),
+  z.object({
+    kind: z.literal('step'),
+    at: instant,
+    id,
+    index: z.int(),
+    stepId: z.string(),
+    name: z.string().nullable(),
+    type: z.string(),
+    status: z.string(),
+    branch: z.string().nullable(),
+    after: z
+      .object({ index: z.int(), stepId: z.string(), type: z.string(), branch: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'The step before, and the branch it took' }),
+  }),
+  z.object({ kind: z.literal('sender'), ...named.shape }).meta({ description: 'Who sent it, if no workflow did' }),
+  z.object({ kind: z.literal('broadcast'), id, name: z.string(), status: z.string() }),
+  z.object({
+    kind: z.literal('message'),
+    at: instant,
+    id,
+    direction: z.enum(['inbound', 'outbound', 'internal']),
+    body: z.string().nullable(),
+    status: z.string(),
+    error: failure,
+  }),
+  z.object({ kind: z.literal('status'), at: instant, status: z.string(), error: failure }),
+  z
+    .object({
+      kind: z.literal('evaluation'),
+      at: instant,
+      workflowId: id,
+      workflowName: z.string().nullable(),
+      version: z.int(),
+      outcome: z.enum(OUTCOMES),
+      message,
+    })
+    .meta({ description: 'A workflow that it did not start' }),
+])
+export type Link = z.infer<typeof Link>
+
+export const Why = z
+  .object({
+    messageId: id,
+    summary: z.string().meta({ examples: ['Sent by step "answer" of the workflow "Prices", version 3'] }),
+    links: z.array(Link).meta({ description: 'What led to what, from the beginning on' }),
+  })
+  .meta({ id: 'Why' })
+export type Why = z.infer<typeof Why>
+
+export const AskWhy = z.strictObject({ messageId: id })
+export type AskWhy = z.infer<typeof AskWhy>
