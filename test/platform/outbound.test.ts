@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { callOutside, type OutsideRequest } from '../../src/platform/outbound/call-outside.ts'
 import { OutsideRefused } from '../../src/platform/outbound/outside-refused.ts'
-import { isSensitiveName } from '../../src/platform/outbound/sensitive-name.ts'
+import { isSensitiveName } from '../../src/platform/sensitive-name.ts'
 import { refusalOfUrl } from '../../src/platform/outbound/vet-url.ts'
 import type { Resolve } from '../../src/platform/outbound/vetted-lookup.ts'
 

@@ -1,5 +1,5 @@
 import { OutsideRefused } from './outside-refused.ts'
-import { isSensitiveName } from './sensitive-name.ts'
+import { isSensitiveName } from '../sensitive-name.ts'
 import { vetUrl } from './vet-url.ts'
 
 export type Hop = { url: URL; method: string; headers: Record<string, string>; body: string | null }
