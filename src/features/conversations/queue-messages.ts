@@ -1,4 +1,5 @@
 import type { Event, Scope } from '../../scope.ts'
+import { HELD_CONTACTS } from './held-contacts.ts'
 import { lastMessageOf } from './window.ts'
 
 export type NewOutbound = {
@@ -67,17 +68,21 @@ export function deliverBell(tenantId: string, channelId: string) {
 async function noteOutbound(tx: Scope, messages: NewOutbound[]): Promise<void> {
   const now = tx.now()
   const newest = new Map(messages.map((message) => [message.conversationId, message]))
-  const rows = [...newest.values()].map(({ id, conversationId, contactId, body, content }) => ({
+  const rows = [...newest.values()].map(({ id, conversationId, body, content }) => ({
     id: conversationId,
-    contact_id: contactId,
     last: lastMessageOf({ id, body, direction: 'outbound', type: content ? 'interactive' : 'text', at: now }),
   }))
-  const given = 'jsonb_to_recordset(?::jsonb) as x (id uuid, contact_id uuid, last jsonb)'
   await tx.db.raw(
     `with noted as (
-       update conversations cv set last_message = x.last, last_message_at = ?, updated_at = ?
-       from ${given} where cv.tenant_id = ? and cv.id = x.id returning cv.contact_id)
-     update contacts c set last_outbound_at = ? from noted where c.tenant_id = ? and c.id = noted.contact_id`,
-    [now, now, JSON.stringify(rows), tx.tenantId, now, tx.tenantId],
+       update conversations cv set last_message = x.last, last_message_at = :now, updated_at = :now
+       from jsonb_to_recordset(:given::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
+     held as (${HELD_CONTACTS})
+     update contacts c set last_outbound_at = :now from held where c.tenant_id = :tenantId and c.id = held.id`,
+    {
+      given: JSON.stringify(rows),
+      contactIds: [...newest.values()].map(({ contactId }) => contactId),
+      tenantId: tx.tenantId,
+      now,
+    },
   )
 }
