@@ -146,8 +146,8 @@ describe('a definition', () => {
     ['an unknown step field', steps(say('a', 'x', { colour: 1 })), ['unknown_field steps.0.colour']],
     [
       'an unknown field deep inside',
-      steps({ id: 'a', type: 'send_message', message: { body: 'x', media: {} } }),
-      ['unknown_field steps.0.message.media'],
+      steps({ id: 'a', type: 'send_message', message: { body: 'x', picture: {} } }),
+      ['unknown_field steps.0.message.picture'],
     ],
     ['an id used twice', steps(say('a', 'x'), say('a', 'y')), ['duplicate_id steps.1.id']],
     [

@@ -7,7 +7,9 @@ export type NewOutbound = {
   conversationId: string
   contactId: string
   channelId: string
-  body: string
+  /** Null for a file without words. */
+  body: string | null
+  /** `media`, a file by its address, and `buttons` to answer with. */
   content: Record<string, unknown> | null
   sender: { type: 'user' | 'workflow' | 'system'; id: string | null; name: string | null }
   runId: string | null
@@ -28,7 +30,7 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     contact_id: message.contactId,
     channel_id: message.channelId,
     direction: 'outbound',
-    type: message.content ? 'interactive' : 'text',
+    type: typeOf(message.content),
     body: message.body,
     content: message.content,
     status: 'queued',
@@ -57,6 +59,13 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
   await tx.ring(...messages.map(({ channelId }) => deliverBell(tx.tenantId, channelId)))
 }
 
+function typeOf(content: NewOutbound['content']): string {
+  if (content === null) return 'text'
+  const media = content['media']
+  const isFile = typeof media === 'object' && media !== null && !content['buttons']
+  return isFile ? String(Reflect.get(media, 'type')) : 'interactive'
+}
+
 function queuedEvent({ id, conversationId, contactId }: NewOutbound): Event {
   return { type: 'message.queued', data: { messageId: id, conversationId, contactId } }
 }
@@ -70,7 +79,7 @@ async function noteOutbound(tx: Scope, messages: NewOutbound[]): Promise<void> {
   const newest = new Map(messages.map((message) => [message.conversationId, message]))
   const rows = [...newest.values()].map(({ id, conversationId, body, content }) => ({
     id: conversationId,
-    last: lastMessageOf({ id, body, direction: 'outbound', type: content ? 'interactive' : 'text', at: now }),
+    last: lastMessageOf({ id, body, direction: 'outbound', type: typeOf(content), at: now }),
   }))
   await tx.db.raw(
     `with noted as (

@@ -6,6 +6,7 @@ import { changeTags } from '../contacts/change-tags.ts'
 import { pauseAutomation, resumeAutomation } from '../conversations/pause-automation.ts'
 import { queueMessages } from '../conversations/queue-messages.ts'
 import type { WorkflowEffect } from '../workflows/steps/effects.ts'
+import { applyUpkeep } from './apply-upkeep.ts'
 
 type Wanted = {
   run: StoredRun
@@ -32,6 +33,10 @@ export async function applyAdvance(tx: Scope, { runs, effects }: Advance): Promi
       effect.type === 'resume_automation' ? [conversation.conversationId] : [],
     ),
   )
+  await applyUpkeep(
+    tx,
+    wanted.map(({ run, conversation, stepId, effect }) => ({ run, ...conversation, stepId, effect })),
+  )
   await tx.record(...runs.flatMap(eventsOf))
 }
 
@@ -45,12 +50,17 @@ function messageOf({ run, conversation, stepId, effect }: Wanted) {
       contactId,
       channelId,
       body: effect.body,
-      content: effect.buttons.length > 0 ? { buttons: effect.buttons } : null,
+      content: contentOf(effect),
       sender: { type: 'workflow' as const, id: run.workflowId, name: null },
       runId: run.state.id,
       stepId,
     },
   ]
+}
+
+function contentOf({ buttons, media }: WorkflowEffect & { type: 'send_message' }): Record<string, unknown> | null {
+  const content = { ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
+  return Object.keys(content).length > 0 ? content : null
 }
 
 function contactChangeOf({ conversation, effect }: Wanted) {
