@@ -60,6 +60,11 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'workflows.unpublish': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.versions': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.version': ({ workflow }) => ({ workflowId: workflow, version: 1 }),
+  'workflows.simulate': ({ workflow, contact, conversation }) => ({
+    workflowId: workflow,
+    contactId: contact,
+    conversationId: conversation,
+  }),
   'runs.list': ({ workflow, contact, conversation, run }) => ({
     workflowId: workflow,
     contactId: contact,
@@ -70,6 +75,8 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'runs.steps': ({ run }) => ({ runId: run }),
   'runs.replay': ({ run }) => ({ runId: run }),
   'runs.cancel': ({ run }) => ({ runId: run }),
+  'runs.follow': ({ run }) => ({ runId: run }),
+  'events.follow': () => ({ types: ['run.started'] }),
   'tags.list': () => ({}),
   'tags.create': () => ({ name: 'N' }),
   'tags.get': ({ tag }) => ({ id: tag }),

@@ -13,7 +13,7 @@ export type DialogueEntry =
   | { type: 'advance'; afterMs: number }
 
 /** A step that asked for something outside. */
-export type Asked = { stepId: string; iteration: number; attempt: number; request: unknown }
+export type Asked = { trigger: JsonObject; stepId: string; iteration: number; attempt: number; request: unknown }
 
 export type Simulation = {
   /** When it begins, on the clock of the simulation. */
@@ -129,7 +129,9 @@ class Simulator {
       const open = run.state.open
       if (effect.type !== 'external' || !open) continue
       const { iteration, attempt } = open
-      const result = this.#given.answer({ stepId, iteration, attempt, request: effect['request'] }) ?? PLACEHOLDER
+      const { trigger } = run.state
+      const result =
+        this.#given.answer({ trigger, stepId, iteration, attempt, request: effect['request'] }) ?? PLACEHOLDER
       this.#take({ kind: 'result', runId: run.state.id, epoch: Number(effect['epoch']), result })
     }
   }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { id, instant, page, pageOf } from '../../trpc/wire.ts'
 
-const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
-const WaitingFor = z.enum(['reply', 'timer', 'event'])
+export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
+export const WaitingFor = z.enum(['reply', 'timer', 'event'])
 
 export const Run = z
   .object({
@@ -69,6 +69,9 @@ export const RunSteps = z.object({ steps: z.array(RunStep) })
 
 export const RunRef = z.strictObject({ runId: id })
 export type RunRef = z.infer<typeof RunRef>
+
+export const FollowRun = z.strictObject({ runId: id, lastEventId: z.string().max(100).nullish() })
+export type FollowRun = z.infer<typeof FollowRun>
 
 export const ListRuns = z.strictObject({
   ...page,

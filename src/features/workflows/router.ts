@@ -1,6 +1,8 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { nothing } from '../../trpc/wire.ts'
+import { SimulateWorkflow, SimulationResult } from '../simulations/schema.ts'
+import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
 import { getWorkflow } from './get-workflow.ts'
@@ -73,4 +75,15 @@ export const workflowsRouter = router({
     .input(schema.WorkflowVersionRef)
     .output(schema.WorkflowVersion)
     .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
+
+  simulate: viewerProcedure
+    .meta(
+      rest('POST', '/workflows/{workflowId}/simulate', 'Play a dialogue, or a past conversation, and do nothing', {
+        description:
+          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps.',
+      }),
+    )
+    .input(SimulateWorkflow)
+    .output(SimulationResult)
+    .mutation(({ ctx, input }) => simulateWorkflow(ctx.scope, input)),
 })

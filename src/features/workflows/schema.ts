@@ -4,7 +4,7 @@ import { freeForm, id, instant, text } from '../../trpc/wire.ts'
 const DEFINITION_BYTES_MAX = 512 * 1024
 
 /** A draft may be unfinished, so only its size is checked here; publishing checks the rest. */
-const draft = freeForm
+export const draft = freeForm
   .refine((value) => JSON.stringify(value).length <= DEFINITION_BYTES_MAX, 'must be smaller than 512 KB')
   .meta({
     description: 'An ordered list of steps with triggers beside it',
