@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
 import { answerWebhook } from './features/channels/answer-webhook.ts'
+import { createInboundWork } from './features/channels/inbound-work.ts'
 import { createHttpServer } from './http/server.ts'
 import { dutiesOf, tasksOf } from './jobs.ts'
 import { createAddressResolver } from './platform/client-address.ts'
@@ -70,6 +71,7 @@ async function listen(
 ): Promise<Server> {
   const appOrigins = new Set(config.http.appOrigins)
   const auth = createAuth({ system, lockout: parts.limits.signInLockout, appOrigins, revocations: parts.revocations })
+  const inboundWork = createInboundWork(system)
   const server = createHttpServer({
     router: appRouter,
     log: parts.log,
@@ -77,7 +79,7 @@ async function listen(
     appOrigins,
     addressOf: createAddressResolver(config.http.trustedProxies),
     identify: auth.identify,
-    inbound: (call) => answerWebhook(system, call),
+    inbound: (call) => answerWebhook(inboundWork, call),
     scopes: {
       system,
       auth,

@@ -4,6 +4,7 @@ import { deliverMessages } from './features/conversations/deliver-messages.ts'
 import { sweepOutbox } from './features/conversations/sweep-outbox.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { advanceMailboxes } from './features/runs/advance-mailboxes.ts'
+import { purgeEvaluations } from './features/explain/purge-evaluations.ts'
 import { sweepInbox } from './features/runs/sweep-inbox.ts'
 import { wakeWaits } from './features/runs/wake-waits.ts'
 import type { Duty } from './platform/duties.ts'
@@ -29,6 +30,7 @@ export function dutiesOf(system: SystemScope): Duty[] {
     { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => sweepOutbox(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
+    { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },
   ]
 }

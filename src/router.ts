@@ -1,9 +1,11 @@
+import { aiProviderRouter } from './features/ai-provider/router.ts'
 import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
+import { messagesRouter } from './features/messages/router.ts'
 import { runsRouter } from './features/runs/router.ts'
 import { sandboxRouter } from './features/sandbox/router.ts'
 import { tagsRouter } from './features/tags/router.ts'
@@ -17,6 +19,7 @@ export const appRouter = router({
   auth: authRouter,
   contacts: contactsRouter,
   conversations: conversationsRouter,
+  messages: messagesRouter,
   workflows: workflowsRouter,
   runs: runsRouter,
   tags: tagsRouter,
@@ -24,6 +27,7 @@ export const appRouter = router({
   templates: templatesRouter,
   broadcasts: broadcastsRouter,
   tools: toolsRouter,
+  'ai-provider': aiProviderRouter,
   channels: channelsRouter,
   sandbox: sandboxRouter,
 })

@@ -21,6 +21,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   run_waits_due: 'the sweep for due waits looks at all tenants',
   idempotency_keys_age: 'the purge of old keys looks at all tenants',
   events_age: 'the purge of old events looks at all tenants',
+  trigger_evaluations_age: 'the purge of old evaluations looks at all tenants',
   channel_directory_pkey: 'a webhook names a channel and no tenant',
 }
 
@@ -35,7 +36,10 @@ const NO_REFERENCE: Record<string, string> = {
   'runs.waiting_step_id': 'the name of a step within a definition',
   'runs.replay_from_step_id': 'the name of a step within a definition',
   'runs.trigger_event_id': 'a mailbox item, which is gone when it was taken',
+  'inbox.mailbox_id': 'a conversation, a contact or a run; the mail of one that is gone is thrown away',
+  'run_waits.mailbox_id': 'the mailbox of its run',
   'runs.root_run_id': 'the first of a chain of replays; the chain itself is replay_of',
+  'trigger_evaluations.conversation_id': 'kept for a week; the contact takes its rows along',
   'run_steps.reused_from_id': 'a step of another run, which may be gone',
 }
 

@@ -194,7 +194,7 @@ function answerRow({ conversationId, contactId, at, stepId, run, wanted }: Answe
       conversationId,
       contactId,
       at: addMs(at, 1),
-      line: { agoMs: 0, from: 'agent', body: wanted.body },
+      line: { agoMs: 0, from: 'agent', body: wanted.body ?? '' },
     }),
     id: wanted.messageId,
     sender: JSON.stringify({ type: 'workflow', id: run.workflowId, name: null }),

@@ -72,7 +72,7 @@ export type OutboundMessage = {
   messageId: string
   to: { phone: string | null; userId: string | null }
   body: string
-  /** `buttons`, a list of `{id, title}`, are answers to choose from. */
+  /** `buttons`, a list of `{id, title}`, are answers to choose from; `media`, `{type, url, filename}`, is a file. */
   content: Record<string, unknown> | null
   replyToProviderId?: string | null
 }

@@ -1,14 +1,13 @@
 import type { SoundStep } from './compile-step.ts'
 import type { ReadTrigger } from './compile-trigger.ts'
 import { problemAt, type Place, type Problem } from './definition/problem.ts'
+import type { Trigger } from './definition/triggers.ts'
 import { pathsOf, TemplateRefused } from './template.ts'
-import { ROOTS } from './values.ts'
+import { type Root, ROOTS, WEBHOOK_ROOTS } from './values.ts'
 
 type Known = { steps: ReadonlySet<string>; variables: ReadonlySet<string> }
-type Text = { path: string; text: string }
+type Text = { path: string; text: string; roots?: readonly Root[] }
 type Finding = { severity: 'error' | 'warning'; code: string; what: string }
-
-const ROOT_NAMES: ReadonlySet<string> = new Set(ROOTS)
 
 /** Whether every placeholder can be read, and reads something that is in `known`. */
 export function checkTemplates(
@@ -17,10 +16,10 @@ export function checkTemplates(
   known: Known,
 ): { errors: Problem[]; warnings: Problem[] } {
   const texts = [
-    ...triggers.flatMap(({ place, value }) => textsIn(value?.if, 'if').map((text) => ({ place, ...text }))),
+    ...triggers.flatMap(({ place, value }) => textsOfTrigger(value).map((text) => ({ place, ...text }))),
     ...steps.flatMap((step) => textsOf(step).map((text) => ({ place: step.place, ...text }))),
   ]
-  const problems = texts.flatMap(({ place, path, text }) =>
+  const problems = texts.flatMap(({ place, path, ...text }) =>
     check(text, known).map((finding) => tell(finding, place, path)),
   )
   return {
@@ -44,19 +43,27 @@ function textsIn(value: unknown, path: string): Text[] {
   return Object.entries(value).flatMap(([key, child]) => textsIn(child, `${path}.${key}`))
 }
 
-function check(text: string, known: Known): Finding[] {
+function textsOfTrigger(trigger: Trigger | null): Text[] {
+  if (trigger?.type !== 'webhook') return textsIn(trigger?.if, 'if')
+  const texts = [...textsIn(trigger.contact?.phone, 'contact.phone'), ...textsIn(trigger.dedupeKey, 'dedupeKey')]
+  return texts.map((text) => ({ ...text, roots: WEBHOOK_ROOTS }))
+}
+
+function check({ text, roots = ROOTS }: Omit<Text, 'path'>, known: Known): Finding[] {
   if (!text.includes('{{') && !text.includes('{%')) return []
   try {
-    return pathsOf(text).flatMap((path) => checkPath(path, known) ?? [])
+    return pathsOf(text).flatMap((path) => checkPath(path, { ...known, roots }) ?? [])
   } catch (error) {
     if (!(error instanceof TemplateRefused)) throw error
     return [{ severity: 'error', code: 'invalid_template', what: error.message }]
   }
 }
 
-function checkPath([root = '', name, part]: string[], known: Known): Finding | undefined {
-  if (!ROOT_NAMES.has(root)) {
-    const what = `reads "${root}", which is not known: a path starts with one of ${ROOTS.join(', ')}`
+type Readable = Known & { roots: readonly string[] }
+
+function checkPath([root = '', name, part]: string[], known: Readable): Finding | undefined {
+  if (!known.roots.includes(root)) {
+    const what = `reads "${root}", which is not known: a path starts with one of ${known.roots.join(', ')}`
     return { severity: 'error', code: 'unknown_root', what }
   }
   if (root === 'steps' && name && !known.steps.has(name)) {

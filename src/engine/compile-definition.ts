@@ -1,7 +1,7 @@
 import { checkGraph } from './check-graph.ts'
 import { checkTemplates } from './check-templates.ts'
 import { compileStep, readSteps, type SoundStep } from './compile-step.ts'
-import { compileTrigger, type ReadTrigger } from './compile-trigger.ts'
+import { compileTrigger, type ReadTrigger, repeatedWebhooks } from './compile-trigger.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import { Definition, STEPS_MAX } from './definition/definition.ts'
 import { explainIssue, problemAt, problemsOf, type Place, type Problem } from './definition/problem.ts'
@@ -28,6 +28,7 @@ export function compileDefinition(definition: unknown, registry: StepRegistry): 
   const errors = [
     ...(outer.success ? [] : problemsOf(outer.error, WHOLE)),
     ...[...triggers, ...steps].flatMap(({ problems }) => problems),
+    ...repeatedWebhooks(triggers),
     ...repeatedIds(sound),
     ...tooMany(steps.length),
     ...templates.errors,

@@ -17,3 +17,11 @@ export function compileTrigger(given: unknown, index: number): ReadTrigger {
   if (!read.success) return { place, value: null, problems: problemsOf(read.error, place) }
   return { place, value: read.data, problems: [] }
 }
+
+/** A workflow has one address, so that two triggers could not tell whose call it is. */
+export function repeatedWebhooks(triggers: ReadTrigger[]): Problem[] {
+  return triggers
+    .filter(({ value }) => value?.type === 'webhook')
+    .slice(1)
+    .map(({ place }) => problemAt(place, 'type', 'duplicate_webhook', 'is a second webhook: a workflow has one'))
+}

@@ -49,7 +49,13 @@ export type Progress = {
 }
 
 /** What is asked of the world outside the transaction, and how its answer finds back. */
-export type ExternalEffect = Effect & { type: 'external'; epoch: number; request: JsonObject }
+export type ExternalEffect = Effect & {
+  type: 'external'
+  epoch: number
+  attempt: number
+  timeoutMs: number | null
+  request: JsonObject
+}
 
 /** One execution of a step, under way. */
 export type Execution = { step: CompiledStep; record: StepRecord }

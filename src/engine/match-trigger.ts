@@ -54,6 +54,8 @@ function suits(trigger: Trigger, event: TriggerEvent): boolean {
   if (trigger.type === 'tag_added') {
     return event.type === 'tag_added' && foldText(trigger.tag) === foldText(event.tag)
   }
+  if (trigger.type === 'event') return event.type === 'event' && trigger.event === event.event
+  // A schedule and a webhook belong to one workflow and start it themselves: no event is theirs.
   return trigger.type === event.type
 }
 

@@ -69,7 +69,9 @@ function askOutside(progress: Progress, execution: Execution, outcome: Outcome<'
   const until = timeoutMs === null ? null : addMs(progress.now, timeoutMs).toISOString()
   tell(progress, execution, outcome)
   block(progress, execution, { for: 'result', until, retrying: false, memory: outcome.memory ?? null })
-  const effect: ExternalEffect = { type: 'external', epoch: progress.run.epoch, request: outcome.request }
+  const { epoch } = progress.run
+  const { attempt } = execution.record
+  const effect: ExternalEffect = { type: 'external', epoch, attempt, timeoutMs, request: outcome.request }
   tell(progress, execution, { effects: [effect] })
   return null
 }

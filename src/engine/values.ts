@@ -21,6 +21,9 @@ export const ROOTS = [
 ] as const
 export type Root = (typeof ROOTS)[number]
 
+/** What can be read of a webhook's call before there is a run. */
+export const WEBHOOK_ROOTS = ['input', 'trigger', 'now'] as const satisfies readonly Root[]
+
 /** What placeholders read: plain JSON under each root, and the zone in which times are written and read. */
 export type Source = { roots: Readonly<Partial<Record<Root, unknown>>>; timezone: string }
 

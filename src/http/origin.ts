@@ -18,7 +18,7 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
   const answer = cors({
     origin: (ctx) => (listed(ctx) ? ctx.get('origin') : ''),
     credentials: listed,
-    allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
+    allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowHeaders: ['Content-Type', 'X-Tenant-Id', 'Idempotency-Key', 'X-Request-Id', 'trpc-accept', 'Last-Event-Id'],
     exposeHeaders: EXPOSED,
     maxAge: 600,

@@ -11,7 +11,7 @@ export class Message extends TenantModel {
   declare conversationId: string
   declare contactId: string
   declare channelId: string
-  declare direction: 'inbound' | 'outbound'
+  declare direction: 'inbound' | 'outbound' | 'internal'
   declare type: string
   declare body: string | null
   declare content: Record<string, unknown> | null

@@ -76,3 +76,14 @@ export function sqlState(error: unknown): string | undefined {
 
 export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
+
+/** The classes of SQLSTATE that tell of the server or the way to it, not of the statement. */
+const OUTAGE = /^(?:08|53|57|58)/
+
+/** Whether the database was away or overwhelmed: the same statements may well succeed later. */
+export function isOutage(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined && OUTAGE.test(state)) return true
+  if (error instanceof knex.KnexTimeoutError) return true
+  return error instanceof Error && ('syscall' in error || /^Connection terminated/.test(error.message))
+}

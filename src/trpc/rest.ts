@@ -1,7 +1,7 @@
 import type { OpenApiMeta } from 'trpc-to-openapi'
 import type { Tier } from '../platform/rate-limit/tiers.ts'
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** What a procedure says of itself beside its schemas: its REST path, its rate tier, its answer's status. */
 export type ProcedureMeta = OpenApiMeta & {

@@ -11,6 +11,9 @@ const QUOTE = {
   config: { method: 'GET' as const, url: 'https://shop.example.com/quote', headers: { 'X-Shop': 'main' } },
 }
 
+/** What is answered of it: the values of headers may be secrets. */
+const SHOWN = { ...QUOTE.config, headers: { 'X-Shop': '[redacted]' } }
+
 describe('tools', () => {
   let app: TestApp
   let owner: TestSession
@@ -53,7 +56,7 @@ describe('tools', () => {
   it('keeps a tool of its own as it was given, after the built-in ones', async () => {
     const { status, body } = await create({ name: 'quote' })
     expect(status).to.equal(201)
-    expect(body).to.deep.include({ ...QUOTE, name: 'quote', kind: 'http', enabled: true })
+    expect(body).to.deep.include({ ...QUOTE, config: SHOWN, name: 'quote', kind: 'http', enabled: true })
     const { items } = await app.client(owner).tools.list.query({})
     expect(items.filter(({ kind }) => kind === 'http').map(({ name }) => name)).to.deep.equal(['quote'])
     expect(items.at(-1)?.name).to.equal('quote')
@@ -85,6 +88,63 @@ describe('tools', () => {
     })
   })
 
+  describe('the headers of one', () => {
+    const CANARY = 'canary-header-4711'
+    const config = { ...QUOTE.config, headers: { Authorization: CANARY, 'X-Shop': 'main' } }
+    const rowOf = (id: string) => app.system.db('tools').where({ id }).first()
+    const headersOf = async (id: string) => {
+      const { sealed_headers, tenant_id } = await rowOf(id)
+      return app.system.secrets.open(sealed_headers, `tool:${tenant_id}:${id}`)
+    }
+    const change = (id: string, body: object) => call('PATCH', `/api/tools/${id}`, body)
+
+    it('are stored sealed, and shown by their names alone', async () => {
+      const { body: tool } = await create({ name: 'sealed', config })
+      const answers = [tool, (await call('GET', `/api/tools/${tool.id}`)).body, await listed(owner)]
+      expect(JSON.stringify(answers)).to.not.include(CANARY)
+      expect(tool.config.headers).to.deep.equal({ Authorization: '[redacted]', 'X-Shop': '[redacted]' })
+      const row = await rowOf(tool.id)
+      expect(JSON.stringify(row) + row.sealed_headers.toString('latin1')).to.not.include(CANARY)
+      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+    })
+
+    it('stay when they are given back as they are shown, and when something else changes', async () => {
+      const { body: tool } = await create({ name: 'kept', config })
+      await change(tool.id, { title: 'Other' })
+      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+      const headers = { Authorization: '[redacted]', 'X-New': 'new' }
+      const changed = await change(tool.id, { config: { ...config, method: 'POST', headers } })
+      expect(changed.body.config).to.deep.include({ method: 'POST' })
+      expect(await headersOf(tool.id)).to.deep.equal({ Authorization: CANARY, 'X-New': 'new' })
+      await change(tool.id, { config: { method: 'GET', url: config.url } })
+      expect((await rowOf(tool.id)).sealed_headers).to.equal(null)
+    })
+
+    it('go to no other host unless they are known', async () => {
+      const { body: tool } = await create({ name: 'stolen', config })
+      const thief = { ...tool.config, url: 'https://thief.example.com/quote' }
+      const unknown = { ...config, headers: { 'X-Unknown': '[redacted]' } }
+      const refused = [
+        await change(tool.id, { config: thief }),
+        await change(tool.id, { config: unknown }),
+        await create({ name: 'new', config: unknown }),
+      ]
+      expect(refused.map(({ status }) => status)).to.deep.equal([400, 400, 400])
+      expect(refused[1]?.body.details[0].path).to.equal('config.headers.X-Unknown')
+      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+    })
+
+    it('of a row from before are shown by their names, and sealed when it is next written', async () => {
+      const { body: tool } = await create({ name: 'older', config })
+      const plain = { config: JSON.stringify(config), sealed_headers: null }
+      await app.system.db('tools').where({ id: tool.id }).update(plain)
+      expect((await call('GET', `/api/tools/${tool.id}`)).body.config).to.deep.equal(tool.config)
+      await change(tool.id, { title: 'Sealed now' })
+      expect(JSON.stringify(await rowOf(tool.id))).to.not.include(CANARY)
+      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+    })
+  })
+
   it('deletes a tool of its own', async () => {
     const { body: tool } = await create({ name: 'leaving' })
     expect((await call('DELETE', `/api/tools/${tool.id}`)).status).to.equal(204)
@@ -110,6 +170,9 @@ describe('tools', () => {
       { inputSchema: { type: 'string' } },
       { outputSchema: {} },
       { inputSchema: [] },
+      { inputSchema: { type: 'object', properties: { a: { type: 'colour' } } } },
+      { inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '(?=a)' } } } },
+      { outputSchema: { type: 'object', $ref: 'https://schemas.example.com/quote' } },
       { name: 'Get Quote' },
       { name: '1st' },
       { title: '' },

@@ -98,6 +98,42 @@ describe('whatsapp sending', () => {
     expect(api.accepted.at(-1)?.body.isWellFormed()).to.equal(true)
   })
 
+  const file = (type: string, rest: object = {}) => ({ type, url: `https://a.example/f.${type}`, ...rest })
+
+  it('hands files over by their address, with the words under them', async () => {
+    const messages: [OutboundMessage, payload: object][] = [
+      [
+        text({ content: { media: file('image') } }),
+        { type: 'image', image: { link: 'https://a.example/f.image', caption: 'Olá 😀' } },
+      ],
+      [
+        text({ body: '', content: { media: file('document', { filename: 'a.pdf' }) } }),
+        { type: 'document', document: { link: 'https://a.example/f.document', filename: 'a.pdf' } },
+      ],
+      [
+        text({ body: 'Ignored', content: { media: file('audio') } }),
+        { type: 'audio', audio: { link: 'https://a.example/f.audio' } },
+      ],
+      [
+        text({ body: 'x'.repeat(2000), content: { media: file('video') } }),
+        { type: 'video', video: { link: 'https://a.example/f.video', caption: 'x'.repeat(1024) } },
+      ],
+    ]
+    for (const [message, payload] of messages) {
+      expect(await send(message)).to.include({ kind: 'accepted' })
+      expect(api.accepted.at(-1)?.payload).to.deep.include(payload)
+    }
+  })
+
+  it('puts a file over buttons', async () => {
+    const message = text({ content: { ...options('Yes', 'No'), media: file('image') } })
+    expect(await send(message)).to.include({ kind: 'accepted' })
+    expect(api.accepted[0]?.payload['interactive']).to.deep.include({
+      header: { type: 'image', image: { link: 'https://a.example/f.image' } },
+      body: { text: 'Olá 😀' },
+    })
+  })
+
   const answers: [code: number, kind: SendResult['kind'], ours: string, wait?: [scope: string, ms: number]][] = [
     [131056, 'retry', 'pair_rate_limited', ['recipient', 4 * SECOND]],
     [130429, 'retry', 'rate_limited', ['channel', 5 * SECOND]],

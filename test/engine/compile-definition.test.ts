@@ -103,6 +103,35 @@ describe('a definition', () => {
       { triggers: [{ type: 'message_received', match: { mode: 'regex', values: ['('] } }] },
       ['invalid_pattern triggers.0.match.values.0'],
     ],
+    ['a cron of four fields', { triggers: [{ type: 'schedule', cron: '0 9 * *' }] }, ['invalid_cron triggers.0.cron']],
+    [
+      'a cron that never comes',
+      { triggers: [{ type: 'schedule', cron: '0 0 30 2 *' }] },
+      ['invalid_cron triggers.0.cron'],
+    ],
+    [
+      'a schedule in no zone',
+      { triggers: [{ type: 'schedule', cron: '0 9 * * *', timezone: 'Mars/Olympus' }] },
+      ['invalid_timezone triggers.0.timezone'],
+    ],
+    ['a schedule at no moment', { triggers: [{ type: 'schedule', at: 'tomorrow' }] }, ['invalid triggers.0.at']],
+    ['a schedule without a time', { triggers: [{ type: 'schedule' }] }, ['invalid triggers.0']],
+    [
+      'a schedule with two times',
+      { triggers: [{ type: 'schedule', cron: '0 9 * * *', at: '2026-03-02T09:00:00Z' }] },
+      ['invalid triggers.0'],
+    ],
+    ['two webhooks', { triggers: [{ type: 'webhook' }, { type: 'webhook' }] }, ['duplicate_webhook triggers.1.type']],
+    [
+      'a webhook reading what is not known before there is a run',
+      {
+        triggers: [
+          { type: 'webhook', contact: { phone: '{{contact.phone}}' }, dedupeKey: '{{input.id}}{{vars.a}}{{now}}' },
+        ],
+      },
+      ['unknown_root triggers.0.contact.phone', 'unknown_root triggers.0.dedupeKey'],
+    ],
+    ['an event without a name', { triggers: [{ type: 'event', event: 'Paid!' }] }, ['invalid triggers.0.event']],
     [
       'a trigger reading the unknown',
       { triggers: [{ type: 'api', if: { left: '{{user.name}}', op: 'exists' } }] },
@@ -117,8 +146,8 @@ describe('a definition', () => {
     ['an unknown step field', steps(say('a', 'x', { colour: 1 })), ['unknown_field steps.0.colour']],
     [
       'an unknown field deep inside',
-      steps({ id: 'a', type: 'send_message', message: { body: 'x', media: {} } }),
-      ['unknown_field steps.0.message.media'],
+      steps({ id: 'a', type: 'send_message', message: { body: 'x', picture: {} } }),
+      ['unknown_field steps.0.message.picture'],
     ],
     ['an id used twice', steps(say('a', 'x'), say('a', 'y')), ['duplicate_id steps.1.id']],
     [

@@ -122,9 +122,13 @@ describe('what is done outside', () => {
     const run = new PlayedRun({ steps }, { registry })
     const { effects, wait } = run.start()
     expect(effects).to.deep.equal([
-      { stepId: 'a', stepIndex: 0, effect: { type: 'external', epoch: 1, request: { what: 'Ana' } } },
+      {
+        stepId: 'a',
+        stepIndex: 0,
+        effect: { type: 'external', epoch: 1, attempt: 1, timeoutMs: 10_000, request: { what: 'Ana' } },
+      },
     ])
-    expect(wait).to.include({ for: 'event', epoch: 1, until: '2026-03-02T12:00:10.000Z' })
+    expect(wait).to.include({ for: 'result', epoch: 1, until: '2026-03-02T12:00:10.000Z' })
     expect(run.take({ type: 'external_result', epoch: 0, result: { ok: true, output: {} } }).consumed).to.equal(false)
     run.take({ type: 'external_result', epoch: 1, result: { ok: true, output: { price: 12 } } })
     expect(run.sent).to.deep.equal(['12'])

@@ -89,6 +89,24 @@ describe('the other triggers', () => {
     expect(starts({ type: 'tag_added', tag: 'VIP' }, { type: 'tag_added', tag: 'vips' })).to.equal(false)
   })
 
+  it('know a custom event by its name, and see its data', () => {
+    const trigger = {
+      type: 'event',
+      event: 'order.paid',
+      if: { left: '{{trigger.data.total}}', op: 'gte', right: 100 },
+    }
+    expect(starts(trigger, { type: 'event', event: 'order.paid', data: { total: 100 } })).to.equal(true)
+    expect(starts(trigger, { type: 'event', event: 'order.paid', data: null })).to.equal(false)
+    expect(starts(trigger, { type: 'event', event: 'order.sent', data: { total: 100 } })).to.equal(false)
+  })
+
+  it('leave schedules and webhooks alone, which start their workflow themselves', () => {
+    for (const trigger of [{ type: 'webhook' }, { type: 'schedule', cron: '* * * * *' }]) {
+      expect(starts(trigger, { type: 'event', event: trigger.type, data: null })).to.equal(false)
+      expect(starts(trigger, written(trigger.type))).to.equal(false)
+    }
+  })
+
   it('ask their condition, which sees the input', () => {
     const trigger = { type: 'api', if: { left: '{{input.total}}', op: 'gte', right: 100 } }
     expect(starts(trigger, { type: 'api', input: { total: 100 } })).to.equal(true)

@@ -12,7 +12,24 @@ export function refusalOfSend(send: CloudApiSend): CloudApiRefusal | undefined {
   if (callbackData !== undefined && !hasLength(callbackData, 512)) return invalid('callback data is too long')
   if (context !== undefined && !matches(/^wamid\./, at(context, 'message_id'))) return invalid('context is wrong')
   if (send['type'] === 'text') return refusalOfText(send['text'])
-  return send['type'] === 'interactive' ? refusalOfButtons(send['interactive']) : invalid('type is not known')
+  if (send['type'] === 'interactive') return refusalOfButtons(send['interactive'])
+  return typeof send['type'] === 'string' && FILES.has(send['type'])
+    ? refusalOfFile(send, true)
+    : invalid('type is not known')
+}
+
+const FILES = new Set(['image', 'video', 'audio', 'document'])
+
+/** A file as the message itself, or over buttons, where it has no words and is never audio. */
+function refusalOfFile(part: unknown, isMessage: boolean): CloudApiRefusal | undefined {
+  const type = at(part, 'type')
+  const file = at(part, String(type))
+  if (!matches(/^https?:\/\//, at(file, 'link'))) return invalid(`${String(type)}.link must be an address`)
+  const caption = at(file, 'caption')
+  if (caption !== undefined && (!isMessage || type === 'audio' || !hasLength(caption, 1024)))
+    return outOfRange('caption')
+  if (at(file, 'filename') !== undefined && type !== 'document') return outOfRange('filename')
+  return isMessage || type !== 'audio' ? undefined : outOfRange('interactive.header.type')
 }
 
 function refusalOfText(text: unknown): CloudApiRefusal | undefined {
@@ -21,6 +38,9 @@ function refusalOfText(text: unknown): CloudApiRefusal | undefined {
 
 function refusalOfButtons(interactive: unknown): CloudApiRefusal | undefined {
   if (at(interactive, 'type') !== 'button') return outOfRange('interactive.type')
+  const header = at(interactive, 'header')
+  const refused = header === undefined ? undefined : refusalOfFile(header, false)
+  if (refused) return refused
   if (!hasLength(at(at(interactive, 'body'), 'text'), 1024)) return outOfRange('interactive.body.text')
   const buttons = at(at(interactive, 'action'), 'buttons')
   if (!Array.isArray(buttons) || buttons.length < 1 || buttons.length > 3)

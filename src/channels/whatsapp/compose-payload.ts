@@ -4,24 +4,48 @@ import type { OutboundMessage } from '../channel.ts'
 const BUTTONS_MAX = 3
 const BUTTON_TITLE_MAX = 20
 const BUTTON_BODY_MAX = 1024
+const CAPTION_MAX = 1024
 const TEXT_MAX = 4096
 
-const Content = z.object({ buttons: z.array(z.object({ id: z.string(), title: z.string() })).catch([]) })
+const Content = z.object({
+  buttons: z.array(z.object({ id: z.string(), title: z.string() })).catch([]),
+  media: z
+    .object({
+      type: z.enum(['image', 'video', 'audio', 'document']),
+      url: z.string(),
+      filename: z.string().optional(),
+    })
+    .optional()
+    .catch(undefined),
+})
 type Button = z.output<typeof Content>['buttons'][number]
+type Media = NonNullable<z.output<typeof Content>['media']>
 
 /** A message as the Cloud API takes it. Our id goes along and comes back with every status. */
 export function composePayload(message: OutboundMessage): Record<string, unknown> {
   const { messageId, to, body, content, replyToProviderId } = message
-  const buttons = Content.safeParse(content).data?.buttons ?? []
+  const { buttons = [], media } = Content.safeParse(content).data ?? {}
   return {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
     // A number without its plus is read as one of the business's own country; a person's id in `to` is lost silently.
     ...(to.phone === null ? { recipient: to.userId } : { to: `+${to.phone.replace(/^\+/, '')}` }),
     ...(replyToProviderId ? { context: { message_id: replyToProviderId } } : {}),
-    ...(fitButtons(body, buttons) ? withButtons(body, buttons) : withText(body, buttons)),
+    ...compose(body, buttons, media),
     biz_opaque_callback_data: messageId,
   }
+}
+
+function compose(body: string, buttons: Button[], media: Media | undefined): Record<string, unknown> {
+  if (fitButtons(body, buttons) && media?.type !== 'audio') return withButtons(body, buttons, media)
+  const text = textOf(body, buttons)
+  return media ? withMedia(media, text) : { type: 'text', text: { preview_url: false, body: text } }
+}
+
+/** The provider fetches the file itself. Audio has no words under it. */
+function withMedia({ type, url, filename }: Media, text: string): Record<string, unknown> {
+  const caption = type === 'audio' || text === '' ? {} : { caption: text.slice(0, CAPTION_MAX).toWellFormed() }
+  return { type, [type]: { link: url, ...caption, ...(filename ? { filename } : {}) } }
 }
 
 function fitButtons(body: string, buttons: Button[]): boolean {
@@ -34,14 +58,14 @@ function fitButtons(body: string, buttons: Button[]): boolean {
   )
 }
 
-function withButtons(body: string, buttons: Button[]): Record<string, unknown> {
+function withButtons(body: string, buttons: Button[], media: Media | undefined): Record<string, unknown> {
+  const header = media ? { header: withMedia(media, '') } : {}
   const action = { buttons: buttons.map(({ id, title }) => ({ type: 'reply', reply: { id, title } })) }
-  return { type: 'interactive', interactive: { type: 'button', body: { text: body }, action } }
+  return { type: 'interactive', interactive: { type: 'button', ...header, body: { text: body }, action } }
 }
 
 /** Options that do not fit buttons are numbered under the text. */
-function withText(body: string, options: Button[]): Record<string, unknown> {
+function textOf(body: string, options: Button[]): string {
   const list = options.map(({ title }, index) => `\n${index + 1}. ${title}`).join('')
-  const text = list === '' ? body : `${body.slice(0, TEXT_MAX - list.length - 1).toWellFormed()}\n${list}`
-  return { type: 'text', text: { preview_url: false, body: text } }
+  return list === '' ? body : `${body.slice(0, TEXT_MAX - list.length - 1).toWellFormed()}\n${list}`
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import { refusalOfCron } from '../../platform/cron.ts'
+import { isTimezone, parseInstant } from '../../platform/zoned-time.ts'
 import { refusalOfPattern } from '../patterns.ts'
 import { Condition } from './condition.ts'
+import { eventName, templateText } from './names.ts'
 
 const Match = z
   .strictObject({
@@ -38,6 +41,42 @@ const TagAdded = z.strictObject({
   if: condition,
 })
 
+const cron = z.string().superRefine((text, issues) => {
+  const refusal = refusalOfCron(text)
+  if (!refusal) return
+  const message = `is not a cron expression such as 0 9 * * mon-fri: ${refusal}`
+  issues.addIssue({ code: 'custom', message, params: { code: 'invalid_cron' } })
+})
+
+const timezone = z.string().refine(isTimezone, {
+  message: 'must be an IANA time zone such as America/Sao_Paulo',
+  params: { code: 'invalid_timezone' },
+})
+
+const Schedule = z
+  .strictObject({
+    type: z.literal('schedule'),
+    cron: cron.optional(),
+    at: z
+      .string()
+      .refine((text) => parseInstant(text, 'UTC') !== undefined, 'must be a moment such as 2026-03-02T09:00:00Z')
+      .optional(),
+    /** Whose clocks `cron`, and an `at` without an offset, are read on: by default the workflow's, or the workspace's. */
+    timezone: timezone.optional(),
+    /** One run for each member; without it one run without a contact. */
+    groupId: z.uuid('must be the id of a group').optional(),
+  })
+  .refine(({ cron, at }) => (cron === undefined) !== (at === undefined), 'must have either cron or at')
+
+const Webhook = z.strictObject({
+  type: z.literal('webhook'),
+  contact: z.strictObject({ phone: templateText, createIfMissing: z.boolean().default(false) }).optional(),
+  /** Calls for which it comes to the same start one run. */
+  dedupeKey: templateText.optional(),
+})
+
+const CustomEvent = z.strictObject({ type: z.literal('event'), event: eventName, if: condition })
+
 function simple<Type extends string>(type: Type) {
   return z.strictObject({ type: z.literal(type), if: condition })
 }
@@ -50,10 +89,16 @@ export const TRIGGERS = {
   tag_added: TagAdded,
   api: simple('api'),
   manual: simple('manual'),
+  schedule: Schedule,
+  webhook: Webhook,
+  event: CustomEvent,
 } as const
 
 export type TriggerType = keyof typeof TRIGGERS
-export type Trigger = { [Type in TriggerType]: z.output<(typeof TRIGGERS)[Type]> }[TriggerType]
+export type Trigger = { [Type in TriggerType]: z.output<(typeof TRIGGERS)[Type]> }[TriggerType] & {
+  if?: Condition | undefined
+}
+export type TriggerOf<Type extends TriggerType> = Extract<Trigger, { type: Type }>
 
 export function isTriggerType(type: unknown): type is TriggerType {
   return typeof type === 'string' && Object.hasOwn(TRIGGERS, type)

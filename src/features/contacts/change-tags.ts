@@ -1,8 +1,9 @@
-import { ContactTag } from '../../models/contact-tag.ts'
 import type { Scope } from '../../scope.ts'
+import { raiseEvents } from '../runs/raise-events.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
-export type TagChange = { contactId: string; tag: string; isAdded: boolean }
+/** `depth`: how many runs stand between the change and what a person or the outside did. */
+export type TagChange = { contactId: string; tag: string; isAdded: boolean; depth?: number }
 
 /**
  * Adds and removes tags of any number of contacts in a few statements. Adding a tag twice leaves one tag, names that are
@@ -20,11 +21,12 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
       tx,
       changes.filter(({ isAdded }) => isAdded).map(({ tag }) => tag),
     )
-    const rows = added.flatMap(({ contactId, tag }) => {
-      const tagId = ids.get(tag.toLowerCase())
-      return tagId ? [{ contactId, tagId, createdAt: tx.now() }] : []
+    const rows = added.flatMap((change) => {
+      const tagId = ids.get(change.tag.toLowerCase())
+      return tagId ? [{ ...change, tagId }] : []
     })
-    await tx.query(ContactTag).insert(rows).onConflict().ignore()
+    const fresh = await insertTags(tx, rows)
+    await raiseEvents(tx, rows.filter((row) => fresh.has(`${row.contactId} ${row.tagId}`)).map(addedEvent))
   }
   if (removed.length > 0) {
     await tx.db.raw(
@@ -36,8 +38,35 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
   }
 }
 
+/** Which of them were not there before, as `contactId tagId`. */
+async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[]): Promise<Set<string>> {
+  const inserted = (await tx
+    .db('contact_tags')
+    .insert(
+      rows.map(({ contactId, tagId }) => ({
+        tenant_id: tx.tenantId,
+        contact_id: contactId,
+        tag_id: tagId,
+        created_at: tx.now(),
+      })),
+    )
+    .onConflict()
+    .ignore()
+    .returning(['contact_id', 'tag_id'])) as { contact_id: string; tag_id: string }[]
+  return new Set(inserted.map(({ contact_id, tag_id }) => `${contact_id} ${tag_id}`))
+}
+
+function addedEvent({ contactId, tag, depth = 0 }: TagChange) {
+  return { contactId, depth, event: { type: 'tag_added' as const, tag } }
+}
+
 export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
-  await tx.query(ContactTag).delete().where({ contactId })
+  await tx.db.raw(
+    `delete from contact_tags ct using tags t
+     where ct.tenant_id = ? and ct.contact_id = ? and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
+       and lower(t.name) <> all(?)`,
+    [tx.tenantId, contactId, names.map((name) => name.toLowerCase())],
+  )
   await changeTags(
     tx,
     names.map((tag) => ({ contactId, tag, isAdded: true })),

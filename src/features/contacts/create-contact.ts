@@ -3,6 +3,7 @@ import { given } from '../../platform/given.ts'
 import { newId } from '../../platform/ids.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
+import { raiseEvents } from '../runs/raise-events.ts'
 import { changeTags } from './change-tags.ts'
 import { getContact } from './get-contact.ts'
 import { refuseTakenContact } from './refuse-taken-contact.ts'
@@ -22,6 +23,7 @@ export function createContact(scope: Scope, { tags = [], ...input }: CreateConta
         createdAt: now,
         updatedAt: now,
       })
+      await raiseEvents(tx, [{ contactId, event: { type: 'contact_created' } }])
       await changeTags(
         tx,
         tags.map((tag) => ({ contactId, tag, isAdded: true })),

@@ -77,7 +77,9 @@ async function lockStrangers(tx: Scope, channelId: string, senders: Sender[]): P
 async function createContacts(tx: Scope, senders: Sender[]): Promise<Map<string, string>> {
   if (senders.length === 0) return new Map()
   const now = tx.now()
-  const rows = senders.map((sender) => ({
+  // In one order everywhere: somebody else may be creating the same people from another channel.
+  const sorted = senders.toSorted((a, b) => (senderKey(a) < senderKey(b) ? -1 : 1))
+  const rows = sorted.map((sender) => ({
     tenant_id: tx.tenantId,
     id: newId(),
     name: (sender.profileName?.trim() || sender.username || sender.phone || 'Unknown').slice(0, 200),
@@ -91,11 +93,11 @@ async function createContacts(tx: Scope, senders: Sender[]): Promise<Map<string,
   // Another channel, or the API, may be creating the same number right now: its row wins.
   const inserted = await tx.db('contacts').insert(rows).onConflict(['tenant_id', 'phone']).ignore().returning('id')
   const own = new Set((inserted as { id: string }[]).map(({ id }) => id))
-  const created = senders.flatMap((sender, index): [string, string][] => {
+  const created = sorted.flatMap((sender, index): [string, string][] => {
     const id = rows[index]?.id ?? ''
     return own.has(id) ? [[senderKey(sender), id]] : []
   })
-  const lost = senders.filter((_, index) => !own.has(rows[index]?.id ?? ''))
+  const lost = sorted.filter((_, index) => !own.has(rows[index]?.id ?? ''))
   if (lost.length === 0) return new Map(created)
   const phones = lost.flatMap(({ phone }) => phone ?? [])
   const winners = await tx

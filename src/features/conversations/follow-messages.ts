@@ -4,7 +4,7 @@ import type { Scope } from '../../scope.ts'
 import { followEvents, type Followed } from '../events/follow-events.ts'
 import type { FollowMessages, Message } from './schema.ts'
 
-const TYPES = ['received', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled'].map(
+const TYPES = ['received', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled', 'noted'].map(
   (what) => `message.${what}`,
 )
 

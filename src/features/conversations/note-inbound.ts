@@ -1,5 +1,6 @@
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
+import { HELD_CONTACTS } from './held-contacts.ts'
 import { lastMessageOf, WINDOW_MS } from './window.ts'
 import type { StorableMessage } from './store-inbound.ts'
 
@@ -24,21 +25,21 @@ export async function notePerConversation(tx: Scope, fresh: StorableMessage[]): 
   }
   const now = tx.now()
   const rows = [...notes.values()].map((note) => ({ ...note, closes_at: addMs(note.at, WINDOW_MS) }))
-  const given = `jsonb_to_recordset(?::jsonb) as x (id uuid, contact_id uuid, count int, at timestamptz, last jsonb, closes_at timestamptz)`
   await tx.db.raw(
-    `update conversations cv set unread_count = unread_count + x.count, last_message = x.last, last_message_at = ?,
-       last_inbound_at = greatest(last_inbound_at, x.at), window_expires_at = greatest(window_expires_at, x.closes_at),
-       reopen_count = reopen_count + (status = 'closed')::int,
-       automation_state = case when status = 'closed' then 'on' else automation_state end,
-       automation_reason = case when status = 'closed' then null else automation_reason end,
-       automation_until = case when status = 'closed' then null else automation_until end,
-       status = 'active', snoozed_until = null, closed_at = null, updated_at = ?
-     from ${given} where cv.tenant_id = ? and cv.id = x.id`,
-    [now, now, JSON.stringify(rows), tx.tenantId],
-  )
-  await tx.db.raw(
-    `update contacts c set last_inbound_at = greatest(last_inbound_at, x.at)
-     from ${given} where c.tenant_id = ? and c.id = x.contact_id`,
-    [JSON.stringify(rows), tx.tenantId],
+    `with given as materialized (
+       select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, contact_id uuid, count int, at timestamptz, last jsonb, closes_at timestamptz)),
+     noted as (
+       update conversations cv set unread_count = unread_count + x.count, last_message = x.last, last_message_at = :now,
+         last_inbound_at = greatest(last_inbound_at, x.at), window_expires_at = greatest(window_expires_at, x.closes_at),
+         reopen_count = reopen_count + (status = 'closed')::int,
+         automation_state = case when status = 'closed' then 'on' else automation_state end,
+         automation_reason = case when status = 'closed' then null else automation_reason end,
+         automation_until = case when status = 'closed' then null else automation_until end,
+         status = 'active', snoozed_until = null, closed_at = null, updated_at = :now
+       from given x where cv.tenant_id = :tenantId and cv.id = x.id),
+     held as (${HELD_CONTACTS})
+     update contacts c set last_inbound_at = greatest(last_inbound_at, x.at)
+     from held join given x on x.contact_id = held.id where c.tenant_id = :tenantId and c.id = held.id`,
+    { given: JSON.stringify(rows), contactIds: rows.map((row) => row.contact_id), tenantId: tx.tenantId, now },
   )
 }

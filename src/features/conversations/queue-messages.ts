@@ -1,4 +1,5 @@
 import type { Event, Scope } from '../../scope.ts'
+import { HELD_CONTACTS } from './held-contacts.ts'
 import { lastMessageOf } from './window.ts'
 
 export type NewOutbound = {
@@ -6,7 +7,9 @@ export type NewOutbound = {
   conversationId: string
   contactId: string
   channelId: string
-  body: string
+  /** Null for a file without words. */
+  body: string | null
+  /** `media`, a file by its address, and `buttons` to answer with. */
   content: Record<string, unknown> | null
   sender: { type: 'user' | 'workflow' | 'system'; id: string | null; name: string | null }
   runId: string | null
@@ -27,7 +30,7 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     contact_id: message.contactId,
     channel_id: message.channelId,
     direction: 'outbound',
-    type: message.content ? 'interactive' : 'text',
+    type: typeOf(message.content),
     body: message.body,
     content: message.content,
     status: 'queued',
@@ -56,6 +59,13 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
   await tx.ring(...messages.map(({ channelId }) => deliverBell(tx.tenantId, channelId)))
 }
 
+function typeOf(content: NewOutbound['content']): string {
+  if (content === null) return 'text'
+  const media = content['media']
+  const isFile = typeof media === 'object' && media !== null && !content['buttons']
+  return isFile ? String(Reflect.get(media, 'type')) : 'interactive'
+}
+
 function queuedEvent({ id, conversationId, contactId }: NewOutbound): Event {
   return { type: 'message.queued', data: { messageId: id, conversationId, contactId } }
 }
@@ -67,17 +77,21 @@ export function deliverBell(tenantId: string, channelId: string) {
 async function noteOutbound(tx: Scope, messages: NewOutbound[]): Promise<void> {
   const now = tx.now()
   const newest = new Map(messages.map((message) => [message.conversationId, message]))
-  const rows = [...newest.values()].map(({ id, conversationId, contactId, body, content }) => ({
+  const rows = [...newest.values()].map(({ id, conversationId, body, content }) => ({
     id: conversationId,
-    contact_id: contactId,
-    last: lastMessageOf({ id, body, direction: 'outbound', type: content ? 'interactive' : 'text', at: now }),
+    last: lastMessageOf({ id, body, direction: 'outbound', type: typeOf(content), at: now }),
   }))
-  const given = 'jsonb_to_recordset(?::jsonb) as x (id uuid, contact_id uuid, last jsonb)'
   await tx.db.raw(
     `with noted as (
-       update conversations cv set last_message = x.last, last_message_at = ?, updated_at = ?
-       from ${given} where cv.tenant_id = ? and cv.id = x.id returning cv.contact_id)
-     update contacts c set last_outbound_at = ? from noted where c.tenant_id = ? and c.id = noted.contact_id`,
-    [now, now, JSON.stringify(rows), tx.tenantId, now, tx.tenantId],
+       update conversations cv set last_message = x.last, last_message_at = :now, updated_at = :now
+       from jsonb_to_recordset(:given::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
+     held as (${HELD_CONTACTS})
+     update contacts c set last_outbound_at = :now from held where c.tenant_id = :tenantId and c.id = held.id`,
+    {
+      given: JSON.stringify(rows),
+      contactIds: [...newest.values()].map(({ contactId }) => contactId),
+      tenantId: tx.tenantId,
+      now,
+    },
   )
 }

@@ -56,8 +56,10 @@ export const Message = z
     conversationId: id,
     contactId: id,
     channelId: id,
-    direction: Direction,
-    type: z.string(),
+    direction: z
+      .enum(['inbound', 'outbound', 'internal'])
+      .meta({ description: 'internal: a note, which only the workspace sees' }),
+    type: z.string().meta({ description: 'text, interactive, note, or the kind of file' }),
     body: z.string().nullable(),
     content: z.record(z.string(), z.unknown()).nullable(),
     status: MessageStatus,

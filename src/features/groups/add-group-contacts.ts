@@ -1,9 +1,9 @@
 import { Contact as ContactRow } from '../../models/contact.ts'
 import { Group as GroupRow } from '../../models/group.ts'
-import { GroupContact } from '../../models/group-contact.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { changeGroupContacts } from './change-group-contacts.ts'
 import { getGroup } from './group-rows.ts'
 import type { AddGroupContacts, Group } from './schema.ts'
 
@@ -16,8 +16,10 @@ export function addGroupContacts(scope: Scope, { id, contactIds }: AddGroupConta
     // Locked, so that none is deleted between being found and being added.
     const found = await tx.query(ContactRow).select('id').whereIn('id', distinct).orderBy('id').forKeyShare()
     if (found.length !== distinct.length) throw new NotFoundError('Contact')
-    const rows = distinct.map((contactId) => ({ groupId: id, contactId, createdAt: tx.now() }))
-    await tx.query(GroupContact).insert(rows).onConflict().ignore()
+    await changeGroupContacts(
+      tx,
+      distinct.map((contactId) => ({ groupId: id, contactId, isAdded: true })),
+    )
     return getGroup(tx, { id })
   })
 }

@@ -1,8 +1,8 @@
 import { Group as GroupRow } from '../../models/group.ts'
-import { GroupContact } from '../../models/group-contact.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { changeGroupContacts } from './change-group-contacts.ts'
 import type { RemoveGroupContact } from './schema.ts'
 
 export function removeGroupContact(
@@ -11,8 +11,8 @@ export function removeGroupContact(
 ): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
     await tx.lock(GroupRow, id)
-    const removed = isUuid(contactId) ? await tx.query(GroupContact).delete().where({ groupId: id, contactId }) : 0
-    if (removed === 0) throw new NotFoundError('Contact')
+    const changed = isUuid(contactId) ? await changeGroupContacts(tx, [{ groupId: id, contactId, isAdded: false }]) : []
+    if (changed.length === 0) throw new NotFoundError('Contact')
     return {}
   })
 }

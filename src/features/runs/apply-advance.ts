@@ -1,43 +1,53 @@
 import type { Advance } from '../../engine/advance.ts'
+import { mailboxOf } from '../../engine/mailbox.ts'
+import type { ExternalEffect, PlacedEffect } from '../../engine/decision.ts'
+import type { Party } from '../../engine/party.ts'
 import type { StoredRun } from '../../engine/run-store.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { changeContacts } from '../contacts/change-contacts.ts'
 import { changeTags } from '../contacts/change-tags.ts'
 import { pauseAutomation, resumeAutomation } from '../conversations/pause-automation.ts'
 import { queueMessages } from '../conversations/queue-messages.ts'
+import { requestEffects } from '../effects/request-effects.ts'
+import { recordEvaluations } from '../explain/record-evaluations.ts'
 import type { WorkflowEffect } from '../workflows/steps/effects.ts'
+import { applyUpkeep } from './apply-upkeep.ts'
+import { raiseEvents } from './raise-events.ts'
 
-type Wanted = {
-  run: StoredRun
-  conversation: Advance['effects'][number]['conversation']
-  stepId: string
-  effect: WorkflowEffect
-}
+type Wanted = { run: StoredRun; party: Party; placed: PlacedEffect; effect: WorkflowEffect }
 
 /**
  * Does what a batch of runs decided, in a few statements whatever its size. Effects of one kind are done together and
  * in their order; those of different kinds touch different things.
  */
-export async function applyAdvance(tx: Scope, { runs, effects }: Advance): Promise<void> {
-  const wanted: Wanted[] = effects.flatMap(({ run, conversation, placed }) =>
-    placed.map(({ stepId, effect }) => ({ run, conversation, stepId, effect: effect as WorkflowEffect })),
+export async function applyAdvance(tx: Scope, { runs, effects, evaluated }: Advance): Promise<void> {
+  const wanted: Wanted[] = effects.flatMap(({ run, party, placed }) =>
+    placed.map((one) => ({ run, party, placed: one, effect: one.effect as WorkflowEffect })),
   )
   await queueMessages(tx, wanted.flatMap(messageOf))
   await changeContacts(tx, wanted.flatMap(contactChangeOf))
   await changeTags(tx, wanted.flatMap(tagChangesOf))
   await pauseAutomation(tx, wanted.flatMap(pauseOf))
-  await resumeAutomation(
+  await resumeAutomation(tx, wanted.flatMap(resumptionOf))
+  await applyUpkeep(
     tx,
-    wanted.flatMap(({ conversation, effect }) =>
-      effect.type === 'resume_automation' ? [conversation.conversationId] : [],
-    ),
+    wanted.map(({ run, party: { contactId, conversationId }, placed: { stepId }, effect }) => ({
+      run,
+      contactId,
+      conversationId,
+      stepId,
+      effect,
+    })),
   )
+  await raiseEvents(tx, wanted.flatMap(emittedOf))
+  await requestEffects(tx, wanted.flatMap(requestOf))
+  await recordEvaluations(tx, evaluated)
   await tx.record(...runs.flatMap(eventsOf))
 }
 
-function messageOf({ run, conversation, stepId, effect }: Wanted) {
-  if (effect.type !== 'send_message') return []
-  const { conversationId, contactId, channelId } = conversation
+function messageOf({ run, party, placed: { stepId }, effect }: Wanted) {
+  const { conversationId, contactId, channelId } = party
+  if (effect.type !== 'send_message' || conversationId === null || contactId === null || channelId === null) return []
   return [
     {
       id: effect.messageId,
@@ -45,7 +55,7 @@ function messageOf({ run, conversation, stepId, effect }: Wanted) {
       contactId,
       channelId,
       body: effect.body,
-      content: effect.buttons.length > 0 ? { buttons: effect.buttons } : null,
+      content: contentOf(effect),
       sender: { type: 'workflow' as const, id: run.workflowId, name: null },
       runId: run.state.id,
       stepId,
@@ -53,17 +63,42 @@ function messageOf({ run, conversation, stepId, effect }: Wanted) {
   ]
 }
 
-function contactChangeOf({ conversation, effect }: Wanted) {
-  return effect.type === 'update_contact' ? [{ contactId: conversation.contactId, values: effect.values }] : []
+function contentOf({ buttons, media }: WorkflowEffect & { type: 'send_message' }): Record<string, unknown> | null {
+  const content = { ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
+  return Object.keys(content).length > 0 ? content : null
 }
 
-function tagChangesOf({ conversation: { contactId }, effect }: Wanted) {
-  if (effect.type !== 'add_tag' && effect.type !== 'remove_tag') return []
-  return effect.tags.map((tag) => ({ contactId, tag, isAdded: effect.type === 'add_tag' }))
+function contactChangeOf({ party: { contactId }, effect }: Wanted) {
+  return effect.type === 'update_contact' && contactId !== null ? [{ contactId, values: effect.values }] : []
 }
 
-function pauseOf({ conversation: { conversationId }, effect }: Wanted) {
-  return effect.type === 'handoff' ? [{ conversationId, until: effect.until }] : []
+/** Workflows that a tag wakes are one further from what a person did. */
+function tagChangesOf({ run, party: { contactId }, effect }: Wanted) {
+  if ((effect.type !== 'add_tag' && effect.type !== 'remove_tag') || contactId === null) return []
+  const depth = run.state.depth + 1
+  return effect.tags.map((tag) => ({ contactId, tag, isAdded: effect.type === 'add_tag', depth }))
+}
+
+function pauseOf({ party: { conversationId }, effect }: Wanted) {
+  return effect.type === 'handoff' && conversationId !== null ? [{ conversationId, until: effect.until }] : []
+}
+
+function resumptionOf({ party: { conversationId }, effect }: Wanted) {
+  return effect.type === 'resume_automation' && conversationId !== null ? [conversationId] : []
+}
+
+function emittedOf({ run, party: { contactId }, effect }: Wanted) {
+  if (effect.type !== 'emit' || contactId === null) return []
+  const { event, data } = effect
+  return [{ contactId, event: { type: 'event' as const, event, data }, depth: run.state.depth + 1 }]
+}
+
+function requestOf({ run, party: { contactId, conversationId }, placed: { stepId, stepIndex, effect } }: Wanted) {
+  if (effect.type !== 'external') return []
+  const { attempt, epoch, timeoutMs, request } = effect as ExternalEffect
+  const runId = run.state.id
+  const mailbox = mailboxOf({ id: runId, contactId, conversationId })
+  return [{ runId, mailbox, contactId, conversationId, stepId, stepIndex, attempt, epoch, timeoutMs, request }]
 }
 
 function eventsOf({ state: { id, status }, workflowId, conversationId, isNew }: StoredRun): Event[] {

@@ -5,6 +5,7 @@ import { Run as RunRow } from '../../models/run.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { dropEffects } from '../effects/drop-effects.ts'
 import { cancelQueuedMessages } from '../conversations/cancel-queued-messages.ts'
 import { turnHost } from './engine-host.ts'
 import { getRun } from './get-run.ts'
@@ -21,6 +22,7 @@ export function cancelRun(scope: Scope, { runId }: RunRef): Promise<Run> {
     await lockMailboxes(tx.db, tx.tenantId, [mailbox])
     if (isSettled(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
     await settleItems(turnHost, tx, [{ id: newId(), mailbox, kind: 'cancel', payload: { runId }, attempts: 0 }])
+    await dropEffects(tx, [runId])
     await cancelQueuedMessages(tx, runId)
     return getRun(tx, { runId })
   })

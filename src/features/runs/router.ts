@@ -5,7 +5,8 @@ import { getRun } from './get-run.ts'
 import { listRunSteps } from './list-run-steps.ts'
 import { listRuns } from './list-runs.ts'
 import { replayRun } from './replay-run.ts'
-import { ListRuns, Run, RunPage, RunRef, RunSteps } from './schema.ts'
+import { ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
+import { signalRun } from './signal-run.ts'
 
 export const runsRouter = router({
   list: viewerProcedure
@@ -38,6 +39,12 @@ export const runsRouter = router({
     .input(RunRef)
     .output(Run)
     .mutation(({ ctx, input }) => replayRun(ctx.scope, input)),
+
+  signal: adminProcedure
+    .meta(rest('POST', '/runs/{runId}/signal', 'Tell a run of an event that it may wait for'))
+    .input(SignalRun)
+    .output(Run)
+    .mutation(({ ctx, input }) => signalRun(ctx.scope, input)),
 
   cancel: adminProcedure
     .meta(rest('POST', '/runs/{runId}/cancel', 'Cancel a run and what it still had to send'))

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { eventName } from '../../engine/definition/names.ts'
 import { id, instant, page, pageOf } from '../../trpc/wire.ts'
 
-const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
-const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
+export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
+export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
 
 export const Run = z
   .object({
@@ -78,6 +78,9 @@ export const SignalRun = z.strictObject({
   data: z.unknown().optional(),
 })
 export type SignalRun = z.infer<typeof SignalRun>
+
+export const FollowRun = z.strictObject({ runId: id, lastEventId: z.string().max(100).nullish() })
+export type FollowRun = z.infer<typeof FollowRun>
 
 export const ListRuns = z.strictObject({
   ...page,

@@ -3,15 +3,19 @@ import { newId } from '../../platform/ids.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { CreateTool, Tool } from './schema.ts'
+import { keepHeaders, sealConfig } from './tool-headers.ts'
 import { getTool, refuseBuiltinName } from './tool-rows.ts'
 
-export async function createTool(scope: Scope, { enabled = true, ...input }: CreateTool): Promise<Tool> {
+export async function createTool(scope: Scope, { enabled = true, config: given, ...input }: CreateTool): Promise<Tool> {
   refuseBuiltinName(input.name)
+  const config = keepHeaders(given)
   return refuseTakenName('tool', () =>
     scope.transaction(async (tx) => {
       const id = newId()
       const now = tx.now()
-      await tx.query(ToolRow).insert({ ...input, id, enabled, createdAt: now, updatedAt: now })
+      await tx
+        .query(ToolRow)
+        .insert({ ...input, ...sealConfig(tx, id, config), id, enabled, createdAt: now, updatedAt: now })
       return getTool(tx, { id })
     }),
   )

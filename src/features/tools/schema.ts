@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refusalOfSchema } from '../../platform/json-schema.ts'
 import { freeForm, id, instant, text } from '../../trpc/wire.ts'
 
 const effect = z.enum(['read', 'write', 'external_send'])
@@ -29,6 +30,10 @@ export type ToolRef = z.infer<typeof ToolRef>
 
 const objectSchema = freeForm
   .refine((schema) => schema['type'] === 'object', 'must be a JSON Schema of type object')
+  .superRefine((schema, issues) => {
+    const refusal = refusalOfSchema(schema)
+    if (refusal) issues.addIssue({ code: 'custom', message: `is not a JSON Schema that can be used: ${refusal}` })
+  })
   .meta({ examples: [{ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }] })
 
 const config = z.strictObject({
@@ -46,7 +51,8 @@ const config = z.strictObject({
         .max(2000)
         .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
     )
-    .optional(),
+    .optional()
+    .meta({ description: 'Stored sealed. Answers name them with [redacted], which given back keeps a value' }),
 })
 
 function isCallable(text: string): boolean {

@@ -3,9 +3,10 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from './builtin-tools.ts'
 import type { Tool, ToolRef } from './schema.ts'
+import { redactConfig } from './tool-headers.ts'
 
-export function presentTool(row: ToolRow): Tool {
-  return { ...row, kind: 'http' }
+export function presentTool({ sealedHeaders: _, config, ...row }: ToolRow): Tool {
+  return { ...row, kind: 'http', config: redactConfig(config) }
 }
 
 export async function getTool(scope: Scope, { id }: ToolRef): Promise<Tool> {

@@ -3,18 +3,23 @@ import { given } from '../../platform/given.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tool, UpdateTool } from './schema.ts'
+import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
 import { getTool, refuseBuiltin, refuseBuiltinName } from './tool-rows.ts'
 
-export async function updateTool(scope: Scope, { id, ...columns }: UpdateTool): Promise<Tool> {
+export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
   refuseBuiltin(id)
   refuseBuiltinName(columns.name)
   return refuseTakenName('tool', () =>
     scope.transaction(async (tx) => {
-      await tx.lock(ToolRow, id)
+      const before = await tx.lock(ToolRow, id)
+      const headers = openHeaders(tx, before)
+      const wanted = config
+        ? keepHeaders(config, { url: before.config.url, headers })
+        : { ...before.config, ...(before.config.headers ? { headers } : {}) }
       await tx
         .query(ToolRow)
         .findOne('id', id)
-        .patch({ ...given(columns), updatedAt: tx.now() })
+        .patch({ ...given(columns), ...sealConfig(tx, id, wanted), updatedAt: tx.now() })
       return getTool(tx, { id })
     }),
   )

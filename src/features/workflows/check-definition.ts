@@ -15,7 +15,7 @@ function findUnsupported({ triggers, settings }: CompiledDefinition): Problem[] 
   const refuse = (path: string, message: string): Problem => ({ stepId: null, code: 'not_supported', message, path })
   return [
     ...triggers.flatMap(({ type }, index) =>
-      ['tag_added', 'api', 'manual'].includes(type)
+      ['tag_added', 'api', 'manual', 'schedule', 'webhook', 'event'].includes(type)
         ? [
             refuse(
               `triggers.${index}.type`,

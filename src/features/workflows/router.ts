@@ -1,6 +1,9 @@
-import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { nothing } from '../../trpc/wire.ts'
+import { Run } from '../runs/schema.ts'
+import { SimulateWorkflow, SimulationResult } from '../simulations/schema.ts'
+import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
 import { getWorkflow } from './get-workflow.ts'
@@ -9,6 +12,7 @@ import { listWorkflowVersions } from './list-workflow-versions.ts'
 import { listWorkflows } from './list-workflows.ts'
 import { publishWorkflow } from './publish-workflow.ts'
 import * as schema from './schema.ts'
+import { startWorkflow } from './start-workflow.ts'
 import { unpublishWorkflow } from './unpublish-workflow.ts'
 import { updateWorkflow } from './update-workflow.ts'
 import { validateWorkflow } from './validate-workflow.ts'
@@ -56,6 +60,12 @@ export const workflowsRouter = router({
     .output(schema.PublishedWorkflow)
     .mutation(({ ctx, input }) => publishWorkflow(ctx.scope, input)),
 
+  start: agentProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/runs', 'Start a run of a published workflow', { status: 201 }))
+    .input(schema.StartWorkflow)
+    .output(Run)
+    .mutation(({ ctx, input }) => startWorkflow(ctx.scope, input)),
+
   unpublish: adminProcedure
     .meta(rest('POST', '/workflows/{workflowId}/unpublish', 'Start no new runs; those under way go on'))
     .input(schema.WorkflowRef)
@@ -73,4 +83,15 @@ export const workflowsRouter = router({
     .input(schema.WorkflowVersionRef)
     .output(schema.WorkflowVersion)
     .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
+
+  simulate: viewerProcedure
+    .meta(
+      rest('POST', '/workflows/{workflowId}/simulate', 'Play a dialogue, or a past conversation, and do nothing', {
+        description:
+          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps.',
+      }),
+    )
+    .input(SimulateWorkflow)
+    .output(SimulationResult)
+    .mutation(({ ctx, input }) => simulateWorkflow(ctx.scope, input)),
 })

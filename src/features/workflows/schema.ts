@@ -4,7 +4,7 @@ import { freeForm, id, instant, text } from '../../trpc/wire.ts'
 const DEFINITION_BYTES_MAX = 512 * 1024
 
 /** A draft may be unfinished, so only its size is checked here; publishing checks the rest. */
-const draft = freeForm
+export const draft = freeForm
   .refine((value) => JSON.stringify(value).length <= DEFINITION_BYTES_MAX, 'must be smaller than 512 KB')
   .meta({
     description: 'An ordered list of steps with triggers beside it',
@@ -97,6 +97,16 @@ export type UpdateWorkflow = z.infer<typeof UpdateWorkflow>
 
 export const PublishWorkflow = z.strictObject({ workflowId: id, note: text(500).optional() })
 export type PublishWorkflow = z.infer<typeof PublishWorkflow>
+
+export const StartWorkflow = z.strictObject({
+  workflowId: id,
+  contactId: id.optional().meta({ description: 'Whom the run is about; it goes on in their newest conversation' }),
+  conversationId: id.optional().meta({ description: 'Goes on in this conversation instead' }),
+  input: z.record(z.string(), z.unknown()).optional().meta({ description: 'What the run reads as {{input}}' }),
+  variables: z.record(z.string(), z.unknown()).optional().meta({ description: 'Over the defaults of the definition' }),
+  trigger: z.enum(['api', 'manual']).default('api').meta({ description: 'Which of its triggers starts the workflow' }),
+})
+export type StartWorkflow = z.infer<typeof StartWorkflow>
 
 export const ValidateWorkflow = z.strictObject({ definition: draft })
 export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>

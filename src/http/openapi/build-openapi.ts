@@ -10,6 +10,7 @@ const TAGS: Record<string, string> = {
   auth: 'Signing up and in, sessions, passwords',
   contacts: 'The people a business talks with',
   conversations: 'What was said with a contact on a channel',
+  messages: 'Single messages, and what led to them',
   workflows: 'What is done when something happens, as drafts and published versions',
   runs: 'Workflows at work, step by step',
   broadcasts: 'Approved templates to many contacts',
@@ -17,6 +18,7 @@ const TAGS: Record<string, string> = {
   tags: 'Words that contacts are marked with',
   templates: 'Messages that may be sent outside the 24-hour window',
   tools: 'What a workflow may call',
+  'ai-provider': 'The language model that AI steps ask',
   channels: 'The numbers a business is reached under',
   sandbox: 'A phone to play a customer with',
 }

@@ -103,7 +103,7 @@ function refusal(status: string, { description, isBare, example }: Refusal): Res
 export function refusalsOf(meta: ProcedureMeta): Record<string, Response> {
   const { openapi, idempotent, tier } = meta
   const isPublic = openapi?.protect === false
-  const hasBody = openapi?.method === 'POST' || openapi?.method === 'PATCH'
+  const hasBody = ['POST', 'PUT', 'PATCH'].includes(openapi?.method ?? '')
   const changes = openapi?.method !== 'GET'
   const statuses = [
     '400',

@@ -12,7 +12,10 @@ const schema = z
     message: Question,
     expect: Expectation.default({ type: 'any' }),
     attempts: z.int('must be a whole number').min(1, 'must be 1 or more').max(10, 'must be at most 10').optional(),
-    invalidMessage: Message.optional(),
+    invalidMessage: Message.refine(({ body }) => body !== undefined, {
+      message: 'is required',
+      path: ['body'],
+    }).optional(),
     onInvalid: target.optional(),
   })
   .refine(({ message, expect }) => expect.type !== 'choice' || message.buttons || expect.options, {
@@ -65,7 +68,7 @@ function choicesOf({ message, expect }: Ask, turn: Turn): Choice[] {
 }
 
 function putQuestion(config: Ask, turn: Turn, { message, asked }: { message: Message; asked: number }): StepOutcome {
-  const sent = composeMessage(turn, message.body, choicesOf(config, turn))
+  const sent = composeMessage(turn, message, choicesOf(config, turn))
   return { ...sent, kind: 'wait', for: 'reply', until: null, memory: { asked } }
 }
 

@@ -2,18 +2,28 @@ import { StepError } from '../../../engine/step-error.ts'
 import type { Told, Turn } from '../../../engine/step.ts'
 import { parseInstant } from '../../../platform/zoned-time.ts'
 import type { WorkflowEffect } from './effects.ts'
-import { fillBody, type Option } from './message.ts'
+import { fillMedia } from './media.ts'
+import { fillBody, fillCaption, type Message, type Option } from './message.ts'
 
 /** A message that goes out with the step, its placeholders filled in. */
-export function composeMessage(turn: Turn, body: string, options: readonly Option[]): Told & { messageId: string } {
+export function composeMessage(
+  turn: Turn,
+  { body, media }: Pick<Message, 'body' | 'media'>,
+  options: readonly Option[],
+): Told & { messageId: string } {
   if (!isWindowOpen(turn)) {
     throw new StepError('outside_window', 'The 24-hour window of the conversation is closed: free text cannot be sent')
   }
-  const filled = fillBody(body, turn)
-  const buttons = options.map(({ id, title }) => ({ id, title }))
+  // Buttons hang on words, so there must be some.
+  const hasToSpeak = !media || options.length > 0
+  const filled = {
+    body: body === undefined ? null : hasToSpeak ? fillBody(body, turn) : fillCaption(body, turn),
+    buttons: options.map(({ id, title }) => ({ id, title })),
+    ...(media ? { media: fillMedia(media, turn) } : {}),
+  }
   const messageId = turn.newId()
-  const effect: WorkflowEffect = { type: 'send_message', messageId, body: filled, buttons }
-  return { input: { message: { body: filled, buttons } }, effects: [effect], messageId }
+  const effect: WorkflowEffect = { type: 'send_message', messageId, ...filled }
+  return { input: { message: filled }, effects: [effect], messageId }
 }
 
 /** A conversation without such a window says by `canSendFreeform` alone whether it takes free text. */

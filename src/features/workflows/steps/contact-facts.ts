@@ -15,6 +15,15 @@ export function contactOf({ facts }: Turn): JsonObject {
   throw new StepError('no_contact', 'The run has no contact', { retryable: false })
 }
 
+export function conversationOf({ facts }: Turn): JsonObject {
+  if (facts.conversation) return facts.conversation
+  throw new StepError('no_conversation', 'The run has no conversation', { retryable: false })
+}
+
+export function groupIdsOf({ groupIds }: JsonObject): unknown[] {
+  return Array.isArray(groupIds) ? groupIds : []
+}
+
 export function tagsOf(contact: JsonObject): string[] {
   const { tags } = contact
   return Array.isArray(tags) ? tags.map(asText) : []

@@ -3,6 +3,7 @@ import { duration } from '../../../engine/definition/duration.ts'
 import { templateText } from '../../../engine/definition/names.ts'
 import { defineStep } from '../../../engine/step.ts'
 import { addMs } from '../../../platform/time.ts'
+import { Assignee, composeAssignment } from './assignee.ts'
 import type { WorkflowEffect } from './effects.ts'
 
 /**
@@ -13,17 +14,19 @@ export const handoff = defineStep({
   type: 'handoff',
   schema: z.strictObject({
     reason: templateText.optional(),
+    assign: Assignee.optional(),
     resumeAfter: duration.refine((ms) => ms > 0, 'must be longer than 0s').optional(),
   }),
   onwards: ({ resumeAfter }) => (resumeAfter === undefined ? 'when_told' : 'falls_through'),
   waits: ({ resumeAfter }) => resumeAfter !== undefined,
-  execute({ reason, resumeAfter }, turn) {
+  execute({ reason, assign, resumeAfter }, turn) {
     const until = resumeAfter === undefined ? null : addMs(turn.now, resumeAfter)
     const told = { reason: reason === undefined ? null : turn.text(reason), until: until?.toISOString() ?? null }
-    const effect: WorkflowEffect = { type: 'handoff', ...told }
+    const handedOff: WorkflowEffect = { type: 'handoff', ...told }
+    const effects = assign ? [handedOff, composeAssignment(assign, turn)] : [handedOff]
     const facts = { conversation: { automation: 'paused' } }
-    if (until) return { kind: 'wait', for: 'timer', until, input: told, effects: [effect], facts }
-    return { kind: 'next', input: told, output: told, effects: [effect], facts }
+    if (until) return { kind: 'wait', for: 'timer', until, input: told, effects, facts }
+    return { kind: 'next', input: told, output: told, effects, facts }
   },
   resume(_config, _turn, wakeup) {
     if (wakeup.type !== 'timer') return { kind: 'ignore' }

@@ -1,14 +1,25 @@
 import { stepRegistry } from '../../../engine/step.ts'
+import { addNote } from './add-note.ts'
 import { addTag } from './add-tag.ts'
+import { addToGroup } from './add-to-group.ts'
+import { ai } from './ai.ts'
 import { ask } from './ask.ts'
+import { assign } from './assign.ts'
 import { branch } from './branch.ts'
+import { closeConversation } from './close-conversation.ts'
+import { emit } from './emit.ts'
+import { goto } from './goto.ts'
 import { handoff } from './handoff.ts'
 import { loop } from './loop.ts'
+import { removeFromGroup } from './remove-from-group.ts'
 import { removeTag } from './remove-tag.ts'
 import { runWorkflow } from './run-workflow.ts'
 import { sendMessage } from './send-message.ts'
 import { set } from './set.ts'
+import { setConsent } from './set-consent.ts'
+import { split } from './split.ts'
 import { stop } from './stop.ts'
+import { tool } from './tool.ts'
 import { updateContact } from './update-contact.ts'
 import { waitForEvent } from './wait-for-event.ts'
 import { waitForReply } from './wait-for-reply.ts'
@@ -23,11 +34,22 @@ export const stepTypes = stepRegistry([
   waitForEvent,
   branch,
   loop,
+  split,
   set,
+  updateContact,
   addTag,
   removeTag,
-  updateContact,
+  addToGroup,
+  removeFromGroup,
+  setConsent,
+  assign,
   handoff,
   runWorkflow,
+  addNote,
+  closeConversation,
+  emit,
+  goto,
   stop,
+  tool,
+  ai,
 ])

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ident, target, templateText } from '../../../engine/definition/names.ts'
 import { StepError } from '../../../engine/step-error.ts'
 import type { Turn } from '../../../engine/step.ts'
+import { Media } from './media.ts'
 
 /** The most that channels show: three buttons of twenty characters, or a list of ten rows of twenty-four. */
 const BUTTONS_MAX = 3
@@ -9,6 +10,8 @@ const BUTTON_TITLE_MAX = 20
 const LIST_MAX = 10
 const LIST_TITLE_MAX = 24
 const BODY_MAX = 4096
+/** Over media or buttons there is less room. */
+const CAPTION_MAX = 1024
 
 export type Option = { id: string; title: string }
 /** An option that leads somewhere when it is chosen. */
@@ -40,25 +43,60 @@ const body = templateText.refine((text) => text.includes('{{') || text.length <=
   params: { code: 'message_too_long' },
 })
 
-export const Message = z.strictObject({
-  body,
-  buttons: several(z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX) }), BUTTONS_MAX).optional(),
-})
+/** A text, a file, or both: then the text is written under the file. */
+export const Message = z
+  .strictObject({
+    body: body.optional(),
+    media: Media.optional(),
+    buttons: several(z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX) }), BUTTONS_MAX).optional(),
+  })
+  .superRefine((message, issues) => {
+    const problem = problemOf(message)
+    if (problem) issues.addIssue({ code: 'custom', ...problem })
+  })
+  .meta({ anyOf: [{ required: ['body'] }, { required: ['media'] }] })
 export type Message = z.output<typeof Message>
 
 /** A message whose buttons are answers. */
-export const Question = Message.extend({
-  buttons: several(
-    z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX), next: target.optional() }),
-    BUTTONS_MAX,
-  ).optional(),
-})
+export const Question = z
+  .strictObject({
+    body,
+    media: Media.optional(),
+    buttons: several(
+      z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX), next: target.optional() }),
+      BUTTONS_MAX,
+    ).optional(),
+  })
+  .superRefine((message, issues) => {
+    const problem = problemOf(message)
+    if (problem) issues.addIssue({ code: 'custom', ...problem })
+  })
 export type Question = z.output<typeof Question>
 
 export const Choices = several(
   z.strictObject({ id: ident, title: title(LIST_TITLE_MAX), next: target.optional() }),
   LIST_MAX,
 )
+
+type Problem = { path: string[]; message: string; params?: { code: string } }
+
+function problemOf({ body: text, media, buttons }: { body?: string | undefined; media?: unknown; buttons?: unknown }) {
+  const isAudio = typeof media === 'object' && media !== null && Reflect.get(media, 'type') === 'audio'
+  const problems: (Problem | false)[] = [
+    text === undefined && !media && { path: ['body'], message: 'is required, unless there is media' },
+    text === undefined && Boolean(buttons) && { path: ['body'], message: 'is required over buttons' },
+    isAudio &&
+      text !== undefined && { path: ['body'], message: 'cannot stand under audio: say it in a step of its own' },
+    Boolean(media) && text !== undefined && !text.includes('{{') && text.length > CAPTION_MAX && TOO_LONG,
+  ]
+  return problems.find((problem) => problem !== false)
+}
+
+const TOO_LONG: Problem = {
+  path: ['body'],
+  message: `must have at most ${CAPTION_MAX} characters under media`,
+  params: { code: 'message_too_long' },
+}
 
 /** Buttons with their titles filled in; what a placeholder makes too long is cut to what a channel shows. */
 export function fillButtons(buttons: readonly Choice[], turn: Turn): Choice[] {
@@ -82,10 +120,18 @@ export function fillBody(body: string, turn: Turn): string {
   if (text.trim() === '') {
     throw new StepError('empty_message', 'With its placeholders filled in, the message is empty', FINAL)
   }
-  if (text.length > BODY_MAX) {
-    throw new StepError('message_too_long', `The message is longer than ${BODY_MAX} characters`, FINAL)
-  }
-  return text
+  return atMost(BODY_MAX, text)
+}
+
+/** The words under a file; what placeholders leave empty is left out. */
+export function fillCaption(body: string, turn: Turn): string | null {
+  const text = turn.text(body)
+  return text.trim() === '' ? null : atMost(CAPTION_MAX, text)
+}
+
+function atMost(max: number, text: string): string {
+  if (text.length <= max) return text
+  throw new StepError('message_too_long', `The message is longer than ${max} characters`, FINAL)
 }
 
 const FINAL = { retryable: false }

@@ -11,7 +11,7 @@ export const sendMessage = defineStep({
     if (ifWindowClosed === 'skip' && !isWindowOpen(turn)) {
       return { kind: 'next', output: { messageId: null }, branch: 'window_closed' }
     }
-    const sent = composeMessage(turn, message.body, fillButtons(message.buttons ?? [], turn))
+    const sent = composeMessage(turn, message, fillButtons(message.buttons ?? [], turn))
     return { ...sent, kind: 'next', output: { messageId: sent.messageId } }
   },
 })

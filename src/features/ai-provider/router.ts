@@ -1,0 +1,27 @@
+import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
+import { nothing } from '../../trpc/wire.ts'
+import { deleteAiProvider } from './delete-ai-provider.ts'
+import { getAiProvider } from './get-ai-provider.ts'
+import { putAiProvider } from './put-ai-provider.ts'
+import { AiProvider, PutAiProvider } from './schema.ts'
+
+export const aiProviderRouter = router({
+  get: viewerProcedure
+    .meta(rest('GET', '/ai-provider', 'Get the language model that AI steps ask'))
+    .input(nothing.strict())
+    .output(AiProvider)
+    .query(({ ctx }) => getAiProvider(ctx.scope)),
+
+  put: adminProcedure
+    .meta(rest('PUT', '/ai-provider', 'Say which OpenAI-compatible endpoint AI steps ask'))
+    .input(PutAiProvider)
+    .output(AiProvider)
+    .mutation(({ ctx, input }) => putAiProvider(ctx.scope, input)),
+
+  delete: adminProcedure
+    .meta(rest('DELETE', '/ai-provider', 'Forget the language model and its key', { status: 204 }))
+    .input(nothing.strict())
+    .output(nothing)
+    .mutation(({ ctx }) => deleteAiProvider(ctx.scope)),
+})

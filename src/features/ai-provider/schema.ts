@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { instant, text } from '../../trpc/wire.ts'
+
+export const AiProvider = z
+  .object({
+    baseUrl: z.string(),
+    model: z.string(),
+    hasApiKey: z.boolean(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'AiProvider' })
+export type AiProvider = z.infer<typeof AiProvider>
+
+export const PutAiProvider = z.strictObject({
+  baseUrl: z
+    .string()
+    .max(500)
+    .meta({
+      description: 'What stands before /chat/completions',
+      examples: ['https://api.example.com/v1'],
+    }),
+  model: text(200).meta({ description: 'For steps that name none', examples: ['small-1'] }),
+  apiKey: z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(1000)
+    .regex(/^[\x21-\x7e]*$/, 'must have no spaces, line breaks or special characters')
+    .nullish()
+    .meta({
+      description: 'Stored sealed, and never shown again. Left out, the one that is there stays; null removes it',
+    }),
+})
+export type PutAiProvider = z.infer<typeof PutAiProvider>

@@ -1,0 +1,86 @@
+import type { Scope } from '../../scope.ts'
+
+export type Assignment = {
+  conversationId: string
+  to: { userId: string | null } | { strategy: 'round_robin' | 'least_open' }
+}
+
+type Member = { userId: string; isAgent: boolean; turn: number; open: number }
+
+/**
+ * Gives conversations to members, in the order given. `round_robin` takes who had the longest rest, `least_open` who has
+ * the fewest open conversations; neither takes somebody who may only look. Who is no member gets nothing. The caller
+ * holds the conversations' locks.
+ */
+export async function assignConversations(tx: Scope, assignments: Assignment[]): Promise<void> {
+  const last = [...new Map(assignments.map((assignment) => [assignment.conversationId, assignment])).values()]
+  if (last.length === 0) return
+  const members = await lockMembers(
+    tx,
+    last.map(({ conversationId }) => conversationId),
+  )
+  const before = new Map(members.map(({ userId, turn }) => [userId, turn]))
+  const given = last.flatMap(({ conversationId, to }) => {
+    const assigneeId = assigneeOf(to, members)
+    if (assigneeId !== undefined) return [{ conversationId, assigneeId }]
+    tx.log.warn({ conversationId, to }, 'nobody of the workspace could be assigned')
+    return []
+  })
+  await saveAssignees(tx, given)
+  await saveTurns(
+    tx,
+    members.filter(({ userId, turn }) => before.get(userId) !== turn),
+  )
+}
+
+/** Locked, so that two batches at once do not give the same turn twice. */
+async function lockMembers(tx: Scope, conversationIds: string[]): Promise<Member[]> {
+  const { rows } = await tx.db.raw<{ rows: Member[] }>(
+    `select m.user_id as "userId", m.role <> 'viewer' as "isAgent", m.assignment_turn as turn,
+       (select count(*)::int from conversations cv where cv.tenant_id = m.workspace_id and cv.assignee_id = m.user_id
+          and cv.status <> 'closed' and cv.id <> all(:conversationIds)) as open
+     from memberships m where m.workspace_id = :tenantId order by m.user_id for no key update of m`,
+    { tenantId: tx.tenantId, conversationIds },
+  )
+  return rows
+}
+
+/** Undefined if there is nobody. */
+function assigneeOf(to: Assignment['to'], members: Member[]): string | null | undefined {
+  if ('userId' in to) {
+    if (to.userId === null) return null
+    const member = members.find(({ userId }) => userId === to.userId)
+    if (member) member.open += 1
+    return member?.userId
+  }
+  const weigh = (member: Member) => (to.strategy === 'least_open' ? member.open : 0)
+  const [next] = members
+    .filter(({ isAgent }) => isAgent)
+    .sort((a, b) => weigh(a) - weigh(b) || a.turn - b.turn || (a.userId < b.userId ? -1 : 1))
+  if (!next) return undefined
+  next.turn = Math.max(...members.map(({ turn }) => turn)) + 1
+  next.open += 1
+  return next.userId
+}
+
+async function saveAssignees(tx: Scope, rows: { conversationId: string; assigneeId: string | null }[]): Promise<void> {
+  if (rows.length === 0) return
+  const saved = await tx.db.raw<{ rows: { conversationId: string; contactId: string; assigneeId: string | null }[] }>(
+    `update conversations cv set assignee_id = x."assigneeId", updated_at = :now
+     from jsonb_to_recordset(:given::jsonb) as x ("conversationId" uuid, "assigneeId" uuid)
+     where cv.tenant_id = :tenantId and cv.id = x."conversationId" and cv.assignee_id is distinct from x."assigneeId"
+     returning cv.id as "conversationId", cv.contact_id as "contactId", cv.assignee_id as "assigneeId"`,
+    { given: JSON.stringify(rows), tenantId: tx.tenantId, now: tx.now() },
+  )
+  await tx.record(...saved.rows.map((data) => ({ type: 'conversation.assigned' as const, data })))
+}
+
+async function saveTurns(tx: Scope, members: Member[]): Promise<void> {
+  if (members.length === 0) return
+  await tx.db.raw(
+    `update memberships m set assignment_turn = x.turn
+     from jsonb_to_recordset(:given::jsonb) as x ("userId" uuid, turn integer)
+     where m.workspace_id = :tenantId and m.user_id = x."userId"`,
+    { given: JSON.stringify(members), tenantId: tx.tenantId },
+  )
+}

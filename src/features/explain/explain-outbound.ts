@@ -1,0 +1,75 @@
+import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { Message as MessageRow } from '../../models/message.ts'
+import { RunStep as StepRow } from '../../models/run-step.ts'
+import type { Scope } from '../../scope.ts'
+import { runRows } from '../runs/run-rows.ts'
+import { messageLink, statusLinks } from './message-links.ts'
+import { eventLink, type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
+import type { Link, Why } from './schema.ts'
+
+/** Who or what sent a message, and how it fared. */
+export async function explainOutbound(scope: Scope, message: MessageRow): Promise<Omit<Why, 'messageId'>> {
+  const cause = (await causeInRun(scope, message)) ?? (await causeInBroadcast(scope, message)) ?? causeInPerson(message)
+  const statuses = await statusLinks(scope, message)
+  return { summary: cause.summary, links: [...cause.links, messageLink(message), ...statuses] }
+}
+
+type Cause = { summary: string; links: Link[] }
+
+async function causeInRun(scope: Scope, message: MessageRow): Promise<Cause | undefined> {
+  if (message.runId === null) return undefined
+  const run = (await runRows(scope).findOne('id', message.runId)) as NamedRun | undefined
+  if (!run) return undefined
+  const trigger = run.trigger.messageId === null ? undefined : await scope.find(MessageRow, run.trigger.messageId)
+  const [step, before] = await findSteps(scope, message)
+  return {
+    summary: `Sent by step "${message.stepId}" of the workflow "${run.workflowName}", version ${run.workflowVersion}`,
+    links: [
+      eventLink(run, trigger),
+      await triggerLink(scope, run, trigger),
+      runLink(run, 'sent'),
+      ...(step ? [stepLink(step, before)] : []),
+    ],
+  }
+}
+
+/**
+ * The step that sent the message, and the one before it. A step that asked several times names its last question, so an
+ * earlier one is found by the step's name and its time.
+ */
+async function findSteps(scope: Scope, message: MessageRow): Promise<StepRow[]> {
+  const { id, runId, stepId, createdAt } = message
+  const step = await scope
+    .query(StepRow)
+    .where('runId', runId)
+    .where((either) => either.where('messageId', id).orWhere({ stepId }))
+    .where('startedAt', '<=', createdAt)
+    .orderByRaw('message_id = ? desc nulls last, index desc', [id])
+    .first()
+  if (!step || step.index === 0) return step ? [step] : []
+  const before = await scope.query(StepRow).findOne({ runId, index: step.index - 1 })
+  return before ? [step, before] : [step]
+}
+
+async function causeInBroadcast(scope: Scope, message: MessageRow): Promise<Cause | undefined> {
+  if (message.broadcastId === null) return undefined
+  const broadcast = await scope.find(BroadcastRow, message.broadcastId)
+  if (!broadcast) return undefined
+  const { id, name, status } = broadcast
+  return { summary: `Sent by the broadcast "${name}"`, links: [{ kind: 'broadcast', id, name, status }] }
+}
+
+const SENDERS: Record<string, string> = {
+  user: 'a person',
+  api: 'a call of the API',
+  workflow: 'a workflow whose run is no longer there',
+  broadcast: 'a broadcast that is no longer there',
+  system: 'Parley itself',
+}
+
+function causeInPerson({ sender: { type, id, name } }: MessageRow): Cause {
+  return {
+    summary: `Sent by ${type === 'user' && name ? name : (SENDERS[type] ?? type)}`,
+    links: [{ kind: 'sender', type, id, name }],
+  }
+}

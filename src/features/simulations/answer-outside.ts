@@ -1,0 +1,48 @@
+import { findStep, type CompiledDefinition } from '../../engine/compiled.ts'
+import { nearestIds } from '../../engine/nearest-ids.ts'
+import type { JsonObject } from '../../engine/run.ts'
+import type { Asked } from '../../engine/simulate.ts'
+import type { ExternalResult } from '../../engine/step.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import type { RecordedRun } from './load-recording.ts'
+
+/**
+ * Answers for the outside: what the caller says of a step, or else what was recorded of it the same time round, in the
+ * run that the same message started.
+ */
+export function answerOutside(stepOutputs: JsonObject, recorded: RecordedRun[] = []) {
+  return ({ stepId, iteration, trigger }: Asked): ExternalResult | undefined => {
+    if (Object.hasOwn(stepOutputs, stepId)) return resultOf(stepOutputs[stepId])
+    const messageId = trigger['messageId'] ?? null
+    const same = recorded.find(({ run }) => run.trigger.messageId === messageId)
+    const step = same?.steps.find((one) => one.stepId === stepId && one.iteration === iteration)
+    if (step?.status === 'completed') return { ok: true, output: step.output }
+    return step?.error ? { ok: false, error: { ...step.error, retryable: false } } : undefined
+  }
+}
+
+/** An object with nothing but an `error` is how a step fails. */
+export function resultOf(given: unknown): ExternalResult {
+  if (typeof given !== 'object' || given === null || !('error' in given) || Object.keys(given).length > 1) {
+    return { ok: true, output: given }
+  }
+  const error = given.error as { code?: unknown; message?: unknown } | null
+  const code = typeof error?.code === 'string' ? error.code : 'failed'
+  const message = typeof error?.message === 'string' ? error.message : 'The step was told to fail'
+  return { ok: false, error: { code, message, retryable: false } }
+}
+
+/** @throws UnprocessableError `unknown_step` with the ids that are nearest */
+export function refuseUnknownSteps(compiled: CompiledDefinition, stepIds: string[]): void {
+  const unknown = stepIds.find((stepId) => !findStep(compiled, stepId))
+  if (unknown === undefined) return
+  const nearest = nearestIds(
+    unknown,
+    compiled.steps.map(({ id }) => id),
+  )
+  const hint = nearest.length > 0 ? `. Did you mean ${nearest.map((id) => `"${id}"`).join(', ')}?` : ''
+  throw new UnprocessableError('unknown_step', `The workflow has no step "${unknown}"${hint}`, {
+    stepId: unknown,
+    nearest,
+  })
+}

@@ -1,0 +1,61 @@
+import type { MessageFacts } from '../../engine/run.ts'
+import type { DialogueEntry } from '../../engine/simulate.ts'
+import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Message as MessageRow } from '../../models/message.ts'
+import { Run as RunRow } from '../../models/run.ts'
+import { RunStep as StepRow } from '../../models/run-step.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+
+const MESSAGES_MAX = 200
+
+export type RecordedRun = { run: RunRow; steps: StepRow[] }
+
+export type Recording = { startedAt: Date; dialogue: DialogueEntry[]; runs: RecordedRun[] }
+
+/** What a customer wrote in a conversation, with the gaps between, and what the workflow made of it then. */
+export async function loadRecording(
+  scope: Scope,
+  { conversationId, workflowId }: { conversationId: string; workflowId: string },
+): Promise<Recording> {
+  await scope.get(ConversationRow, conversationId)
+  const messages = await scope
+    .query(MessageRow)
+    .where({ conversationId, direction: 'inbound' })
+    .orderBy(['createdAt', 'id'])
+    .limit(MESSAGES_MAX)
+  const [first] = messages
+  if (!first) throw new UnprocessableError('nothing_recorded', 'The customer has written nothing in this conversation')
+  const runs = await scope
+    .query(RunRow)
+    .where({ conversationId, workflowId, mode: 'live' })
+    .whereNull('replayOf')
+    .orderBy(['createdAt', 'id'])
+    .limit(MESSAGES_MAX)
+  return { startedAt: first.createdAt, dialogue: dialogueOf(messages), runs: await withSteps(scope, runs) }
+}
+
+export function dialogueOf(messages: MessageRow[], startedAt?: Date): DialogueEntry[] {
+  return messages.map((message, index) => {
+    const before = messages[index - 1]?.createdAt ?? startedAt ?? message.createdAt
+    const afterMs = Math.max(0, message.createdAt.getTime() - before.getTime())
+    return { type: 'message', body: message.body, afterMs, message: factsOf(message) }
+  })
+}
+
+function factsOf({ id, body, type, content, providerAt, createdAt }: MessageRow): MessageFacts {
+  return { id, body, type, content, at: (providerAt ?? createdAt).toISOString() }
+}
+
+export async function withSteps(scope: Scope, runs: RunRow[]): Promise<RecordedRun[]> {
+  const steps = await scope
+    .query(StepRow)
+    .whereIn(
+      'runId',
+      runs.map(({ id }) => id),
+    )
+    .orderBy('index')
+  const byRun = new Map<string, StepRow[]>(runs.map(({ id }) => [id, []]))
+  for (const step of steps) byRun.get(step.runId)?.push(step)
+  return runs.map((run) => ({ run, steps: byRun.get(run.id) ?? [] }))
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { duration } from '../../engine/definition/duration.ts'
+import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
+import { draft } from '../workflows/schema.ts'
+
+const ENTRIES_MAX = 200
+
+const wait = duration.meta({ override: { type: 'string' }, description: 'Such as 30s, 10m or 24h', examples: ['10m'] })
+const after = wait.optional().meta({ description: 'How long after what came before; at once if absent' })
+const eventName = text(100)
+
+export const Dialogue = z
+  .array(
+    z.discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('message'), body: text(4096), after }),
+      z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional(), after }),
+      z.strictObject({ type: z.literal('advance'), by: wait }),
+    ]),
+  )
+  .max(ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
+  .meta({
+    description: 'What the customer says and what happens, in order',
+    examples: [[{ type: 'message', body: 'Hi' }]],
+  })
+export type Dialogue = z.output<typeof Dialogue>
+
+const StartedBy = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule']), data: freeForm.optional() }),
+  z.strictObject({ type: z.enum(['conversation_opened', 'contact_created']) }),
+  z.strictObject({ type: z.literal('tag_added'), tag: text(50) }),
+  z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional() }),
+])
+export type StartedBy = z.output<typeof StartedBy>
+
+export const ContactFacts = z
+  .strictObject({
+    name: text(200),
+    phone: text(40).nullable(),
+    email: text(254).nullable(),
+    language: text(20).nullable(),
+    country: text(2).nullable(),
+    timezone: text(64).nullable(),
+    tags: z.array(text(50)).max(50),
+    fields: freeForm,
+    blocked: z.boolean(),
+  })
+  .partial()
+export type ContactFacts = z.output<typeof ContactFacts>
+
+export const StepOutputs = freeForm.meta({
+  description: 'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}',
+})
+
+export const SimulateWorkflow = z
+  .strictObject({
+    workflowId: id,
+    definition: draft.optional().meta({ description: 'Instead of the draft that is stored' }),
+    version: z.int().min(1).optional().meta({ description: 'A published version instead of the draft' }),
+    dialogue: Dialogue.optional(),
+    conversationId: id
+      .optional()
+      .meta({ description: 'A conversation whose messages are played instead of a dialogue' }),
+    contactId: id
+      .optional()
+      .meta({ description: 'Whose facts the runs read, as they are now; somebody made up if absent' }),
+    contact: ContactFacts.optional().meta({ description: 'Laid over the facts of the contact' }),
+    trigger: StartedBy.optional().meta({ description: 'What starts the workflow, if not what the customer says' }),
+    input: freeForm.optional(),
+    stepOutputs: StepOutputs.optional(),
+    at: z.iso.datetime({ offset: true }).optional().meta({ description: 'When it begins; now if absent' }),
+  })
+  .refine(({ definition, version }) => definition === undefined || version === undefined, {
+    message: 'cannot be given together with a definition',
+    path: ['version'],
+  })
+  .refine(({ dialogue, conversationId }) => dialogue === undefined || conversationId === undefined, {
+    message: 'cannot be given together with a conversation',
+    path: ['dialogue'],
+  })
+export type SimulateWorkflow = z.output<typeof SimulateWorkflow>
+
+/** What is compared of a step, live and simulated. */
+const Compared = RunStep.pick({ status: true, input: true, output: true, branch: true, error: true })
+
+export const StepDifference = z.object({
+  stepId: z.string(),
+  iteration: z.int(),
+  change: z.enum(['same', 'changed', 'added', 'missing']),
+  fields: z.array(z.string()).meta({ description: 'What of the step is different' }),
+  simulated: Compared.nullable(),
+  recorded: Compared.nullable(),
+})
+export type StepDifference = z.infer<typeof StepDifference>
+
+export const SimulatedRun = z
+  .object({
+    id,
+    workflowId: id,
+    workflowVersion: z.int().nullable().meta({ description: 'null for a definition that is not published' }),
+    status: RunStatus,
+    trigger: z.record(z.string(), z.unknown()),
+    input: z.unknown(),
+    output: z.unknown(),
+    variables: z.record(z.string(), z.unknown()),
+    waiting: z.object({ for: WaitingFor, until: instant.nullable(), stepId: z.string() }).nullable(),
+    error: z.object({ code: z.string(), message: z.string(), stepId: z.string().nullable() }).nullable(),
+    steps: z.array(RunStep),
+  })
+  .meta({ id: 'SimulatedRun' })
+export type SimulatedRun = z.infer<typeof SimulatedRun>
+
+export const RunDifference = z.object({
+  recordedRunId: id.nullable().meta({ description: 'null if no run was started there' }),
+  simulatedRunId: id.nullable().meta({ description: 'null if none is started now' }),
+  same: z.boolean(),
+  steps: z.array(StepDifference),
+})
+export type RunDifference = z.infer<typeof RunDifference>
+
+export const SimulationResult = z
+  .object({
+    ended: z.enum(['settled', 'waiting', 'not_started']),
+    why: z.string().nullable(),
+    endedAt: instant.meta({ description: 'Where the clock of the simulation stands' }),
+    runs: z.array(SimulatedRun),
+    transcript: z.array(
+      z.object({
+        at: instant,
+        from: z.enum(['customer', 'workflow']),
+        body: z.string().nullable(),
+        buttons: z.array(z.unknown()),
+        stepId: z.string().nullable(),
+      }),
+    ),
+    effects: z.array(z.looseObject({ at: instant, runId: id, stepId: z.string(), type: z.string() })),
+    diff: z
+      .array(RunDifference)
+      .nullable()
+      .meta({ description: 'Against what the runs of a recorded conversation did; null for a dialogue' }),
+  })
+  .meta({ id: 'Simulation' })
+export type SimulationResult = z.infer<typeof SimulationResult>

@@ -1,0 +1,74 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { LRUCache } from 'lru-cache'
+import { RE2JS } from 're2js'
+
+export type JsonSchema = Record<string, unknown>
+
+const SCHEMA_LENGTH_MAX = 65_536
+const PATTERN_MAX = 1000
+const TEXT_MAX = 100_000
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/
+const DATE = /^\d{4}-\d\d-\d\d$/
+const DATE_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i
+
+/** By the schema's text: an object that is read from the database is another one each time. */
+const compiled = new LRUCache<string, ValidateFunction | Error>({ max: 500 })
+
+/** Undefined if values can be checked against the schema; else why not. */
+export function refusalOfSchema(schema: JsonSchema): string | undefined {
+  const result = compile(schema)
+  return result instanceof Error ? result.message : undefined
+}
+
+/** Undefined if the value is what the schema says; else what is wrong with it, as `input.city must be string`. */
+export function mismatchOf(schema: JsonSchema, value: unknown, name: string): string | undefined {
+  const validate = compile(schema)
+  if (validate instanceof Error) return `${name} cannot be checked: ${validate.message}`
+  if (validate(value)) return undefined
+  return describe(validate.errors?.[0], name)
+}
+
+function compile(schema: JsonSchema): ValidateFunction | Error {
+  const text = JSON.stringify(schema)
+  const known = compiled.get(text)
+  if (known) return known
+  const fresh = tryCompile(schema, text)
+  compiled.set(text, fresh)
+  return fresh
+}
+
+/** An instance for each schema: ids and definitions of one customer's schema are nothing to another's. */
+function tryCompile(schema: JsonSchema, text: string): ValidateFunction | Error {
+  if (text.length > SCHEMA_LENGTH_MAX) return new Error(`the schema is longer than ${SCHEMA_LENGTH_MAX} characters`)
+  const { $async: _async, $schema: _dialect, ...checked } = schema
+  try {
+    return new Ajv({ strict: false, logger: false, unicodeRegExp: false, code: { regExp: safePattern } })
+      .addFormat('uuid', UUID)
+      .addFormat('email', EMAIL)
+      .addFormat('date', DATE)
+      .addFormat('date-time', DATE_TIME)
+      .addFormat('uri', (given) => URL.canParse(given))
+      .compile(checked)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** A pattern in a schema is a customer's expression: RE2's time grows with the text alone. */
+const safePattern = Object.assign(
+  (source: string) => {
+    if (source.length > PATTERN_MAX) throw new Error(`a pattern is longer than ${PATTERN_MAX} characters`)
+    const pattern = RE2JS.compile(source)
+    return { test: (text: string) => text.length <= TEXT_MAX && pattern.matcher(text).find() }
+  },
+  { code: '' },
+)
+
+function describe(error: ErrorObject | undefined, name: string): string {
+  if (!error) return `${name} is not what the schema says`
+  const path = error.instancePath.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  const more = error.keyword === 'additionalProperties' ? `: ${String(error.params['additionalProperty'])}` : ''
+  const allowed = error.keyword === 'enum' ? `: ${JSON.stringify(error.params['allowedValues'])}` : ''
+  return `${name}${path} ${error.message ?? 'is not what the schema says'}${more}${allowed}`.slice(0, 500)
+}

@@ -1,0 +1,31 @@
+import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+import type { LookupFunction } from 'node:net'
+import { OutsideRefused } from './outside-refused.ts'
+import { isCallableAddress } from './public-address.ts'
+
+/** Turns a name into all its addresses. */
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>
+
+export const resolveName: Resolve = (hostname) => lookup(hostname, { all: true })
+
+/**
+ * Looks a name up for the connection that is being made. What is judged is what is connected to, so a name cannot answer
+ * differently in between; and one wrong address spoils the rest, because which of them is tried is not ours to say.
+ */
+export function vettedLookup(resolve: Resolve, rules: { allowsLoopback: boolean }): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const [first] = addresses
+        if (!first || !addresses.every(({ address }) => isCallableAddress(address, rules))) callback(REFUSED(), '', 0)
+        else if (options.all) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    )
+  }
+}
+
+const REFUSED = () =>
+  new OutsideRefused('host_refused', 'The host leads into a private network: only public hosts can be called')

@@ -1,0 +1,135 @@
+import { expect } from 'chai'
+import type { Outcome } from '../../src/engine/evaluation.ts'
+import { purgeEvaluations } from '../../src/features/explain/purge-evaluations.ts'
+import { recordEvaluations } from '../../src/features/explain/record-evaluations.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { DAY, HOUR } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+
+const PRICES = {
+  version: 1,
+  triggers: [
+    {
+      type: 'message_received',
+      match: { mode: 'contains', values: ['price', 'precio'] },
+      if: { left: '{{contact.language}}', op: 'eq', right: 'es' },
+    },
+  ],
+  steps: [{ id: 'answer', type: 'send_message', message: { body: 'Ten' } }],
+}
+
+describe('GET /api/contacts/{contactId}/why-not', () => {
+  let app: TestApp
+  let owner: TestSession
+  let contactId: string
+  let workflowId: string
+
+  before(async () => {
+    app = await startTestApp()
+  })
+
+  beforeEach(async () => {
+    owner = await app.signUp()
+    contactId = await make('/api/contacts', { name: 'Ana', phone: '+4915112345000' })
+    workflowId = await publish(PRICES)
+  })
+
+  after(() => app.stop())
+
+  async function make(path: string, body: object): Promise<string> {
+    const answer = await app.rest('POST', path, { session: owner, body })
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
+    return answer.body.id
+  }
+
+  async function publish(definition: object): Promise<string> {
+    const id = await make('/api/workflows', { name: 'Prices', definition })
+    const { status, body } = await app.rest('POST', `/api/workflows/${id}/publish`, { session: owner, body: {} })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return id
+  }
+
+  async function ask(query = '') {
+    const path = `/api/contacts/${contactId}/why-not?workflowId=${workflowId}${query}`
+    const { status, body } = await app.rest('GET', path, { session: owner })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body
+  }
+
+  function write(body: string): Promise<string> {
+    return make('/api/sandbox/messages', { contactId, body })
+  }
+
+  async function record(outcome: Outcome, { messageId = null as string | null, detail = null as string | null } = {}) {
+    const scope = app.system.forTenant(owner.tenantId)
+    const event = { type: 'message_received', messageId, name: null }
+    const evaluations = [{ workflowId, version: 1, outcome, detail }]
+    await recordEvaluations(scope, [{ id: newId(), contactId, conversationId: null, event, evaluations }])
+  }
+
+  it('says which words a message would have had to contain', async () => {
+    const messageId = await write('hi')
+    await record('no_match', { messageId })
+    const [newest] = (await ask()).evaluations
+    expect(newest).to.deep.include({ outcome: 'no_match', version: 1, at: app.clock.now().toISOString() })
+    expect(newest.event).to.deep.equal({ type: 'message_received', messageId, name: null })
+    expect(newest.message).to.equal('The message "hi" contains none of: price, precio')
+  })
+
+  it('names the condition that was not met', async () => {
+    await record('condition_not_met', { messageId: await write('the price') })
+    const [newest] = (await ask()).evaluations
+    expect(newest.message).to.equal('The trigger matched, but its condition was not met: contact.language eq "es"')
+  })
+
+  it('goes through what happened from the newest on, page by page', async () => {
+    for (const outcome of ['already_running', 'automation_paused', 'reply_taken'] as const) await record(outcome)
+    const first = await ask('&limit=2')
+    expect(first.evaluations.map(({ outcome }: { outcome: string }) => outcome)).to.deep.equal([
+      'reply_taken',
+      'automation_paused',
+    ])
+    expect(first.hasMore).to.equal(true)
+    const second = await ask('&limit=2&offset=2')
+    expect(second.evaluations.map(({ outcome }: { outcome: string }) => outcome)).to.deep.equal(['already_running'])
+    expect(second.hasMore).to.equal(false)
+  })
+
+  it('says what keeps the workflow from starting now', async () => {
+    expect((await ask()).reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['nothing_happened'])
+    await write('hi')
+    const conversations = await app.rest('GET', `/api/conversations?contactId=${contactId}`, { session: owner })
+    const until = new Date(app.clock.now().getTime() + HOUR).toISOString()
+    const path = `/api/conversations/${conversations.body.items[0].id}`
+    await app.rest('PATCH', path, { session: owner, body: { automation: { state: 'paused', until } } })
+    await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session: owner, body: {} })
+    const { reasons } = await ask()
+    expect(reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['workflow_paused', 'automation_paused'])
+    expect(reasons[1].message).to.include(`until ${until}`)
+  })
+
+  it('counts the runs that the contact did start', async () => {
+    workflowId = await publish({ ...PRICES, triggers: [{ type: 'message_received', match: { mode: 'any' } }] })
+    await write('the price')
+    await app.work()
+    expect(await ask()).to.deep.include({ runsStarted: 1, reasons: [] })
+  })
+
+  it('forgets after seven days', async () => {
+    await record('no_match')
+    app.clock.advance(7 * DAY + HOUR)
+    // The session has ended meanwhile.
+    const { email, password } = owner
+    const signedIn = await app.rest('POST', '/api/auth/sign-in/email', { body: { email, password } })
+    owner = { ...owner, cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
+    expect((await ask()).evaluations).to.deep.equal([])
+    await purgeEvaluations(app.system)
+    expect(await app.system.db('trigger_evaluations').where({ contact_id: contactId })).to.deep.equal([])
+  })
+
+  it('goes with the contact', async () => {
+    await record('no_match')
+    await app.rest('DELETE', `/api/contacts/${contactId}`, { session: owner })
+    expect(await app.system.db('trigger_evaluations').where({ contact_id: contactId })).to.deep.equal([])
+  })
+})

@@ -1,0 +1,143 @@
+import { expect } from 'chai'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+
+type Link = { kind: string; [field: string]: unknown }
+
+const PRICES = {
+  version: 1,
+  triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['price', 'precio'] } }],
+  steps: [
+    {
+      id: 'which',
+      type: 'ask',
+      expect: { type: 'choice' },
+      message: {
+        body: 'Bread or cake?',
+        buttons: [
+          { id: 'bread', title: 'Bread' },
+          { id: 'cake', title: 'Cake' },
+        ],
+      },
+    },
+    { id: 'answer', name: 'Tell the price', type: 'send_message', message: { body: 'Ten' } },
+  ],
+}
+
+describe('GET /api/messages/{messageId}/why', () => {
+  let app: TestApp
+  let owner: TestSession
+  let workflowId: string
+  let conversationId: string
+
+  before(async () => {
+    app = await startTestApp()
+  })
+
+  beforeEach(async () => {
+    owner = await app.signUp()
+    const made = await app.rest('POST', '/api/workflows', {
+      session: owner,
+      body: { name: 'Prices', definition: PRICES },
+    })
+    workflowId = made.body.id
+    const { status } = await app.rest('POST', `/api/workflows/${workflowId}/publish`, { session: owner, body: {} })
+    expect(status).to.equal(200)
+  })
+
+  after(() => app.stop())
+
+  async function write(body: string): Promise<string> {
+    const answer = await app.rest('POST', '/api/sandbox/messages', {
+      session: owner,
+      body: { phone: '+4915112345000', body },
+    })
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
+    conversationId = answer.body.conversationId
+    await app.work()
+    return answer.body.id
+  }
+
+  async function newestMessage(): Promise<string> {
+    const { body } = await app.rest('GET', `/api/conversations/${conversationId}/messages`, { session: owner })
+    return body.messages.at(-1).id
+  }
+
+  async function why(messageId: string): Promise<{ summary: string; links: Link[] }> {
+    const { status, body } = await app.rest('GET', `/api/messages/${messageId}/why`, { session: owner })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    expect(body.messageId).to.equal(messageId)
+    return body
+  }
+
+  const kinds = (links: Link[]) => links.map(({ kind }) => kind)
+  const find = (links: Link[], kind: string) => links.find((link) => link.kind === kind)
+
+  it('tells of a workflow’s answer what happened, what it met, the run, the step and the statuses', async () => {
+    const asked = await write('the price, please')
+    await write('cake')
+    const { summary, links } = await why(await newestMessage())
+    expect(summary).to.equal('Sent by step "answer" of the workflow "Prices", version 1')
+    expect(kinds(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message', 'status'])
+    expect(find(links, 'event')).to.deep.include({ message: { id: asked, body: 'the price, please' } })
+    expect(find(links, 'trigger')).to.deep.include({ message: 'The message contains "price"' })
+    expect(find(links, 'run')).to.deep.include({ workflowId, workflowName: 'Prices', version: 1, status: 'completed' })
+    expect(find(links, 'step')).to.deep.include({
+      index: 1,
+      stepId: 'answer',
+      name: 'Tell the price',
+      after: { index: 0, stepId: 'which', type: 'ask', branch: 'cake' },
+    })
+    const statuses = links.filter(({ kind }) => kind === 'status').map(({ status }) => status)
+    expect(statuses).to.deep.equal(['queued', 'sent', 'delivered'])
+  })
+
+  it('finds the step of a question that was asked again', async () => {
+    await write('price')
+    const question = await newestMessage()
+    await write('neither')
+    const { links } = await why(question)
+    expect(find(links, 'step')).to.deep.include({ stepId: 'which', status: 'waiting', after: null })
+  })
+
+  it('names the person who sent a message', async () => {
+    await write('hello')
+    const path = `/api/conversations/${conversationId}/messages`
+    const sent = await app.rest('POST', path, { session: owner, body: { body: 'Hi, I am a person' } })
+    const { summary, links } = await why(sent.body.id)
+    expect(summary).to.equal('Sent by Ada')
+    expect(links[0]).to.deep.equal({ kind: 'sender', type: 'user', id: owner.userId, name: 'Ada' })
+  })
+
+  it('says which workflow an inbound message started', async () => {
+    const messageId = await write('el precio')
+    const { summary, links } = await why(messageId)
+    expect(summary).to.equal('Started "Prices"')
+    expect(kinds(links)).to.deep.equal(['sender', 'message', 'trigger', 'run'])
+    expect(links[2]).to.deep.include({ message: 'The message contains "precio"' })
+    expect(links[3]).to.deep.include({ relation: 'started', workflowId })
+  })
+
+  it('says which run took an inbound message as its reply', async () => {
+    await write('price')
+    const reply = await write('bread')
+    const { summary, links } = await why(reply)
+    expect(summary).to.equal('Was taken as a reply by "Prices"')
+    expect(find(links, 'run')).to.deep.include({ relation: 'took_reply', workflowId })
+    expect(find(links, 'step')).to.deep.include({ stepId: 'which', branch: 'bread', status: 'completed' })
+  })
+
+  it('shows a message that no step was content with to the run that asked again', async () => {
+    await write('price')
+    const reply = await write('neither')
+    const { summary, links } = await why(reply)
+    expect(summary).to.equal('Was taken as a reply by "Prices"')
+    expect(find(links, 'run')).to.deep.include({ relation: 'took_reply', status: 'waiting' })
+  })
+
+  it('finds nothing of another workspace', async () => {
+    const messageId = await write('price')
+    const stranger = await app.signUp('Eve')
+    const { status } = await app.rest('GET', `/api/messages/${messageId}/why`, { session: stranger })
+    expect(status).to.equal(404)
+  })
+})

@@ -1,0 +1,159 @@
+import { expect } from 'chai'
+import { type DialogueEntry, type Played, simulate, type Simulation } from '../../src/engine/simulate.ts'
+import { queueRun } from '../../src/engine/run.ts'
+import { defineStep, stepRegistry } from '../../src/engine/step.ts'
+import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { HOUR, MINUTE } from '../../src/platform/time.ts'
+import { z } from 'zod'
+import { compile, NOON, RUN_ID, say, someFacts } from '../support/workflow.ts'
+
+const ON_MESSAGE = [{ type: 'message_received', match: { mode: 'any' } }]
+
+/** Asks outside for a price, whatever a real step would do. */
+const lookup = defineStep({
+  type: 'lookup',
+  schema: z.strictObject({}),
+  execute: () => ({
+    kind: 'external',
+    request: { type: 'http', url: 'https://a.example' },
+    input: { url: 'https://a.example' },
+  }),
+})
+const registry = stepRegistry([...stepTypes.values(), lookup])
+
+function says(body: string, afterMs = 0): DialogueEntry {
+  return { type: 'message', body, afterMs }
+}
+
+function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simulation> = {}): Played {
+  const { contact, conversation, workspace } = someFacts()
+  const workflow = { workflowId: 'f1', name: 'Welcome', version: 1, compiled: compile(definition, registry) }
+  return simulate({
+    now: new Date(NOON),
+    registry,
+    party: { contact, conversation, workspace, channelId: 'ch1' },
+    published: [workflow],
+    dialogue,
+    answer: () => undefined,
+    ...more,
+  })
+}
+
+function said({ transcript }: Played): string[] {
+  return transcript.map(({ from, body }) => `${from}: ${body}`)
+}
+
+function trail({ runs }: Played): string[] {
+  return runs.flatMap(({ steps }) => steps.map(({ stepId, status }) => `${stepId}:${status}`))
+}
+
+describe('a simulation', () => {
+  const ASKING = {
+    triggers: ON_MESSAGE,
+    steps: [
+      {
+        id: 'name',
+        type: 'ask',
+        message: { body: 'Your name?' },
+        saveAs: 'vars.name',
+        timeout: '1h',
+        onTimeout: 'nudge',
+      },
+      say('hello', 'Hello {{vars.name}}', { next: 'end' }),
+      say('nudge', 'Still there?'),
+    ],
+  }
+
+  it('plays a dialogue to its end, with the steps and the words of a live run', () => {
+    const played = play(ASKING, [says('hi'), says('Bo', MINUTE)])
+    expect(said(played)).to.deep.equal(['customer: hi', 'workflow: Your name?', 'customer: Bo', 'workflow: Hello Bo'])
+    expect(trail(played)).to.deep.equal(['name:completed', 'hello:completed'])
+    expect(played).to.include({ ended: 'settled', why: null, endedAt: '2026-03-02T12:01:00.000Z' })
+    expect(played.runs[0]?.state.variables).to.deep.equal({ name: 'Bo' })
+    expect(played.effects.map(({ type, stepId }) => [type, stepId])).to.deep.equal([
+      ['send_message', 'name'],
+      ['send_message', 'hello'],
+    ])
+  })
+
+  it('rings a timer when what comes next is later, at its own time', () => {
+    const played = play(ASKING, [says('hi'), says('Bo', 2 * HOUR)])
+    const nudge = played.transcript.find(({ body }) => body === 'Still there?')
+    expect(nudge?.at).to.equal('2026-03-02T13:00:00.000Z')
+    expect(played.runs).to.have.length(2)
+  })
+
+  it('ends waiting where a reply is missing, and says for what', () => {
+    const played = play(ASKING, [says('hi')])
+    expect(played).to.include({
+      ended: 'waiting',
+      why: 'Step "name" waits for a reply, until 2026-03-02T13:00:00.000Z',
+    })
+  })
+
+  it('jumps over waits that nobody has to end', () => {
+    const steps = [{ id: 'sleep', type: 'wait', for: '20h' }, say('later', 'Good morning')]
+    const played = play({ triggers: ON_MESSAGE, steps }, [says('hi')])
+    expect(played).to.include({ ended: 'settled', endedAt: '2026-03-03T08:00:00.000Z' })
+    expect(said(played).at(-1)).to.equal('workflow: Good morning')
+  })
+
+  it('closes the window a day after the last message, as live', () => {
+    const steps = [{ id: 'sleep', type: 'wait', for: '25h' }, say('later', 'Too late')]
+    const [run] = play({ triggers: ON_MESSAGE, steps }, [says('hi')]).runs
+    expect(run?.state.error).to.deep.include({ code: 'outside_window', stepId: 'later' })
+  })
+
+  it('gives steps what they are told the outside answers, and a placeholder else', () => {
+    const definition = { triggers: ON_MESSAGE, steps: [{ id: 'price', type: 'lookup', saveAs: 'vars.price' }] }
+    const bare = play(definition, [says('hi')])
+    expect(bare.runs[0]?.state.variables).to.deep.equal({ price: { simulated: true } })
+    const told = play(definition, [says('hi')], { answer: ({ stepId }) => ({ ok: true, output: `of ${stepId}` }) })
+    expect(told.runs[0]?.state.variables).to.deep.equal({ price: 'of price' })
+    const error = { code: 'http_500', message: 'It broke', retryable: false }
+    const failed = play(definition, [says('hi')], { answer: () => ({ ok: false, error }) })
+    expect(failed.runs[0]?.state).to.deep.include({
+      status: 'failed',
+      error: { code: 'http_500', message: 'It broke', stepId: 'price' },
+    })
+  })
+
+  it('starts nothing where no trigger is met, and says so', () => {
+    const triggers = [{ type: 'message_received', match: { mode: 'exact', values: ['order'] } }]
+    expect(play({ triggers, steps: [say('a', 'A')] }, [says('hi')])).to.deep.include({ ended: 'not_started', runs: [] })
+  })
+
+  it('begins with a run that is given to it', () => {
+    const compiled = compile({ steps: [say('a', 'For {{input.who}}')] })
+    const workflow = { workflowId: 'f1', name: 'W', version: 3, compiled }
+    const state = queueRun(compiled, { id: RUN_ID, trigger: { type: 'api' }, input: { who: 'you' } }, new Date(NOON))
+    const played = play({ steps: [] }, [], { queued: { workflow, state } })
+    expect(said(played)).to.deep.equal(['workflow: For you'])
+    expect(played.runs[0]).to.include({ id: RUN_ID, workflowVersion: 3 })
+  })
+
+  it('comes to the same whenever it is played again', () => {
+    const dialogue = [says('hi'), says('Bo', MINUTE)]
+    expect(play(ASKING, dialogue)).to.deep.equal(play(ASKING, dialogue))
+  })
+
+  it('ends by itself after a year of its clock, and when its time is up', () => {
+    const steps = [
+      { id: 'sleep', type: 'wait', for: '29d' },
+      { id: 'again', type: 'set', values: { a: 1 }, next: 'sleep' },
+    ]
+    const settings = { maxDuration: '365d' }
+    const dialogue: DialogueEntry[] = [
+      says('hi'),
+      { type: 'advance', afterMs: 364 * 24 * HOUR },
+      says('hi'),
+      { type: 'advance', afterMs: 364 * 24 * HOUR },
+    ]
+    const played = play({ triggers: ON_MESSAGE, settings, steps }, dialogue)
+    expect(played.why).to.equal('A simulation ends after one year of its clock')
+    expect(play(ASKING, [says('hi')], { isOutOfTime: () => true })).to.include({
+      ended: 'not_started',
+      why: 'The simulation took too long',
+    })
+  })
+})
