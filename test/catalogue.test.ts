@@ -20,6 +20,8 @@ const GLOBAL = [
 const ACROSS_TENANTS: Record<string, string> = {
   run_waits_due: 'the sweep for due waits looks at all tenants',
   idempotency_keys_age: 'the purge of old keys looks at all tenants',
+  schedules_due: 'the round of due schedules looks at all tenants',
+  workflow_hooks_id: 'a call names a hook and no tenant',
   events_age: 'the purge of old events looks at all tenants',
   trigger_evaluations_age: 'the purge of old evaluations looks at all tenants',
   channel_directory_pkey: 'a webhook names a channel and no tenant',

@@ -58,6 +58,8 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'workflows.delete': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.publish': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.unpublish': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.hook': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.rotateHook': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.versions': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.version': ({ workflow }) => ({ workflowId: workflow, version: 1 }),
   'workflows.simulate': ({ workflow, contact, conversation }) => ({

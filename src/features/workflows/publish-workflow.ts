@@ -3,6 +3,8 @@ import { Workflow as WorkflowRow } from '../../models/workflow.ts'
 import { WorkflowVersion as VersionRow } from '../../models/workflow-version.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { ensureHook } from '../hooks/ensure-hook.ts'
+import { replaceSchedules } from '../schedules/replace-schedules.ts'
 import { checkDefinition } from './check-definition.ts'
 import { getWorkflow } from './get-workflow.ts'
 import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
@@ -21,6 +23,8 @@ export function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkf
     if (!compiled) {
       throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
     }
+    await replaceSchedules(tx, workflowId, compiled)
+    await ensureHook(tx, workflowId, compiled)
     const hash = definitionHash(workflow.draft)
     const version =
       (await sameVersion(tx, workflow, hash)) ?? (await addVersion(tx, workflow, { hash, compiled, note }))

@@ -3,6 +3,8 @@ import { rest } from '../../trpc/rest.ts'
 import { nothing } from '../../trpc/wire.ts'
 import { SimulateWorkflow, SimulationResult } from '../simulations/schema.ts'
 import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
+import { getHook } from '../hooks/get-hook.ts'
+import { rotateHook } from '../hooks/rotate-hook.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
 import { getWorkflow } from './get-workflow.ts'
@@ -63,6 +65,18 @@ export const workflowsRouter = router({
     .input(schema.WorkflowRef)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => unpublishWorkflow(ctx.scope, input)),
+
+  hook: adminProcedure
+    .meta(rest('GET', '/workflows/{workflowId}/hook', 'Get where the webhook of a workflow is called'))
+    .input(schema.WorkflowRef)
+    .output(schema.Hook)
+    .query(({ ctx, input }) => getHook(ctx.scope, input)),
+
+  rotateHook: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/hook/rotate', 'Make a new secret for the webhook; the old one ends'))
+    .input(schema.WorkflowRef)
+    .output(schema.HookSecret)
+    .mutation(({ ctx, input }) => rotateHook(ctx.scope, input)),
 
   versions: viewerProcedure
     .meta(rest('GET', '/workflows/{workflowId}/versions', 'List the published versions, newest first'))

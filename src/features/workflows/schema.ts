@@ -98,6 +98,20 @@ export type UpdateWorkflow = z.infer<typeof UpdateWorkflow>
 export const PublishWorkflow = z.strictObject({ workflowId: id, note: text(500).optional() })
 export type PublishWorkflow = z.infer<typeof PublishWorkflow>
 
+const webhookPath = z.string().meta({ description: 'Where to call, under the address of this API' })
+
+export const Hook = z
+  .object({
+    webhookPath,
+    rotatedAt: instant.nullable().meta({ description: 'When its secret was made; null means that it has none yet' }),
+    createdAt: instant,
+  })
+  .meta({ id: 'Hook' })
+
+export const HookSecret = z
+  .object({ webhookPath, secret: z.string().meta({ description: 'Shown this once' }) })
+  .meta({ id: 'HookSecret' })
+
 export const ValidateWorkflow = z.strictObject({ definition: draft })
 export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>
 
