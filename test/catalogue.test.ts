@@ -35,6 +35,7 @@ const NO_REFERENCE: Record<string, string> = {
   'message_statuses.provider_message_id': "the provider's id",
   'messages.step_id': 'the name of a step within a definition',
   'run_steps.step_id': 'the name of a step within a definition',
+  'effects.step_id': 'the name of a step within a definition',
   'runs.waiting_step_id': 'the name of a step within a definition',
   'runs.replay_from_step_id': 'the name of a step within a definition',
   'runs.trigger_event_id': 'a mailbox item, which is gone when it was taken',
