@@ -112,7 +112,10 @@ export const HookSecret = z
   .object({ webhookPath, secret: z.string().meta({ description: 'Shown this once' }) })
   .meta({ id: 'HookSecret' })
 
-export const ValidateWorkflow = z.strictObject({ definition: draft })
+export const ValidateWorkflow = z.strictObject({
+  definition: draft,
+  workflowId: id.optional().meta({ description: 'Whose draft it is: a workflow is no rival of itself' }),
+})
 export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>
 
 export const Validation = z.object({ valid: z.boolean(), errors: z.array(Problem), warnings: z.array(Problem) })
