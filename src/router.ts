@@ -4,6 +4,7 @@ import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
+import { eventsRouter } from './features/events/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
 import { messagesRouter } from './features/messages/router.ts'
 import { runsRouter } from './features/runs/router.ts'
@@ -22,6 +23,7 @@ export const appRouter = router({
   messages: messagesRouter,
   workflows: workflowsRouter,
   runs: runsRouter,
+  events: eventsRouter,
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,

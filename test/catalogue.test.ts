@@ -20,6 +20,8 @@ const GLOBAL = [
 const ACROSS_TENANTS: Record<string, string> = {
   run_waits_due: 'the sweep for due waits looks at all tenants',
   idempotency_keys_age: 'the purge of old keys looks at all tenants',
+  schedules_due: 'the round of due schedules looks at all tenants',
+  workflow_hooks_id: 'a call names a hook and no tenant',
   events_age: 'the purge of old events looks at all tenants',
   trigger_evaluations_age: 'the purge of old evaluations looks at all tenants',
   channel_directory_pkey: 'a webhook names a channel and no tenant',
@@ -33,6 +35,7 @@ const NO_REFERENCE: Record<string, string> = {
   'message_statuses.provider_message_id': "the provider's id",
   'messages.step_id': 'the name of a step within a definition',
   'run_steps.step_id': 'the name of a step within a definition',
+  'effects.step_id': 'the name of a step within a definition',
   'runs.waiting_step_id': 'the name of a step within a definition',
   'runs.replay_from_step_id': 'the name of a step within a definition',
   'runs.trigger_event_id': 'a mailbox item, which is gone when it was taken',

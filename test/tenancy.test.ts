@@ -17,6 +17,7 @@ type Ids = Record<
   | 'tool'
   | 'template'
   | 'broadcast'
+  | 'test'
   | 'user',
   string
 >
@@ -52,7 +53,10 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'messages.why': ({ message }) => ({ messageId: message }),
   'workflows.list': () => ({}),
   'workflows.create': () => ({ name: 'N' }),
-  'workflows.validate': () => ({ definition: { version: 1, triggers: [], steps: [] } }),
+  'workflows.validate': ({ workflow }) => ({
+    definition: { version: 1, triggers: [], steps: [] },
+    workflowId: workflow,
+  }),
   'workflows.get': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.update': ({ workflow }) => ({ workflowId: workflow, name: 'M' }),
   'workflows.delete': ({ workflow }) => ({ workflowId: workflow }),
@@ -63,6 +67,8 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
     conversationId: conversation,
   }),
   'workflows.unpublish': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.hook': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.rotateHook': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.versions': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.version': ({ workflow }) => ({ workflowId: workflow, version: 1 }),
   'workflows.simulate': ({ workflow, contact, conversation }) => ({
@@ -70,6 +76,12 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
     contactId: contact,
     conversationId: conversation,
   }),
+  'workflows.tests': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.createTest': ({ workflow }) => ({ workflowId: workflow, name: 'N', dialogue: [], expectation: {} }),
+  'workflows.updateTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test, name: 'M' }),
+  'workflows.deleteTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test }),
+  'workflows.runTests': ({ workflow }) => ({ workflowId: workflow }),
+  'runs.saveAsTest': ({ run }) => ({ runId: run, name: 'N' }),
   'runs.list': ({ workflow, contact, conversation, run }) => ({
     workflowId: workflow,
     contactId: contact,
@@ -310,6 +322,7 @@ async function digestOf(app: TestApp, tenantId: string): Promise<string> {
     'tools',
     'templates',
     'broadcasts',
+    'workflow_tests',
   ]
   const parts = await Promise.all(
     tables.map(async (table) => {
@@ -381,6 +394,7 @@ async function furnish(app: TestApp, session: TestSession): Promise<Ids> {
       config: { method: 'GET', url: 'https://a.example' },
     }),
     broadcast: await make('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
+    test: await make(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
     user: session.userId,
   }
 }

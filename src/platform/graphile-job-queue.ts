@@ -141,6 +141,11 @@ export class GraphileJobQueue implements JobQueue {
         [SILENT_SECONDS],
       )
       if (rowCount) this.#log.warn('freed the jobs of workers that fell silent')
+      // Rung again while it was being answered, a bell passes its key on and is only its worker's to remove.
+      await this.#pool.query(
+        `select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs
+         where key is null and locked_at is null and attempts >= max_attempts having count(*) > 0`,
+      )
       await this.#pool.query(`delete from workers where seen_at < now() - interval '1 hour'`)
     } catch (error) {
       this.#log.warn({ err: error }, 'heartbeat failed')

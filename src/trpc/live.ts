@@ -4,3 +4,6 @@ import { tracked, type TrackedEnvelope } from '@trpc/server'
 export async function* live<T>(items: AsyncIterable<[cursor: string, item: T]>): AsyncGenerator<TrackedEnvelope<T>> {
   for await (const [cursor, item] of items) yield tracked(cursor, item)
 }
+
+/** For a subscription whose caller gave no way to end it. */
+export const NEVER = new AbortController().signal

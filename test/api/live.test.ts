@@ -1,47 +1,10 @@
 import { expect } from 'chai'
 import { addMs, DAY, systemClock } from '../../src/platform/time.ts'
 import { purgeEvents } from '../../src/features/events/purge-events.ts'
-import { newAddress, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type EventStream, openEventStream } from '../support/event-stream.ts'
 
-type Told = { id: string; type: string; body: string | null; status: string | null }
-
-/** The stream as an EventSource reads it: an id, and the data under it. */
-class Stream {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>
-  readonly #aborted: AbortController
-  readonly #told: Told[] = []
-  #text = ''
-
-  constructor(response: Response, aborted: AbortController) {
-    this.#reader = (response.body as ReadableStream<Uint8Array>).getReader()
-    this.#aborted = aborted
-  }
-
-  /** The next thing told, however long it takes; the test's own limit ends it. */
-  async next(): Promise<Told> {
-    while (this.#told.length === 0) {
-      const { value, done } = await this.#reader.read()
-      if (done) throw new Error('the stream ended')
-      this.#text += new TextDecoder().decode(value)
-      const blocks = this.#text.split('\n\n')
-      this.#text = blocks.pop() ?? ''
-      this.#told.push(...blocks.flatMap(readBlock))
-    }
-    return this.#told.shift() as Told
-  }
-
-  close(): void {
-    this.#aborted.abort()
-  }
-}
-
-function readBlock(block: string): Told[] {
-  const id = /^id: ?(.+)$/m.exec(block)?.[1]
-  const data = /^data: ?(.+)$/m.exec(block)?.[1]
-  if (!id || !data) return []
-  const { json } = JSON.parse(data) as { json: { type: string; message?: { body: string; status: string } } }
-  return [{ id, type: json.type, body: json.message?.body ?? null, status: json.message?.status ?? null }]
-}
+type Change = { type: string; message?: { body: string | null; status: string } }
 
 describe('following a conversation live', () => {
   let app: TestApp
@@ -62,45 +25,43 @@ describe('following a conversation live', () => {
     return answer.body.conversationId
   }
 
-  async function follow(lastEventId?: string): Promise<Stream> {
-    const aborted = new AbortController()
-    const input = encodeURIComponent(JSON.stringify({ json: { conversationId } }))
-    const response = await fetch(`${app.url}/api/trpc/conversations.onMessage?input=${input}`, {
-      signal: aborted.signal,
-      headers: {
-        accept: 'text/event-stream',
-        'x-forwarded-for': newAddress(),
-        cookie: owner.cookie,
-        'x-tenant-id': owner.tenantId,
-        ...(lastEventId ? { 'last-event-id': lastEventId } : {}),
-      },
+  function follow(lastEventId?: string): Promise<EventStream<Change>> {
+    return openEventStream(app.url, owner, {
+      procedure: 'conversations.onMessage',
+      input: { conversationId },
+      lastEventId,
     })
-    expect(response.status).to.equal(200)
-    return new Stream(response, aborted)
+  }
+
+  async function nextBody(stream: EventStream<Change>): Promise<string | null | undefined> {
+    return (await stream.next()).data.message?.body
+  }
+
+  /** The id under which the message was told. */
+  async function idOf(stream: EventStream<Change>, body: string): Promise<string> {
+    return (await stream.until(({ message }) => message?.body === body)).at(-1)?.id ?? ''
   }
 
   it('goes on after a lost connection with nothing lost and nothing twice', async () => {
     const stream = await follow()
     await write('a')
     // The stream may have begun before the very first message was out of sight.
-    let told = await stream.next()
-    while (told.body !== 'a') told = await stream.next()
+    const lastEventId = await idOf(stream, 'a')
     stream.close()
     await write('b')
     await write('elsewhere', '+4915112345001')
     await write('c')
-    const resumed = await follow(told.id)
-    expect([(await resumed.next()).body, (await resumed.next()).body]).to.deep.equal(['b', 'c'])
+    const resumed = await follow(lastEventId)
+    expect([await nextBody(resumed), await nextBody(resumed)]).to.deep.equal(['b', 'c'])
     await write('d')
-    expect((await resumed.next()).body).to.equal('d')
+    expect(await nextBody(resumed)).to.equal('d')
     resumed.close()
   })
 
   it('steps over nothing that is committed later than what came after it', async () => {
     const stream = await follow()
     await write('start')
-    let told = await stream.next()
-    while (told.body !== 'start') told = await stream.next()
+    await idOf(stream, 'start')
     // A transaction that began earlier and is still open holds its event back, and those behind it.
     await app.system.db.transaction(async (trx) => {
       await trx.raw(
@@ -111,17 +72,15 @@ describe('following a conversation live', () => {
       )
       await write('behind')
     })
-    expect([(await stream.next()).body, (await stream.next()).body]).to.deep.equal(['first', 'behind'])
+    expect([await nextBody(stream), await nextBody(stream)]).to.deep.equal(['first', 'behind'])
     stream.close()
   })
 
   it('says reset when what was missed is no longer kept', async () => {
     const stream = await follow()
     await write('old')
-    let told = await stream.next()
-    while (told.body !== 'old') told = await stream.next()
+    const [xid] = (await idOf(stream, 'old')).split('-')
     stream.close()
-    const [xid] = told.id.split('-')
     const ms = addMs(systemClock.now(), -8 * DAY)
       .getTime()
       .toString(16)
@@ -129,7 +88,7 @@ describe('following a conversation live', () => {
     const longAgo = `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`
     await purgeEvents(app.system)
     const resumed = await follow(longAgo)
-    expect((await resumed.next()).type).to.equal('reset')
+    expect((await resumed.next()).data.type).to.equal('reset')
     resumed.close()
   })
 })

@@ -1,4 +1,4 @@
-import { live } from '../../trpc/live.ts'
+import { live, NEVER } from '../../trpc/live.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { followMessages } from './follow-messages.ts'
@@ -51,5 +51,3 @@ export const conversationsRouter = router({
     .input(schema.FollowMessages)
     .subscription(async ({ ctx, input, signal }) => live(await followMessages(ctx.scope, input, signal ?? NEVER))),
 })
-
-const NEVER = new AbortController().signal

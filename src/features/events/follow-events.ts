@@ -10,19 +10,20 @@ const LOOK_EVERY_MS = 5 * SECOND
 /** An event lies behind a transaction that is still open: it will not be long. */
 const LOOK_SOON_MS = 25
 
-export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null> }
+export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null>; at: Date }
 export type Reset = { cursor: string; type: 'reset' }
 
 /** What a follower is told, under the cursor from which it goes on afterwards. */
 export type Followed<T> = [cursor: string, told: T]
 
 type Position = { xid: string; id: string }
-type Row = Position & { type: string; data: Record<string, string | null> }
+type Row = Position & { type: string; data: Record<string, string | null>; at: Date }
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const CURSOR = /^(\d{1,20})-([0-9a-f-]{36})$/
 
-type Following = { types: string[]; signal: AbortSignal }
+/** Without `types` all are told. */
+type Following = { types: string[] | null; signal: AbortSignal }
 
 /**
  * A workspace's events from `after` on, each once, in one order for everybody, until `signal` aborts. Without `after`
@@ -56,12 +57,13 @@ async function* follow(scope: Scope, from: Position, { types, signal }: Followin
   let position = from
   try {
     while (!signal.aborted) {
-      const { rows, hidden } = await read(scope, position, types)
-      for (const { xid, id, type, data } of rows) {
+      const { rows, hidden, readUpTo } = await read(scope, position, types)
+      for (const { xid, id, type, data, at } of rows) {
         position = { xid, id }
-        yield { cursor: cursorOf(position), type, data }
+        yield { cursor: cursorOf(position), type, data, at }
         if (signal.aborted) return
       }
+      if (readUpTo) position = readUpTo
       if (rows.length < BATCH) await bell.wait(hidden ? LOOK_SOON_MS : LOOK_EVERY_MS)
     }
   } finally {
@@ -95,17 +97,33 @@ function isForgotten(scope: Scope, { id }: Position): boolean {
   return at < scope.now().getTime() - EVENT_RETENTION_MS + MINUTE
 }
 
+type Batch = {
+  rows: Row[]
+  /** There are events that an open transaction keeps from being told. */
+  hidden: boolean
+  /** All below it is told, or of other types: a follower of rare events need not pass the others again. */
+  readUpTo: Position | undefined
+}
+
 /** Stops below the oldest open transaction: what that one is about to commit must not be stepped over. */
-async function read(scope: Scope, { xid, id }: Position, types: string[]): Promise<{ rows: Row[]; hidden: boolean }> {
-  const result = await scope.db.raw<{ rows: (Row & { visible: boolean })[] }>(
-    `select xid::text, id, type, data, xid < pg_snapshot_xmin(pg_current_snapshot()) as visible
-     from events
-     where tenant_id = ? and (xid, id) > (?::text::xid8, ?::uuid) and type = any(?)
-     order by events.xid, id limit ?`,
-    [scope.tenantId, xid, id, types, BATCH],
+async function read(scope: Scope, { xid, id }: Position, types: string[] | null): Promise<Batch> {
+  const result = await scope.db.raw<{ rows: ({ horizon: string } & (Row | { xid: null }))[] }>(
+    `select s.horizon::text, e.* from (select pg_snapshot_xmin(pg_current_snapshot()) as horizon) s
+     left join lateral (
+       select xid::text, id, type, data, created_at as at from events
+       where tenant_id = ? and (xid, id) > (?::text::xid8, ?::uuid) and (?::text[] is null or type = any(?))
+       order by events.xid, id limit ?) e on true`,
+    [scope.tenantId, xid, id, types, types, BATCH],
   )
-  const rows = result.rows.filter(({ visible }) => visible)
-  return { rows, hidden: rows.length < result.rows.length }
+  const horizon = BigInt((result.rows[0] as { horizon: string }).horizon)
+  const found = result.rows.filter((row): row is Row & { horizon: string } => row.xid !== null)
+  const rows = found.filter((row) => BigInt(row.xid) < horizon)
+  const isComplete = found.length < BATCH && horizon > BigInt(xid)
+  return {
+    rows,
+    hidden: rows.length < found.length,
+    readUpTo: isComplete ? { xid: String(horizon), id: FIRST_ID } : undefined,
+  }
 }
 
 /** Remembers a ring that came while nobody waited. */

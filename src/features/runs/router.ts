@@ -1,11 +1,13 @@
+import { live, NEVER } from '../../trpc/live.ts'
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { cancelRun } from './cancel-run.ts'
+import { followRun } from './follow-run.ts'
 import { getRun } from './get-run.ts'
 import { listRunSteps } from './list-run-steps.ts'
 import { listRuns } from './list-runs.ts'
 import { replayRun } from './replay-run.ts'
-import { ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
+import { FollowRun, ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
 import { signalRun } from './signal-run.ts'
 
 export const runsRouter = router({
@@ -26,6 +28,10 @@ export const runsRouter = router({
     .input(RunRef)
     .output(RunSteps)
     .query(({ ctx, input }) => listRunSteps(ctx.scope, input)),
+
+  follow: viewerProcedure
+    .input(FollowRun)
+    .subscription(async ({ ctx, input, signal }) => live(await followRun(ctx.scope, input, signal ?? NEVER))),
 
   replay: adminProcedure
     .meta(

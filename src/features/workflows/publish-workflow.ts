@@ -3,7 +3,9 @@ import { Workflow as WorkflowRow } from '../../models/workflow.ts'
 import { WorkflowVersion as VersionRow } from '../../models/workflow-version.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { checkDefinition } from './check-definition.ts'
+import { ensureHook } from '../hooks/ensure-hook.ts'
+import { replaceSchedules } from '../schedules/replace-schedules.ts'
+import { checkInWorkspace } from './check-in-workspace.ts'
 import { getWorkflow } from './get-workflow.ts'
 import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
 
@@ -11,16 +13,18 @@ import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
  * Makes the draft the version that new runs take; runs under way stay on theirs. Publishing what is already published
  * changes nothing.
  */
-export function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
-  return scope.transaction(async (tx) => {
+export async function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
+  const { published, subject } = await scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
     if (workflow.status === 'archived') {
       throw new ConflictError('workflow_archived', 'An archived workflow cannot be published')
     }
-    const { compiled, errors, warnings } = checkDefinition(workflow.draft)
+    const { compiled, errors, warnings } = await checkInWorkspace(tx, workflow.draft, workflowId)
     if (!compiled) {
       throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
     }
+    await replaceSchedules(tx, workflowId, compiled)
+    await ensureHook(tx, workflowId, compiled)
     const hash = definitionHash(workflow.draft)
     const version =
       (await sameVersion(tx, workflow, hash)) ?? (await addVersion(tx, workflow, { hash, compiled, note }))
@@ -32,8 +36,11 @@ export function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkf
         .patch({ status: 'published', version, publishedAt: now, updatedAt: now })
       await tx.record({ type: 'workflow.published', data: { workflowId } })
     }
-    return { ...(await getWorkflow(tx, { workflowId })), warnings }
+    const published = { ...(await getWorkflow(tx, { workflowId })), warnings }
+    return { published, subject: { workflowId, name: workflow.name, version, compiled } }
   })
+  // Tests only warn, and take their time: nothing is locked meanwhile.
+  return { ...published, warnings: [...published.warnings, ...(await warnOfTests(scope, subject))] }
 }
 
 async function sameVersion(tx: Scope, workflow: WorkflowRow, hash: string): Promise<number | undefined> {

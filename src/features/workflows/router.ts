@@ -4,6 +4,14 @@ import { nothing } from '../../trpc/wire.ts'
 import { Run } from '../runs/schema.ts'
 import { SimulateWorkflow, SimulationResult } from '../simulations/schema.ts'
 import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
+import { getHook } from '../hooks/get-hook.ts'
+import { rotateHook } from '../hooks/rotate-hook.ts'
+import { createWorkflowTest } from '../workflow-tests/create-workflow-test.ts'
+import { deleteWorkflowTest } from '../workflow-tests/delete-workflow-test.ts'
+import { listWorkflowTests } from '../workflow-tests/list-workflow-tests.ts'
+import { runWorkflowTests } from '../workflow-tests/run-workflow-tests.ts'
+import * as tests from '../workflow-tests/schema.ts'
+import { updateWorkflowTest } from '../workflow-tests/update-workflow-test.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
 import { getWorkflow } from './get-workflow.ts'
@@ -34,7 +42,7 @@ export const workflowsRouter = router({
     .meta(rest('POST', '/workflows/validate', 'Say what publishing a definition would say'))
     .input(schema.ValidateWorkflow)
     .output(schema.Validation)
-    .mutation(({ input }) => validateWorkflow(input)),
+    .mutation(({ ctx, input }) => validateWorkflow(ctx.scope, input)),
 
   get: viewerProcedure
     .meta(rest('GET', '/workflows/{workflowId}', 'Get a workflow with its draft'))
@@ -72,6 +80,18 @@ export const workflowsRouter = router({
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => unpublishWorkflow(ctx.scope, input)),
 
+  hook: adminProcedure
+    .meta(rest('GET', '/workflows/{workflowId}/hook', 'Get where the webhook of a workflow is called'))
+    .input(schema.WorkflowRef)
+    .output(schema.Hook)
+    .query(({ ctx, input }) => getHook(ctx.scope, input)),
+
+  rotateHook: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/hook/rotate', 'Make a new secret for the webhook; the old one ends'))
+    .input(schema.WorkflowRef)
+    .output(schema.HookSecret)
+    .mutation(({ ctx, input }) => rotateHook(ctx.scope, input)),
+
   versions: viewerProcedure
     .meta(rest('GET', '/workflows/{workflowId}/versions', 'List the published versions, newest first'))
     .input(schema.WorkflowRef)
@@ -94,4 +114,34 @@ export const workflowsRouter = router({
     .input(SimulateWorkflow)
     .output(SimulationResult)
     .mutation(({ ctx, input }) => simulateWorkflow(ctx.scope, input)),
+
+  tests: viewerProcedure
+    .meta(rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow, the oldest first'))
+    .input(schema.WorkflowRef)
+    .output(tests.WorkflowTests)
+    .query(({ ctx, input }) => listWorkflowTests(ctx.scope, input)),
+
+  createTest: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/tests', 'Keep a dialogue, and what is expected of it', { status: 201 }))
+    .input(tests.CreateWorkflowTest)
+    .output(tests.WorkflowTest)
+    .mutation(({ ctx, input }) => createWorkflowTest(ctx.scope, input)),
+
+  updateTest: adminProcedure
+    .meta(rest('PATCH', '/workflows/{workflowId}/tests/{testId}', "Change a test's name or what it expects"))
+    .input(tests.UpdateWorkflowTest)
+    .output(tests.WorkflowTest)
+    .mutation(({ ctx, input }) => updateWorkflowTest(ctx.scope, input)),
+
+  deleteTest: adminProcedure
+    .meta(rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a test', { status: 204 }))
+    .input(tests.WorkflowTestRef)
+    .output(nothing)
+    .mutation(({ ctx, input }) => deleteWorkflowTest(ctx.scope, input)),
+
+  runTests: viewerProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/tests/run', 'Play all tests against the draft, or against a version'))
+    .input(tests.RunWorkflowTests)
+    .output(tests.TestOutcomes)
+    .mutation(({ ctx, input }) => runWorkflowTests(ctx.scope, input)),
 })

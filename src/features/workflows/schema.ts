@@ -108,7 +108,24 @@ export const StartWorkflow = z.strictObject({
 })
 export type StartWorkflow = z.infer<typeof StartWorkflow>
 
-export const ValidateWorkflow = z.strictObject({ definition: draft })
+const webhookPath = z.string().meta({ description: 'Where to call, under the address of this API' })
+
+export const Hook = z
+  .object({
+    webhookPath,
+    rotatedAt: instant.nullable().meta({ description: 'When its secret was made; null means that it has none yet' }),
+    createdAt: instant,
+  })
+  .meta({ id: 'Hook' })
+
+export const HookSecret = z
+  .object({ webhookPath, secret: z.string().meta({ description: 'Shown this once' }) })
+  .meta({ id: 'HookSecret' })
+
+export const ValidateWorkflow = z.strictObject({
+  definition: draft,
+  workflowId: id.optional().meta({ description: 'Whose draft it is: a workflow is no rival of itself' }),
+})
 export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>
 
 export const Validation = z.object({ valid: z.boolean(), errors: z.array(Problem), warnings: z.array(Problem) })

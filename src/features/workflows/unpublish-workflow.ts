@@ -1,6 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { replaceSchedules } from '../schedules/replace-schedules.ts'
 import { getWorkflow } from './get-workflow.ts'
 import type { WorkflowRef, WorkflowWithDefinition } from './schema.ts'
 
@@ -12,6 +13,7 @@ export function unpublishWorkflow(scope: Scope, { workflowId }: WorkflowRef): Pr
       throw new ConflictError('workflow_not_published', 'Only a published workflow can be unpublished')
     }
     if (workflow.status === 'published') {
+      await replaceSchedules(tx, workflowId, null)
       await tx.query(WorkflowRow).findOne('id', workflowId).patch({ status: 'paused', updatedAt: tx.now() })
       await tx.record({ type: 'workflow.paused', data: { workflowId } })
     }

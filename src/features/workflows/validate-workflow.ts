@@ -1,8 +1,14 @@
-import { checkDefinition } from './check-definition.ts'
+import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import type { Scope } from '../../scope.ts'
+import { checkInWorkspace } from './check-in-workspace.ts'
 import type { ValidateWorkflow, Validation } from './schema.ts'
 
 /** What publishing this definition would say, without keeping anything. */
-export function validateWorkflow({ definition }: ValidateWorkflow): Validation {
-  const { errors, warnings } = checkDefinition(definition)
+export async function validateWorkflow(
+  scope: Scope,
+  { definition, workflowId }: ValidateWorkflow,
+): Promise<Validation> {
+  if (workflowId !== undefined) await scope.get(WorkflowRow, workflowId)
+  const { errors, warnings } = await checkInWorkspace(scope, definition, workflowId ?? null)
   return { valid: errors.length === 0, errors, warnings }
 }

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
+import { deadline } from '../deadline.ts'
 import { type Hop, nextHop } from './next-hop.ts'
 import { OutsideRefused } from './outside-refused.ts'
 import { readAnswer } from './read-answer.ts'
@@ -32,18 +33,18 @@ export async function callOutside(
   signal?: AbortSignal,
   resolve: Resolve = resolveName,
 ): Promise<OutsideAnswer> {
-  const limit = AbortSignal.timeout(request.timeoutMs)
-  const ended = signal ? AbortSignal.any([signal, limit]) : limit
+  const limit = deadline(request.timeoutMs, signal)
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { lookup: vettedLookup(resolve, request), timeout: request.timeoutMs },
   })
   try {
-    return await follow(agent, request, ended)
+    return await follow(agent, request, limit.signal)
   } catch (error) {
-    throw refusalOf(error, limit.aborted, signal?.aborted ?? false)
+    throw refusalOf(error, limit.signal.aborted, signal?.aborted ?? false)
   } finally {
+    limit.release()
     await agent.destroy()
   }
 }

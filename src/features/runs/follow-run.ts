@@ -1,0 +1,65 @@
+import { Run as RunRow } from '../../models/run.ts'
+import type { Scope } from '../../scope.ts'
+import { type Followed, type FollowedEvent, followEvents } from '../events/follow-events.ts'
+import { presentRunStep, runStepRows } from './run-step-rows.ts'
+import { presentRun, runRows } from './run-rows.ts'
+import type { FollowRun, Run, RunStep } from './schema.ts'
+
+const TYPES = [
+  ...['started', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired', 'replayed'].map(
+    (what) => `run.${what}`,
+  ),
+  // A message is queued in the moment in which its step is written, and the run's own event tells that.
+  ...['sent', 'delivered', 'read', 'played', 'failed', 'canceled'].map((what) => `message.${what}`),
+]
+
+/** The run as it is now with the steps that changed. `reset`: events were missed that are no longer kept; read anew. */
+export type RunChange = { type: 'run'; run: Run; steps: RunStep[] } | { type: 'reset' }
+
+/**
+ * Every change of a run from `lastEventId` on: what one event changed is told at once, so that whoever lost the
+ * connection has either all of it or nothing.
+ */
+export async function followRun(
+  scope: Scope,
+  { runId, lastEventId }: FollowRun,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<Followed<RunChange>>> {
+  const run = await scope.get(RunRow, runId)
+  return tell(scope, run, await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal }))
+}
+
+async function* tell(
+  scope: Scope,
+  run: RunRow,
+  events: Awaited<ReturnType<typeof followEvents>>,
+): AsyncGenerator<Followed<RunChange>> {
+  for await (const event of events) {
+    if (!('data' in event)) {
+      yield [event.cursor, { type: 'reset' }]
+      continue
+    }
+    const steps = await changedSteps(scope, run, event)
+    const row = steps && (await runRows(scope).findOne('id', run.id))
+    if (row) yield [event.cursor, { type: 'run', run: presentRun(row), steps }]
+  }
+}
+
+/** Undefined if the event is of something else. */
+async function changedSteps(scope: Scope, run: RunRow, { type, data }: FollowedEvent): Promise<RunStep[] | undefined> {
+  if (type.startsWith('message.')) return delivered(scope, run, data)
+  if (data['runId'] !== run.id && data['replayId'] !== run.id) return undefined
+  const { firstStep, lastStep } = data
+  if (firstStep === null) return []
+  const rows = runStepRows(scope, run.id)
+  // An event that does not say which steps it wrote may have written any.
+  if (firstStep !== undefined) void rows.whereBetween('index', [Number(firstStep), Number(lastStep)])
+  return (await rows).map(presentRunStep)
+}
+
+async function delivered(scope: Scope, run: RunRow, data: FollowedEvent['data']): Promise<RunStep[] | undefined> {
+  const { messageId, conversationId } = data
+  if (!messageId || run.conversationId === null || conversationId !== run.conversationId) return undefined
+  const rows = await runStepRows(scope, run.id).where({ messageId })
+  return rows.length > 0 ? rows.map(presentRunStep) : undefined
+}

@@ -1,0 +1,98 @@
+import { deriveId, msOfId } from '../../engine/derive-id.ts'
+import type { JsonObject } from '../../engine/run.ts'
+import { StepError } from '../../engine/step-error.ts'
+import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Run as RunRow } from '../../models/run.ts'
+import { addMs, MINUTE } from '../../platform/time.ts'
+import { isTimezone } from '../../platform/zoned-time.ts'
+import type { Scope } from '../../scope.ts'
+import { getContact } from '../contacts/get-contact.ts'
+import { type Contact, UpdateContact } from '../contacts/schema.ts'
+import { updateContact } from '../contacts/update-contact.ts'
+import { pauseAutomation } from '../conversations/pause-automation.ts'
+import { queueMessages } from '../conversations/queue-messages.ts'
+import { updateConversation } from '../conversations/update-conversation.ts'
+import { isWindowOpen } from '../conversations/window.ts'
+
+type Caller = { runId: string; stepId: string; key: string }
+type Action = (tx: Scope, input: JsonObject, caller: Caller) => Promise<unknown>
+
+/** What the built-in tools do to our own tables. Their inputs are checked against their schemas before. */
+export const BUILTIN_ACTIONS: Readonly<Record<string, Action>> = {
+  'contact.get': async (tx, input) => tellContact(await getContact(tx, { contactId: String(input['contactId']) })),
+  'contact.update': (tx, input) => changeContact(tx, input),
+  'contact.tag': (tx, { contactId, tags }) => changeContact(tx, { contactId, addTags: tags }),
+  'conversation.handoff': handOff,
+  'conversation.close': close,
+  'message.send': sendMessage,
+  'time.now': async (tx, { timezone }) => ({ now: tellTime(tx.now(), timezone) }),
+}
+
+const FINAL = { retryable: false }
+
+function tellContact({ id, name, phone, email, language, country, timezone, fields, tags }: Contact): JsonObject {
+  return { id, name, phone, email, language, country, timezone, fields, tags: tags.map((tag) => tag.name) }
+}
+
+/** A tool's schema says less of a detail than the contact's own does. */
+async function changeContact(tx: Scope, changes: JsonObject): Promise<JsonObject> {
+  const read = UpdateContact.safeParse(changes)
+  if (read.success) return tellContact(await updateContact(tx, read.data))
+  const [issue] = read.error.issues
+  throw new StepError('invalid_tool_input', `input.${issue?.path.join('.')} ${issue?.message}`, FINAL)
+}
+
+async function handOff(tx: Scope, { conversationId }: JsonObject): Promise<JsonObject> {
+  const { id } = await tx.lock(ConversationRow, String(conversationId))
+  await pauseAutomation(tx, [{ conversationId: id, until: null }])
+  return {}
+}
+
+async function close(tx: Scope, { conversationId }: JsonObject): Promise<JsonObject> {
+  await updateConversation(tx, { conversationId: String(conversationId), status: 'closed' })
+  return {}
+}
+
+async function sendMessage(tx: Scope, { conversationId, body }: JsonObject, caller: Caller): Promise<JsonObject> {
+  const conversation = await tx.lock(ConversationRow, String(conversationId))
+  const now = tx.now()
+  if (!isWindowOpen(conversation.windowExpiresAt, now)) {
+    throw new StepError('outside_window', 'The 24-hour window of the conversation is closed: free text cannot be sent')
+  }
+  const run = await tx.get(RunRow, caller.runId)
+  // Messages go out in the order of their ids: behind the newest, even if that came in this same moment.
+  const newest = conversation.lastMessage ? (msOfId(conversation.lastMessage.id) ?? -1) : -1
+  const messageId = deriveId(caller.key, 0, Math.max(now.getTime(), newest + 1))
+  await queueMessages(tx, [
+    {
+      id: messageId,
+      conversationId: conversation.id,
+      contactId: conversation.contactId,
+      channelId: conversation.channelId,
+      body: String(body),
+      content: null,
+      sender: { type: 'workflow', id: run.workflowId, name: null },
+      runId: run.id,
+      stepId: caller.stepId,
+    },
+  ])
+  return { messageId }
+}
+
+function tellTime(now: Date, timezone: unknown): string {
+  if (typeof timezone !== 'string') return now.toISOString()
+  if (!isTimezone(timezone)) {
+    throw new StepError(
+      'invalid_tool_input',
+      'input.timezone must be an IANA time zone such as America/Sao_Paulo',
+      FINAL,
+    )
+  }
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' }).formatToParts(now)
+  const named = parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [offset = '+00:00', sign = '+', hours = 0, minutes = 0] = /([+-])(\d\d):(\d\d)/.exec(named) ?? []
+  const offsetMinutes = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1)
+  return addMs(now, offsetMinutes * MINUTE)
+    .toISOString()
+    .replace('Z', offset)
+}

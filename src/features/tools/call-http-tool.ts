@@ -1,0 +1,100 @@
+import type { JsonObject } from '../../engine/run.ts'
+import { StepError } from '../../engine/step-error.ts'
+import { asText } from '../../engine/values.ts'
+import type { Tool as ToolRow } from '../../models/tool.ts'
+import { mismatchOf } from '../../platform/json-schema.ts'
+import { callOutside, type OutsideAnswer } from '../../platform/outbound/call-outside.ts'
+import type { Scope } from '../../scope.ts'
+import { openHeaders } from './tool-headers.ts'
+
+type Call = { input: JsonObject; key: string; timeoutMs: number; signal: AbortSignal }
+
+const BYTES_MAX = 1_048_576
+/** What describes the connection and the length of the body is ours to say. */
+const OURS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/**
+ * A tool of the workspace: the input goes along as JSON, or in the query where a request has no body; what comes back is
+ * JSON of the shape that the tool promises.
+ */
+export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call }: Call): Promise<unknown> {
+  const { name, config, outputSchema } = row
+  const { method } = config
+  const hasBody = method !== 'GET' && method !== 'DELETE'
+  const answer = await send(scope, {
+    ...call,
+    method,
+    url: hasBody ? config.url : withQuery(config.url, input),
+    headers: openHeaders(scope, row),
+    body: hasBody ? JSON.stringify(input) : null,
+  })
+  refuseBadStatus(name, answer.status)
+  const output = answer.body.trim() === '' ? {} : readJson(answer.body)
+  const mismatch = output === undefined ? 'output is no JSON' : mismatchOf(outputSchema, output, 'output')
+  if (mismatch) throw new StepError('invalid_tool_output', `The tool "${name}": ${mismatch}`, { retryable: false })
+  return output
+}
+
+/** `http.request`: any public address, and its answer as it comes. */
+export async function requestHttp(scope: Scope, { input, ...call }: Call): Promise<unknown> {
+  const { url, method = 'GET', headers = {}, json } = input
+  const answer = await send(scope, {
+    ...call,
+    method: asText(method),
+    url: asText(url),
+    headers: Object.fromEntries(Object.entries(Object(headers)).map(([name, value]) => [name, asText(value)])),
+    body: json === undefined ? null : JSON.stringify(json),
+  })
+  const read = readJson(answer.body)
+  return { status: answer.status, ...(read === undefined ? { text: answer.body } : { json: read }) }
+}
+
+type Sending = Omit<Call, 'input'> & {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: string | null
+}
+
+function send(scope: Scope, { key, signal, headers, ...request }: Sending): Promise<OutsideAnswer> {
+  const own = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
+  const all = {
+    accept: 'application/json',
+    ...(request.body === null ? {} : { 'content-type': 'application/json' }),
+    'idempotency-key': key,
+    ...Object.fromEntries(own.filter(([name]) => !OURS.has(name))),
+  }
+  return callOutside({ ...request, headers: all, bytesMax: BYTES_MAX, allowsLoopback: scope.allowsLoopback }, signal)
+}
+
+function withQuery(base: string, input: JsonObject): string {
+  const url = new URL(base)
+  for (const [name, value] of Object.entries(input)) {
+    if (value !== null && value !== undefined) url.searchParams.append(name, asText(value))
+  }
+  return url.href
+}
+
+function refuseBadStatus(name: string, status: number): void {
+  if (status >= 200 && status < 300) return
+  const retryable = status >= 500 || status === 429 || status === 408
+  throw new StepError('tool_failed', `The tool "${name}" answered with status ${status}`, { retryable })
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,15 @@
+import { StepError } from '../../engine/step-error.ts'
+import type { StepFailure } from '../../engine/step.ts'
+import { AppError, LimitExceededError, UnavailableError } from '../../platform/errors.ts'
+import { OutsideRefused } from '../../platform/outbound/outside-refused.ts'
+
+/** How a call failed, for whoever made it. An error that is nobody's to see is thrown on. */
+export function failureOf(error: unknown): StepFailure {
+  if (error instanceof StepError || error instanceof OutsideRefused) {
+    const { code, message, retryable } = error
+    return { code, message, retryable }
+  }
+  if (!(error instanceof AppError)) throw error
+  const { code, message } = error
+  return { code, message, retryable: error instanceof UnavailableError || error instanceof LimitExceededError }
+}

@@ -1,0 +1,122 @@
+import type { Recorded } from './read-records.ts'
+import type { Workspace } from './workspace.ts'
+
+export type Check = { name: string; checked: number; violations: string[] }
+
+/** What must hold of each customer, whatever was killed when. */
+export function checkConversations(workspaces: Workspace[], records: Recorded): Check[] {
+  const told = workspaces.flatMap((workspace) =>
+    workspace.customers.map((customer) => ({ workspace, customer, ...records.of(workspace.tenantId, customer.phone) })),
+  )
+  const over = (name: string, find: (one: (typeof told)[number]) => { checked: number; wrong: string[] }): Check => {
+    const found = told.map((one) => ({ one, ...find(one) }))
+    return {
+      name,
+      checked: found.reduce((sum, { checked }) => sum + checked, 0),
+      violations: found.flatMap(({ one, wrong }) =>
+        wrong.map((text) => `+${one.customer.phone} (${one.customer.dialogue.name}): ${text}`),
+      ),
+    }
+  }
+  return [
+    over('I1 each inbound webhook is one message', ({ customer, inbound }) => ({
+      checked: customer.lines.length,
+      wrong: customer.lines.flatMap(({ wamid }) => {
+        const count = inbound.filter(({ ref }) => ref === wamid).length
+        return count === 1 ? [] : [`${wamid} is ${count} messages`]
+      }),
+    })),
+    over('I2 each event starts its workflow once', ({ customer: { dialogue }, inbound, runs }) => ({
+      checked: runs.length,
+      wrong: same('runs', runs.length, dialogue.runs(bodiesOf(inbound))),
+    })),
+    over('one answer for each that is expected, in order', ({ customer: { dialogue }, inbound, outbound }) => {
+      const said = bodiesOf(outbound)
+      const allowed = dialogue.answers(bodiesOf(inbound))
+      const isRight = allowed.some((answers) => JSON.stringify(answers) === JSON.stringify(said))
+      const wrong = isRight ? [] : [`to ${JSON.stringify(bodiesOf(inbound))} was said ${JSON.stringify(said)}`]
+      return { checked: said.length, wrong }
+    }),
+    over('runs are settled, or wait as they are meant to', ({ customer: { dialogue }, runs }) => ({
+      checked: runs.length,
+      wrong: [
+        ...same('waiting runs', runs.filter(({ status }) => status === 'waiting').length, dialogue.waiting ?? 0),
+        ...runs.flatMap(({ id, status }) =>
+          status === 'completed' || status === 'waiting' ? [] : [`run ${id} is ${status}`],
+        ),
+      ],
+    })),
+    over('I8 runs have the order of their events', ({ runs }) => ({
+      checked: runs.length,
+      wrong: isAscending(runs.map(({ eventId }) => eventId)) ? [] : ['runs are out of order'],
+    })),
+    over('I8 the provider got messages in their order', ({ workspace, customer }) => ({
+      checked: records.taken(workspace, customer).length,
+      wrong: isAscending(records.taken(workspace, customer)) ? [] : ['the provider got them out of order'],
+    })),
+  ]
+}
+
+/** Each message goes out once; where a process died in between, it may have gone out or not, and says so. */
+export function checkSends(workspaces: Workspace[], records: Recorded): Check {
+  const violations: string[] = []
+  let checked = 0
+  for (const workspace of workspaces) {
+    for (const customer of workspace.customers) {
+      const taken = records.taken(workspace, customer)
+      const { outbound } = records.of(workspace.tenantId, customer.phone)
+      const known = new Set(outbound.map(({ id }) => id))
+      for (const id of taken) if (!known.has(id)) violations.push(`the provider took ${id}, which is no message`)
+      for (const { id, status, code } of outbound) {
+        const times = taken.filter((one) => one === id).length
+        checked += 1
+        const isInDoubt = status === 'failed' && code === 'delivery_unknown'
+        const isRight = isInDoubt ? times <= 1 : ['sent', 'delivered', 'read'].includes(status) && times === 1
+        if (!isRight) violations.push(`message ${id} is ${status} (${code ?? 'no error'}), taken ${times} times`)
+      }
+    }
+  }
+  return { name: 'I4, I6 a message is taken once, or is in doubt and taken at most once', checked, violations }
+}
+
+export function countDoubts(workspaces: Workspace[], records: Recorded): { arrived: number; lost: number } {
+  const counts = { arrived: 0, lost: 0 }
+  for (const workspace of workspaces) {
+    for (const customer of workspace.customers) {
+      const taken = records.taken(workspace, customer)
+      for (const { id, code } of records.of(workspace.tenantId, customer.phone).outbound) {
+        if (code === 'delivery_unknown') counts[taken.includes(id) ? 'arrived' : 'lost'] += 1
+      }
+    }
+  }
+  return counts
+}
+
+/** Messages of which the provider told that they were read, and who told it. */
+export function checkStatuses(workspaces: Workspace[], records: Recorded): Check {
+  const violations: string[] = []
+  let checked = 0
+  for (const workspace of workspaces.filter(({ habit }) => habit.tells)) {
+    for (const customer of workspace.customers) {
+      const taken = new Set(records.taken(workspace, customer))
+      for (const { id, status } of records.of(workspace.tenantId, customer.phone).outbound) {
+        if (!taken.has(id)) continue
+        checked += 1
+        if (status !== 'read') violations.push(`message ${id} was read, and is ${status}`)
+      }
+    }
+  }
+  return { name: 'I9 statuses only rise, in whatever order they come', checked, violations }
+}
+
+function bodiesOf(messages: { body: string }[]): string[] {
+  return messages.map(({ body }) => body)
+}
+
+function same(what: string, found: number, expected: number): string[] {
+  return found === expected ? [] : [`${found} ${what} instead of ${expected}`]
+}
+
+function isAscending(values: string[]): boolean {
+  return values.every((value, index) => index === 0 || (values[index - 1] as string) <= value)
+}

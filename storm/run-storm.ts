@@ -1,0 +1,204 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { withClient } from '../src/platform/embedded-postgres/connection.ts'
+import { checkRows } from './check-rows.ts'
+import { comeToRest } from './come-to-rest.ts'
+import { playCustomer } from './customers.ts'
+import { StormDatabase } from './database.ts'
+import { Fleet } from './fleet.ts'
+import { type Check, checkConversations, checkSends, checkStatuses, countDoubts } from './invariants.ts'
+import { planKillings, strike, type Struck } from './killings.ts'
+import { populate } from './population.ts'
+import { PostOffice } from './post-office.ts'
+import { Random } from './random.ts'
+import { Recorded } from './read-records.ts'
+import type { StormReport } from './report.ts'
+import { tellStatuses } from './tell-statuses.ts'
+import { inboundUrl, openWorkspace, type ProviderHabit, type Workspace } from './workspace.ts'
+
+export type StormOptions = StormReport['options'] & {
+  /** How long it may take until nothing is left to do, twice. */
+  patienceMs: number
+  progress(line: string): void
+}
+
+const HABITS: ProviderHabit[] = [
+  { tells: true, isAhead: false },
+  { tells: true, isAhead: true },
+  { tells: false, isAhead: false },
+]
+
+/** Raises a storm on servers of its own and says what it did and what holds afterwards. */
+export async function runStorm(options: StormOptions): Promise<StormReport> {
+  const database = await StormDatabase.start()
+  const fleet = new Fleet({
+    workers: options.workers,
+    environment: {
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      DATA_DIR: database.dataDir,
+      STORM_DATA_DIR: database.dataDir,
+      ALLOW_LOOPBACK_CHANNELS: 'true',
+      LOG_LEVEL: 'silent',
+    },
+  })
+  const storm = new Storm(options, database, fleet)
+  try {
+    await storm.prepare()
+    await storm.rage()
+    await storm.calm()
+    return await storm.examine()
+  } finally {
+    await storm.end()
+  }
+}
+
+class Storm {
+  readonly #options: StormOptions
+  readonly #database: StormDatabase
+  readonly #fleet: Fleet
+  readonly #random: Random
+  readonly #office: PostOffice
+  #workspaces: Workspace[] = []
+  #following: { stop(): Promise<void> }[] = []
+  readonly #struck: Struck[] = []
+  #troubles = 0
+  #ended = false
+  readonly #seconds = { storm: 0, rest: 0 }
+  #left: string[] = []
+
+  constructor(options: StormOptions, database: StormDatabase, fleet: Fleet) {
+    this.#options = options
+    this.#database = database
+    this.#fleet = fleet
+    this.#random = new Random(options.seed)
+    this.#office = new PostOffice(this.#random.fork())
+  }
+
+  async prepare(): Promise<void> {
+    const { conversations, workspaces } = this.#options
+    this.#fleet.start('http')
+    while (this.#fleet.url === undefined) await delay(20)
+    const { url } = this.#fleet
+    const everybody = populate(this.#random.fork(), conversations)
+    for (let number = 0; number < workspaces; number += 1) {
+      const habit = HABITS[number % HABITS.length] as ProviderHabit
+      const customers = everybody.filter((_, index) => index % workspaces === number)
+      this.#workspaces.push(await openWorkspace(url, { number, habit, customers }))
+    }
+    this.#fleet.start('worker')
+    while (!this.#fleet.isWhole) await delay(20)
+    this.#following = this.#workspaces.map((workspace) => tellStatuses(this.#office, workspace, this.#random.fork()))
+    void this.#followAddress()
+  }
+
+  /** Customers write while processes are killed; as many have begun as kills are done. */
+  async rage(): Promise<void> {
+    const { kills, progress } = this.#options
+    const beganMs = performance.now()
+    const killings = planKillings(this.#random.fork(), kills)
+    const playing = this.#playCustomers(() => (this.#struck.length + 1) / (kills + 1))
+    const random = this.#random.fork()
+    for (const killing of killings) {
+      this.#makeTrouble(random)
+      const struck = await strike({ fleet: this.#fleet, database: this.#database, random }, killing)
+      this.#struck.push(struck)
+      const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
+      progress(`${seconds} s: kill ${this.#struck.length} of ${kills}, ${struck.victim} at ${struck.at}`)
+    }
+    this.#seconds.storm = (performance.now() - beganMs) / 1000
+    await playing
+  }
+
+  async calm(): Promise<void> {
+    const beganMs = performance.now()
+    while (!this.#fleet.isWhole) await delay(20)
+    await this.#office.whenEmpty()
+    this.#options.progress('everything is written; waiting until everything is done')
+    this.#left = await comeToRest(this.#database.url, this.#fleet, this.#options.patienceMs)
+    for (const following of this.#following) await following.stop()
+    await this.#office.whenEmpty()
+    this.#seconds.rest = (performance.now() - beganMs) / 1000
+  }
+
+  async examine(): Promise<StormReport> {
+    const { progress: _progress, patienceMs: _patience, ...options } = this.#options
+    const { records, rows } = await withClient(this.#database.url, async (client) => ({
+      records: await Recorded.read(client),
+      rows: await checkRows(client),
+    }))
+    const { incidents } = this.#fleet
+    const alive: Check = {
+      name: 'processes end only when they are killed, and look after every promise',
+      checked: this.#fleet.starts,
+      violations: incidents.map(({ process, what }) => `${process}: ${what}`),
+    }
+    const rest: Check = { name: 'everything comes to rest', checked: 1, violations: this.#left }
+    return {
+      options,
+      seconds: this.#seconds,
+      struck: this.#struck,
+      starts: this.#fleet.starts,
+      refusedStarts: this.#fleet.refusedStarts,
+      startTimes: this.#fleet.startTimes,
+      lettersDelivered: this.#office.delivered,
+      posts: this.#office.posts,
+      repeats: this.#office.repeats,
+      unanswered: this.#office.unanswered,
+      accepted: this.#workspaces.reduce((sum, { cloud }) => sum + cloud.accepted.length, 0),
+      troubles: this.#troubles,
+      doubts: countDoubts(this.#workspaces, records),
+      incidents,
+      checks: [
+        ...checkConversations(this.#workspaces, records),
+        checkSends(this.#workspaces, records),
+        checkStatuses(this.#workspaces, records),
+        ...rows,
+        rest,
+        alive,
+      ],
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true
+    this.#office.close()
+    await Promise.all(this.#following.map((following) => following.stop()))
+    await this.#fleet.stop()
+    for (const { cloud } of this.#workspaces) await cloud.stop()
+    await this.#database.stop()
+  }
+
+  async #playCustomers(share: () => number): Promise<void> {
+    const everybody = this.#random
+      .fork()
+      .shuffle(
+        this.#workspaces.flatMap((workspace) => workspace.customers.map((customer) => ({ workspace, customer }))),
+      )
+    const playing: Promise<void>[] = []
+    for (const { workspace, customer } of everybody) {
+      while (playing.length >= share() * everybody.length) await delay(10)
+      playing.push(playCustomer(this.#office, workspace, customer))
+      await delay(25)
+    }
+    await Promise.all(playing)
+  }
+
+  /** The provider, too, has bad moments: an answer is lost, or it asks to be called again later. */
+  #makeTrouble(random: Random): void {
+    const { cloud } = random.pick(this.#workspaces)
+    if (random.chance(0.15)) cloud.loseNext('reset')
+    else if (random.chance(0.15)) cloud.refuseNext(131056)
+    else return
+    this.#troubles += 1
+  }
+
+  /** Whoever is started again listens elsewhere. */
+  async #followAddress(): Promise<void> {
+    while (!this.#ended) {
+      const { url } = this.#fleet
+      if (url !== undefined)
+        for (const { cloud, channelId } of this.#workspaces) cloud.webhooks.callbackUrl = inboundUrl(url, channelId)
+      await delay(20)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { GraphileJobQueue } from '../../src/platform/graphile-job-queue.ts'
+import { createLogger } from '../../src/platform/log.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const BELL = { task: 'count', key: 'count:one', payload: { of: 'one' } }
+
+describe('the job queue', () => {
+  let app: TestApp
+  let queue: GraphileJobQueue
+
+  before(async () => {
+    app = await startTestApp({ ROLES: 'http' })
+    queue = new GraphileJobQueue({ url: app.databaseUrl, log: createLogger('silent') })
+  })
+
+  after(async () => {
+    await queue.stop()
+    await app.stop()
+  })
+
+  it('answers a bell whose worker died, once, and leaves no trace of it', async () => {
+    const { db } = app.system
+    await queue.ring(db, [BELL])
+    await db.raw(
+      `update graphile_worker._private_jobs set locked_by = 'dead', locked_at = now() - interval '1 minute', attempts = 1`,
+    )
+    await queue.ring(db, [BELL])
+    let answered = 0
+    await queue.start({
+      count: async () => {
+        answered += 1
+      },
+    })
+    const jobs = async () => {
+      const { rows } = await db.raw<{ rows: { n: number }[] }>('select count(*)::int as n from graphile_worker.jobs')
+      return rows[0]?.n
+    }
+    await waitUntil(async () => (await jobs()) === 0)
+    expect(answered).to.equal(1)
+  })
+})
