@@ -5,6 +5,7 @@ import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { ensureHook } from '../hooks/ensure-hook.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
+import { warnOfTests } from '../workflow-tests/warn-of-tests.ts'
 import { checkInWorkspace } from './check-in-workspace.ts'
 import { getWorkflow } from './get-workflow.ts'
 import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
@@ -13,10 +14,7 @@ import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
  * Makes the draft the version that new runs take; runs under way stay on theirs. Publishing what is already published
  * changes nothing.
  */
-export async function publishWorkflow(
-  scope: Scope,
-  { workflowId, note }: PublishWorkflow,
-): Promise<PublishedWorkflow> {
+export async function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
   const { published, subject } = await scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
     if (workflow.status === 'archived') {
