@@ -4,6 +4,7 @@ import { StepError } from '../../../engine/step-error.ts'
 import { defineStep } from '../../../engine/step.ts'
 import { refusalOfSchema } from '../../../platform/json-schema.ts'
 import { composeMessage } from './compose-message.ts'
+import { toolName } from './tool.ts'
 
 const HISTORY_DEFAULT = 20
 const TURNS_DEFAULT = 5
@@ -24,7 +25,7 @@ export const ai = defineStep({
       instructions: templateText,
       model: z.string().min(1, 'must not be empty').max(200).optional(),
       tools: z
-        .array(z.string().min(1, 'must name a tool').max(64))
+        .array(toolName)
         .max(32)
         .refine((names) => new Set(names).size === names.length, 'must not name a tool twice')
         .default([]),
