@@ -59,7 +59,7 @@ export type Config = {
   dataDir: string
   redisUrl: string | undefined
   roles: ('http' | 'worker')[]
-  /** Whether a channel may speak to a provider's emulator on this machine: for tests and trials. */
+  /** Whether channels, and what workflows call, may be on this machine: for tests and trials. */
   allowsLoopback: boolean
   /** 32 bytes in hexadecimal; undefined means: generate one into `dataDir` and keep it. */
   secretKey: string | undefined

@@ -30,7 +30,7 @@ export type Parts = {
   signals: Signals
   secrets: Secrets
   mail: Mail
-  /** Whether a channel's provider may be an emulator on this very machine. */
+  /** Whether what customers name, such as a channel's provider, may be on this very machine. */
   allowsLoopback: boolean
 }
 

@@ -74,15 +74,14 @@ describe('workflows', () => {
   it('are refused where they ask for what nothing acts on, and never half obeyed', async () => {
     const definition = {
       ...GREET,
-      triggers: [{ type: 'tag_added', tag: 'vip' }],
-      settings: { reentry: 'queue', debounce: '2s' },
+      triggers: [{ type: 'tag_removed', tag: 'vip' }],
+      settings: { quietHours: { from: '22:00', to: '08:00' } },
     }
     const { body } = await call('POST', '/validate', { definition })
     expect(body.valid).to.equal(false)
     expect(body.errors.map(({ path, code }: { path: string; code: string }) => [path, code])).to.deep.equal([
       ['triggers.0.type', 'not_supported'],
-      ['settings.debounce', 'not_supported'],
-      ['settings.reentry', 'not_supported'],
+      ['settings.quietHours', 'not_supported'],
     ])
     const { status } = await call('POST', `/${await create(definition)}/publish`, {})
     expect(status).to.equal(422)

@@ -7,7 +7,7 @@ import { callOutside, type OutsideRequest } from '../../src/platform/outbound/ca
 import { OutsideRefused } from '../../src/platform/outbound/outside-refused.ts'
 import { isSensitiveName } from '../../src/platform/sensitive-name.ts'
 import { refusalOfUrl } from '../../src/platform/outbound/vet-url.ts'
-import type { Resolve } from '../../src/platform/outbound/vetted-lookup.ts'
+import type { Resolve } from '../../src/platform/outbound/resolve-name.ts'
 
 const PUBLIC = '203.0.114.10'
 

@@ -1,6 +1,7 @@
 import type { ExternalResult } from '../../engine/step.ts'
 import type { Scope } from '../../scope.ts'
 import type { ClaimedEffect } from './claim-effects.ts'
+import { performAi } from './perform-ai.ts'
 import { performHttp } from './perform-http.ts'
 import { performTool } from './perform-tool.ts'
 
@@ -18,4 +19,5 @@ export type Performed = ExternalResult | { settle: (tx: Scope) => Promise<Extern
 export const performers: ReadonlyMap<string, Performer> = new Map([
   ['http', performHttp],
   ['tool', performTool],
+  ['ai', performAi],
 ])

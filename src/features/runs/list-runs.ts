@@ -1,25 +1,13 @@
-import { Run as RunRow } from '../../models/run.ts'
-import { given } from '../../platform/given.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/wire.ts'
+import { countRuns, isImpossible, pickRuns } from './pick-runs.ts'
 import { presentRun, runRows } from './run-rows.ts'
 import type { ListRuns, Run } from './schema.ts'
 
 export async function listRuns(scope: Scope, { limit, offset, ...filters }: ListRuns): Promise<Page<Run>> {
-  const { workflowId, contactId, conversationId, replayOf } = filters
-  const ids = [workflowId, contactId, conversationId, replayOf]
-  if (ids.some((id) => id !== undefined && !isUuid(id))) return { items: [], total: 0 }
-  const [total, rows] = await Promise.all([
-    scope.query(RunRow).where(given(filters)).resultSize(),
-    runRows(scope)
-      .where(given(filters))
-      .orderBy([
-        { column: 'createdAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
+  if (isImpossible(filters)) return { items: [], total: 0 }
+  const [total, ids] = await Promise.all([countRuns(scope, filters), pickRuns(scope, filters, { limit, offset })])
+  const rows = ids.length === 0 ? [] : await runRows(scope).whereIn('id', ids)
+  rows.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
   return { items: rows.map(presentRun), total }
 }

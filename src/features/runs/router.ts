@@ -1,6 +1,8 @@
 import { live, NEVER } from '../../trpc/live.ts'
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { saveRunAsTest } from '../workflow-tests/save-run-as-test.ts'
+import { SaveRunAsTest, WorkflowTest } from '../workflow-tests/schema.ts'
 import { cancelRun } from './cancel-run.ts'
 import { followRun } from './follow-run.ts'
 import { getRun } from './get-run.ts'
@@ -57,4 +59,10 @@ export const runsRouter = router({
     .input(RunRef)
     .output(Run)
     .mutation(({ ctx, input }) => cancelRun(ctx.scope, input)),
+
+  saveAsTest: adminProcedure
+    .meta(rest('POST', '/runs/{runId}/save-as-test', 'Keep what a run met and did as a test', { status: 201 }))
+    .input(SaveRunAsTest)
+    .output(WorkflowTest)
+    .mutation(({ ctx, input }) => saveRunAsTest(ctx.scope, input)),
 })

@@ -1,15 +1,23 @@
 import { raw } from 'objection'
+import { isSettled } from '../../engine/run.ts'
 import { Run as RunRow } from '../../models/run.ts'
 import type { Scope } from '../../scope.ts'
 import type { Run } from './schema.ts'
 
-type Row = RunRow & { workflowName: string }
+type Row = RunRow & { workflowName: string; replayCount: number; hasDeliveryFailures: boolean }
 
 const WORKFLOW_NAME = raw(`(
   select w.name from workflows w where w.tenant_id = runs.tenant_id and w.id = runs.workflow_id) as workflow_name`)
 
+const REPLAY_COUNT = raw(`(
+  select count(*)::int from runs r where r.tenant_id = runs.tenant_id and r.replay_of = runs.id) as replay_count`)
+
+const HAS_DELIVERY_FAILURES = raw(`exists (
+  select from messages m where m.tenant_id = runs.tenant_id and m.run_id = runs.id and m.status = 'failed')
+  as has_delivery_failures`)
+
 export function runRows(scope: Scope) {
-  return scope.query(RunRow).select('runs.*', WORKFLOW_NAME)
+  return scope.query(RunRow).select('runs.*', WORKFLOW_NAME, REPLAY_COUNT, HAS_DELIVERY_FAILURES)
 }
 
 export function presentRun(row: RunRow): Run {
@@ -17,6 +25,7 @@ export function presentRun(row: RunRow): Run {
   return {
     ...run,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },
+    currentStepId: isSettled(run) ? null : ((state['stepId'] ?? null) as string | null),
     variables: (state['variables'] ?? {}) as Record<string, unknown>,
     waiting: waitingFor && waitingStepId ? { for: waitingFor, until: waitingUntil, stepId: waitingStepId } : null,
     durationMs: run.startedAt && run.finishedAt ? run.finishedAt.getTime() - run.startedAt.getTime() : null,

@@ -25,8 +25,11 @@ export const Run = z
     replayOf: id.nullable(),
     rootRunId: id,
     replayFromStepId: z.string().nullable(),
+    replayCount: z.int().meta({ description: 'How often this run was replayed' }),
+    currentStepId: z.string().nullable().meta({ description: 'The step that is next or waits; null once finished' }),
     stepsCount: z.int(),
     messagesSent: z.int(),
+    hasDeliveryFailures: z.boolean().meta({ description: 'A message of the run could not be delivered' }),
     startedBy: z.object({ type: z.string(), id: id.nullable() }),
     queuedAt: instant,
     startedAt: instant.nullable(),
@@ -82,13 +85,37 @@ export type SignalRun = z.infer<typeof SignalRun>
 export const FollowRun = z.strictObject({ runId: id, lastEventId: z.string().max(100).nullish() })
 export type FollowRun = z.infer<typeof FollowRun>
 
+const statuses = z
+  .string()
+  .transform((text, issues) => {
+    const names = text.split(',').map((name) => RunStatus.safeParse(name.trim()))
+    const wanted = names.flatMap(({ data }) => data ?? [])
+    if (wanted.length === names.length) return wanted
+    const message = `must be one or several of ${RunStatus.options.join(', ')}, with commas between them`
+    issues.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({
+    override: { type: 'string' },
+    description: `One or several of ${RunStatus.options.join(', ')}, with commas between them`,
+    examples: ['failed,expired'],
+  })
+
+const moment = z.iso
+  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
+  .transform((text) => new Date(text))
+  .meta({ override: { type: 'string', format: 'date-time' } })
+
 export const ListRuns = z.strictObject({
   ...page,
-  status: RunStatus.optional(),
+  status: statuses.optional(),
   workflowId: id.optional(),
+  version: z.int('must be a whole number').min(1, 'must be 1 or more').max(1_000_000_000).optional(),
   contactId: id.optional(),
   conversationId: id.optional(),
   waitingFor: WaitingFor.optional(),
   replayOf: id.optional(),
+  startedAfter: moment.optional().meta({ description: 'Only runs with `createdAt` at this moment or later' }),
+  startedBefore: moment.optional().meta({ description: 'Only runs with `createdAt` before this moment' }),
 })
-export type ListRuns = z.infer<typeof ListRuns>
+export type ListRuns = z.output<typeof ListRuns>

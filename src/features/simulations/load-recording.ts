@@ -39,11 +39,11 @@ export function dialogueOf(messages: MessageRow[], startedAt?: Date): DialogueEn
   return messages.map((message, index) => {
     const before = messages[index - 1]?.createdAt ?? startedAt ?? message.createdAt
     const afterMs = Math.max(0, message.createdAt.getTime() - before.getTime())
-    return { type: 'message', body: message.body, afterMs, message: factsOf(message) }
+    return { type: 'message', body: message.body, afterMs, message: messageFacts(message) }
   })
 }
 
-function factsOf({ id, body, type, content, providerAt, createdAt }: MessageRow): MessageFacts {
+export function messageFacts({ id, body, type, content, providerAt, createdAt }: MessageRow): MessageFacts {
   return { id, body, type, content, at: (providerAt ?? createdAt).toISOString() }
 }
 

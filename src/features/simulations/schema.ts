@@ -13,7 +13,7 @@ const eventName = text(100)
 export const Dialogue = z
   .array(
     z.discriminatedUnion('type', [
-      z.strictObject({ type: z.literal('message'), body: text(4096), after }),
+      z.strictObject({ type: z.literal('message'), body: text(4096, 0), content: freeForm.optional(), after }),
       z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional(), after }),
       z.strictObject({ type: z.literal('advance'), by: wait }),
     ]),
@@ -25,8 +25,8 @@ export const Dialogue = z
   })
 export type Dialogue = z.output<typeof Dialogue>
 
-const StartedBy = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule']), data: freeForm.optional() }),
+export const StartedBy = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule', 'workflow']), data: freeForm.optional() }),
   z.strictObject({ type: z.enum(['conversation_opened', 'contact_created']) }),
   z.strictObject({ type: z.literal('tag_added'), tag: text(50) }),
   z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional() }),
@@ -49,7 +49,8 @@ export const ContactFacts = z
 export type ContactFacts = z.output<typeof ContactFacts>
 
 export const StepOutputs = freeForm.meta({
-  description: 'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}',
+  description:
+    'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}, or {"rounds": [one for each time]}',
 })
 
 export const SimulateWorkflow = z

@@ -1,6 +1,7 @@
 import type { Compilation } from '../../engine/compile-definition.ts'
 import { problemAt, type Problem } from '../../engine/definition/problem.ts'
 import type { Scope } from '../../scope.ts'
+import { checkAi } from './check-ai.ts'
 import { checkDefinition } from './check-definition.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkReferences } from './check-references.ts'
@@ -25,6 +26,7 @@ export async function checkInWorkspace(
       ...references.warnings,
       ...checkWindow(compiled, definition),
       ...contactless(definition),
+      ...(await checkAi(scope, definition)),
       ...(await checkKeywords(scope, compiled, { definition, workflowId })),
     ],
   }

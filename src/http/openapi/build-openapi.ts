@@ -13,6 +13,7 @@ const TAGS: Record<string, string> = {
   messages: 'Single messages, and what led to them',
   workflows: 'What is done when something happens, as drafts and published versions',
   runs: 'Workflows at work, step by step',
+  events: 'What happens in a workspace, told live',
   broadcasts: 'Approved templates to many contacts',
   groups: 'Lists of contacts',
   tags: 'Words that contacts are marked with',

@@ -3,7 +3,8 @@ import { deadline } from '../deadline.ts'
 import { type Hop, nextHop } from './next-hop.ts'
 import { OutsideRefused } from './outside-refused.ts'
 import { readAnswer } from './read-answer.ts'
-import { type Resolve, resolveName, vettedLookup } from './vetted-lookup.ts'
+import { type Resolve, resolveName } from './resolve-name.ts'
+import { vettedLookup } from './vetted-lookup.ts'
 import { vetUrl } from './vet-url.ts'
 
 export type OutsideRequest = {

@@ -1,13 +1,7 @@
-import type { LookupAddress } from 'node:dns'
-import { lookup } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { OutsideRefused } from './outside-refused.ts'
 import { isCallableAddress } from './public-address.ts'
-
-/** Turns a name into all its addresses. */
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>
-
-export const resolveName: Resolve = (hostname) => lookup(hostname, { all: true })
+import type { Resolve } from './resolve-name.ts'
 
 /**
  * Looks a name up for the connection that is being made. What is judged is what is connected to, so a name cannot answer

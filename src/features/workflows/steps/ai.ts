@@ -4,6 +4,7 @@ import { StepError } from '../../../engine/step-error.ts'
 import { defineStep } from '../../../engine/step.ts'
 import { refusalOfSchema } from '../../../platform/json-schema.ts'
 import { composeMessage } from './compose-message.ts'
+import { toolName } from './tool.ts'
 
 const HISTORY_DEFAULT = 20
 const TURNS_DEFAULT = 5
@@ -23,7 +24,11 @@ export const ai = defineStep({
     .strictObject({
       instructions: templateText,
       model: z.string().min(1, 'must not be empty').max(200).optional(),
-      tools: z.array(z.string().min(1, 'must name a tool').max(64)).max(32).default([]),
+      tools: z
+        .array(toolName)
+        .max(32)
+        .refine((names) => new Set(names).size === names.length, 'must not name a tool twice')
+        .default([]),
       history: z.int('must be a whole number').min(0, 'must be 0 or more').max(100, 'must be at most 100').optional(),
       maxTurns: z.int('must be a whole number').min(1, 'must be 1 or more').max(25, 'must be at most 25').optional(),
       output: outputSchema.optional(),

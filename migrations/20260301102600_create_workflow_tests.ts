@@ -1,0 +1,34 @@
+import type { Knex } from 'knex'
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.schema.raw(`
+    create table workflow_tests (
+      tenant_id uuid not null,
+      id uuid not null,
+      workflow_id uuid not null,
+      name text not null,
+      trigger jsonb,
+      input jsonb,
+      dialogue jsonb not null,
+      step_outputs jsonb not null,
+      contact jsonb not null,
+      starts_at timestamptz(3) not null,
+      opens boolean not null,
+      expectation jsonb not null,
+      source_run_id uuid,
+      created_by uuid,
+      created_at timestamptz(3) not null,
+      updated_at timestamptz(3) not null,
+      primary key (tenant_id, id),
+      foreign key (tenant_id, workflow_id) references workflows (tenant_id, id) on delete cascade,
+      foreign key (tenant_id, source_run_id) references runs (tenant_id, id) on delete set null (source_run_id),
+      foreign key (tenant_id, created_by) references memberships (workspace_id, user_id) on delete set null (created_by)
+    );
+    create unique index workflow_tests_name on workflow_tests (tenant_id, workflow_id, name);
+    create index workflow_tests_source_run on workflow_tests (tenant_id, source_run_id) where source_run_id is not null;
+  `)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.schema.raw(`drop table workflow_tests`)
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import type { JsonObject } from '../../engine/run.ts'
+import { StepError } from '../../engine/step-error.ts'
+import { callOutside } from '../../platform/outbound/call-outside.ts'
+import type { LoadedAiProvider } from './load-ai-provider.ts'
+
+const BYTES_MAX = 2_097_152
+const SENTENCE_MAX = 300
+/** No model needs more at once; one that asks for more has lost its way. */
+const CALLS_MAX = 32
+
+const ToolCall = z.looseObject({
+  id: z.string(),
+  type: z.literal('function').default('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+})
+
+const Reply = z.looseObject({
+  role: z.literal('assistant').default('assistant'),
+  content: z.string().nullish(),
+  tool_calls: z.array(ToolCall).max(CALLS_MAX).nullish(),
+})
+/**
+ * What a model said: words, or calls of tools that it wants made first. It is told again as it is, with whatever else a
+ * provider put there for itself.
+ */
+export type Reply = z.output<typeof Reply>
+
+const tokens = z.int().min(0).catch(0)
+
+const Completion = z.object({
+  choices: z.array(z.object({ message: Reply })).min(1),
+  usage: z
+    .object({ prompt_tokens: tokens, completion_tokens: tokens })
+    .nullish()
+    .catch(null)
+    .transform((given) => ({
+      promptTokens: given?.prompt_tokens ?? 0,
+      completionTokens: given?.completion_tokens ?? 0,
+    })),
+})
+export type Usage = z.output<typeof Completion>['usage']
+
+export type Question = { model: string | null; messages: JsonObject[]; tools: JsonObject[]; output: JsonObject | null }
+
+type Limits = { timeoutMs: number; signal: AbortSignal; allowsLoopback: boolean }
+
+/**
+ * Asks once, over the interface that OpenAI's chat completions have made common.
+ * @throws StepError, OutsideRefused
+ */
+export async function askModel(
+  provider: LoadedAiProvider,
+  { model, messages, tools, output }: Question,
+  limits: Limits,
+): Promise<{ reply: Reply; usage: Usage }> {
+  const { status, body } = await callOutside(
+    {
+      method: 'POST',
+      url: `${provider.baseUrl}/chat/completions`,
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'user-agent': 'Parley',
+        ...(provider.apiKey === null ? {} : { authorization: `Bearer ${provider.apiKey}` }),
+      },
+      body: JSON.stringify({
+        model: model ?? provider.model,
+        messages,
+        ...(tools.length > 0 ? { tools } : {}),
+        ...(output ? { response_format: formatOf(output) } : {}),
+      }),
+      timeoutMs: limits.timeoutMs,
+      bytesMax: BYTES_MAX,
+      allowsLoopback: limits.allowsLoopback,
+    },
+    limits.signal,
+  )
+  if (status < 200 || status > 299) throw refusalOf(status, body, provider)
+  const completion = Completion.safeParse(readJson(body))
+  const [choice] = completion.data?.choices ?? []
+  if (completion.data && choice) return { reply: choice.message, usage: completion.data.usage }
+  throw new StepError('invalid_ai_answer', 'The AI provider answered with something that is no chat completion')
+}
+
+function formatOf(schema: JsonObject): JsonObject {
+  return { type: 'json_schema', json_schema: { name: 'result', schema } }
+}
+
+function refusalOf(status: number, body: string, { apiKey }: LoadedAiProvider): StepError {
+  const error = z.object({ error: z.object({ message: z.string() }) }).safeParse(readJson(body)).data?.error.message
+  // A provider may quote the key that it did not like.
+  const quoted = apiKey === null ? error : error?.replaceAll(apiKey, '[redacted]')
+  const told = quoted ? `: ${quoted.slice(0, SENTENCE_MAX)}` : ''
+  const isPassing = status >= 500 || status === 429 || status === 408
+  return isPassing
+    ? new StepError('ai_unavailable', `The AI provider answered with status ${status}${told}`)
+    : new StepError('ai_refused', `The AI provider refused with status ${status}${told}`, { retryable: false })
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,95 @@
+import { deriveId } from '../../engine/derive-id.ts'
+import type { TriggerEvent } from '../../engine/match-trigger.ts'
+import type { Party, Published } from '../../engine/party.ts'
+import { type JsonObject, queueRun } from '../../engine/run.ts'
+import { type DialogueEntry, type Played, simulate, type Simulation } from '../../engine/simulate.ts'
+import type { Effect } from '../../engine/step.ts'
+import { stepTypes } from '../workflows/steps/index.ts'
+import { answerOutside } from './answer-outside.ts'
+import { answerChildren } from './answer-children.ts'
+import type { RecordedRun } from './load-recording.ts'
+import type { StartedBy } from './schema.ts'
+
+export type Play = {
+  subject: Published
+  /** What it may run besides. */
+  others: Published[]
+  party: Party
+  now: Date
+  /** What starts it, if not what the customer says. */
+  trigger?: StartedBy | undefined
+  input?: unknown
+  dialogue: DialogueEntry[]
+  /** True if the first message opens the conversation. */
+  opens: boolean
+  stepOutputs: JsonObject
+  recorded?: RecordedRun[] | undefined
+  /** It runs on the thread that answers everybody: it has to be over soon. */
+  realMsMax: number
+}
+
+export function playWorkflow(play: Play): Played {
+  const { subject, others, party, now, opens, stepOutputs, recorded } = play
+  const beginning = begin(play)
+  return simulate({
+    now,
+    registry: answerChildren(stepTypes, stepOutputs, recorded),
+    party,
+    published: [subject, ...others.map(withoutTriggers)],
+    queued: beginning.queued,
+    dialogue: [...beginning.dialogue, ...play.dialogue],
+    opens,
+    answer: answerOutside(stepOutputs, recorded),
+    raises,
+    isOutOfTime: within(play.realMsMax),
+  })
+}
+
+/** They are there to be run by the one that is played; nothing that happens starts them. */
+function withoutTriggers(workflow: Published): Published {
+  return { ...workflow, compiled: { ...workflow.compiled, triggers: [] } }
+}
+
+export function within(ms: number): () => boolean {
+  const deadline = performance.now() + ms
+  return () => performance.now() > deadline
+}
+
+/** What of the effects comes back as something that happens. */
+export function raises(effect: Effect): TriggerEvent[] {
+  const { type, tags, event, data } = effect
+  if (type === 'add_tag' && Array.isArray(tags)) return tags.map((tag) => ({ type: 'tag_added', tag: String(tag) }))
+  return type === 'emit' && typeof event === 'string' ? [{ type: 'event', event, data: data ?? null }] : []
+}
+
+/** What starts the run before anybody says anything. */
+function begin({ subject, trigger, input, dialogue, now }: Play): Pick<Simulation, 'queued' | 'dialogue'> {
+  const wanted = trigger ?? (dialogue.length === 0 ? ownTriggerOf(subject) : undefined)
+  if (!wanted) return { dialogue: [] }
+  if (!isNamed(wanted)) return { dialogue: [{ type: 'event', event: eventOf(wanted), afterMs: 0 }] }
+  const { type, data } = wanted
+  const has = type === 'workflow' || subject.compiled.triggers.some((own) => own.type === type)
+  if (!has) return { dialogue: [] }
+  const id = deriveId('simulated start', 1, now.getTime())
+  const told = { ...data, type, messageId: null }
+  const state = queueRun(subject.compiled, { id, trigger: told, input: input ?? null }, now)
+  return { queued: { workflow: subject, state }, dialogue: [] }
+}
+
+/** These name the workflow that they start; the others happen, and start whatever has a trigger for them. */
+const NAMED = ['api', 'manual', 'webhook', 'schedule', 'workflow'] as const
+type Named = Extract<StartedBy, { type: (typeof NAMED)[number] }>
+
+function isNamed(trigger: StartedBy): trigger is Named {
+  return NAMED.some((type) => type === trigger.type)
+}
+
+function ownTriggerOf({ compiled }: Published): StartedBy | undefined {
+  const type = NAMED.find((named) => compiled.triggers.some((own) => own.type === named))
+  return type && { type }
+}
+
+function eventOf(trigger: Exclude<StartedBy, Named>): TriggerEvent {
+  if (trigger.type !== 'event') return trigger
+  return { type: 'event', event: trigger.event, data: trigger.data ?? null }
+}

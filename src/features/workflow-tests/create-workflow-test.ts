@@ -1,0 +1,66 @@
+import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import { refuseTakenName } from '../../platform/taken-name.ts'
+import type { Scope } from '../../scope.ts'
+import { writeDialogue } from '../simulations/write-dialogue.ts'
+import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
+import { presentTest } from './test-rows.ts'
+
+/** All of them are run whenever the workflow is published. */
+const TESTS_MAX = 100
+
+export function createWorkflowTest(scope: Scope, input: CreateWorkflowTest): Promise<WorkflowTest> {
+  const { workflowId, name, trigger, contact, stepOutputs, startsAt, expectation } = input
+  return keepTest(scope, {
+    workflowId,
+    name,
+    trigger: trigger ?? null,
+    input: input.input ?? null,
+    dialogue: writeDialogue(input.dialogue),
+    stepOutputs: stepOutputs ?? {},
+    contact: contact ?? {},
+    startsAt: startsAt === undefined ? scope.now() : new Date(startsAt),
+    opens: true,
+    expectation,
+    sourceRunId: null,
+  })
+}
+
+type NewTest = Pick<
+  TestRow,
+  | 'workflowId'
+  | 'name'
+  | 'trigger'
+  | 'input'
+  | 'dialogue'
+  | 'stepOutputs'
+  | 'contact'
+  | 'startsAt'
+  | 'opens'
+  | 'expectation'
+  | 'sourceRunId'
+>
+
+/**
+ * @throws ConflictError `name_taken`
+ * @throws UnprocessableError `too_many_tests`
+ */
+export function keepTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
+  return refuseTakenName('test', () =>
+    scope.transaction(async (tx) => {
+      // Two who create the last one at once go one after the other.
+      await tx.lock(WorkflowRow, test.workflowId)
+      const count = await tx.query(TestRow).where('workflowId', test.workflowId).resultSize()
+      if (count >= TESTS_MAX) {
+        throw new UnprocessableError('too_many_tests', `A workflow has at most ${TESTS_MAX} tests. Delete one first`)
+      }
+      const now = tx.now()
+      const createdBy = tx.actor.type === 'user' ? tx.actor.id : null
+      const row = { ...test, id: newId(), createdBy, createdAt: now, updatedAt: now }
+      await tx.query(TestRow).insert(row)
+      return presentTest(await tx.get(TestRow, row.id))
+    }),
+  )
+}

@@ -1,0 +1,10 @@
+import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import type { Scope } from '../../scope.ts'
+import type { WorkflowRef } from '../workflows/schema.ts'
+import type { WorkflowTest } from './schema.ts'
+import { presentTest, testsOf } from './test-rows.ts'
+
+export async function listWorkflowTests(scope: Scope, { workflowId }: WorkflowRef): Promise<{ items: WorkflowTest[] }> {
+  await scope.get(WorkflowRow, workflowId)
+  return { items: (await testsOf(scope, workflowId)).map(presentTest) }
+}

@@ -1,0 +1,32 @@
+import type { Published } from '../../engine/party.ts'
+import type { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
+import type { Scope } from '../../scope.ts'
+import { loadOthers } from '../simulations/load-others.ts'
+import { loadParty } from '../simulations/load-party.ts'
+import { playWorkflow } from '../simulations/play-workflow.ts'
+import { readDialogue } from '../simulations/read-dialogue.ts'
+import { Dialogue, StartedBy } from '../simulations/schema.ts'
+import { findDifferences } from './find-differences.ts'
+import type { Expectation, TestOutcome } from './schema.ts'
+
+/** Plays one test against a workflow, and says what came otherwise than expected. */
+export async function playTest(
+  scope: Scope,
+  { test, subject, realMsMax }: { test: TestRow; subject: Published; realMsMax: number },
+): Promise<TestOutcome> {
+  const { id: testId, name, contact, startsAt, opens, input, stepOutputs } = test
+  const played = playWorkflow({
+    subject,
+    others: await loadOthers(scope, subject),
+    party: await loadParty(scope, { contact, subject, at: startsAt }),
+    now: startsAt,
+    trigger: test.trigger === null ? undefined : StartedBy.parse(test.trigger),
+    input,
+    dialogue: readDialogue(Dialogue.parse(test.dialogue)),
+    opens,
+    stepOutputs,
+    realMsMax,
+  })
+  const differences = findDifferences(test.expectation as Expectation, played)
+  return { testId, name, status: differences.length > 0 ? 'failed' : 'passed', differences }
+}

@@ -1,0 +1,107 @@
+import type { StoredRun } from '../../engine/run-store.ts'
+import { isSettled } from '../../engine/run.ts'
+import { Message as MessageRow } from '../../models/message.ts'
+import { Run as RunRow } from '../../models/run.ts'
+import type { RunStep as StepRow } from '../../models/run-step.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
+import { loadParty } from '../simulations/load-party.ts'
+import { loadSubject } from '../simulations/load-subject.ts'
+import type { Dialogue, StartedBy } from '../simulations/schema.ts'
+import { writeDialogue } from '../simulations/write-dialogue.ts'
+import { keepTest } from './create-workflow-test.ts'
+import type { Expectation, SaveRunAsTest, WorkflowTest } from './schema.ts'
+
+/** Steps whose outputs come from elsewhere: a test brings them along. */
+const OUTSIDE = new Set(['http', 'tool', 'ai', 'run_workflow'])
+
+/**
+ * Keeps what a run met as a test, and what it did as what is expected. The contact's facts are those of now.
+ * @throws ConflictError `run_not_finished`
+ * @throws UnprocessableError `run_was_canceled`, or `run_is_partial` for one that began in the middle
+ */
+export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest): Promise<WorkflowTest> {
+  const run = await scope.get(RunRow, runId)
+  if (!isSettled(run)) throw new ConflictError('run_not_finished', 'Only a finished run can be saved as a test')
+  if (run.status === 'canceled') {
+    throw new UnprocessableError('run_was_canceled', 'This run was canceled, which nothing in a test would do again')
+  }
+  if (run.replayFromStepId !== null) {
+    throw new UnprocessableError('run_is_partial', 'This run began in the middle. Save the run that it replays')
+  }
+  const { workflowId, workflowVersion: version, conversationId, contactId } = run
+  const recording = await loadRunRecording(scope, run)
+  const subject = await loadSubject(scope, { workflowId, version })
+  const party = await loadParty(scope, { conversationId, contactId, subject, at: recording.startedAt })
+  return keepTest(scope, {
+    workflowId,
+    name,
+    trigger: startOf(run),
+    input: run.input as Record<string, unknown> | null,
+    dialogue: writeDialogue(dialogueOf(recording)),
+    stepOutputs: outputsOf(recording.steps),
+    contact: party.contact ?? {},
+    startsAt: recording.startedAt,
+    opens: recording.opens,
+    expectation: await expectationOf(scope, recording),
+    sourceRunId: run.id,
+  })
+}
+
+/** A message starts the run again when it is said again. */
+function startOf({ trigger }: RunRow): StartedBy | null {
+  const { type, messageId: _, ...data } = trigger as StoredRun['trigger']
+  if (type === 'message_received') return null
+  if (type === 'tag_added') return { type, tag: String(data['tag']) }
+  if (type === 'event') return { type, event: String(data['event']), data: data['data'] ?? null }
+  if (type === 'conversation_opened' || type === 'contact_created') return { type }
+  return { type: type as 'api', data }
+}
+
+function dialogueOf({ first, later }: RunRecording): Dialogue {
+  const said = first ? [{ type: 'message' as const, body: first.body, message: first, afterMs: 0 }] : []
+  return [...said, ...later].flatMap((entry): Dialogue => {
+    if (entry.type === 'advance') return [{ type: 'advance', by: entry.afterMs }]
+    const after = entry.afterMs
+    if (entry.type === 'event') {
+      const { event } = entry
+      return event.type === 'event' ? [{ type: 'event', event: event.event, data: event.data, after }] : []
+    }
+    const content = entry.message?.['content'] as Record<string, unknown> | null | undefined
+    return [{ type: 'message', body: entry.body ?? '', after, ...(content ? { content } : {}) }]
+  })
+}
+
+function outputsOf(steps: StepRow[]): Record<string, unknown> {
+  const rounds = new Map<string, unknown[]>()
+  for (const { type, stepId, output, error } of steps) {
+    if (!OUTSIDE.has(type)) continue
+    rounds.set(stepId, [...(rounds.get(stepId) ?? []), error ? { error } : output])
+  }
+  return Object.fromEntries([...rounds].map(([stepId, outputs]) => [stepId, { rounds: outputs }]))
+}
+
+async function expectationOf(scope: Scope, { run, steps, first, messages }: RunRecording): Promise<Expectation> {
+  const sent = await scope.query(MessageRow).where({ runId: run.id, direction: 'outbound' })
+  const said = [...(first ? [first] : []), ...messages, ...sent].sort(inOrder)
+  return {
+    status: run.status,
+    path: steps.map(({ stepId }) => stepId),
+    transcript: said.map(({ direction, body, content }) => ({
+      from: direction === 'inbound' ? 'customer' : 'workflow',
+      body,
+      buttons: buttonsOf(content),
+    })),
+    variables: (run.state['variables'] ?? {}) as Record<string, unknown>,
+  }
+}
+
+function inOrder(a: MessageRow, b: MessageRow): number {
+  return a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1)
+}
+
+function buttonsOf(content: MessageRow['content']): string[] {
+  const buttons = content?.['buttons']
+  return Array.isArray(buttons) ? buttons.map((button) => String((button as { title?: unknown }).title)) : []
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { RunStatus } from '../runs/schema.ts'
+import { ContactFacts, Dialogue, StartedBy, StepOutputs } from '../simulations/schema.ts'
+
+const SAID_MAX = 1000
+
+const Said = z.strictObject({
+  from: z.enum(['customer', 'workflow']),
+  body: z.string().nullable(),
+  buttons: z.array(z.string()).optional().meta({ description: 'Their titles' }),
+})
+
+/** What is absent is not looked at. */
+export const Expectation = z
+  .strictObject({
+    status: RunStatus,
+    path: z.array(text(64)).max(SAID_MAX).meta({ description: 'The ids of the steps of the first run, in order' }),
+    transcript: z.array(Said).max(SAID_MAX),
+    variables: freeForm.meta({ description: 'Those that matter; others may be anything' }),
+  })
+  .partial()
+export type Expectation = z.output<typeof Expectation>
+
+export const WorkflowTest = z
+  .object({
+    id,
+    workflowId: id,
+    name: z.string(),
+    trigger: z.record(z.string(), z.unknown()).nullable(),
+    input: z.record(z.string(), z.unknown()).nullable(),
+    dialogue: z.array(z.unknown()),
+    stepOutputs: z.record(z.string(), z.unknown()),
+    contact: z.record(z.string(), z.unknown()),
+    startsAt: instant.meta({ description: 'What the clock says when the test begins' }),
+    expectation: Expectation,
+    sourceRunId: id.nullable().meta({ description: 'The run that was saved as this test' }),
+    createdBy: id.nullable(),
+    createdAt: instant,
+    updatedAt: instant,
+  })
+  .meta({ id: 'WorkflowTest' })
+export type WorkflowTest = z.infer<typeof WorkflowTest>
+
+export const WorkflowTests = z.object({ items: z.array(WorkflowTest) })
+
+const name = text(120)
+
+export const CreateWorkflowTest = z.strictObject({
+  workflowId: id,
+  name,
+  dialogue: Dialogue,
+  trigger: StartedBy.optional(),
+  input: freeForm.optional(),
+  contact: ContactFacts.optional(),
+  stepOutputs: StepOutputs.optional(),
+  startsAt: z.iso.datetime({ offset: true }).optional(),
+  expectation: Expectation,
+})
+export type CreateWorkflowTest = z.output<typeof CreateWorkflowTest>
+
+export const WorkflowTestRef = z.strictObject({ workflowId: id, testId: id })
+export type WorkflowTestRef = z.infer<typeof WorkflowTestRef>
+
+export const UpdateWorkflowTest = WorkflowTestRef.extend({
+  name: name.optional(),
+  expectation: Expectation.optional(),
+})
+export type UpdateWorkflowTest = z.output<typeof UpdateWorkflowTest>
+
+export const RunWorkflowTests = z.strictObject({
+  workflowId: id,
+  version: z.int().min(1).optional().meta({ description: 'A published version instead of the draft' }),
+})
+export type RunWorkflowTests = z.infer<typeof RunWorkflowTests>
+
+export const TestOutcome = z.object({
+  testId: id,
+  name: z.string(),
+  status: z.enum(['passed', 'failed', 'not_run']),
+  differences: z
+    .array(z.string())
+    .meta({ description: 'What came otherwise than expected', examples: [['Message 2: expected "Hi", said "Hello"']] }),
+})
+export type TestOutcome = z.infer<typeof TestOutcome>
+
+export const TestOutcomes = z.object({ passed: z.int(), failed: z.int(), items: z.array(TestOutcome) })
+export type TestOutcomes = z.infer<typeof TestOutcomes>
+
+export const SaveRunAsTest = z.strictObject({ runId: id, name })
+export type SaveRunAsTest = z.infer<typeof SaveRunAsTest>
