@@ -43,9 +43,14 @@ export class StormDatabase {
     killServer(clusterFolder(this.dataDir))
   }
 
-  /** Resolves when the server has replayed its log and answers. */
-  async startAgain(): Promise<void> {
-    this.#servers.push(await startEmbeddedPostgres({ dataDir: this.dataDir, settings: SETTINGS }))
+  /** Resolves when the server has replayed its log and answers; a machine that is busy may need several tries. */
+  async startAgain(tries = 5): Promise<void> {
+    try {
+      this.#servers.push(await startEmbeddedPostgres({ dataDir: this.dataDir, settings: SETTINGS }))
+    } catch (error) {
+      if (tries === 1) throw error
+      await this.startAgain(tries - 1)
+    }
   }
 
   async stop(): Promise<void> {
