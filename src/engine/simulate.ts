@@ -1,14 +1,20 @@
 import { addMs, DAY } from '../platform/time.ts'
 import { deriveId } from './derive-id.ts'
-import type { Published } from './party.ts'
+import { endingOf, type Ending } from './ending-of.ts'
 import type { TriggerEvent } from './match-trigger.ts'
-import { isSettled, type JsonObject, type MessageFacts, type RunState, type StepRecord } from './run.ts'
-import { type Mail, type Placed, type PlayedRun, SimulatedMailbox, type SimulatedParty } from './simulated-mailbox.ts'
-import type { ExternalResult, StepRegistry } from './step.ts'
+import type { Party, Published } from './party.ts'
+import type { JsonObject, MessageFacts, RunState, StepRecord } from './run.ts'
+import { type Due, type Mail, type Placed, type PlayedRun, SimulatedMailbox } from './simulated-mailbox.ts'
+import type { Effect, ExternalResult, StepRegistry } from './step.ts'
 
-/** What the customer does, and when: after how long since what came before. */
+/** What the customer does or what happens, and how long after what came before. */
 export type DialogueEntry =
-  | { type: 'message'; body: string | null; afterMs: number; /** A recorded message, whole. */ message?: MessageFacts }
+  | {
+      type: 'message'
+      body: string | null
+      afterMs: number
+      /** What else is known of it. */ message?: Partial<MessageFacts>
+    }
   | { type: 'event'; event: TriggerEvent; afterMs: number }
   | { type: 'advance'; afterMs: number }
 
@@ -19,13 +25,17 @@ export type Simulation = {
   /** When it begins, on the clock of the simulation. */
   now: Date
   registry: StepRegistry
-  party: SimulatedParty
+  party: Party
   published: Published[]
   /** A run that is there from the start, queued; else only the dialogue starts any. */
   queued?: { workflow: Published; state: RunState } | undefined
   dialogue: DialogueEntry[]
+  /** True if the first message is the first that the conversation has seen. */
+  opens?: boolean
   /** What the outside answers; undefined if nobody said, and a placeholder stands in. */
   answer(asked: Asked): ExternalResult | undefined
+  /** What an effect makes happen besides, to which runs react. */
+  raises?(effect: Effect): TriggerEvent[]
   /** True once it has taken too long in real time. */
   isOutOfTime?(): boolean
 }
@@ -46,18 +56,18 @@ export type Said = {
   stepId: string | null
 }
 
-export type Played = {
+export type Played = Ending & {
   runs: SimulatedRun[]
   transcript: Said[]
   effects: ({ at: string; runId: string; stepId: string; type: string } & JsonObject)[]
-  ended: 'settled' | 'waiting' | 'not_started'
-  why: string | null
   /** Where the clock of the simulation stands. */
   endedAt: string
 }
 
 const VIRTUAL_MS_MAX = 366 * DAY
 const MAIL_MAX = 5000
+/** How long after a message free text may be sent. */
+const WINDOW_MS = DAY
 /** Stands for what a step would have been given by the outside. */
 const PLACEHOLDER: ExternalResult = { ok: true, output: { simulated: true } }
 
@@ -77,13 +87,14 @@ class Simulator {
   #now: Date
   #idsCount = 0
   #mailCount = 0
-  #messagesCount = 0
+  #isOpened: boolean
   #stoppedBy: string | null = null
 
   constructor(given: Simulation) {
-    const { registry, party, published, now } = given
+    const { registry, party, published, now, opens = false } = given
     this.#given = given
     this.#now = now
+    this.#isOpened = !opens
     this.#mailbox = new SimulatedMailbox({ registry, party, published, newId: (at) => this.#newId(at) })
   }
 
@@ -91,13 +102,14 @@ class Simulator {
     const { queued, dialogue } = this.#given
     if (queued) {
       this.#mailbox.put(queued.workflow, queued.state)
-      this.#take({ kind: 'start', runId: queued.state.id })
+      this.#take({ kind: 'start', payload: { runId: queued.state.id } })
     }
     for (const entry of dialogue) this.#deliver(entry)
     this.#settleTimers()
-    const runs = this.#mailbox.runs.map(presentRun)
+    const { runs, refusals } = this.#mailbox
     const told = { transcript: this.#transcript, effects: this.#effects, endedAt: this.#now.toISOString() }
-    return { runs, ...told, ...this.#ending() }
+    const ending = endingOf(runs, refusals, this.#stoppedBy)
+    return { runs: runs.map(presentRun), ...told, ...ending }
   }
 
   #deliver(entry: DialogueEntry): void {
@@ -105,74 +117,75 @@ class Simulator {
     this.#ringUntil(at)
     if (this.#isOver(at)) return
     this.#now = at
-    if (entry.type === 'event') this.#take({ kind: 'event', event: entry.event })
+    if (entry.type === 'event') this.#take({ kind: 'event', payload: { ...entry.event } })
     if (entry.type === 'message') this.#say(entry)
   }
 
   #say({ body, message }: DialogueEntry & { type: 'message' }): void {
     const at = this.#now.toISOString()
-    const isFirst = this.#messagesCount === 0
-    this.#messagesCount += 1
+    const isFirst = !this.#isOpened
+    this.#isOpened = true
     this.#transcript.push({ at, from: 'customer', body, buttons: [], stepId: null })
-    const said = message ?? { id: this.#newId(this.#now), body, type: 'text', content: null, at }
-    this.#take({ kind: 'message', message: said, isFirst })
+    this.#mailbox.openWindow(this.#now, addMs(this.#now, WINDOW_MS))
+    if (isFirst) this.#take({ kind: 'event', payload: { type: 'conversation_opened' } })
+    const said = { id: this.#newId(this.#now), body, type: 'text', content: null, at, ...message }
+    this.#take({ kind: 'message', payload: { messageId: said.id, isFirst }, message: said })
   }
 
-  /** Gives the mailbox one item, and whatever the outside answers to what comes of it. */
+  /** Gives the mailbox one item, then whatever comes of that. */
   #take(mail: Mail): void {
     if (this.#isOver(this.#now)) return
     this.#mailCount += 1
     const placed = this.#mailbox.take(mail, this.#now)
     for (const one of placed) this.#note(one)
-    for (const { run, placed: asked } of placed) {
-      const { effect, stepId } = asked
-      const open = run.state.open
-      if (effect.type !== 'external' || !open) continue
-      const { iteration, attempt } = open
-      const { trigger } = run.state
-      const result =
-        this.#given.answer({ trigger, stepId, iteration, attempt, request: effect['request'] }) ?? PLACEHOLDER
-      this.#take({ kind: 'result', runId: run.state.id, epoch: Number(effect['epoch']), result })
-    }
+    for (const one of placed) this.#follow(one)
   }
 
   #note({ run, placed: { stepId, effect } }: Placed): void {
     const at = this.#now.toISOString()
     const { type, ...rest } = effect
-    this.#effects.push({ at, runId: run.state.id, stepId, type, ...rest })
+    this.#effects.push({ ...rest, at, runId: run.stored.state.id, stepId, type })
     if (!('messageId' in effect)) return
     const { body, buttons } = effect
     const said = typeof body === 'string' ? body : null
     this.#transcript.push({ at, from: 'workflow', body: said, buttons: Array.isArray(buttons) ? buttons : [], stepId })
   }
 
-  /** The timers that ring until then, each at its own time. */
+  #follow({ run, placed: { stepId, effect } }: Placed): void {
+    const { id, open, trigger, depth } = run.stored.state
+    if (effect.type !== 'external') {
+      const raised = this.#given.raises?.(effect) ?? []
+      for (const event of raised) this.#take({ kind: 'event', payload: { ...event, depth: depth + 1 } })
+      return
+    }
+    if (!open) return
+    const { epoch, request } = effect
+    const { iteration, attempt } = open
+    const result = this.#given.answer({ trigger, stepId, iteration, attempt, request }) ?? PLACEHOLDER
+    this.#take({ kind: 'result', payload: { runId: id, epoch, result } })
+  }
+
+  /** What comes by itself until then, each at its own time. */
   #ringUntil(at: Date): void {
-    for (let run = this.#nextToRing(at); run && !this.#isOver(at); run = this.#nextToRing(at)) {
-      const due = new Date(run.wakeAt ?? at)
-      if (due > this.#now) this.#now = due
-      const { id, epoch } = run.state
-      run.wakeAt = null
-      this.#take({ kind: 'timer', runId: id, epoch })
+    for (let due = this.#nextDue(); due && due.at <= at.getTime() && !this.#isOver(at); due = this.#nextDue()) {
+      if (due.at > this.#now.getTime()) this.#now = new Date(due.at)
+      this.#take(due.mail)
     }
   }
 
-  #nextToRing(at: Date): PlayedRun | undefined {
-    const due = this.#mailbox.runs.filter(({ wakeAt }) => wakeAt !== null && Date.parse(wakeAt) <= at.getTime())
-    return due.reduce<PlayedRun | undefined>(
-      (first, run) => (first && wakesAt(first) <= wakesAt(run) ? first : run),
-      undefined,
-    )
-  }
-
-  /** Nobody says anything any more: time passes for runs that wait for nothing else. */
+  /** Nobody says anything any more: time passes for whoever waits for nothing else. */
   #settleTimers(): void {
-    for (let next = this.#nextTimer(); next && !this.#isOver(next); next = this.#nextTimer()) this.#ringUntil(next)
+    const next = () => this.#nextDue(({ isAwaited }) => isAwaited)
+    for (let due = next(); due && Number.isFinite(due.at); due = next()) {
+      const at = new Date(due.at)
+      if (this.#isOver(at)) return
+      this.#ringUntil(at)
+    }
   }
 
-  #nextTimer(): Date | undefined {
-    const timers = this.#mailbox.runs.filter(({ state, wakeAt }) => wakeAt !== null && state.waiting?.for === 'timer')
-    return timers.length > 0 ? new Date(Math.min(...timers.map(wakesAt))) : undefined
+  #nextDue(filter: (due: Due) => boolean = () => true): Due | undefined {
+    const [first, ...rest] = this.#mailbox.due().filter(filter)
+    return first && rest.reduce((earliest, due) => (due.at < earliest.at ? due : earliest), first)
   }
 
   #isOver(at: Date): boolean {
@@ -187,37 +200,13 @@ class Simulator {
     return this.#given.isOutOfTime?.() ? 'The simulation took too long' : null
   }
 
-  #ending(): Pick<Played, 'ended' | 'why'> {
-    const { runs } = this.#mailbox
-    if (runs.length === 0)
-      return {
-        ended: 'not_started',
-        why: this.#stoppedBy ?? 'Nothing that was said or happened met a trigger of the workflow',
-      }
-    const open = runs.find(({ state }) => !isSettled(state))
-    if (!open) return { ended: 'settled', why: this.#stoppedBy }
-    return { ended: 'waiting', why: this.#stoppedBy ?? waitingWhy(open.state) }
-  }
-
   #newId(now: Date): string {
     this.#idsCount += 1
     return deriveId('simulation', this.#idsCount, now.getTime())
   }
 }
 
-function wakesAt({ wakeAt }: PlayedRun): number {
-  return Date.parse(wakeAt ?? '')
-}
-
-function waitingWhy({ stepId, waiting }: RunState): string {
-  const until = waiting?.until ? `, until ${waiting.until}` : ''
-  const what = { reply: 'a reply', timer: 'a time', event: 'an event', result: 'something from outside' }[
-    waiting?.for ?? 'event'
-  ]
-  return `Step "${stepId}" waits for ${what}${until}`
-}
-
-function presentRun({ workflow: { workflowId, version }, state, steps }: PlayedRun): SimulatedRun {
+function presentRun({ stored: { state, workflowId, workflowVersion }, steps }: PlayedRun): SimulatedRun {
   const ordered = [...steps.values()].sort((a, b) => a.index - b.index)
-  return { id: state.id, workflowId, workflowVersion: version, state, steps: ordered }
+  return { id: state.id, workflowId, workflowVersion, state, steps: ordered }
 }

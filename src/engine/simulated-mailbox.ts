@@ -1,120 +1,164 @@
-import { addMs } from '../platform/time.ts'
-import { decide } from './decide.ts'
-import type { Decision, EngineEvent, PlacedEffect } from './decision.ts'
-import { matchTrigger, type TriggerEvent } from './match-trigger.ts'
-import { isSettled, type JsonObject, type MessageFacts, queueRun, type RunState, type StepRecord } from './run.ts'
-import type { Published } from './party.ts'
-import type { ExternalResult, Facts, StepRegistry } from './step.ts'
+import type { CompiledDefinition } from './compiled.ts'
+import type { PlacedEffect } from './decision.ts'
+import type { Outcome } from './evaluation.ts'
+import type { ItemKind, MailboxItem } from './mailbox.ts'
+import { MailboxTurn } from './mailbox-turn.ts'
+import type { Party, Published } from './party.ts'
+import { isSettled, type JsonObject, type MessageFacts, type RunState, type StepRecord } from './run.ts'
+import type { StoredRun } from './run-store.ts'
+import type { StepRegistry } from './step.ts'
 
-/** Whom a simulation is played with: what live runs would read of the contact, the conversation and the workspace. */
-export type SimulatedParty = Omit<Facts, 'workflow'> & { channelId: string }
-
-export type PlayedRun = {
-  workflow: Published
-  state: RunState
-  steps: Map<number, StepRecord>
-  wakeAt: string | null
-}
-
-export type Mail =
-  | { kind: 'message'; message: MessageFacts; isFirst: boolean }
-  | { kind: 'event'; event: TriggerEvent }
-  | { kind: 'start'; runId: string }
-  | { kind: 'timer'; runId: string; epoch: number }
-  | { kind: 'result'; runId: string; epoch: number; result: ExternalResult }
+export type PlayedRun = { stored: StoredRun; steps: Map<number, StepRecord> }
 
 export type Placed = { run: PlayedRun; placed: PlacedEffect }
 
-type Given = { registry: StepRegistry; party: SimulatedParty; published: Published[]; newId: (now: Date) => string }
+export type Mail = { kind: ItemKind; payload: JsonObject; message?: MessageFacts }
 
-const WINDOW_HOURS = 24
+/** `isAwaited`: somebody waits for nothing else. */
+export type Due = { at: number; mail: Mail; isAwaited: boolean }
 
-/** A mailbox that is kept in memory, and in which each item is decided at the time it is given. */
+type Given = { registry: StepRegistry; party: Party; published: Published[]; newId: (now: Date) => string }
+
+const NEVER = Number.POSITIVE_INFINITY
+
+/** A mailbox that is kept in memory, and brought forward one item at a time, each at the time that it is given. */
 export class SimulatedMailbox {
   /** In the order in which they were started. */
   readonly runs: PlayedRun[] = []
+  /** What became of events that started nothing, by workflow. */
+  readonly refusals: { workflowId: string; outcome: Outcome }[] = []
   readonly #given: Given
-  #facts: Omit<Facts, 'workflow'>
-  #pausedUntil: string | null | undefined
+  readonly #versions: Map<string, CompiledDefinition>
+  readonly #postponed: Due[] = []
+  #party: Party
+  /** When a person gives the conversation back. */
+  #pausedUntil: number
 
   constructor(given: Given) {
-    const { contact, conversation, workspace } = given.party
     this.#given = given
-    this.#facts = { contact, conversation, workspace }
+    this.#party = given.party
+    this.#pausedUntil = given.party.isPaused ? NEVER : 0
+    this.#versions = new Map(given.published.map((workflow) => [keyOf(workflow), workflow.compiled]))
   }
 
-  isPaused(now: Date): boolean {
-    const until = this.#pausedUntil
-    return until === null || (until !== undefined && Date.parse(until) > now.getTime())
+  /** Puts in a run that is queued from outside: it begins with an item that says so. */
+  put(workflow: Published, state: RunState): void {
+    this.#versions.set(keyOf(workflow), workflow.compiled)
+    this.runs.push({ stored: storedRun(workflow, state, this.#party), steps: new Map() })
   }
 
-  put(workflow: Published, state: RunState): PlayedRun {
-    const run = { workflow, state, steps: new Map<number, StepRecord>(), wakeAt: null }
-    this.runs.push(run)
-    return run
+  /** What comes by itself, and when: nothing while a person talks. */
+  due(): Due[] {
+    const timers = this.runs.flatMap(({ stored: { wakeAt, state } }): Due[] => {
+      if (wakeAt === null) return []
+      const mail: Mail = { kind: 'timer', payload: { runId: state.id, epoch: state.epoch } }
+      return [{ at: Date.parse(wakeAt), mail, isAwaited: state.collecting !== null || state.waiting?.for === 'timer' }]
+    })
+    return [...timers, ...this.#postponed].map((due) => ({ ...due, at: Math.max(due.at, this.#pausedUntil) }))
+  }
+
+  /** The customer has written: so long from now free text may be sent. */
+  openWindow(now: Date, until: Date): void {
+    const told = { lastInboundAt: now.toISOString(), windowExpiresAt: until.toISOString() }
+    this.#party = { ...this.#party, conversation: { ...this.#party.conversation, ...told } }
   }
 
   take(mail: Mail, now: Date): Placed[] {
-    if (mail.kind === 'message') return this.#takeMessage(mail, now)
-    if (mail.kind === 'event') return this.isPaused(now) ? [] : this.#start(mail.event, now)
-    const run = this.runs.find(({ state }) => state.id === mail.runId)
-    return (run && this.#advance(run, eventOf(mail), now)) ?? []
-  }
-
-  #takeMessage({ message, isFirst }: Mail & { kind: 'message' }, now: Date): Placed[] {
-    const windowExpiresAt = addMs(now, WINDOW_HOURS * 3_600_000).toISOString()
-    const told = { lastInboundAt: now.toISOString(), windowExpiresAt, canSendFreeform: true }
-    this.#facts = { ...this.#facts, conversation: { ...this.#facts.conversation, ...told } }
-    if (this.isPaused(now)) return []
-    for (const run of this.runs.toReversed()) {
-      const placed = this.#advance(run, { type: 'reply', message }, now)
-      if (placed) return placed
-    }
-    return this.#start({ type: 'message_received', message, channelId: this.#given.party.channelId, isFirst }, now)
-  }
-
-  #start(event: TriggerEvent, now: Date): Placed[] {
-    return this.#given.published.flatMap((workflow) => {
-      const facts = { ...this.#facts, workflow: factsOf(workflow) }
-      const isBusy = this.runs.some((run) => run.workflow === workflow && !isSettled(run.state))
-      const match = matchTrigger(workflow.compiled, event, facts, now)
-      if (isBusy || !match || 'outcome' in match) return []
-      const message = 'message' in event ? (event.message ?? null) : null
-      const trigger = { type: event.type, messageId: message?.id ?? null }
-      const state = queueRun(workflow.compiled, { id: this.#given.newId(now), trigger, message }, now)
-      return this.#advance(this.put(workflow, state), { type: 'started' }, now) ?? []
+    this.#forget(mail)
+    const { kind, payload, message } = mail
+    const { registry, published, newId } = this.#given
+    const party = this.#partyAt(now)
+    const item: MailboxItem = { id: newId(now), mailbox: party.mailbox, kind, payload, attempts: 0 }
+    const turn = new MailboxTurn({
+      now,
+      registry,
+      party,
+      published,
+      runs: this.runs.flatMap(({ stored }) => (isSettled(stored.state) ? [] : [stored])).toReversed(),
+      versions: this.#versions,
+      messages: new Map(message ? [[message.id, message]] : []),
+      newId: () => newId(now),
     })
+    turn.take(item)
+    for (const { dueAt } of turn.postponed) this.#postponed.push({ at: dueAt.getTime(), mail, isAwaited: true })
+    return this.#learn(turn)
   }
 
-  /** Undefined if the run has no use for the event. */
-  #advance(run: PlayedRun, event: EngineEvent, now: Date): Placed[] | undefined {
-    const { workflow, state } = run
-    const facts = { ...this.#facts, workflow: factsOf(workflow) }
-    const { registry } = this.#given
-    const decision = decide({ compiled: workflow.compiled, run: state, event, facts, now, registry })
-    if (!decision.consumed) return undefined
-    run.state = decision.run
-    run.wakeAt = decision.wait?.wakeAt ?? null
-    for (const step of decision.steps) run.steps.set(step.index, step)
-    this.#learn(decision)
-    return decision.effects.map((placed) => ({ run, placed }))
+  /** What comes by itself comes once. */
+  #forget(mail: Mail): void {
+    const at = this.#postponed.findIndex((due) => due.mail === mail)
+    if (at >= 0) this.#postponed.splice(at, 1)
+    const run = mail.kind === 'timer' && this.runs.find(({ stored }) => stored.state.id === mail.payload['runId'])
+    if (run) run.stored.wakeAt = null
   }
 
-  #learn({ facts: { contact, conversation, workspace }, effects }: Decision): void {
-    this.#facts = { contact, conversation, workspace }
-    for (const { effect } of effects) {
-      if (effect.type === 'handoff') this.#pausedUntil = typeof effect['until'] === 'string' ? effect['until'] : null
-      if (effect.type === 'resume_automation') this.#pausedUntil = undefined
+  #partyAt(now: Date): Party {
+    const { conversation } = this.#party
+    const until = conversation?.['windowExpiresAt']
+    const canSendFreeform =
+      typeof until === 'string' ? now.getTime() < Date.parse(until) : conversation?.['canSendFreeform']
+    const isPaused = this.#pausedUntil > now.getTime()
+    return { ...this.#party, isPaused, conversation: conversation && { ...conversation, canSendFreeform } }
+  }
+
+  #learn({ runs, evaluated }: MailboxTurn): Placed[] {
+    for (const stored of runs.changed) if (!this.#find(stored)) this.runs.push({ stored, steps: new Map() })
+    for (const { runId, step } of runs.steps) {
+      this.runs.find(({ stored }) => stored.state.id === runId)?.steps.set(step.index, step)
     }
+    for (const { evaluations } of evaluated) this.refusals.push(...evaluations)
+    const { contact, conversation } = runs.factsFor(NO_WORKFLOW)
+    this.#party = { ...this.#party, contact, conversation }
+    const placed = runs.effects.flatMap((effect) => {
+      const run = this.#find(effect.run)
+      return run ? effect.placed.map((one) => ({ run, placed: one })) : []
+    })
+    for (const { placed: one } of placed) this.#notePause(one.effect)
+    return placed
+  }
+
+  #notePause({ type, until }: PlacedEffect['effect']): void {
+    if (type === 'handoff') this.#pausedUntil = typeof until === 'string' ? Date.parse(until) : NEVER
+    if (type === 'resume_automation') this.#pausedUntil = 0
+  }
+
+  #find(stored: StoredRun): PlayedRun | undefined {
+    return this.runs.find((run) => run.stored === stored)
   }
 }
 
-function eventOf(mail: Exclude<Mail, { kind: 'message' | 'event' }>): EngineEvent {
-  if (mail.kind === 'start') return { type: 'started' }
-  const { epoch } = mail
-  return mail.kind === 'timer' ? { type: 'timer', epoch } : { type: 'external_result', epoch, result: mail.result }
+const NO_WORKFLOW: Published = {
+  workflowId: '',
+  name: '',
+  version: 0,
+  compiled: {} as CompiledDefinition,
 }
 
-function factsOf({ workflowId, name, version }: Published): JsonObject {
-  return { id: workflowId, name, version }
+function keyOf({ workflowId, version }: Published): string {
+  return `${workflowId}:${version}`
+}
+
+function storedRun(
+  { workflowId, version }: Published,
+  state: RunState,
+  { contactId, conversationId }: Party,
+): StoredRun {
+  return {
+    workflowId,
+    workflowVersion: version,
+    contactId,
+    conversationId,
+    parentRunId: null,
+    mode: 'dry_run',
+    trigger: { messageId: null, ...state.trigger, type: String(state.trigger['type']) },
+    triggerEventId: state.id,
+    replayOf: null,
+    rootRunId: state.id,
+    replayFromStepId: null,
+    startedBy: { type: 'system', id: null },
+    messagesSent: 0,
+    createdAt: new Date(state.queuedAt),
+    state,
+    wakeAt: null,
+  }
 }

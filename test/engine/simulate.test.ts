@@ -7,6 +7,15 @@ import { HOUR, MINUTE } from '../../src/platform/time.ts'
 import { z } from 'zod'
 import { compile, NOON, RUN_ID, say, someFacts } from '../support/workflow.ts'
 
+const CHILD = '0199c0de-0005-7000-8000-000000000001'
+const PARTY = {
+  mailbox: { kind: 'conversation' as const, id: 'v1' },
+  conversationId: 'v1',
+  channelId: 'ch1',
+  contactId: 'c1',
+  isPaused: false,
+}
+
 const ON_MESSAGE = [{ type: 'message_received', match: { mode: 'any' } }]
 
 /** Asks outside for a price, whatever a real step would do. */
@@ -31,7 +40,7 @@ function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simul
   return simulate({
     now: new Date(NOON),
     registry,
-    party: { contact, conversation, workspace, channelId: 'ch1' },
+    party: { ...PARTY, contact, conversation, workspace },
     published: [workflow],
     dialogue,
     answer: () => undefined,
@@ -155,5 +164,74 @@ describe('a simulation', () => {
       ended: 'not_started',
       why: 'The simulation took too long',
     })
+  })
+
+  it('collects a burst of messages as live', () => {
+    const settings = { debounce: '5s' }
+    const steps = [say('echo', '{{message.body}}')]
+    const played = play({ triggers: ON_MESSAGE, settings, steps }, [
+      says('one'),
+      says('two', 2000),
+      says('three', MINUTE),
+    ])
+    expect(said(played)).to.deep.equal([
+      'customer: one',
+      'customer: two',
+      'workflow: one\ntwo',
+      'customer: three',
+      'workflow: three',
+    ])
+  })
+
+  it('lets a workflow run another, which nothing else starts', () => {
+    const child = {
+      workflowId: CHILD,
+      name: 'Child',
+      version: 2,
+      compiled: compile({ steps: [say('hi', 'From the child')] }),
+    }
+    const parent = compile({
+      triggers: ON_MESSAGE,
+      steps: [{ id: 'sub', type: 'run_workflow', workflowId: CHILD }, say('back', 'Back')],
+    })
+    const workflow = { workflowId: 'f1', name: 'Parent', version: 1, compiled: parent }
+    const played = play({ steps: [] }, [says('hello')], { published: [workflow, child] })
+    expect(said(played)).to.deep.equal(['customer: hello', 'workflow: From the child', 'workflow: Back'])
+    expect(played.runs.map(({ workflowVersion, state }) => [workflowVersion, state.status])).to.deep.equal([
+      [1, 'completed'],
+      [2, 'completed'],
+    ])
+  })
+
+  it('wakes a run with the event it waits for, and rests while a person talks', () => {
+    const steps = [
+      { id: 'paid', type: 'wait_for_event', event: 'paid' },
+      { id: 'person', type: 'handoff', resumeAfter: '2h' },
+      say('back', 'Paid {{steps.paid.output.data.sum}}'),
+    ]
+    const event: DialogueEntry = {
+      type: 'event',
+      event: { type: 'event', event: 'paid', data: { sum: 7 } },
+      afterMs: MINUTE,
+    }
+    const played = play({ triggers: ON_MESSAGE, steps }, [says('hi'), event, says('anybody?', MINUTE)])
+    expect(said(played)).to.deep.equal(['customer: hi', 'customer: anybody?', 'workflow: Paid 7'])
+    expect(played).to.include({ ended: 'settled', endedAt: '2026-03-02T14:01:00.000Z' })
+  })
+
+  it('goes on with what an effect makes happen', () => {
+    const triggers = [...ON_MESSAGE, { type: 'event', event: 'again' }]
+    const steps = [
+      {
+        id: 'tell',
+        type: 'emit',
+        event: 'again',
+        if: { left: '{{trigger.type}}', op: 'eq', right: 'message_received' },
+      },
+    ]
+    const raises: Simulation['raises'] = ({ type }) =>
+      type === 'emit' ? [{ type: 'event', event: 'again', data: null }] : []
+    const played = play({ triggers, steps, settings: { reentry: 'parallel' } }, [says('hi')], { raises })
+    expect(played.runs.map(({ state }) => state.trigger['type'])).to.deep.equal(['message_received', 'event'])
   })
 })

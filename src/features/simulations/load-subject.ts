@@ -1,7 +1,7 @@
 import type { CompiledDefinition } from '../../engine/compiled.ts'
+import type { Published } from '../../engine/party.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import type { Published } from '../../engine/party.ts'
 import { loadVersions } from '../runs/published-workflows.ts'
 import { checkDefinition } from '../workflows/check-definition.ts'
 import { getWorkflow } from '../workflows/get-workflow.ts'

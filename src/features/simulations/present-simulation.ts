@@ -40,7 +40,6 @@ function presentStep(runId: string, step: StepRecord): RunStep {
   const durationMs = finishedAt ? finishedAt.getTime() - startedAt.getTime() : null
   return {
     ...step,
-    path: step.stepId,
     ...times,
     runId,
     durationMs,
