@@ -57,6 +57,7 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
     definition: { version: 1, triggers: [], steps: [] },
     workflowId: workflow,
   }),
+  'workflows.definitionSchema': () => ({}),
   'workflows.get': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.update': ({ workflow }) => ({ workflowId: workflow, name: 'M' }),
   'workflows.delete': ({ workflow }) => ({ workflowId: workflow }),

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
@@ -32,6 +33,13 @@ describe('workflows', () => {
     const { status, body } = await call('POST', `/${created.id}/publish`, {})
     expect([status, body.status, body.version]).to.deep.equal([200, 'published', 1])
     expect(body.warnings.map(({ code }: { code: string }) => code)).to.have.members(['no_triggers', 'no_steps'])
+  })
+
+  it('have a JSON Schema that is served', async () => {
+    const { status, body } = await call('GET', '/definition-schema')
+    expect([status, body.$schema]).to.deep.equal([200, 'https://json-schema.org/draft/2020-12/schema'])
+    const accepts = new Ajv2020({ strict: false, validateFormats: false }).compile(body)
+    expect([accepts(GREET), accepts({ ...GREET, steps: [{ id: 'a', type: 'teleport' }] })]).to.deep.equal([true, false])
   })
 
   it('get a new version when the draft changed, and none when it did not', async () => {

@@ -64,6 +64,20 @@ export const Condition: z.ZodType<Condition> = z
     }
     return { left, op, right }
   })
+  .meta({
+    id: 'Condition',
+    oneOf: [
+      { required: ['all'], maxProperties: 1 },
+      { required: ['any'], maxProperties: 1 },
+      { required: ['not'], maxProperties: 1 },
+      {
+        required: ['left', 'op'],
+        properties: { all: false, any: false, not: false },
+        if: { properties: { op: { enum: ALONE } } },
+        else: { required: ['right'] },
+      },
+    ],
+  })
 
 function isStatic(right: unknown): right is string {
   return typeof right === 'string' && !right.includes('{{')

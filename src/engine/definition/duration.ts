@@ -23,11 +23,18 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** Written as text, read as milliseconds. */
-export const duration = z.string().transform((text, issues) => {
-  const ms = parseDuration(text)
-  if (ms !== undefined && ms <= DURATION_MAX) return ms
-  const message =
-    ms === undefined ? 'must be a duration such as 30s, 10m, 24h, 7d or PT10M' : 'must be at most 365 days'
-  issues.addIssue({ code: 'custom', message, params: { code: 'invalid_duration' } })
-  return z.NEVER
-})
+export const duration = z
+  .string()
+  .transform((text, issues) => {
+    const ms = parseDuration(text)
+    if (ms !== undefined && ms <= DURATION_MAX) return ms
+    const message =
+      ms === undefined ? 'must be a duration such as 30s, 10m, 24h, 7d or PT10M' : 'must be at most 365 days'
+    issues.addIssue({ code: 'custom', message, params: { code: 'invalid_duration' } })
+    return z.NEVER
+  })
+  .meta({
+    description: 'At most 365 days, in one unit or as ISO 8601 without months and years',
+    examples: ['30s', '10m', '24h', '7d', 'PT10M'],
+    anyOf: [{ pattern: SHORT.source }, { pattern: ISO.source }],
+  })

@@ -15,10 +15,12 @@ const RESERVED = new Set([END, CONTINUE, BREAK])
 
 export const ident = z.string().regex(NAME, RULE)
 
-export const stepId = ident.refine((id) => !RESERVED.has(id), {
-  message: `must be another name: ${[...RESERVED].join(', ')} are reserved`,
-  params: { code: 'reserved_id' },
-})
+export const stepId = ident
+  .refine((id) => !RESERVED.has(id), {
+    message: `must be another name: ${[...RESERVED].join(', ')} are reserved`,
+    params: { code: 'reserved_id' },
+  })
+  .meta({ not: { enum: [...RESERVED] } })
 
 /** A step of the same list, or a reserved word. Whether it is there is checked on the whole. */
 export const target = ident

@@ -22,6 +22,10 @@ const Match = z
       issues.addIssue({ code: 'custom', path: ['values', index], message, params: { code: 'invalid_pattern' } })
     }
   })
+  .meta({
+    if: { properties: { mode: { const: 'any' } } },
+    else: { required: ['values'], properties: { values: { minItems: 1 } } },
+  })
 export type Match = z.output<typeof Match>
 
 const condition = Condition.optional()
@@ -67,6 +71,7 @@ const Schedule = z
     groupId: z.uuid('must be the id of a group').optional(),
   })
   .refine(({ cron, at }) => (cron === undefined) !== (at === undefined), 'must have either cron or at')
+  .meta({ oneOf: [{ required: ['cron'] }, { required: ['at'] }] })
 
 const Webhook = z.strictObject({
   type: z.literal('webhook'),

@@ -13,6 +13,7 @@ import { runWorkflowTests } from '../workflow-tests/run-workflow-tests.ts'
 import * as tests from '../workflow-tests/schema.ts'
 import { updateWorkflowTest } from '../workflow-tests/update-workflow-test.ts'
 import { createWorkflow } from './create-workflow.ts'
+import { definitionSchema } from './definition-schema.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
 import { getWorkflow } from './get-workflow.ts'
 import { getWorkflowVersion } from './get-workflow-version.ts'
@@ -43,6 +44,12 @@ export const workflowsRouter = router({
     .input(schema.ValidateWorkflow)
     .output(schema.Validation)
     .mutation(({ ctx, input }) => validateWorkflow(ctx.scope, input)),
+
+  definitionSchema: viewerProcedure
+    .meta(rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of definitions'))
+    .input(nothing.strict())
+    .output(schema.DefinitionSchema)
+    .query(() => definitionSchema()),
 
   get: viewerProcedure
     .meta(rest('GET', '/workflows/{workflowId}', 'Get a workflow with its draft'))

@@ -7,7 +7,8 @@ const DEFINITION_BYTES_MAX = 512 * 1024
 export const draft = freeForm
   .refine((value) => JSON.stringify(value).length <= DEFINITION_BYTES_MAX, 'must be smaller than 512 KB')
   .meta({
-    description: 'An ordered list of steps with triggers beside it',
+    description:
+      'An ordered list of steps with triggers beside it; GET /api/workflows/definition-schema is its JSON Schema',
     examples: [
       {
         version: 1,
@@ -127,6 +128,10 @@ export const ValidateWorkflow = z.strictObject({
   workflowId: id.optional().meta({ description: 'Whose draft it is: a workflow is no rival of itself' }),
 })
 export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>
+
+export const DefinitionSchema = z
+  .record(z.string(), z.unknown())
+  .meta({ id: 'DefinitionSchema', description: 'JSON Schema, draft 2020-12' })
 
 export const Validation = z.object({ valid: z.boolean(), errors: z.array(Problem), warnings: z.array(Problem) })
 export type Validation = z.infer<typeof Validation>

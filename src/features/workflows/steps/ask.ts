@@ -22,6 +22,15 @@ const schema = z
     message: 'is required for a choice, unless the message has buttons',
     path: ['expect', 'options'],
   })
+  .meta({
+    if: { required: ['expect'], properties: { expect: { properties: { type: { const: 'choice' } } } } },
+    then: {
+      anyOf: [
+        { properties: { message: { required: ['buttons'] } } },
+        { properties: { expect: { required: ['options'] } } },
+      ],
+    },
+  })
 type Ask = z.output<typeof schema>
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { eventName } from '../../../engine/definition/names.ts'
 import { defineStep } from '../../../engine/step.ts'
 import type { WorkflowEffect } from './effects.ts'
 
@@ -6,7 +7,7 @@ import type { WorkflowEffect } from './effects.ts'
 export const emit = defineStep({
   type: 'emit',
   schema: z.strictObject({
-    event: z.string().trim().min(1, 'must not be empty').max(120),
+    event: eventName,
     data: z.record(z.string(), z.unknown()).default({}),
   }),
   literal: ['event'],

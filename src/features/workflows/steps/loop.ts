@@ -17,6 +17,7 @@ const schema = z
     message: 'names the entries of a list: it needs over',
     path: ['as'],
   })
+  .meta({ oneOf: [{ required: ['over'] }, { required: ['while'] }], dependentRequired: { as: ['over'] } })
 type Loop = z.output<typeof schema>
 
 /**

@@ -10,16 +10,19 @@ const FILENAME_MAX = 240
 export const Media = z
   .strictObject({
     type: z.enum(['image', 'video', 'audio', 'document']),
-    url: templateText.refine((url) => url.includes('{{') || isFetchable(url), {
-      message: 'must be an http or https address without a user name or password',
-      params: { code: 'invalid_media_url' },
-    }),
+    url: templateText
+      .refine((url) => url.includes('{{') || isFetchable(url), {
+        message: 'must be an http or https address without a user name or password',
+        params: { code: 'invalid_media_url' },
+      })
+      .meta({ anyOf: [{ pattern: '\\{\\{' }, { pattern: '^[hH][tT][tT][pP][sS]?://' }] }),
     filename: templateText.max(FILENAME_MAX).optional(),
   })
   .refine(({ type, filename }) => filename === undefined || type === 'document', {
     message: 'is only shown of a document',
     path: ['filename'],
   })
+  .meta({ if: { required: ['filename'] }, then: { properties: { type: { const: 'document' } } } })
 export type Media = z.output<typeof Media>
 
 export function fillMedia({ type, url, filename }: Media, turn: Turn): Media {

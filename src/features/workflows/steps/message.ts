@@ -17,6 +17,11 @@ export type Option = { id: string; title: string }
 /** An option that leads somewhere when it is chosen. */
 export type Choice = Option & { next?: string | undefined }
 
+/** How long a text with placeholders will be is only known once they are filled in. */
+function atMostUnlessFilledIn(max: number) {
+  return { anyOf: [{ maxLength: max }, { pattern: '\\{\\{' }] }
+}
+
 function title(max: number) {
   return z
     .string()
@@ -25,6 +30,7 @@ function title(max: number) {
       message: `must have at most ${max} characters`,
       params: { code: 'title_too_long' },
     })
+    .meta(atMostUnlessFilledIn(max))
 }
 
 function several<Item extends z.ZodType<Option>>(item: Item, max: number) {
@@ -36,12 +42,15 @@ function several<Item extends z.ZodType<Option>>(item: Item, max: number) {
       params: { code: 'too_many_buttons' },
     })
     .refine((options) => new Set(options.map(({ id }) => id)).size === options.length, 'must not repeat an id')
+    .meta({ maxItems: max })
 }
 
-const body = templateText.refine((text) => text.includes('{{') || text.length <= BODY_MAX, {
-  message: `must have at most ${BODY_MAX} characters`,
-  params: { code: 'message_too_long' },
-})
+const body = templateText
+  .refine((text) => text.includes('{{') || text.length <= BODY_MAX, {
+    message: `must have at most ${BODY_MAX} characters`,
+    params: { code: 'message_too_long' },
+  })
+  .meta(atMostUnlessFilledIn(BODY_MAX))
 
 /** A text, a file, or both: then the text is written under the file. */
 export const Message = z

@@ -14,6 +14,7 @@ const values = z
     return Object.fromEntries(entries)
   })
   .refine((given) => Object.keys(given).length > 0, 'must name at least one variable')
+  .meta({ minProperties: 1, propertyNames: { pattern: '^(vars\\.)?[a-z][a-z0-9_]{0,63}$' } })
 
 /** Changes variables, all at once: each value is read as things were before the step. */
 export const set = defineStep({

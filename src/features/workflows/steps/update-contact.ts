@@ -32,7 +32,8 @@ export const updateContact = defineStep({
         timezone: templated,
         fields: z.record(z.string(), z.unknown()).optional(),
       })
-      .refine((values) => Object.keys(values).length > 0, 'must name at least one detail'),
+      .refine((values) => Object.keys(values).length > 0, 'must name at least one detail')
+      .meta({ minProperties: 1 }),
   }),
   execute(config, turn) {
     const contact = contactOf(turn)

@@ -11,6 +11,10 @@ export const waitForReply = defineStep({
     .refine(({ expect }) => expect.type !== 'choice' || expect.options, {
       message: 'is required for a choice',
       path: ['expect', 'options'],
+    })
+    .meta({
+      if: { required: ['expect'], properties: { expect: { properties: { type: { const: 'choice' } } } } },
+      then: { properties: { expect: { required: ['options'] } } },
     }),
   literal: ['expect.pattern'],
   waits: () => true,

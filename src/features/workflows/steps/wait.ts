@@ -20,7 +20,8 @@ export const wait = defineStep({
     .refine(
       (given) => Object.values(given).filter((one) => one !== undefined).length === 1,
       'must have one of for, until and untilTime',
-    ),
+    )
+    .meta({ oneOf: [{ required: ['for'] }, { required: ['until'] }, { required: ['untilTime'] }] }),
   waits: (config) => config.for !== 0,
   execute(config, turn) {
     const until = addMs(turn.now, msOf(config, turn))
