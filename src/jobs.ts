@@ -2,9 +2,11 @@ import { purgeExpiredSessions } from './features/auth/purge-expired-sessions.ts'
 import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { deliverMessages } from './features/conversations/deliver-messages.ts'
 import { sweepOutbox } from './features/conversations/sweep-outbox.ts'
+import { performEffects } from './features/effects/perform-effects.ts'
+import { sweepEffects } from './features/effects/sweep-effects.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
-import { advanceMailboxes } from './features/runs/advance-mailboxes.ts'
 import { purgeEvaluations } from './features/explain/purge-evaluations.ts'
+import { advanceMailboxes } from './features/runs/advance-mailboxes.ts'
 import { sweepInbox } from './features/runs/sweep-inbox.ts'
 import { wakeWaits } from './features/runs/wake-waits.ts'
 import type { Duty } from './platform/duties.ts'
@@ -18,6 +20,7 @@ export function tasksOf(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
     deliver: (payload) => deliverMessages(system, payload),
+    perform: performEffects(system),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
 }
@@ -28,6 +31,7 @@ export function dutiesOf(system: SystemScope): Duty[] {
     { name: 'wake waits', everyMs: SECOND, run: () => wakeWaits(system) },
     { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => sweepInbox(system) },
     { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => sweepOutbox(system) },
+    { name: 'sweep effects', everyMs: 5 * SECOND, run: () => sweepEffects(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },

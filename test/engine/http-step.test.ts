@@ -1,12 +1,9 @@
 import { expect } from 'chai'
 import { compileDefinition } from '../../src/engine/compile-definition.ts'
 import type { ExternalEffect } from '../../src/engine/decision.ts'
-import { type ExternalResult, stepRegistry } from '../../src/engine/step.ts'
-import { http } from '../../src/features/workflows/steps/http.ts'
+import type { ExternalResult } from '../../src/engine/step.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
 import { PlayedRun } from '../support/workflow.ts'
-
-const registry = stepRegistry([...stepTypes.values(), http])
 
 function play(fields: object, rest: object = {}, variables: object = {}): PlayedRun {
   const given = Object.entries(variables).map(([name, value]) => [name, { type: 'string', default: value }])
@@ -15,7 +12,7 @@ function play(fields: object, rest: object = {}, variables: object = {}): Played
     steps: [{ id: 'call', type: 'http', url: 'https://api.example.com/quote', ...fields }],
     ...rest,
   }
-  return new PlayedRun(definition, { registry })
+  return new PlayedRun(definition)
 }
 
 /** What is asked of the outside once the run has started. */
@@ -30,7 +27,7 @@ function failureOf(run: PlayedRun) {
 
 function problemsOf(fields: object) {
   const step = { id: 'call', type: 'http', url: 'https://api.example.com/quote', ...fields }
-  return compileDefinition({ version: 1, steps: [step] }, registry).errors.map(({ code, path }) => `${code} ${path}`)
+  return compileDefinition({ version: 1, steps: [step] }, stepTypes).errors.map(({ code, path }) => `${code} ${path}`)
 }
 
 describe('the http step', () => {

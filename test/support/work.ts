@@ -1,4 +1,5 @@
 import { sweepOutbox } from '../../src/features/conversations/sweep-outbox.ts'
+import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
 import { sweepInbox } from '../../src/features/runs/sweep-inbox.ts'
 import { wakeWaits } from '../../src/features/runs/wake-waits.ts'
 import type { SystemScope } from '../../src/scope.ts'
@@ -11,6 +12,7 @@ export async function drainWork(system: SystemScope): Promise<void> {
     await wakeWaits(system)
     await sweepInbox(system)
     await sweepOutbox(system)
+    await sweepEffects(system)
     await waitUntil(() => isIdle(system))
   }
 }
@@ -20,8 +22,9 @@ async function isIdle(system: SystemScope): Promise<boolean> {
   const { rows } = await system.db.raw<{ rows: { busy: boolean }[] }>(
     `select exists (select from graphile_worker.jobs where attempts < max_attempts and run_at <= now())
          or exists (select from inbox where due_at <= ?)
+         or exists (select from effects where due_at <= ?)
          or exists (select from outbox where not_before <= ? and leased_at is null) as busy`,
-    [now, now],
+    [now, now, now],
   )
   return rows[0]?.busy === false
 }

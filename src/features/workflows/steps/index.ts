@@ -10,6 +10,7 @@ import { closeConversation } from './close-conversation.ts'
 import { emit } from './emit.ts'
 import { goto } from './goto.ts'
 import { handoff } from './handoff.ts'
+import { http } from './http.ts'
 import { loop } from './loop.ts'
 import { removeFromGroup } from './remove-from-group.ts'
 import { removeTag } from './remove-tag.ts'
@@ -50,6 +51,7 @@ export const stepTypes = stepRegistry([
   emit,
   goto,
   stop,
+  http,
   tool,
   ai,
 ])
