@@ -166,6 +166,38 @@ describe('what publishing says of a definition', () => {
     expect(await warningsOf({ triggers: triggers('regex', 'Price'), steps: [say('a')] })).to.deep.equal([])
   })
 
+  it('warns of talking to nobody', async () => {
+    const steps = [{ id: 'e', type: 'emit', event: 'x' }, say('a')]
+    const schedule = { type: 'schedule', cron: '0 9 * * *' }
+    expect(await warningsOf({ triggers: [schedule], steps })).to.deep.equal(['no_contact steps.1'])
+    const groupId = await make('/groups', { name: 'Morning' })
+    expect(await warningsOf({ triggers: [{ ...schedule, groupId }], steps })).to.deep.equal([])
+    expect(await errorsOf({ triggers: [{ ...schedule, groupId: ABSENT }], steps })).to.deep.equal([
+      'unknown_group triggers.0.groupId',
+    ])
+  })
+
+  it('warns of a workflow that is not published, and a tool that is switched off', async () => {
+    const workflowId = await make('/workflows', { name: 'Child' })
+    const toolId = await make('/tools', {
+      name: 'quote',
+      title: 'Q',
+      description: 'Q',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object' },
+      effect: 'read',
+      config: { method: 'GET', url: 'https://a.example' },
+    })
+    const steps = [
+      { id: 'a', type: 'run_workflow', workflowId },
+      { id: 'b', type: 'tool', tool: 'quote' },
+    ]
+    expect(await warningsOf({ steps })).to.deep.equal(['workflow_not_published steps.0.workflowId'])
+    await call('POST', `/workflows/${workflowId}/publish`, {})
+    expect((await call('PATCH', `/tools/${toolId}`, { enabled: false })).status).to.equal(200)
+    expect(await warningsOf({ steps })).to.deep.equal(['tool_disabled steps.1.tool'])
+  })
+
   const wait = (id: string, time: string, rest: object = {}) => ({ id, type: 'wait', for: time, ...rest })
   const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: '?' }, ...rest })
 
@@ -183,6 +215,15 @@ describe('what publishing says of a definition', () => {
       [ask('q', { timeout: '2d', onTimeout: 'a' }), say('b', { next: 'end' }), say('a')],
       ['a'],
     ],
+    [
+      'waits in a loop',
+      [
+        { id: 'l', type: 'loop', over: '{{contact.tags}}', max: 9, steps: [wait('w', '5h'), say('a')] },
+        say('b', { onError: 'continue' }),
+      ],
+      ['a'],
+    ],
+    ['an event that may take its time', [{ id: 'e', type: 'wait_for_event', event: 'x' }, say('a')], ['a']],
     ['a wait that is passed over', [wait('w', '2d', { disabled: true }), say('a')], []],
   ]
   for (const [name, steps, late] of windows) {

@@ -1,4 +1,4 @@
-import type { CompiledDefinition, CompiledStep } from '../../engine/compiled.ts'
+import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../../engine/compiled.ts'
 import { problemAt, type Problem } from '../../engine/definition/problem.ts'
 import { DAY } from '../../platform/time.ts'
 import { stepsOf } from './raw-definition.ts'
@@ -30,22 +30,23 @@ function isAtRisk({ type, config, onError, disabled }: CompiledStep, ms = 0): bo
 }
 
 /** For each step, the longest that the customer may have been silent when it is reached; a day stands for all above. */
-function measureSilence({ steps }: CompiledDefinition): Map<string, number> {
+function measureSilence(compiled: CompiledDefinition): Map<string, number> {
+  const { steps } = compiled
   const byId = new Map(steps.map((step) => [step.id, step]))
   const silence = new Map<string, number>()
   const ahead: Way[] = steps[0] ? [{ to: steps[0].id, ms: 0 }] : []
-  for (let way = ahead.pop(); way; way = ahead.pop()) {
-    const step = byId.get(way.to)
-    const ms = Math.min(way.ms, DAY)
+  for (let reached = ahead.pop(); reached; reached = ahead.pop()) {
+    const step = byId.get(reached.to)
+    const ms = Math.min(reached.ms, DAY)
     if (!step || (silence.get(step.id) ?? -1) >= ms) continue
     silence.set(step.id, ms)
-    ahead.push(...waysOf(step, ms))
+    ahead.push(...waysOf(step, ms).map((way) => ({ ...way, to: resolveTarget(compiled, step, way.to) })))
   }
   return silence
 }
 
 function waysOf(step: CompiledStep, before: number): Way[] {
-  const { next, skip, onTimeout, onError, timeoutMs, config, disabled } = step
+  const { next, skip, body, onTimeout, onError, timeoutMs, config, disabled } = step
   if (disabled) return [{ to: skip, ms: before }]
   const type = stepTypes.get(step.type)
   const asks = step.type === 'ask' || step.type === 'wait_for_reply'
@@ -55,6 +56,7 @@ function waysOf(step: CompiledStep, before: number): Way[] {
   const onwards = type?.onwards(config) === 'never' ? [] : [{ to: next, ms: done }]
   return [
     ...onwards,
+    ...(body === null ? [] : [{ to: body, ms: before }]),
     ...(type?.targets(config) ?? []).map(({ to }) => ({ to, ms: done })),
     ...(step.if || onError === 'continue' ? [{ to: skip, ms: before }] : []),
     ...(onError === 'fail' || onError === 'continue' ? [] : [{ to: onError, ms: done }]),
