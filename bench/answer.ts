@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchCaller } from './caller.ts'
 import { withThrowAwayDatabase } from './database.ts'
+import { FOUR_STEPS } from './four-steps.ts'
 import { cpuOf, cpuOfChildren, inParallel, median, spread, table } from './measure.ts'
 import { startServer } from './servers.ts'
 
@@ -9,23 +10,6 @@ const ROUNDS = 5
 const MESSAGES = 600
 const WIDTH = 32
 const PEOPLE = 300
-
-const FOUR_STEPS = {
-  version: 1,
-  triggers: [{ type: 'message_received', match: { mode: 'any' } }],
-  settings: { reentry: 'parallel' },
-  steps: [
-    {
-      id: 'which',
-      type: 'branch',
-      cases: [{ if: { left: '{{message.body}}', op: 'contains', right: 'hi' }, next: 'tag' }],
-      else: 'end',
-    },
-    { id: 'tag', type: 'add_tag', tags: ['greeted'] },
-    { id: 'keep', type: 'set', values: { last: '{{message.body}}' } },
-    { id: 'answer', type: 'send_message', message: { body: 'Hello {{contact.name}}, thanks!' } },
-  ],
-}
 
 type Sample = { perSecond: number; serverUs: number; databaseUs: number }
 

@@ -1,13 +1,24 @@
+import { parseArgs } from 'node:util'
 import { benchAnswer } from './answer.ts'
+import { benchEngine } from './engine.ts'
 import { benchHttp } from './http.ts'
 
-const BENCHES: Record<string, () => Promise<string[]>> = { http: benchHttp, answer: benchAnswer }
+const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
+  http: benchHttp,
+  answer: benchAnswer,
+  engine: benchEngine,
+}
 
-const [name = ''] = process.argv.slice(2)
-const bench = BENCHES[name]
+const text = { type: 'string' } as const
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { workspaces: text, backlog: text, rounds: text, runs: text },
+})
+const bench = BENCHES[positionals[0] ?? '']
 if (!bench) {
   process.stderr.write(`Say which: npm run bench -- ${Object.keys(BENCHES).join(' | ')}\n`)
   process.exit(1)
 }
-process.stdout.write(`${(await bench()).join('\n')}\n`)
+const size = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]))
+process.stdout.write(`${(await bench(size)).join('\n')}\n`)
 process.exit(0)
