@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
 import { answerWebhook } from './features/channels/answer-webhook.ts'
 import { createInboundWork } from './features/channels/inbound-work.ts'
+import { answerHook } from './features/hooks/answer-hook.ts'
 import { createHttpServer } from './http/server.ts'
 import { dutiesOf, tasksOf } from './jobs.ts'
 import { createAddressResolver } from './platform/client-address.ts'
@@ -80,6 +81,7 @@ async function listen(
     addressOf: createAddressResolver(config.http.trustedProxies),
     identify: auth.identify,
     inbound: (call) => answerWebhook(inboundWork, call),
+    hooks: (call) => answerHook(system, call),
     scopes: {
       system,
       auth,

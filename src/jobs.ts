@@ -9,6 +9,7 @@ import { purgeEvaluations } from './features/explain/purge-evaluations.ts'
 import { advanceMailboxes } from './features/runs/advance-mailboxes.ts'
 import { sweepInbox } from './features/runs/sweep-inbox.ts'
 import { wakeWaits } from './features/runs/wake-waits.ts'
+import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { Duty } from './platform/duties.ts'
 import type { Tasks } from './platform/job-queue.ts'
 import { HOUR, SECOND } from './platform/time.ts'
@@ -28,6 +29,7 @@ export function tasksOf(system: SystemScope): Tasks {
 /** What a worker does without being called. */
 export function dutiesOf(system: SystemScope): Duty[] {
   return [
+    { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
     { name: 'wake waits', everyMs: SECOND, run: () => wakeWaits(system) },
     { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => sweepInbox(system) },
     { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => sweepOutbox(system) },

@@ -9,6 +9,7 @@ import { accessLog } from './access-log.ts'
 import { canonicalPath } from './canonical-path.ts'
 import { errorBodies } from './errors.ts'
 import { healthRoutes, type Health } from './health.ts'
+import { type AnswerHook, hookRoutes } from './hooks.ts'
 import { HttpError } from './http-error.ts'
 import { inboundRoutes, type Inbound } from './inbound.ts'
 import { chargeLimits, priceList } from './limits.ts'
@@ -25,6 +26,7 @@ export type HttpParts = {
   limits: RateLimits
   health: Health
   inbound: Inbound
+  hooks: AnswerHook
   appOrigins: ReadonlySet<string>
   /** The address a request came from, behind the proxies that are trusted. */
   addressOf: (peer: string, forwardedFor: string | undefined) => string
@@ -43,6 +45,7 @@ export function createHttpServer(parts: HttpParts): Server {
   koa.use(errorBodies(log))
   koa.use(canonicalPath())
   koa.use(healthRoutes(parts.health))
+  koa.use(hookRoutes(parts.hooks))
   koa.use(inboundRoutes(parts.inbound))
   koa.use(allowOrigins(parts.appOrigins))
   koa.use(openapiRoute(router))

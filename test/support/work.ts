@@ -2,6 +2,7 @@ import { sweepOutbox } from '../../src/features/conversations/sweep-outbox.ts'
 import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
 import { sweepInbox } from '../../src/features/runs/sweep-inbox.ts'
 import { wakeWaits } from '../../src/features/runs/wake-waits.ts'
+import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -9,6 +10,7 @@ import { waitUntil } from './wait-until.ts'
 export async function drainWork(system: SystemScope): Promise<void> {
   // What is done first may leave something for the others: a second round finds it.
   for (let round = 0; round < 2; round += 1) {
+    await fireSchedules(system)
     await wakeWaits(system)
     await sweepInbox(system)
     await sweepOutbox(system)
@@ -21,10 +23,11 @@ async function isIdle(system: SystemScope): Promise<boolean> {
   const now = system.now()
   const { rows } = await system.db.raw<{ rows: { busy: boolean }[] }>(
     `select exists (select from graphile_worker.jobs where attempts < max_attempts and run_at <= now())
+         or exists (select from schedules where next_at <= ?)
          or exists (select from inbox where due_at <= ?)
          or exists (select from effects where due_at <= ?)
          or exists (select from outbox where not_before <= ? and leased_at is null) as busy`,
-    [now, now, now],
+    [now, now, now, now],
   )
   return rows[0]?.busy === false
 }

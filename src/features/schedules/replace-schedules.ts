@@ -1,30 +1,22 @@
 import type { CompiledDefinition } from '../../engine/compiled.ts'
 import type { TriggerOf } from '../../engine/definition/triggers.ts'
-import { Group as GroupRow } from '../../models/group.ts'
 import { nextOccurrence } from '../../platform/cron.ts'
-import { UnprocessableError } from '../../platform/errors.ts'
 import { parseInstant } from '../../platform/zoned-time.ts'
 import type { Scope } from '../../scope.ts'
 import { workflowZone } from '../workflows/workflow-zone.ts'
 
-type Numbered = { trigger: TriggerOf<'schedule'>; index: number }
-
 /**
  * Makes the workflow's schedules those of the definition, or none. One that stays as it was keeps its place: what is
  * due is not lost, and what was done is not done again. A moment that is past never comes.
- * @throws UnprocessableError `workflow_invalid`, if a schedule names a group that is not there
  */
 export async function replaceSchedules(
   tx: Scope,
   workflowId: string,
   compiled: CompiledDefinition | null,
 ): Promise<void> {
-  const triggers = (compiled?.triggers ?? []).flatMap((trigger, index): Numbered[] =>
-    trigger.type === 'schedule' ? [{ trigger, index }] : [],
-  )
-  await refuseUnknownGroups(tx, triggers)
+  const triggers = (compiled?.triggers ?? []).filter((trigger) => trigger.type === 'schedule')
   const zone = await workflowZone(tx, compiled?.settings.timezone ?? null)
-  const rows = triggers.map(({ trigger }) => rowOf(trigger, zone, tx.now()))
+  const rows = triggers.map((trigger) => rowOf(trigger, zone, tx.now()))
   const own = { tenant_id: tx.tenantId, workflow_id: workflowId }
   const keys = rows.map(({ key }) => key)
   await tx.db('schedules').where(own).whereNotIn('key', keys).delete()
@@ -48,21 +40,4 @@ function rowOf({ cron, at, timezone, groupId }: TriggerOf<'schedule'>, workspace
     group_id: groupId ?? null,
     next_at: next,
   }
-}
-
-async function refuseUnknownGroups(tx: Scope, triggers: Numbered[]): Promise<void> {
-  const wanted = triggers.flatMap(({ trigger: { groupId }, index }) => (groupId ? [{ groupId, index }] : []))
-  if (wanted.length === 0) return
-  const ids = wanted.map(({ groupId }) => groupId)
-  const known = new Set((await tx.query(GroupRow).whereIn('id', ids)).map(({ id }) => id))
-  const details = wanted
-    .filter(({ groupId }) => !known.has(groupId.toLowerCase()))
-    .map(({ index }) => ({
-      stepId: null,
-      code: 'unknown_group',
-      path: `triggers.${index}.groupId`,
-      message: `Trigger ${index + 1}: groupId is no group of this workspace`,
-    }))
-  const [first] = details
-  if (first) throw new UnprocessableError('workflow_invalid', first.message, details)
 }
