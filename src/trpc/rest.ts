@@ -7,8 +7,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type ProcedureMeta = OpenApiMeta & {
   /** The tier paid before the general one. */
   tier?: Exclude<Tier, 'api'>
-  /** 200 unless the procedure creates (201) or leaves nothing to say (204). */
-  status?: 200 | 201 | 204
+  /** 200 unless the procedure creates (201), leaves the work for later (202) or leaves nothing to say (204). */
+  status?: 200 | 201 | 202 | 204
   /** True where a repeated `Idempotency-Key` must not act twice. Everything that answers 201 does. */
   idempotent?: boolean
 }

@@ -1,9 +1,24 @@
 import { live, NEVER } from '../../trpc/live.ts'
-import { router, viewerProcedure } from '../../trpc/procedures.ts'
+import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
 import { followWorkspace } from './follow-workspace.ts'
-import { FollowEvents } from './schema.ts'
+import { raiseEvent } from './raise-event.ts'
+import { FollowEvents, RaisedEvent, RaiseEvent } from './schema.ts'
+
+const RAISE = {
+  status: 202,
+  idempotent: true,
+  description:
+    'Starts what has a trigger for the event, and wakes what waits for it. What nobody waits for is forgotten.',
+} as const
 
 export const eventsRouter = router({
+  raise: agentProcedure
+    .meta(rest('POST', '/events', 'Tell workflows of something that happened to a contact', RAISE))
+    .input(RaiseEvent)
+    .output(RaisedEvent)
+    .mutation(({ ctx, input }) => raiseEvent(ctx.scope, input)),
+
   follow: viewerProcedure
     .input(FollowEvents)
     .subscription(async ({ ctx, input, signal }) => live(await followWorkspace(ctx.scope, input, signal ?? NEVER))),

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { eventName } from '../../engine/definition/names.ts'
+import { freeForm, id, instant } from '../../trpc/wire.ts'
 
 export const FollowEvents = z.strictObject({
   types: z
@@ -10,3 +12,17 @@ export const FollowEvents = z.strictObject({
   lastEventId: z.string().max(100).nullish(),
 })
 export type FollowEvents = z.infer<typeof FollowEvents>
+
+const name = eventName.meta({ description: 'What happened', examples: ['order.paid'] })
+
+export const RaiseEvent = z.strictObject({
+  event: name,
+  contactId: id,
+  data: freeForm
+    .optional()
+    .meta({ description: 'What workflows read as {{trigger.data}}', examples: [{ total: 120 }] }),
+})
+export type RaiseEvent = z.infer<typeof RaiseEvent>
+
+export const RaisedEvent = z.object({ event: name, contactId: id, raisedAt: instant }).meta({ id: 'RaisedEvent' })
+export type RaisedEvent = z.infer<typeof RaisedEvent>

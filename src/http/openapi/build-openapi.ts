@@ -13,7 +13,7 @@ const TAGS: Record<string, string> = {
   messages: 'Single messages, and what led to them',
   workflows: 'What is done when something happens, as drafts and published versions',
   runs: 'Workflows at work, step by step',
-  events: 'What happens in a workspace, told live',
+  events: 'What happens: told to workflows, and told live',
   broadcasts: 'Approved templates to many contacts',
   groups: 'Lists of contacts',
   tags: 'Words that contacts are marked with',
@@ -117,6 +117,6 @@ function success(generated: Response | undefined, { meta, schemas }: Known): Res
   const headers = successHeaders(meta)
   if (meta.status === 204) return { description: 'Done', headers }
   const schema = generated?.content?.['application/json'].schema ?? {}
-  const description = meta.status === 201 ? 'Created' : 'Done'
+  const description = meta.status === 201 ? 'Created' : meta.status === 202 ? 'Accepted' : 'Done'
   return { description, headers, content: { 'application/json': { schema, example: exampleOf(schema, schemas) } } }
 }
