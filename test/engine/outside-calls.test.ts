@@ -6,9 +6,11 @@ import { settleEffect } from '../../src/features/effects/settle-effect.ts'
 import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
 import { advanceMailboxes } from '../../src/features/runs/advance-mailboxes.ts'
 import { wakeWaits } from '../../src/features/runs/wake-waits.ts'
-import { SECOND } from '../../src/platform/time.ts'
+import { SECOND, systemClock } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'
 import { json, ScriptedServer, silence } from '../support/scripted-server.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 let phones = 0
 
@@ -356,16 +358,52 @@ describe('a call outside whose worker may die', () => {
     const work = performEffects(app.system)
     const done = work({ tenantId: flood.owner.tenantId })
     await work({ tenantId: other.owner.tenantId })
-    const deadline = async (isSo: () => boolean) => {
-      while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
-    }
-    await deadline(() => answer.length === 21)
+    await waitUntil(() => answer.length === 21)
     const answered = answer
     answer = []
     answered.forEach((end) => end())
-    await deadline(() => answer.length === 5)
+    await waitUntil(() => answer.length === 5)
     answer.forEach((end) => end())
     await done
     expect([await flood.effects(), await other.effects()]).to.deep.equal([0, 0])
+  })
+})
+
+describe('a process killed while it calls outside', function () {
+  this.timeout(60_000)
+  let app: TestApp
+  let server: ScriptedServer
+  let worker: ParleyProcess | undefined
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' }, systemClock)
+    server = await ScriptedServer.start()
+  })
+
+  after(async () => {
+    await worker?.kill()
+    await server.stop()
+    await app.stop()
+  })
+
+  it('leaves a call that another makes again, under the same key, and a run that goes on once', async () => {
+    const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'worker', ALLOW_LOOPBACK_CHANNELS: 'true' }
+    server.play(silence, json({ total: 5 }))
+    const caller = await Caller.of(app, server, {}, [say('tell', '{{vars.quote.json.total}}')])
+    worker = await startParleyProcess(environment)
+    await caller.write()
+    await waitUntil(() => server.calls.length === 1)
+    await worker.kill()
+    expect(await caller.effects()).to.equal(1)
+
+    // Nobody waits here for as long as the lease lasts.
+    await app.system.db('effects').update({ due_at: app.system.now() })
+    worker = await startParleyProcess(environment)
+    await waitUntil(async () => (await caller.sent()).length > 0)
+    await waitUntil(async () => (await caller.run()).status === 'completed')
+    expect(await caller.sent()).to.deep.equal(['5'])
+    const { id } = await caller.run()
+    expect(server.calls.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(Array(2).fill(`${id}:0`))
+    expect(await caller.effects()).to.equal(0)
   })
 })
