@@ -17,17 +17,13 @@ export type Asked = {
 }
 
 type Answer =
-  | { say: string }
-  | { call: [name: string, input: unknown][] }
-  | { status: number; error?: string }
-  | { raw: string }
-  /** Answers when the promise does. */
-  | Promise<Answer>
+  { say: string } | { call: [name: string, input: unknown][] } | { status: number; error?: string } | { raw: string }
 
 /** A provider that answers chat completions with what it was told to, in order; when nothing is left, it says "OK". */
 export class FakeAi {
   readonly asked: Asked[] = []
-  readonly #answers: Answer[] = []
+  /** A promise answers when it is kept. */
+  readonly #answers: (Answer | Promise<Answer>)[] = []
   readonly #server: Server
   #calls = 0
 
@@ -54,11 +50,11 @@ export class FakeAi {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`
   }
 
-  will(...answers: Answer[]): void {
+  will(...answers: (Answer | Promise<Answer>)[]): void {
     this.#answers.push(...answers)
   }
 
-  #render(answer: Awaited<Answer>): { status: number; text: string } {
+  #render(answer: Answer): { status: number; text: string } {
     if ('raw' in answer) return { status: 200, text: answer.raw }
     if ('status' in answer) {
       return { status: answer.status, text: JSON.stringify({ error: { message: answer.error ?? 'not now' } }) }

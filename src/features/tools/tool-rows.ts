@@ -5,8 +5,9 @@ import { BUILTIN_TOOLS } from './builtin-tools.ts'
 import type { Tool, ToolRef } from './schema.ts'
 import { redactConfig } from './tool-headers.ts'
 
-export function presentTool({ sealedHeaders: _, config, ...row }: ToolRow): Tool {
-  return { ...row, kind: 'http', config: redactConfig(config) }
+export function presentTool(row: ToolRow): Tool {
+  const { sealedHeaders: _, config, ...shown } = row
+  return { ...shown, kind: 'http', config: redactConfig(config) }
 }
 
 export async function getTool(scope: Scope, { id }: ToolRef): Promise<Tool> {
