@@ -5,7 +5,7 @@ import type { CompiledDefinition } from '../../src/engine/compiled.ts'
 import { decide } from '../../src/engine/decide.ts'
 import type { Decision, EngineEvent } from '../../src/engine/decision.ts'
 import { isSettled, queueRun, type RunState } from '../../src/engine/run.ts'
-import type { Facts } from '../../src/engine/step.ts'
+import type { ExternalResult, Facts } from '../../src/engine/step.ts'
 import { addMs, DAY } from '../../src/platform/time.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
 import { NOON, RUN_ID, someFacts } from '../support/workflow.ts'
@@ -67,7 +67,66 @@ const kind = fc.oneof(
   fc.record({ type: fc.constant('add_tag'), tags: fc.tuple(text) }),
   fc.record({ type: fc.constant('handoff'), resumeAfter: maybe(fc.constant('2h')) }),
   fc.record({ type: fc.constant('stop'), status: fc.constantFrom('completed', 'failed') }),
+  fc.record({ type: fc.constant('goto'), to: target }),
+  fc.record({
+    type: fc.constant('split'),
+    paths: fc.tuple(
+      fc.record({ weight: fc.constant(1), next: target }),
+      fc.record({ weight: fc.constant(2), next: target }),
+    ),
+    sticky: maybe(fc.boolean()),
+  }),
+  fc.record({
+    type: fc.constant('wait_for_event'),
+    event: fc.constantFrom('paid', 'sent'),
+    match: rarely(fc.constant({ left: '{{trigger.data.n}}', op: 'gt', right: 1 })),
+    timeout: maybe(fc.constant('1h')),
+    onTimeout: maybe(target),
+    saveAs: maybe(fc.constant('vars.a')),
+  }),
+  fc.record({
+    type: fc.constant('http'),
+    url: fc.constant('https://api.example.com/{{vars.a}}'),
+    timeout: maybe(fc.constant('10s')),
+    onTimeout: maybe(target),
+    saveAs: maybe(fc.constantFrom('vars.a', 'vars.b')),
+  }),
+  fc.record({ type: fc.constant('emit'), event: fc.constant('paid'), data: fc.constant({ n: '{{vars.b}}' }) }),
 )
+const way = fc.constantFrom('continue', 'break', 'end', 'i0', 'i1')
+const inner = fc.oneof(
+  fc.record({
+    type: fc.constant('send_message'),
+    message: fc.record({ body: fc.constant('{{loop.number}} {{item}}') }),
+  }),
+  fc.record({ type: fc.constant('wait'), for: fc.constant('1h') }),
+  fc.record({
+    type: fc.constant('wait_for_reply'),
+    timeout: maybe(fc.constant('1h')),
+    saveAs: maybe(fc.constant('vars.a')),
+  }),
+  fc.record({
+    type: fc.constant('set'),
+    values: fc.record({ a: fc.constantFrom('{{item}}', '{{vars.b | plus: 1}}') }),
+  }),
+  fc.record({
+    type: fc.constant('branch'),
+    cases: fc.tuple(fc.record({ if: condition, next: way })),
+    else: maybe(way),
+  }),
+)
+const loop = fc
+  .record({
+    type: fc.constant('loop'),
+    over: fc.constantFrom('{{vars.list}}', '{{vars.a}}', undefined),
+    max: fc.integer({ min: 1, max: 4 }),
+    steps: fc.tuple(inner, inner),
+  })
+  .map(({ over, steps, ...rest }) => ({
+    ...rest,
+    ...(over === undefined ? { while: { left: '{{vars.a}}', op: 'exists' } } : { over, as: 'a' }),
+    steps,
+  }))
 const rest = fc.record({
   if: rarely(condition),
   disabled: rarely(fc.constant(true)),
@@ -79,7 +138,10 @@ const rest = fc.record({
 /** Sound definitions: others are another test's. */
 const definition = fc
   .tuple(
-    fc.array(fc.tuple(kind, rest), { minLength: STEPS_MAX, maxLength: STEPS_MAX }),
+    fc.array(fc.tuple(fc.oneof({ weight: 5, arbitrary: kind }, { weight: 1, arbitrary: loop }), rest), {
+      minLength: STEPS_MAX,
+      maxLength: STEPS_MAX,
+    }),
     fc.constantFrom('number', 'string'),
   )
   .map(
@@ -88,13 +150,22 @@ const definition = fc
         withoutUndefined({
           version: 1,
           settings: { maxDuration: '10d' },
-          variables: { b: { type } },
-          steps: steps.map(([own, base], index) => ({ id: `s${index}`, ...base, ...own })),
+          variables: { b: { type }, list: { type: 'list', default: ['x', 2, null] } },
+          steps: renameInner(steps.map(([own, base], index) => ({ id: `s${index}`, ...base, ...own }))),
         }),
         stepTypes,
       ).compiled,
   )
   .filter((compiled) => compiled !== null)
+
+/** The steps within loops are called after their loop: no two of a definition have one name. */
+function renameInner(steps: object[]): object[] {
+  return steps.map((step, index) => {
+    if (!('steps' in step)) return step
+    const text = JSON.stringify((step.steps as object[]).map((one, n) => ({ id: `i${n}`, ...one })))
+    return { ...step, steps: JSON.parse(text.replaceAll(/"i([01])"/g, `"i${index}_$1"`)) }
+  })
+}
 
 type Happening = { afterMs: number; event: (run: RunState) => EngineEvent }
 
@@ -110,6 +181,29 @@ const happening: fc.Arbitrary<Happening> = fc.record({
     },
     { weight: 5, arbitrary: fc.constant((run: RunState) => ({ type: 'timer' as const, epoch: run.epoch })) },
     { weight: 1, arbitrary: fc.constant((run: RunState) => ({ type: 'timer' as const, epoch: run.epoch - 1 })) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({ event: fc.constantFrom('paid', 'sent'), data: fc.record({ n: fc.nat(3) }) })
+        .map((told) => () => ({ type: 'event' as const, ...told })),
+    },
+    {
+      weight: 4,
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom<ExternalResult>(
+            { ok: true, output: { status: 200, json: { a: [1, 'b'] } } },
+            { ok: false, error: { code: 'unreachable', message: 'Nobody answered' } },
+            { ok: false, error: { code: 'refused', message: 'No', retryable: false } },
+          ),
+          fc.constantFrom(0, 0, 0, -1),
+        )
+        .map(([result, late]) => (run: RunState) => ({
+          type: 'external_result' as const,
+          epoch: run.epoch + late,
+          result,
+        })),
+    },
     {
       weight: 1,
       arbitrary: fc

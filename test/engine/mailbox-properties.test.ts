@@ -1,0 +1,244 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { MailboxItem } from '../../src/engine/mailbox.ts'
+import { MailboxTurn } from '../../src/engine/mailbox-turn.ts'
+import type { Party, Published } from '../../src/engine/party.ts'
+import { isSettled, type MessageFacts } from '../../src/engine/run.ts'
+import type { StoredRun } from '../../src/engine/run-store.ts'
+import { addMs, HOUR } from '../../src/platform/time.ts'
+import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { compile, NOON, say, someFacts } from '../support/workflow.ts'
+
+const CHILD = '0199a7a0-0000-7000-8000-0000000000c0'
+const ON_MESSAGE = [{ type: 'message_received' }]
+
+/** Bodies of workflows, each of which meets the others in another way. */
+const BODIES: object[] = [
+  { triggers: ON_MESSAGE, steps: [say('a', 'Got {{message.body}}')] },
+  {
+    triggers: ON_MESSAGE,
+    steps: [{ id: 'a', type: 'ask', message: { body: 'How many?' }, expect: { type: 'number' } }],
+  },
+  { triggers: ON_MESSAGE, steps: [{ id: 'a', type: 'wait', for: '30m' }, say('b', 'Later')] },
+  { triggers: ON_MESSAGE, steps: [{ id: 'a', type: 'http', url: 'https://api.example.com' }, say('b', 'Asked')] },
+  { triggers: ON_MESSAGE, steps: [{ id: 'a', type: 'run_workflow', workflowId: CHILD }, say('b', 'Both')] },
+  { triggers: ON_MESSAGE, steps: [{ id: 'a', type: 'wait_for_event', event: 'paid' }, say('b', 'Paid')] },
+  { triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['stop'] }, priority: 1 }], steps: [] },
+  { triggers: [{ type: 'event', event: 'paid' }], steps: [{ id: 'a', type: 'handoff', resumeAfter: '2h' }] },
+]
+
+const settings = fc.record({
+  reentry: fc.constantFrom('ignore', 'restart', 'queue', 'parallel'),
+  debounce: fc.constantFrom('0s', '0s', '5s'),
+})
+
+const workflows = fc
+  .tuple(fc.array(fc.tuple(fc.nat(BODIES.length - 1), settings), { minLength: 1, maxLength: 4 }), settings)
+  .map(([chosen, ofChild]) => [
+    publish(CHILD, { settings: ofChild, triggers: [], steps: [{ id: 'a', type: 'wait_for_reply' }] }),
+    ...chosen.map(([body, own], index) =>
+      publish(`0199a7a0-0000-7000-8000-0000000001${String(index).padStart(2, '0')}`, {
+        ...BODIES[body],
+        settings: own,
+      }),
+    ),
+  ])
+
+function publish(workflowId: string, definition: object): Published {
+  return { workflowId, name: workflowId, version: 1, compiled: compile(definition) }
+}
+
+type Happening =
+  { kind: 'message'; body: string } | { kind: 'event' | 'ring' | 'answer' | 'cancel' | 'pause'; body?: undefined }
+
+const happening = fc.record({
+  afterMs: fc.oneof(fc.constant(0), fc.nat(10_000), fc.nat(3 * HOUR)),
+  happens: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('hi', '7', 'stop').map((body): Happening => ({ kind: 'message', body })) },
+    {
+      weight: 5,
+      arbitrary: fc.constantFrom<Happening>(
+        { kind: 'event' },
+        { kind: 'ring' },
+        { kind: 'ring' },
+        { kind: 'answer' },
+        { kind: 'cancel' },
+        { kind: 'pause' },
+      ),
+    },
+  ),
+})
+
+type Played = { turn: MailboxTurn; before: string; item: MailboxItem }
+
+/** One mailbox through a whole life, each item in a turn of its own, everything stored and read back in between. */
+class Life {
+  now = new Date(NOON)
+  runs: StoredRun[] = []
+  isPaused = false
+  readonly played: Played[] = []
+  readonly #published: Published[]
+  #ids = 0
+
+  constructor(published: Published[]) {
+    this.#published = published
+  }
+
+  live(happenings: { afterMs: number; happens: Happening }[]): this {
+    for (const { afterMs, happens } of happenings) {
+      this.now = addMs(this.now, afterMs)
+      if (happens.kind === 'pause') this.isPaused = !this.isPaused
+      for (const item of this.#itemsOf(happens)) this.#take(item, happens.body)
+    }
+    return this
+  }
+
+  /** The same turn again, from what a database would give back. */
+  again({ before, item }: Played, body?: string): MailboxTurn {
+    const turn = this.#turn(JSON.parse(before) as Snapshot, body)
+    turn.take(item)
+    return turn
+  }
+
+  #itemsOf({ kind }: Happening): MailboxItem[] {
+    const mail = (rest: Pick<MailboxItem, 'kind' | 'payload'>): MailboxItem => ({
+      id: this.#newId(),
+      mailbox: { kind: 'conversation', id: 'v1' },
+      attempts: 0,
+      ...rest,
+    })
+    const open = this.runs.filter(({ state }) => !isSettled(state))
+    switch (kind) {
+      case 'message':
+        return [mail({ kind, payload: { messageId: 'm', isFirst: false } })]
+      case 'event':
+        return [mail({ kind, payload: { type: 'event', event: 'paid', data: { n: 1 } } })]
+      case 'cancel':
+        return open.slice(0, 1).map(({ state }) => mail({ kind, payload: { runId: state.id } }))
+      case 'answer':
+        return open
+          .filter(({ state }) => state.waiting?.for === 'result')
+          .map(({ state: { id, epoch } }) =>
+            mail({ kind: 'result', payload: { runId: id, epoch, result: { ok: true, output: { status: 200 } } } }),
+          )
+      case 'ring':
+        return open
+          .filter(({ wakeAt }) => wakeAt !== null && Date.parse(wakeAt) <= this.now.getTime())
+          .map(({ state: { id, epoch } }) => mail({ kind: 'timer', payload: { runId: id, epoch } }))
+      case 'pause':
+        return []
+    }
+  }
+
+  #take(item: MailboxItem, body?: string): void {
+    const { runs, now, isPaused } = this
+    const before = JSON.stringify({ runs, now, isPaused, ids: this.#ids } satisfies Snapshot)
+    const turn = this.again({ before, item } as Played, body)
+    this.played.push({ turn, before, item })
+    const changed = [...turn.runs.changed].map(({ isNew: _, ...run }): StoredRun => JSON.parse(JSON.stringify(run)))
+    const untouched = this.runs.filter(({ state }) => !changed.some((run) => run.state.id === state.id))
+    this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
+  }
+
+  #turn({ runs, now, isPaused, ids }: Snapshot, body = ''): MailboxTurn {
+    const { contact, conversation, workspace } = someFacts({ conversation: { canSendFreeform: true } })
+    const party: Party = {
+      mailbox: { kind: 'conversation', id: 'v1' },
+      conversationId: 'v1',
+      channelId: 'ch1',
+      contactId: 'c1',
+      isPaused,
+      contact,
+      conversation,
+      workspace,
+    }
+    this.#ids = ids
+    return new MailboxTurn({
+      now: new Date(now),
+      registry: stepTypes,
+      party,
+      runs: runs.filter(({ state }) => !isSettled(state)),
+      published: this.#published,
+      versions: new Map(this.#published.map(({ workflowId, compiled }) => [`${workflowId}:1`, compiled])),
+      messages: new Map<string, MessageFacts>([['m', { id: 'm', body }]]),
+      newId: () => this.#newId(),
+    })
+  }
+
+  #newId(): string {
+    this.#ids += 1
+    return `0199a7a0-0000-7000-9000-${String(this.#ids).padStart(12, '0')}`
+  }
+}
+
+type Snapshot = { runs: StoredRun[]; now: Date; isPaused: boolean; ids: number }
+
+function everyLife(check: (life: Life, published: Published[]) => void): void {
+  fc.assert(
+    fc.property(workflows, fc.array(happening, { maxLength: 15 }), (published, happenings) =>
+      check(new Life(published).live(happenings), published),
+    ),
+    { numRuns: 150 },
+  )
+}
+
+describe('whatever happens in whatever mailbox', () => {
+  it('leaves every run over, or with a time at which it wakes, or behind one that is under way', () => {
+    everyLife(({ runs }) => {
+      const open = runs.filter(({ state }) => !isSettled(state))
+      for (const { state, wakeAt, workflowId } of open) {
+        if (state.status === 'waiting' || state.collecting) expect(wakeAt).to.be.a('string')
+        else {
+          expect(state.status).to.equal('queued')
+          const ahead = open.filter((other) => other.workflowId === workflowId && other.state.id < state.id)
+          expect(ahead.length).to.be.greaterThan(0)
+        }
+      }
+    })
+  })
+
+  it('keeps to the re-entry policy: one run at a time, unless they may run side by side', () => {
+    everyLife(({ runs }, published) => {
+      for (const { workflowId, compiled } of published) {
+        const { reentry } = compiled.settings
+        const open = runs.filter((run) => run.workflowId === workflowId && !isSettled(run.state))
+        const begun = open.filter(({ state }) => state.status !== 'queued')
+        if (reentry !== 'parallel') expect(begun.length).to.be.at.most(1)
+        if (reentry === 'ignore' || reentry === 'restart') expect(open.length).to.be.at.most(1)
+      }
+    })
+  })
+
+  it('comes to the same when the same turn is taken again', () => {
+    everyLife((life) => {
+      for (const one of life.played.filter(({ item }) => item.kind !== 'message')) {
+        expect(told(life.again(one))).to.equal(told(one.turn))
+      }
+    })
+  })
+
+  it('starts nothing, and says nothing, while a person talks', () => {
+    everyLife(({ played }) => {
+      for (const { turn, before, item } of played) {
+        if (!(JSON.parse(before) as Snapshot).isPaused || item.kind === 'cancel') continue
+        expect(turn.runs.effects).to.deep.equal([])
+        expect([...turn.runs.changed].filter(({ isNew }) => isNew)).to.deep.equal([])
+      }
+    })
+  })
+
+  it('leaves no run waiting for another that is over', () => {
+    everyLife(({ runs }) => {
+      for (const child of runs.filter(({ state }) => state.parent)) {
+        const parent = runs.find(({ state }) => state.id === child.state.parent?.runId)
+        const isAwaited = parent?.state.waiting?.for === 'result' && parent.state.epoch === child.state.parent?.epoch
+        if (isSettled(child.state)) expect(isAwaited).to.equal(false)
+        else expect(parent && isSettled(parent.state)).to.equal(false)
+      }
+    })
+  })
+})
+
+function told({ runs, evaluated, postponed }: MailboxTurn): string {
+  return JSON.stringify([[...runs.changed], runs.steps, runs.effects, evaluated, postponed])
+}
