@@ -442,4 +442,27 @@ describe('what workflows do with what happens', () => {
     expect(Date.parse(run.waiting.until)).to.be.greaterThan(app.clock.now().getTime())
     expect(run.waiting.until).to.match(/T12:00:00.000Z$/)
   })
+
+  it('shows no value of a sensitive variable, neither in the run nor in its steps, and still uses it', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      variables: { pin: { type: 'string', sensitive: true }, sum: { type: 'string' } },
+      steps: [
+        { id: 'ask', type: 'ask', message: { body: 'Your PIN?' }, saveAs: 'vars.pin' },
+        { id: 'keep', type: 'set', values: { sum: 'pin {{vars.pin}}' } },
+        say('echo', 'Is it {{vars.pin}}?'),
+      ],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'go')
+    await app.work()
+    await write(app, owner, phone, 'hush-4711')
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Your PIN?', 'Is it hush-4711?'])
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    expect(run.variables).to.deep.equal({ pin: '[redacted]', sum: 'pin [redacted]' })
+    const steps = await stepsOf(app, owner, run.id)
+    expect(steps).to.have.length(3)
+    expect(JSON.stringify([run, steps])).to.not.include('hush-4711')
+  })
 })
