@@ -12,14 +12,18 @@ import { listWorkflowTests } from '../workflow-tests/list-workflow-tests.ts'
 import { runWorkflowTests } from '../workflow-tests/run-workflow-tests.ts'
 import * as tests from '../workflow-tests/schema.ts'
 import { updateWorkflowTest } from '../workflow-tests/update-workflow-test.ts'
+import { archiveWorkflow, unarchiveWorkflow } from './archive-workflow.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { definitionSchema } from './definition-schema.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
+import { diffWorkflow } from './diff-workflow.ts'
+import { duplicateWorkflow } from './duplicate-workflow.ts'
 import { getWorkflow } from './get-workflow.ts'
 import { getWorkflowVersion } from './get-workflow-version.ts'
 import { listWorkflowVersions } from './list-workflow-versions.ts'
 import { listWorkflows } from './list-workflows.ts'
 import { publishWorkflow } from './publish-workflow.ts'
+import { restoreVersion } from './restore-version.ts'
 import * as schema from './schema.ts'
 import { startWorkflow } from './start-workflow.ts'
 import { unpublishWorkflow } from './unpublish-workflow.ts'
@@ -29,9 +33,9 @@ import { validateWorkflow } from './validate-workflow.ts'
 export const workflowsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/workflows', 'List all workflows'))
-    .input(nothing.strict())
+    .input(schema.ListWorkflows)
     .output(schema.Workflows)
-    .query(({ ctx }) => listWorkflows(ctx.scope)),
+    .query(({ ctx, input }) => listWorkflows(ctx.scope, input)),
 
   create: adminProcedure
     .meta(rest('POST', '/workflows', 'Create a workflow', { status: 201 }))
@@ -64,7 +68,14 @@ export const workflowsRouter = router({
     .mutation(({ ctx, input }) => updateWorkflow(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/workflows/{workflowId}', 'Delete a workflow that was never published', { status: 204 }))
+    .meta(
+      rest(
+        'DELETE',
+        '/workflows/{workflowId}',
+        'Delete a workflow that was never published, or is archived and never ran',
+        { status: 204 },
+      ),
+    )
     .input(schema.WorkflowRef)
     .output(nothing)
     .mutation(({ ctx, input }) => deleteWorkflow(ctx.scope, input)),
@@ -99,6 +110,32 @@ export const workflowsRouter = router({
     .output(schema.HookSecret)
     .mutation(({ ctx, input }) => rotateHook(ctx.scope, input)),
 
+  archive: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/archive', 'Put a workflow away; runs under way go on'))
+    .input(schema.WorkflowRef)
+    .output(schema.WorkflowWithDefinition)
+    .mutation(({ ctx, input }) => archiveWorkflow(ctx.scope, input)),
+
+  unarchive: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/unarchive', 'Take a workflow out of the archive, paused or a draft'))
+    .input(schema.WorkflowRef)
+    .output(schema.WorkflowWithDefinition)
+    .mutation(({ ctx, input }) => unarchiveWorkflow(ctx.scope, input)),
+
+  duplicate: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/duplicate', 'Make a new draft of a draft', { status: 201 }))
+    .input(schema.WorkflowRef)
+    .output(schema.WorkflowWithDefinition)
+    .mutation(({ ctx, input }) => duplicateWorkflow(ctx.scope, input)),
+
+  diff: viewerProcedure
+    .meta(
+      rest('GET', '/workflows/{workflowId}/diff', 'Say what differs between two versions, or a version and the draft'),
+    )
+    .input(schema.DiffWorkflow)
+    .output(schema.WorkflowDiff)
+    .query(({ ctx, input }) => diffWorkflow(ctx.scope, input)),
+
   versions: viewerProcedure
     .meta(rest('GET', '/workflows/{workflowId}/versions', 'List the published versions, newest first'))
     .input(schema.WorkflowRef)
@@ -110,6 +147,12 @@ export const workflowsRouter = router({
     .input(schema.WorkflowVersionRef)
     .output(schema.WorkflowVersion)
     .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
+
+  restore: adminProcedure
+    .meta(rest('POST', '/workflows/{workflowId}/versions/{version}/restore', 'Make the draft what a version was'))
+    .input(schema.RestoreVersion)
+    .output(schema.WorkflowWithDefinition)
+    .mutation(({ ctx, input }) => restoreVersion(ctx.scope, input)),
 
   simulate: viewerProcedure
     .meta(

@@ -25,12 +25,14 @@ const Problem = z.object({
   path: z.string(),
 })
 
+const status = z.enum(['draft', 'published', 'paused', 'archived'])
+
 export const Workflow = z
   .object({
     id,
     name: z.string(),
     description: z.string().nullable(),
-    status: z.enum(['draft', 'published', 'paused', 'archived']),
+    status,
     version: z.int().nullable().meta({ description: 'The published version, which new runs take' }),
     draftRevision: z.int().meta({ description: 'Counts the changes of the draft' }),
     hasUnpublishedChanges: z.boolean(),
@@ -71,10 +73,14 @@ export const WorkflowVersions = z.object({ items: z.array(WorkflowVersion.omit({
 export const WorkflowRef = z.strictObject({ workflowId: id })
 export type WorkflowRef = z.infer<typeof WorkflowRef>
 
+export const ListWorkflows = z.strictObject({ status: status.optional() })
+export type ListWorkflows = z.infer<typeof ListWorkflows>
+
 export const WorkflowVersionRef = z.strictObject({ workflowId: id, version: z.int().min(1) })
 export type WorkflowVersionRef = z.infer<typeof WorkflowVersionRef>
 
-const name = text(120)
+export const NAME_MAX = 120
+const name = text(NAME_MAX)
 const description = text(2000, 0)
 
 export const CreateWorkflow = z.strictObject({
@@ -84,17 +90,61 @@ export const CreateWorkflow = z.strictObject({
 })
 export type CreateWorkflow = z.infer<typeof CreateWorkflow>
 
+const draftRevision = z
+  .int()
+  .optional()
+  .meta({ description: 'Refuses the change with 409 if the draft is no longer at this revision' })
+
 export const UpdateWorkflow = z.strictObject({
   workflowId: id,
   name: name.optional(),
   description: description.nullish(),
   definition: draft.optional(),
-  draftRevision: z
-    .int()
-    .optional()
-    .meta({ description: 'Refuses the change with 409 if the draft is no longer at this revision' }),
+  draftRevision,
 })
 export type UpdateWorkflow = z.infer<typeof UpdateWorkflow>
+
+export const RestoreVersion = WorkflowVersionRef.extend({ draftRevision })
+export type RestoreVersion = z.infer<typeof RestoreVersion>
+
+const side = z
+  .string()
+  .regex(/^(?:draft|[1-9]\d{0,8})$/, 'must be the number of a version, or draft')
+  .meta({ description: 'The number of a version, or `draft`', examples: ['1', 'draft'] })
+
+export const DiffWorkflow = z.strictObject({ workflowId: id, from: side, to: side.default('draft') })
+export type DiffWorkflow = z.infer<typeof DiffWorkflow>
+
+const FieldChange = z.object({
+  field: z.string(),
+  from: z.unknown().meta({ description: 'null if it was not there' }),
+  to: z.unknown().meta({ description: 'null if it is not there' }),
+})
+export type FieldChange = z.infer<typeof FieldChange>
+
+const NamedStep = z.object({
+  id: z.string(),
+  type: z.string().nullable(),
+  path: z.string().meta({ description: 'Where it stands: `steps.2`, `steps.2.steps.0` in a loop' }),
+})
+const someTriggers = z.array(z.record(z.string(), z.unknown()))
+
+const DefinitionDiff = z.object({
+  hasChanges: z.boolean().meta({ description: 'Whether the two behave differently' }),
+  steps: z.object({
+    added: z.array(NamedStep),
+    removed: z.array(NamedStep),
+    changed: z.array(z.object({ id: z.string(), fields: z.array(FieldChange) })),
+    reordered: z.boolean().meta({ description: 'Whether the steps that both have stand in another order or loop' }),
+  }),
+  triggers: z.object({ added: someTriggers, removed: someTriggers }),
+  settings: z.array(FieldChange),
+  variables: z.array(FieldChange),
+})
+export type DefinitionDiff = z.infer<typeof DefinitionDiff>
+
+export const WorkflowDiff = DefinitionDiff.extend({ from: z.string(), to: z.string() }).meta({ id: 'WorkflowDiff' })
+export type WorkflowDiff = z.infer<typeof WorkflowDiff>
 
 export const PublishWorkflow = z.strictObject({ workflowId: id, note: text(500).optional() })
 export type PublishWorkflow = z.infer<typeof PublishWorkflow>
