@@ -1,10 +1,11 @@
+import { deriveId } from '../../engine/derive-id.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
-import { type DueSchedule, momentOf, momentAfter } from './schedule-moments.ts'
-import { deriveId } from '../../engine/derive-id.ts'
+import { type DueSchedule, momentAfter, momentOf } from './schedule-moments.ts'
 
-/** How many members of a group are begun at a time. */
+/** How many members of a group are begun at a time, and how often in a round: a process that stops waits for one. */
 const CHUNK = 500
+const CHUNKS_MAX = 20
 
 type Ref = { tenantId: string; workflowId: string; key: string }
 
@@ -19,7 +20,8 @@ export async function fireSchedules(system: SystemScope): Promise<void> {
     [system.now()],
   )
   // Large groups take turns, and what fails keeps nobody waiting.
-  for (let due = rows; due.length > 0;) {
+  let due = rows
+  for (let turn = 0; due.length > 0 && turn < CHUNKS_MAX; turn += 1) {
     const unfinished: Ref[] = []
     for (const ref of due) if (await tryFire(system, ref)) unfinished.push(ref)
     due = unfinished
@@ -39,24 +41,10 @@ async function tryFire(system: SystemScope, ref: Ref): Promise<boolean> {
 async function fireChunk(tx: Scope, { workflowId, key }: Ref): Promise<boolean> {
   const schedule = await takeDue(tx, workflowId, key)
   if (!schedule) return false
-  const now = tx.now()
-  const moment = momentOf(schedule, now)
+  const moment = momentOf(schedule, tx.now())
   const contacts = moment ? await contactsOf(tx, schedule) : []
-  if (moment) {
-    const trigger = { type: 'schedule' as const, scheduledFor: moment.toISOString() }
-    await startRuns(
-      tx,
-      contacts.map((contactId) => ({
-        workflowId,
-        trigger,
-        contactId,
-        startedBy: { type: 'trigger', id: null },
-        eventId: deriveId([workflowId, key, trigger.scheduledFor, contactId].join(), 0, moment.getTime()),
-      })),
-    )
-  } else {
-    tx.log.warn({ workflowId, missedAt: schedule.nextAt }, 'schedule passed over, its moment is too long ago')
-  }
+  if (moment) await start(tx, { workflowId, key, moment, contacts })
+  else tx.log.warn({ workflowId, missedAt: schedule.nextAt }, 'schedule passed over, its moment is too long ago')
   const isUnfinished = schedule.groupId !== null && contacts.length === CHUNK
   await tx
     .db('schedules')
@@ -64,9 +52,25 @@ async function fireChunk(tx: Scope, { workflowId, key }: Ref): Promise<boolean> 
     .update(
       isUnfinished
         ? { next_at: moment, cursor: contacts.at(-1) }
-        : { next_at: momentAfter(schedule, moment ?? now), cursor: null, ...(moment ? { last_at: moment } : {}) },
+        : { next_at: momentAfter(schedule, moment ?? tx.now()), cursor: null, ...(moment ? { last_at: moment } : {}) },
     )
   return isUnfinished
+}
+
+type Chunk = { workflowId: string; key: string; moment: Date; contacts: (string | null)[] }
+
+async function start(tx: Scope, { workflowId, key, moment, contacts }: Chunk): Promise<void> {
+  const scheduledFor = moment.toISOString()
+  await startRuns(
+    tx,
+    contacts.map((contactId) => ({
+      workflowId,
+      trigger: { type: 'schedule', scheduledFor },
+      contactId,
+      startedBy: { type: 'trigger', id: null },
+      eventId: deriveId([workflowId, key, scheduledFor, contactId].join(), 0, moment.getTime()),
+    })),
+  )
 }
 
 async function takeDue(tx: Scope, workflowId: string, key: string): Promise<DueSchedule | undefined> {
