@@ -7,6 +7,7 @@ import { sweepEffects } from './features/effects/sweep-effects.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { purgeEvaluations } from './features/explain/purge-evaluations.ts'
 import { advanceMailboxes } from './features/runs/advance-mailboxes.ts'
+import { foldRunCounts } from './features/runs/fold-run-counts.ts'
 import { sweepInbox } from './features/runs/sweep-inbox.ts'
 import { wakeWaits } from './features/runs/wake-waits.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
@@ -34,6 +35,7 @@ export function dutiesOf(system: SystemScope): Duty[] {
     { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => sweepInbox(system) },
     { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => sweepOutbox(system) },
     { name: 'sweep effects', everyMs: 5 * SECOND, run: () => sweepEffects(system) },
+    { name: 'fold run counts', everyMs: 5 * SECOND, run: () => foldRunCounts(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },

@@ -43,6 +43,7 @@ const NO_REFERENCE: Record<string, string> = {
   'run_waits.mailbox_id': 'the mailbox of its run',
   'runs.root_run_id': 'the first of a chain of replays; the chain itself is replay_of',
   'trigger_evaluations.conversation_id': 'kept for a week; the contact takes its rows along',
+  'run_count_deltas.workflow_id': 'written while what it counts is being deleted',
   'run_steps.reused_from_id': 'a step of another run, which may be gone',
 }
 

@@ -1,6 +1,7 @@
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/wire.ts'
-import { countRuns, isImpossible, pickRuns } from './pick-runs.ts'
+import { countRuns } from './count-runs.ts'
+import { isImpossible, pickRuns } from './pick-runs.ts'
 import { presentRun, runRows } from './run-rows.ts'
 import type { ListRuns, Run } from './schema.ts'
 

@@ -4,7 +4,7 @@ import type { ListRuns } from './schema.ts'
 
 export type RunFilters = Omit<ListRuns, 'limit' | 'offset'>
 
-type Condition = [sql: string, binding: unknown]
+export type Condition = [sql: string, binding: unknown]
 
 const NEWEST_FIRST = 'order by created_at desc, id desc'
 
@@ -35,24 +35,13 @@ export async function pickRuns(
   return rows.map(({ id }) => id)
 }
 
-export async function countRuns(scope: Scope, filters: RunFilters): Promise<number> {
-  const conditions = conditionsOf(scope, filters)
-  const statuses = filters.status?.map((status) => `'${status}'`)
-  const { rows } = await scope.db.raw<{ rows: { total: number }[] }>(
-    `select count(*)::int as total from runs where ${conditions.map(([sql]) => sql).join(' and ')}
-     ${statuses ? `and status in (${statuses.join()})` : ''}`,
-    conditions.map(([, binding]) => binding) as string[],
-  )
-  return rows[0]?.total ?? 0
-}
-
 /** As literals, which the schema has checked: a partial index serves a constant, and not every parameter. */
 function statusesOf({ status, waitingFor }: RunFilters): string[] {
   if (status) return [...new Set(status)].map((name) => ` and status = '${name}'`)
   return waitingFor === undefined ? [''] : [" and status = 'waiting'"]
 }
 
-function conditionsOf(scope: Scope, filters: RunFilters): Condition[] {
+export function conditionsOf(scope: Scope, filters: RunFilters): Condition[] {
   const { workflowId, version, contactId, conversationId, waitingFor, replayOf, startedAfter, startedBefore } = filters
   const conditions: Condition[] = [
     ['tenant_id = ?', scope.tenantId],
