@@ -37,12 +37,26 @@ export class BenchCaller {
     return JSON.parse((await this.#call('POST', this.#url + path, body)).text) as T
   }
 
+  /** A text as it is, with headers of its own. */
+  async send(path: string, text: string, headers: Record<string, string>): Promise<void> {
+    await this.#send('POST', this.#url + path, text, headers)
+  }
+
   #call(method: string, url: string, body?: unknown): Promise<{ text: string; cookies: string[] }> {
-    const text = body === undefined ? '' : JSON.stringify(body)
+    return this.#send(method, url, body === undefined ? '' : JSON.stringify(body), {})
+  }
+
+  #send(
+    method: string,
+    url: string,
+    text: string,
+    own: Record<string, string>,
+  ): Promise<{ text: string; cookies: string[] }> {
     const headers = {
       'x-forwarded-for': newAddress(),
       ...(this.#cookie ? { cookie: this.#cookie, 'x-tenant-id': this.tenantId } : {}),
       ...(text ? { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) } : {}),
+      ...own,
     }
     return new Promise((resolve, reject) => {
       const call = request(url, { method, agent: this.#agent, headers }, (response) => {

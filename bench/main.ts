@@ -1,18 +1,22 @@
 import { parseArgs } from 'node:util'
 import { benchAnswer } from './answer.ts'
 import { benchEngine } from './engine.ts'
+import { benchEngineHistory } from './engine-history.ts'
+import { benchLatency } from './latency.ts'
 import { benchHttp } from './http.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
   http: benchHttp,
   answer: benchAnswer,
   engine: benchEngine,
+  'engine-history': benchEngineHistory,
+  'engine-latency': benchLatency,
 }
 
 const text = { type: 'string' } as const
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { workspaces: text, backlog: text, rounds: text, runs: text },
+  options: { workspaces: text, backlog: text, rounds: text, runs: text, messages: text, seconds: text },
 })
 const bench = BENCHES[positionals[0] ?? '']
 if (!bench) {
