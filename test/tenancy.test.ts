@@ -327,6 +327,7 @@ async function digestOf(app: TestApp, tenantId: string): Promise<string> {
     'tags',
     'contact_tags',
     'tools',
+    'ai_providers',
     'templates',
     'broadcasts',
     'workflow_tests',

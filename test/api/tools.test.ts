@@ -193,7 +193,13 @@ describe('tools', () => {
       '/quote',
       'https://ann:pw@shop.example.com',
     ]
-    for (const url of [...urls, 'https://ann@shop.example.com', 'https://']) {
+    const inside = [
+      'https://localhost/quote',
+      'http://10.0.0.8/quote',
+      'https://169.254.169.254/',
+      'https://db.internal/',
+    ]
+    for (const url of [...urls, ...inside, 'https://ann@shop.example.com', 'https://']) {
       const { status, body } = await create({ name: 'fine', config: { method: 'GET', url } })
       expect([status, body.details?.[0]?.path], url).to.deep.equal([400, 'config.url'])
     }

@@ -1,8 +1,7 @@
 import { AiProvider as ProviderRow } from '../../models/ai-provider.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { OutsideRefused } from '../../platform/outbound/outside-refused.ts'
-import { vetUrl } from '../../platform/outbound/vet-url.ts'
+import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
 import type { Scope } from '../../scope.ts'
 import { getAiProvider } from './get-ai-provider.ts'
 import { sealContext } from './load-ai-provider.ts'
@@ -35,24 +34,15 @@ function sealKey(tx: Scope, id: string, apiKey: string | null | undefined): { se
 
 /** The key opens on its way to a host: whoever moves the address to another must know it. */
 function refuseToTakeAlong({ sealedKey, baseUrl }: ProviderRow, address: string): void {
-  if (sealedKey && new URL(baseUrl).origin !== new URL(address).origin)
-    refuse('apiKey', 'must be given for another host')
+  const isMoved = new URL(baseUrl).origin !== new URL(address).origin
+  if (sealedKey && isMoved) refuse('apiKey', 'must be given for another host')
 }
 
 function vetBaseUrl(text: string, allowsLoopback: boolean): string {
-  const url = readUrl(text, allowsLoopback)
+  const url = refuseUncallable(text, 'baseUrl', { allowsLoopback })
   if (url.search || url.hash) refuse('baseUrl', 'must have neither a query nor a fragment')
   if (url.protocol !== 'https:' && !allowsLoopback) refuse('baseUrl', 'must start with https://')
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-}
-
-function readUrl(text: string, allowsLoopback: boolean): URL {
-  try {
-    return vetUrl(text, { allowsLoopback })
-  } catch (error) {
-    if (!(error instanceof OutsideRefused)) throw error
-    return refuse('baseUrl', error.message.replace(/^The URL /, ''))
-  }
 }
 
 function refuse(path: string, message: string): never {

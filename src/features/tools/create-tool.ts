@@ -1,5 +1,6 @@
 import { Tool as ToolRow } from '../../models/tool.ts'
 import { newId } from '../../platform/ids.ts'
+import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { CreateTool, Tool } from './schema.ts'
@@ -8,6 +9,7 @@ import { getTool, refuseBuiltinName } from './tool-rows.ts'
 
 export async function createTool(scope: Scope, { enabled = true, config: given, ...input }: CreateTool): Promise<Tool> {
   refuseBuiltinName(input.name)
+  refuseUncallable(given.url, 'config.url', scope)
   const config = keepHeaders(given)
   return refuseTakenName('tool', () =>
     scope.transaction(async (tx) => {

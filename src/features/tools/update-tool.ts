@@ -1,5 +1,6 @@
 import { Tool as ToolRow } from '../../models/tool.ts'
 import { given } from '../../platform/given.ts'
+import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tool, UpdateTool } from './schema.ts'
@@ -9,6 +10,7 @@ import { getTool, refuseBuiltin, refuseBuiltinName } from './tool-rows.ts'
 export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
   refuseBuiltin(id)
   refuseBuiltinName(columns.name)
+  if (config) refuseUncallable(config.url, 'config.url', scope)
   return refuseTakenName('tool', () =>
     scope.transaction(async (tx) => {
       const before = await tx.lock(ToolRow, id)
