@@ -5,6 +5,7 @@ import { Run } from '../runs/schema.ts'
 import { SimulateWorkflow, SimulationResult } from '../simulations/schema.ts'
 import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
 import { getHook } from '../hooks/get-hook.ts'
+import { HOOK_PROTOCOL } from '../hooks/hook-protocol.ts'
 import { rotateHook } from '../hooks/rotate-hook.ts'
 import { createWorkflowTest } from '../workflow-tests/create-workflow-test.ts'
 import { deleteWorkflowTest } from '../workflow-tests/delete-workflow-test.ts'
@@ -105,7 +106,11 @@ export const workflowsRouter = router({
     .query(({ ctx, input }) => getHook(ctx.scope, input)),
 
   rotateHook: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/hook/rotate', 'Make a new secret for the webhook; the old one ends'))
+    .meta(
+      rest('POST', '/workflows/{workflowId}/hook/rotate', 'Make a new secret for the webhook; the old one ends', {
+        description: HOOK_PROTOCOL,
+      }),
+    )
     .input(schema.WorkflowRef)
     .output(schema.HookSecret)
     .mutation(({ ctx, input }) => rotateHook(ctx.scope, input)),
