@@ -15,7 +15,7 @@ import {
 } from './mailbox.ts'
 import { MailboxTurn } from './mailbox-turn.ts'
 import type { Party, Published } from './party.ts'
-import type { MessageFacts } from './run.ts'
+import type { MessageFacts, StepRecord } from './run.ts'
 import { loadOpenRuns, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
 import type { StepRegistry } from './step.ts'
 
@@ -26,6 +26,8 @@ export type EngineTransaction = { readonly tenantId: string; readonly db: Databa
 export type Advance = {
   /** The runs that changed. */
   runs: StoredRun[]
+  /** Told whole, again whenever they change. */
+  steps: { runId: string; step: StepRecord }[]
   /** In the order in which they were decided. */
   effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[]
   evaluated: EvaluatedEvent[]
@@ -122,20 +124,18 @@ export async function settleItems<Tx extends EngineTransaction>(
   for (const item of items) turns.get(item.mailbox.id)?.take(item)
   const all = [...turns.values()]
   const runs = all.flatMap((turn) => [...turn.runs.changed])
+  const steps = all.flatMap((turn) => turn.runs.steps)
   const postponed = all.flatMap((turn) => turn.postponed)
   await saveRuns(db, tenantId, runs)
   await saveWaits(db, { tenantId, now }, runs)
   await host.apply(tx, {
     runs,
+    steps,
     effects: all.flatMap((turn) => turn.runs.effects),
     evaluated: all.flatMap((turn) => turn.evaluated),
   })
   // Steps name the messages they sent, so those come first.
-  await saveSteps(
-    db,
-    tenantId,
-    all.flatMap((turn) => turn.runs.steps),
-  )
+  await saveSteps(db, tenantId, steps)
   await putItems(
     db,
     { tenantId, now },

@@ -98,6 +98,16 @@ describe('following a run live', function () {
     expect(first?.type === 'run' && first.steps.map(({ index }) => index)).to.deep.equal([0, 1, 2])
   })
 
+  it('tells of a run that waits again only what has changed', async () => {
+    const { runId, phone } = await startRun()
+    await write(phone, 'a')
+    const stream = await follow(runId)
+    await write(phone, 'b')
+    const { data } = await stream.next()
+    stream.close()
+    expect(data.type === 'run' && data.steps.map(({ stepId }) => stepId)).to.deep.equal(['two', 'three'])
+  })
+
   it('says nothing of other runs', async () => {
     const one = await startRun()
     const two = await startRun()

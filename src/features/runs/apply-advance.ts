@@ -3,7 +3,7 @@ import { mailboxOf } from '../../engine/mailbox.ts'
 import type { ExternalEffect, PlacedEffect } from '../../engine/decision.ts'
 import type { Party } from '../../engine/party.ts'
 import type { StoredRun } from '../../engine/run-store.ts'
-import type { Event, Scope } from '../../scope.ts'
+import type { Scope } from '../../scope.ts'
 import { changeContacts } from '../contacts/change-contacts.ts'
 import { changeTags } from '../contacts/change-tags.ts'
 import { pauseAutomation, resumeAutomation } from '../conversations/pause-automation.ts'
@@ -13,6 +13,7 @@ import { recordEvaluations } from '../explain/record-evaluations.ts'
 import type { WorkflowEffect } from '../workflows/steps/effects.ts'
 import { applyUpkeep } from './apply-upkeep.ts'
 import { raiseEvents } from './raise-events.ts'
+import { eventsOf } from './run-events.ts'
 
 type Wanted = { run: StoredRun; party: Party; placed: PlacedEffect; effect: WorkflowEffect }
 
@@ -20,7 +21,7 @@ type Wanted = { run: StoredRun; party: Party; placed: PlacedEffect; effect: Work
  * Does what a batch of runs decided, in a few statements whatever its size. Effects of one kind are done together and
  * in their order; those of different kinds touch different things.
  */
-export async function applyAdvance(tx: Scope, { runs, effects, evaluated }: Advance): Promise<void> {
+export async function applyAdvance(tx: Scope, { runs, steps, effects, evaluated }: Advance): Promise<void> {
   const wanted: Wanted[] = effects.flatMap(({ run, party, placed }) =>
     placed.map((one) => ({ run, party, placed: one, effect: one.effect as WorkflowEffect })),
   )
@@ -42,7 +43,7 @@ export async function applyAdvance(tx: Scope, { runs, effects, evaluated }: Adva
   await raiseEvents(tx, wanted.flatMap(emittedOf))
   await requestEffects(tx, wanted.flatMap(requestOf))
   await recordEvaluations(tx, evaluated)
-  await tx.record(...runs.flatMap(eventsOf))
+  await tx.record(...eventsOf(runs, steps))
 }
 
 function messageOf({ run, party, placed: { stepId }, effect }: Wanted) {
@@ -99,10 +100,4 @@ function requestOf({ run, party: { contactId, conversationId }, placed: { stepId
   const runId = run.state.id
   const mailbox = mailboxOf({ id: runId, contactId, conversationId })
   return [{ runId, mailbox, contactId, conversationId, stepId, stepIndex, attempt, epoch, timeoutMs, request }]
-}
-
-function eventsOf({ state: { id, status }, workflowId, conversationId, isNew }: StoredRun): Event[] {
-  const data = { runId: id, workflowId, conversationId }
-  const started: Event[] = isNew ? [{ type: 'run.started', data }] : []
-  return [...started, { type: `run.${status}`, data }]
 }
