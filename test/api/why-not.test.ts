@@ -60,16 +60,16 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
     return make('/api/sandbox/messages', { contactId, body })
   }
 
-  async function record(outcome: Outcome, { messageId = null as string | null, detail = null as string | null } = {}) {
+  async function record(outcome: Outcome) {
     const scope = app.system.forTenant(owner.tenantId)
-    const event = { type: 'message_received', messageId, name: null }
-    const evaluations = [{ workflowId, version: 1, outcome, detail }]
+    const event = { type: 'message_received', messageId: null, name: null }
+    const evaluations = [{ workflowId, version: 1, outcome, detail: null }]
     await recordEvaluations(scope, [{ id: newId(), contactId, conversationId: null, event, evaluations }])
   }
 
   it('says which words a message would have had to contain', async () => {
     const messageId = await write('hi')
-    await record('no_match', { messageId })
+    await app.work()
     const [newest] = (await ask()).evaluations
     expect(newest).to.deep.include({ outcome: 'no_match', version: 1, at: app.clock.now().toISOString() })
     expect(newest.event).to.deep.equal({ type: 'message_received', messageId, name: null })
@@ -77,9 +77,42 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
   })
 
   it('names the condition that was not met', async () => {
-    await record('condition_not_met', { messageId: await write('the price') })
+    await write('the price')
+    await app.work()
     const [newest] = (await ask()).evaluations
     expect(newest.message).to.equal('The trigger matched, but its condition was not met: contact.language eq "es"')
+  })
+
+  it('says when the workflow was busy, when a run wanted the message, and when a person had taken over', async () => {
+    const sleeping = { id: 'sleep', type: 'wait', for: '2h' }
+    const asking = { id: 'ask', type: 'ask', message: { body: 'Which?' } }
+    const any = { type: 'message_received', match: { mode: 'any' } }
+    workflowId = await publish({ version: 1, triggers: [any], steps: [sleeping] })
+    await write('one')
+    await app.work()
+    await write('two')
+    await app.work()
+    const [busy] = (await ask()).evaluations
+    expect(busy).to.deep.include({ outcome: 'already_running' })
+    expect(busy.message).to.include('settings.reentry')
+
+    await publish({ version: 1, triggers: [{ ...any, priority: 1 }], steps: [asking] })
+    await write('three')
+    await app.work()
+    expect((await ask()).evaluations[0]).to.deep.include({ outcome: 'command_first' })
+    // The question is open now, and its workflow does not start a second time.
+    const reply = await write('four')
+    await app.work()
+    const [taken] = (await ask()).evaluations
+    expect(taken).to.deep.include({ outcome: 'reply_taken' })
+    expect(taken.event.messageId).to.equal(reply)
+
+    const conversations = await app.rest('GET', `/api/conversations?contactId=${contactId}`, { session: owner })
+    const path = `/api/conversations/${conversations.body.items[0].id}`
+    await app.rest('PATCH', path, { session: owner, body: { automation: { state: 'paused' } } })
+    await write('five')
+    await app.work()
+    expect((await ask()).evaluations[0]).to.deep.include({ outcome: 'automation_paused' })
   })
 
   it('goes through what happened from the newest on, page by page', async () => {
@@ -106,6 +139,13 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
     const { reasons } = await ask()
     expect(reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['workflow_paused', 'automation_paused'])
     expect(reasons[1].message).to.include(`until ${until}`)
+  })
+
+  it('says that a workflow only starts when it is called', async () => {
+    workflowId = await publish({ ...PRICES, triggers: [{ type: 'api' }] })
+    const [reason] = (await ask()).reasons
+    expect(reason.code).to.equal('no_trigger')
+    expect(reason.message).to.include('(api)')
   })
 
   it('counts the runs that the contact did start', async () => {

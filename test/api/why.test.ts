@@ -134,6 +134,26 @@ describe('GET /api/messages/{messageId}/why', () => {
     expect(find(links, 'run')).to.deep.include({ relation: 'took_reply', status: 'waiting' })
   })
 
+  it('says why an inbound message started nothing', async () => {
+    const messageId = await write('hi')
+    const { summary, links } = await why(messageId)
+    expect(summary).to.equal('Started nothing: no workflow was ready for it')
+    expect(kinds(links)).to.deep.equal(['sender', 'message', 'evaluation'])
+    expect(links[2]).to.deep.include({
+      workflowId,
+      workflowName: 'Prices',
+      version: 1,
+      outcome: 'no_match',
+      message: 'The message "hi" contains none of: price, precio',
+    })
+  })
+
+  it('says that nobody waits for messages', async () => {
+    await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session: owner, body: {} })
+    const { summary } = await why(await write('price'))
+    expect(summary).to.equal('Started nothing: no published workflow waits for messages')
+  })
+
   it('finds nothing of another workspace', async () => {
     const messageId = await write('price')
     const stranger = await app.signUp('Eve')
