@@ -260,7 +260,10 @@ describe('an AI step', () => {
       expect(await customer.sent()).to.deep.equal(['Once', 'From the second'])
       expect([(await customer.run()).status, ai.asked.length]).to.deep.equal(['completed', 3])
       const [asking, told] = ai.asked[2]?.body.messages.slice(-2) ?? []
-      expect([asking?.tool_calls?.length, told?.role], 'the second is told what the first did').to.deep.equal([1, 'tool'])
+      expect([asking?.tool_calls?.length, told?.role], 'the second is told what the first did').to.deep.equal([
+        1,
+        'tool',
+      ])
     })
 
     it('fails for good where the provider refuses, and tells no key', async () => {
