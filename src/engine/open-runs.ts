@@ -1,4 +1,5 @@
 import type { CompiledDefinition } from './compiled.ts'
+import { splitAnswered } from './answers.ts'
 import { collect, collectMore } from './debounce.ts'
 import { decide } from './decide.ts'
 import type { Decision, EngineEvent, ExternalEffect, PlacedEffect } from './decision.ts'
@@ -111,9 +112,11 @@ export class OpenRuns {
     this.isPaused ||= decision.effects.some(({ effect }) => effect.type === 'handoff')
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redact(step, run) })))
-    const placed = decision.effects.filter(({ effect }) => !isChild(effect))
+    const [answered, wanted] = splitAnswered(run.state, decision.effects)
+    const placed = wanted.filter(({ effect }) => !isChild(effect))
     if (placed.length > 0) this.effects.push({ run, party, placed })
-    for (const { effect } of decision.effects) if (isChild(effect)) this.#startChild(run, effect)
+    for (const event of answered) this.advance(run, event)
+    for (const { effect } of wanted) if (isChild(effect)) this.#startChild(run, effect)
     if (isSettled(run.state)) this.#followUp(run)
     return true
   }

@@ -94,6 +94,8 @@ export type RunState = {
   /** The run that waits for this one, and the epoch of its wait. */
   parent: { runId: string; epoch: number } | null
   collecting: Collecting | null
+  /** What steps are told instead of asking the outside, by id. */
+  answers?: JsonObject
   /** What steps gave, by id, the last time they were done. */
   steps: Record<string, { output: unknown }>
   /** How often the run has been through a step and left it. */

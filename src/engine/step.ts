@@ -106,6 +106,8 @@ interface StepBehaviour<Config> {
   onwards?(config: Config): Onwards
   /** Whether it always waits before it goes on: a circle of steps that has no such step would never rest. */
   waits?(config: Config): boolean
+  /** What a recorded output of the step left in variables, if not all of it in that of `saveAs`. */
+  recall?(config: Config, output: unknown): { saved?: unknown; variables?: JsonObject }
   execute(config: Config, turn: Turn): StepOutcome
   /** Goes on after a wait. Without it, a step that waited for a time or for a result goes to `next` with it. */
   resume?(config: Config, turn: Turn, wakeup: Wakeup): Resumption
@@ -128,6 +130,7 @@ export function defineStep<Schema extends z.ZodObject>(
     assigns: () => [],
     onwards: () => 'falls_through',
     waits: () => false,
+    recall: (_config: unknown, output: unknown) => ({ saved: output }),
     resume: goOn,
   }
   // Configurations reach a type only through its own schema, when a definition is compiled.

@@ -1,76 +1,58 @@
-import type { CompiledDefinition } from '../../engine/compiled.ts'
 import { lockMailboxes, mailboxOf, putItems } from '../../engine/mailbox.ts'
-import { isSettled, type MessageFacts, queueResumption, queueRun, type RunState } from '../../engine/run.ts'
+import { isSettled } from '../../engine/run.ts'
 import { copySteps, saveRuns } from '../../engine/run-store.ts'
 import { Run as RunRow } from '../../models/run.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { dryRun } from './dry-run.ts'
 import { getRun } from './get-run.ts'
-import { loadMessages } from './load-messages.ts'
-import { loadVersions } from './published-workflows.ts'
-import type { Run, RunRef } from './schema.ts'
+import { planReplay, type ReplayPlan } from './plan-replay.ts'
+import type { ReplayRun, Run } from './schema.ts'
 import { advanceBell } from './wake-waits.ts'
 
 /**
- * Runs again as a new run, on the version of the old one, which stays as it is: a completed run from the start; one that
- * failed, expired or was canceled from the step at which it stopped, with what the steps before it gave.
+ * Runs again as a new run; the old one stays as it is. By default on the same version, a completed run from the start,
+ * and one that failed, expired or was canceled from the step at which it stopped, with what the steps before it gave.
  * @throws ConflictError `run_not_finished`
  */
-export function replayRun(scope: Scope, { runId }: RunRef): Promise<Run> {
+export function replayRun(scope: Scope, { runId, ...options }: ReplayRun): Promise<Run> {
   return scope.transaction(async (tx) => {
     const old = await tx.get(RunRow, runId)
     if (!isSettled(old)) throw new ConflictError('run_not_finished', 'Only a finished run can be replayed')
-    if (old.conversationId !== null) await lockMailboxes(tx.db, tx.tenantId, [mailboxOf(old)])
-    const key = `${old.workflowId}:${old.workflowVersion}`
-    const versions = await loadVersions(tx, [{ workflowId: old.workflowId, version: old.workflowVersion }])
-    const first = old.trigger.messageId === null ? null : await loadFirstMessage(tx, old.trigger.messageId)
-    const compiled = versions.get(key) as CompiledDefinition
-    const { state, takenOver } = restart(old.state as RunState, { compiled, first, now: tx.now() })
-    const { tenantId } = tx
-    const now = tx.now()
-    await saveRuns(tx.db, tenantId, [
-      {
-        ...old,
-        parentRunId: null,
-        triggerEventId: state.id,
-        replayOf: old.id,
-        replayFromStepId: takenOver > 0 ? state.stepId : null,
-        startedBy: { type: tx.actor.type, id: tx.actor.id },
-        messagesSent: 0,
-        createdAt: now,
-        state,
-        wakeAt: null,
-      },
-    ])
-    await copySteps(tx.db, tenantId, { from: old.id, to: state.id, count: takenOver })
-    await putItems(tx.db, { tenantId, now }, [
-      { id: newId(), mailbox: mailboxOf({ ...old, id: state.id }), kind: 'start', payload: { runId: state.id } },
-    ])
-    await tx.record({
-      type: 'run.replayed',
-      data: { runId: old.id, replayId: state.id, conversationId: old.conversationId },
-    })
-    await tx.ring(advanceBell(tenantId))
-    return getRun(tx, { runId: state.id })
+    const plan = await planReplay(tx, old, { runId, ...options })
+    if (options.mode === 'dry_run') await dryRun(tx, { old, plan, options: { runId, ...options } })
+    else await runLive(tx, { old, plan, stepOutputs: options.stepOutputs })
+    const data = { runId: old.id, replayId: plan.state.id, conversationId: old.conversationId }
+    await tx.record({ type: 'run.replayed', data })
+    return getRun(tx, { runId: plan.state.id })
   })
 }
 
-/** What started the run; its state holds the newest reply by now. */
-async function loadFirstMessage(tx: Scope, messageId: string): Promise<MessageFacts | null> {
-  return (await loadMessages(tx, [messageId])).get(messageId) ?? null
-}
+type Live = { old: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['stepOutputs'] }
 
-function restart(
-  old: RunState,
-  { compiled, first, now }: { compiled: CompiledDefinition; first: MessageFacts | null; now: Date },
-): { state: RunState; takenOver: number } {
-  const id = newId()
-  if (old.status === 'completed' || old.stepId === null || old.stepsCount === 0) {
-    const { trigger, input } = old
-    return { state: queueRun(compiled, { id, trigger, input, message: first }, now), takenOver: 0 }
+async function runLive(tx: Scope, { old, plan, stepOutputs }: Live): Promise<void> {
+  const { takenOver, subject } = plan
+  const state = { ...plan.state, ...(stepOutputs ? { answers: stepOutputs } : {}) }
+  const at = { tenantId: tx.tenantId, now: tx.now() }
+  const mailbox = mailboxOf({ ...old, id: state.id })
+  if (mailbox.kind !== 'run') await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+  const replay = {
+    ...old,
+    workflowVersion: subject.version,
+    mode: 'live' as const,
+    parentRunId: null,
+    triggerEventId: state.id,
+    replayOf: old.id,
+    replayFromStepId: takenOver > 0 ? state.stepId : null,
+    startedBy: { type: tx.actor.type, id: tx.actor.id },
+    messagesSent: 0,
+    createdAt: at.now,
+    state,
+    wakeAt: null,
   }
-  // The step at which it stopped is the last one that was told, and is done anew.
-  const takenOver = old.stepsCount - 1
-  return { state: queueResumption(old, { id, stepsCount: takenOver }, now), takenOver }
+  await saveRuns(tx.db, tx.tenantId, [replay])
+  await copySteps(tx.db, tx.tenantId, { from: old.id, to: state.id, count: takenOver })
+  await putItems(tx.db, at, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
+  await tx.ring(advanceBell(tx.tenantId))
 }

@@ -9,7 +9,7 @@ import { getRun } from './get-run.ts'
 import { listRunSteps } from './list-run-steps.ts'
 import { listRuns } from './list-runs.ts'
 import { replayRun } from './replay-run.ts'
-import { FollowRun, ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
+import { FollowRun, ListRuns, ReplayRun, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
 import { signalRun } from './signal-run.ts'
 
 export const runsRouter = router({
@@ -44,7 +44,7 @@ export const runsRouter = router({
         { status: 201 },
       ),
     )
-    .input(RunRef)
+    .input(ReplayRun)
     .output(Run)
     .mutation(({ ctx, input }) => replayRun(ctx.scope, input)),
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { eventName } from '../../engine/definition/names.ts'
-import { id, instant, page, pageOf } from '../../trpc/wire.ts'
+import { freeForm, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
 export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
@@ -11,6 +11,9 @@ export const Run = z
     workflowId: id,
     workflowName: z.string(),
     workflowVersion: z.int().meta({ description: 'The version this run took when it started, and keeps' }),
+    ofDraft: z
+      .boolean()
+      .meta({ description: 'It tried the draft of then, beside that version; only in mode `dry_run`' }),
     status: RunStatus,
     mode: z.enum(['live', 'dry_run']),
     trigger: z.object({ type: z.string(), eventId: id, messageId: id.nullable() }),
@@ -74,6 +77,35 @@ export const RunSteps = z.object({ steps: z.array(RunStep) })
 
 export const RunRef = z.strictObject({ runId: id })
 export type RunRef = z.infer<typeof RunRef>
+
+export const ReplayRun = z.strictObject({
+  runId: id,
+  from: text(64)
+    .default('auto')
+    .meta({
+      description:
+        '`auto`: where a run stopped that did not come to its end, else the start. Or `start`, `failed`, the id of a step of the workflow, or that of a step of the run',
+      examples: ['auto'],
+    }),
+  version: z
+    .union([z.enum(['original', 'published', 'draft']), z.int().min(1)])
+    .default('original')
+    .meta({ description: 'Which definition to run; `draft` only with mode `dry_run`' }),
+  mode: z
+    .enum(['live', 'dry_run'])
+    .default('live')
+    .meta({ description: '`dry_run` sends and asks nothing: recorded replies and outputs answer' }),
+  input: freeForm.optional().meta({ description: 'Instead of what the run was given' }),
+  variables: freeForm.optional().meta({ description: 'Over the variables that the run begins with' }),
+  stepOutputs: freeForm.optional().meta({
+    description: 'By step id, what the step gives instead: an output, or {"error": {"code", "message"}}',
+  }),
+  effects: z
+    .enum(['reuse', 'rerun'])
+    .default('reuse')
+    .meta({ description: '`reuse` takes over the steps before `from`; `rerun` does all of them again' }),
+})
+export type ReplayRun = z.output<typeof ReplayRun>
 
 export const SignalRun = z.strictObject({
   runId: id,

@@ -1,3 +1,4 @@
+import { answerFor } from '../../engine/answers.ts'
 import { findStep, type CompiledDefinition } from '../../engine/compiled.ts'
 import { nearestIds } from '../../engine/nearest-ids.ts'
 import type { JsonObject } from '../../engine/run.ts'
@@ -12,31 +13,14 @@ import type { RecordedRun } from './load-recording.ts'
  */
 export function answerOutside(stepOutputs: JsonObject, recorded: RecordedRun[] = []) {
   return ({ stepId, iteration, trigger }: Asked): ExternalResult | undefined => {
-    if (Object.hasOwn(stepOutputs, stepId)) return resultOf(roundOf(stepOutputs[stepId], iteration))
+    const told = answerFor(stepOutputs, stepId, iteration)
+    if (told) return told
     const messageId = trigger['messageId'] ?? null
     const same = recorded.find(({ run }) => run.trigger.messageId === messageId)
     const step = same?.steps.find((one) => one.stepId === stepId && one.iteration === iteration)
     if (step?.status === 'completed') return { ok: true, output: step.output }
     return step?.error ? { ok: false, error: { ...step.error, retryable: false } } : undefined
   }
-}
-
-/** An object with nothing but `rounds` has an output for each time that the step is done; the last one stays. */
-function roundOf(given: unknown, iteration: number): unknown {
-  if (typeof given !== 'object' || given === null || Object.keys(given).length > 1) return given
-  const rounds: unknown = Reflect.get(given, 'rounds')
-  return Array.isArray(rounds) ? (rounds[iteration] ?? rounds.at(-1) ?? null) : given
-}
-
-/** An object with nothing but an `error` is how a step fails. */
-export function resultOf(given: unknown): ExternalResult {
-  if (typeof given !== 'object' || given === null || !('error' in given) || Object.keys(given).length > 1) {
-    return { ok: true, output: given }
-  }
-  const error = given.error as { code?: unknown; message?: unknown } | null
-  const code = typeof error?.code === 'string' ? error.code : 'failed'
-  const message = typeof error?.message === 'string' ? error.message : 'The step was told to fail'
-  return { ok: false, error: { code, message, retryable: false } }
 }
 
 /** @throws UnprocessableError `unknown_step` with the ids that are nearest */

@@ -29,19 +29,32 @@ export type Play = {
 }
 
 export function playWorkflow(play: Play): Played {
-  const { subject, others, party, now, opens, stepOutputs, recorded } = play
-  const beginning = begin(play)
+  const { queued, dialogue } = begin(play)
+  return playWith(play, [play.subject], { queued, dialogue: [...dialogue, ...play.dialogue], opens: play.opens })
+}
+
+/** Plays a run that is there already: nothing that is said or happens starts another. */
+export function playQueued(play: Omit<Play, 'trigger' | 'input' | 'opens'> & Pick<Simulation, 'queued'>): Played {
+  const { queued, dialogue, subject } = play
+  return playWith(play, [withoutTriggers(subject)], { queued, dialogue })
+}
+
+type Playing = Omit<Play, 'trigger' | 'input' | 'opens' | 'dialogue'>
+
+function playWith(
+  { others, party, now, stepOutputs, recorded, realMsMax }: Playing,
+  subjects: Published[],
+  beginning: Pick<Simulation, 'queued' | 'dialogue' | 'opens'>,
+): Played {
   return simulate({
+    ...beginning,
     now,
     registry: answerChildren(stepTypes, stepOutputs, recorded),
     party,
-    published: [subject, ...others.map(withoutTriggers)],
-    queued: beginning.queued,
-    dialogue: [...beginning.dialogue, ...play.dialogue],
-    opens,
+    published: [...subjects, ...others.map(withoutTriggers)],
     answer: answerOutside(stepOutputs, recorded),
     raises,
-    isOutOfTime: within(play.realMsMax),
+    isOutOfTime: within(realMsMax),
   })
 }
 

@@ -3,7 +3,7 @@ import { target } from '../../../engine/definition/names.ts'
 import { defineStep, type StepOutcome, type Turn } from '../../../engine/step.ts'
 import { composeMessage } from './compose-message.ts'
 import { fillButtons, fillChoices, Message, Question, type Choice } from './message.ts'
-import { Expectation, readAnswer } from './read-answer.ts'
+import { Expectation, readAnswer, valueOf } from './read-answer.ts'
 
 const ATTEMPTS_DEFAULT = 3
 
@@ -42,6 +42,7 @@ export const ask = defineStep({
   schema,
   literal: ['expect.pattern'],
   waits: () => true,
+  recall: (_config, output) => ({ saved: valueOf(output) }),
   targets({ message, expect, onInvalid }) {
     return [
       ...optionTargets(message.buttons ?? [], 'message.buttons'),

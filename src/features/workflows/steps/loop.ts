@@ -29,6 +29,10 @@ export const loop = defineStep({
   schema,
   hasBody: true,
   assigns: (config) => (config.as === undefined ? [] : [config.as]),
+  recall({ as }, output) {
+    const item: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'item') : undefined
+    return { saved: output, variables: as !== undefined && item !== undefined ? { [as]: item } : {} }
+  },
   execute(config, turn) {
     return config.over === undefined ? goOnWhile(config, turn) : goOver(config.over, config, turn)
   },

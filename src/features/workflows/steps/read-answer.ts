@@ -26,6 +26,11 @@ export type Answer = { value: unknown; text: string; choice: Choice | null }
 
 const email = z.email()
 
+/** What a step that took an answer kept of it, read from what it gave. */
+export function valueOf(output: unknown): unknown {
+  return typeof output === 'object' && output !== null ? (Reflect.get(output, 'value') ?? null) : null
+}
+
 /** Undefined if the reply is not what was expected. */
 export function readAnswer(
   message: MessageFacts,

@@ -21,6 +21,7 @@ export const set = defineStep({
   type: 'set',
   schema: z.strictObject({ values }),
   assigns: (config) => Object.keys(config.values),
+  recall: (_config, output) => ({ saved: output, variables: output as Record<string, unknown> }),
   execute(config, turn) {
     const variables = Object.fromEntries(
       Object.entries(config.values).map(([name, value]) => [name, turn.resolve(value)]),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineStep } from '../../../engine/step.ts'
 import { fillChoices } from './message.ts'
-import { Expectation, readAnswer } from './read-answer.ts'
+import { Expectation, readAnswer, valueOf } from './read-answer.ts'
 
 /** Waits for the next reply, or for the next of the kind expected: others are left to other runs and to triggers. */
 export const waitForReply = defineStep({
@@ -18,6 +18,7 @@ export const waitForReply = defineStep({
     }),
   literal: ['expect.pattern'],
   waits: () => true,
+  recall: (_config, output) => ({ saved: valueOf(output) }),
   execute: () => ({ kind: 'wait', for: 'reply', until: null }),
   resume({ expect }, turn, wakeup) {
     if (wakeup.type !== 'reply') return { kind: 'ignore' }

@@ -1,0 +1,95 @@
+import type { Party } from '../../engine/party.ts'
+import { closeWaiting } from '../../engine/close-waiting.ts'
+import type { StepRecord } from '../../engine/run.ts'
+import { copySteps, saveRuns, saveSteps } from '../../engine/run-store.ts'
+import type { DialogueEntry, SimulatedRun } from '../../engine/simulate.ts'
+import { Run as RunRow } from '../../models/run.ts'
+import { addMs } from '../../platform/time.ts'
+import type { Scope } from '../../scope.ts'
+import { WINDOW_MS } from '../conversations/window.ts'
+import { loadOthers } from '../simulations/load-others.ts'
+import { loadParty } from '../simulations/load-party.ts'
+import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
+import { UNPUBLISHED } from '../simulations/load-subject.ts'
+import { playQueued } from '../simulations/play-workflow.ts'
+import type { ReplayPlan } from './plan-replay.ts'
+import type { ReplayRun } from './schema.ts'
+
+const REAL_MS_MAX = 1000
+
+type DryRun = { old: RunRow; plan: ReplayPlan; options: ReplayRun }
+
+/**
+ * Plays the run again, at the times and with the replies and the outside answers that were recorded, and keeps what came
+ * of it. Nothing goes out, and nothing waits: where a reply is missing the run is canceled, and says so.
+ */
+export async function dryRun(tx: Scope, { old, plan, options }: DryRun): Promise<void> {
+  const { subject, takenOver, records, state } = plan
+  const { conversationId, contactId } = old
+  const recording = await loadRunRecording(tx, old)
+  const now = records[takenOver]?.startedAt ?? recording.startedAt
+  const party = await loadParty(tx, { conversationId, contactId, subject, at: now })
+  const played = playQueued({
+    subject,
+    others: await loadOthers(tx, subject),
+    party: asThen(party, recording, now),
+    now,
+    queued: { workflow: subject, state: { ...state, queuedAt: now.toISOString() } },
+    dialogue: laterThan(now, recording),
+    stepOutputs: options.stepOutputs ?? {},
+    recorded: options.effects === 'rerun' ? [] : [recording],
+    realMsMax: REAL_MS_MAX,
+  })
+  const run = played.runs.find(({ id }) => id === state.id)
+  if (run) await keep(tx, { old, plan }, closeWaiting(run, played.why, new Date(played.endedAt)))
+}
+
+async function keep(tx: Scope, { old, plan }: Omit<DryRun, 'options'>, { state, steps }: SimulatedRun): Promise<void> {
+  const { subject, takenOver } = plan
+  const replay = {
+    ...old,
+    workflowVersion: subject.version === UNPUBLISHED ? old.workflowVersion : subject.version,
+    mode: 'dry_run' as const,
+    parentRunId: null,
+    triggerEventId: state.id,
+    replayOf: old.id,
+    replayFromStepId: takenOver > 0 ? plan.state.stepId : null,
+    startedBy: { type: tx.actor.type, id: tx.actor.id },
+    messagesSent: 0,
+    createdAt: tx.now(),
+    state,
+    wakeAt: null,
+  }
+  await saveRuns(tx.db, tx.tenantId, [replay])
+  const simulated = steps.map((step) => ({ runId: state.id, step: withoutMessage(step) }))
+  await saveSteps(tx.db, tx.tenantId, simulated)
+  if (subject.version === UNPUBLISHED) await tx.query(RunRow).findOne('id', state.id).patch({ ofDraft: true })
+  await tx.db('run_steps').where({ tenant_id: tx.tenantId, run_id: state.id }).update({ simulated: true })
+  await copySteps(tx.db, tx.tenantId, { from: old.id, to: state.id, count: takenOver })
+}
+
+/** The message was never sent: there is none to refer to. */
+function withoutMessage(step: StepRecord): StepRecord {
+  return { ...step, messageId: null }
+}
+
+/** The window as it was: it closed a day after what the customer had said last. */
+function asThen(party: Party, { first, messages }: RunRecording, now: Date): Party {
+  const said = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
+  if (!said || !party.conversation) return party
+  const windowExpiresAt = addMs(said.createdAt, WINDOW_MS).toISOString()
+  return { ...party, isPaused: false, conversation: { ...party.conversation, windowExpiresAt } }
+}
+
+/** What was said and happened after that, the first of it after as long as it took then. */
+function laterThan(now: Date, { startedAt, later }: RunRecording): DialogueEntry[] {
+  let at = startedAt
+  let last = now
+  return later.flatMap((entry) => {
+    at = addMs(at, entry.afterMs)
+    if (at < now || (at.getTime() === now.getTime() && entry.type === 'advance')) return []
+    const afterMs = at.getTime() - last.getTime()
+    last = at
+    return [{ ...entry, afterMs }]
+  })
+}
