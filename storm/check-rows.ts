@@ -9,7 +9,7 @@ const RULES: Rule[] = [
     name: 'I2 no event starts a workflow twice',
     of: 'runs',
     wrong: `select trigger_event_id || ' started ' || count(*) || ' runs of ' || workflow_id from runs
-      where replay_of is null group by tenant_id, trigger_event_id, workflow_id having count(*) > 1`,
+      where replay_of is null and parent_run_id is null group by tenant_id, trigger_event_id, workflow_id having count(*) > 1`,
   },
   {
     name: 'I3 steps are told without gaps, and as many as the run counts',
@@ -46,6 +46,11 @@ const RULES: Rule[] = [
     wrong: `select 'item ' || id || ' (' || kind || ')' from inbox`,
   },
   { name: 'I7 nothing is left to send', of: 'outbox', wrong: `select 'message ' || message_id from outbox` },
+  {
+    name: 'I7 nothing is left to do outside',
+    of: 'effects',
+    wrong: `select 'step ' || step_id || ' of run ' || run_id from effects`,
+  },
   {
     name: 'I7 no job is left, locked or given up',
     of: 'graphile_worker.jobs',

@@ -4,21 +4,23 @@ import type { Fleet } from './fleet.ts'
 import { SECOND } from '../src/platform/time.ts'
 
 /** Longer than what was claimed may be without an outcome. */
-const AHEAD_MS = 180 * SECOND
+const AHEAD_MS = 240 * SECOND
 
 /** What is still to be done. What a process that died had claimed is nobody's until its time has come. */
 const LEFT = `select (select count(*)::int from inbox where due_at < 'infinity') as inbox,
   (select count(*)::int from outbox where leased_at is null) as outbox,
   (select count(*)::int from outbox where leased_at is not null) as claimed,
+  (select count(*)::int from effects where due_at <= now()) as effects,
+  (select count(*)::int from effects where due_at > now()) as performing,
   (select count(*)::int from runs where status in ('queued', 'running')) as runs,
   (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as waits,
   (select count(*)::int from graphile_worker.jobs) as jobs`
 
-type Left = { inbox: number; outbox: number; claimed: number; runs: number; waits: number; jobs: number }
+type Left = Record<'inbox' | 'outbox' | 'claimed' | 'effects' | 'performing' | 'runs' | 'waits' | 'jobs', number>
 
 /** Waits until nothing is left to do, moving the clock on for what was claimed by the dead. Says what is left after all. */
 export async function comeToRest(url: string, fleet: Fleet, patienceMs: number): Promise<string[]> {
-  const idle = await waitForRest(url, patienceMs, ({ claimed: _, ...rest }) => sum(rest) === 0)
+  const idle = await waitForRest(url, patienceMs, ({ claimed: _c, performing: _p, ...rest }) => sum(rest) === 0)
   if (sum(idle) === 0) return []
   fleet.setClock(AHEAD_MS)
   const left = await waitForRest(url, patienceMs, (all) => sum(all) === 0)

@@ -1,32 +1,10 @@
-/** A kind of conversation: the workflow that leads it, what the customer writes, and what must have been answered. */
-export type Dialogue = {
-  name: string
-  /** How many of a hundred customers have this one. */
-  share: number
-  definition: Record<string, unknown>
-  lines: string[]
-  /** The customer writes everything at once, in whatever order it arrives. */
-  isHasty?: boolean
-  /** How long before each line but the first; else the customer waits for an answer, with little patience. */
-  pauseMs?: number
-  /** What may have been answered to these messages, which stand in the order in which they were stored. */
-  answers(inbound: string[]): string[][]
-  runs(inbound: string[]): number
-  /** Of these, so many still wait. */
-  waiting?: number
-}
-
-function startsWith(word: string) {
-  return [{ type: 'message_received', match: { mode: 'starts_with', values: [word] } }]
-}
-
-function say(id: string, body: string, rest: object = {}) {
-  return { id, type: 'send_message', message: { body }, ...rest }
-}
+import type { Dialogue } from './dialogue.ts'
+import { bursts, items, nested, outside } from './longer-dialogues.ts'
+import { say, startsWith } from './steps.ts'
 
 const fourSteps: Dialogue = {
   name: 'four steps',
-  share: 35,
+  share: 25,
   definition: {
     version: 1,
     triggers: startsWith('four'),
@@ -46,12 +24,12 @@ const fourSteps: Dialogue = {
   lines: ['four a', 'four b', 'four c', 'four d'],
   isHasty: true,
   answers: (inbound) => [inbound.map((body) => `Got ${body}`)],
-  runs: (inbound) => inbound.length,
+  runs: (inbound) => [inbound.length],
 }
 
 const question: Dialogue = {
   name: 'question and answer',
-  share: 30,
+  share: 20,
   definition: {
     version: 1,
     triggers: startsWith('ask'),
@@ -62,12 +40,12 @@ const question: Dialogue = {
   },
   lines: ['ask me', 'red', 'ask again', 'blue'],
   answers: () => [['Which colour?', 'So it is red', 'Which colour?', 'So it is blue']],
-  runs: () => 2,
+  runs: () => [2],
 }
 
 const nap: Dialogue = {
   name: 'short wait',
-  share: 15,
+  share: 10,
   definition: {
     version: 1,
     triggers: startsWith('nap'),
@@ -76,12 +54,12 @@ const nap: Dialogue = {
   },
   lines: ['nap please'],
   answers: () => [['Good night', 'Good morning']],
-  runs: () => 1,
+  runs: () => [1],
 }
 
 const deadline: Dialogue = {
   name: 'answer at the deadline',
-  share: 15,
+  share: 10,
   definition: {
     version: 1,
     triggers: startsWith('quick'),
@@ -104,7 +82,7 @@ const deadline: Dialogue = {
     ['Quick!', 'In time: here'],
     ['Quick!', 'Too late'],
   ],
-  runs: () => 1,
+  runs: () => [1],
 }
 
 const silence: Dialogue = {
@@ -117,8 +95,8 @@ const silence: Dialogue = {
   },
   lines: ['hush now'],
   answers: () => [['Are you there?']],
-  runs: () => 1,
+  runs: () => [1],
   waiting: 1,
 }
 
-export const DIALOGUES: Dialogue[] = [fourSteps, question, nap, deadline, silence]
+export const DIALOGUES: Dialogue[] = [fourSteps, question, nap, deadline, silence, outside, items, nested, bursts]

@@ -10,6 +10,8 @@ const TRANSACTIONS: [name: string, mark: RegExp][] = [
   ['claim', /update outbox o set leased_at = /],
   ['settle', /delete from outbox o using given[\s\S]*update messages m set (provider_message_id|status = 'failed')/],
   ['wake', /update run_waits set due_at = null/],
+  ['claim effects', /update effects e set due_at/],
+  ['settle effect', /delete from "effects"/],
 ]
 
 const HTTP_TRANSACTIONS = ['ingest', 'statuses']
@@ -25,7 +27,10 @@ export function boundariesOf(role: 'http' | 'worker'): Boundary[] {
   const own = TRANSACTIONS.map(([name]) => name).filter(
     (name) => HTTP_TRANSACTIONS.includes(name) === (role === 'http'),
   )
-  const commits = own.flatMap((name) => MOMENTS.map((moment): Boundary => `${moment} ${name}`))
+  const commits = own
+    .flatMap((name) => MOMENTS.map((moment): Boundary => `${moment} ${name}`))
+    // One statement, with nothing inside.
+    .filter((boundary) => boundary !== 'inside claim effects')
   return role === 'http' ? commits : [...commits, 'before call', 'after call']
 }
 
@@ -44,7 +49,8 @@ function reach(boundary: Boundary): void {
   else killServer(clusterFolder(process.env['STORM_DATA_DIR'] ?? ''))
 }
 
-const current = new WeakMap<object, string>()
+/** The transaction of each connection, by its name once that is known. */
+const current = new WeakMap<object, string | null>()
 
 type Query = (this: object, ...given: unknown[]) => unknown
 
@@ -54,12 +60,17 @@ function watchTransactions(): void {
   const query = prototype.query
   prototype.query = function (...given) {
     const text = textOf(given[0])
-    if (/^begin/i.test(text)) current.delete(this)
+    if (/^begin/i.test(text)) current.set(this, null)
+    const isAlone = !current.has(this)
     const name = current.get(this) ?? TRANSACTIONS.find(([, mark]) => mark.test(text))?.[0]
+    const isEnd = /^(commit|rollback)/i.test(text)
+    if (isEnd) current.delete(this)
     if (name === undefined) return query.apply(this, given)
-    current.set(this, name)
-    if (!/^commit/i.test(text)) return whenAnswered(query, this, given, () => reach(`inside ${name}`))
-    current.delete(this)
+    // A statement outside of a transaction is one by itself.
+    if (!isAlone && !isEnd) {
+      current.set(this, name)
+      return whenAnswered(query, this, given, () => reach(`inside ${name}`))
+    }
     reach(`before ${name}`)
     const answer = whenAnswered(query, this, given, () => reach(`after ${name}`))
     reach(`during ${name}`)

@@ -7,8 +7,6 @@ export type Role = 'http' | 'worker'
 
 export type Incident = { process: string; what: string }
 
-const MAIN = new URL('./parley-main.ts', import.meta.url)
-
 /** One process of Parley, from its start until it is gone. */
 export class Member {
   readonly role: Role
@@ -66,12 +64,14 @@ export class Fleet {
   readonly startTimes: number[] = []
   readonly #members: (Member | undefined)[]
   readonly #roles: Role[]
+  readonly #main: string
   readonly #environment: Record<string, string>
   readonly #watches: Promise<void>[] = []
   #aheadMs = 0
   #stopping = false
 
-  constructor({ workers, environment }: { workers: number; environment: Record<string, string> }) {
+  constructor({ workers, main, environment }: { workers: number; main: string; environment: Record<string, string> }) {
+    this.#main = main
     this.#roles = ['http', ...Array<Role>(workers).fill('worker')]
     this.#members = this.#roles.map(() => undefined)
     this.#environment = environment
@@ -123,8 +123,8 @@ export class Fleet {
   #launch(role: Role): { member: Member; child: ChildProcess } {
     this.starts += 1
     const beganMs = performance.now()
-    const child = fork(MAIN, {
-      execArgv: ['--import', 'tsx'],
+    const child = fork(this.#main, {
+      execArgv: [],
       // The driver speaks up whenever a connection breaks, which here is all the time.
       stdio: ['ignore', 'ignore', process.env['STORM_STDERR'] ? 'inherit' : 'ignore', 'ipc'],
       env: {

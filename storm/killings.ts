@@ -14,7 +14,7 @@ export type Killing = {
   pauseMs: number
 }
 
-const PATIENCE_MS = 6000
+const PATIENCE_MS = 10_000
 
 /** Every boundary in turn, so that a long storm meets each of them often; the rest at any time. */
 export function planKillings(random: Random, count: number): Killing[] {

@@ -1,4 +1,5 @@
-import { type Dialogue, DIALOGUES } from './dialogues.ts'
+import type { Dialogue } from './dialogue.ts'
+import { DIALOGUES } from './dialogues.ts'
 import type { Random } from './random.ts'
 
 export type Line = { wamid: string; body: string }

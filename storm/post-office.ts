@@ -4,6 +4,8 @@ import type { Random } from './random.ts'
 /** Posts one webhook and gives the status it was met with; rejects where nobody answered. */
 export type Letter = () => Promise<number>
 
+const PAUSE_MS = { first: 100, longest: 3000 }
+
 /** Delivers webhooks as Meta does: again and again until there is a 200, and now and then once more after that. */
 export class PostOffice {
   posts = 0
@@ -13,11 +15,14 @@ export class PostOffice {
   repeats = 0
   delivered = 0
   readonly #random: Random
+  readonly #isOpen: () => boolean
   readonly #underWay = new Set<Promise<void>>()
   #closed = false
 
-  constructor(random: Random) {
+  /** Nobody is called while `isOpen` says that nobody listens: this machine has better things to do. */
+  constructor(random: Random, isOpen: () => boolean) {
     this.#random = random
+    this.#isOpen = isOpen
   }
 
   /** Resolves when the letter was taken; what is delivered twice may still be under way then. */
@@ -50,12 +55,13 @@ export class PostOffice {
   }
 
   async #insist(letter: Letter): Promise<void> {
-    for (let pauseMs = 50; !this.#closed; pauseMs = Math.min(pauseMs * 2, 1000)) {
+    for (let pauseMs = PAUSE_MS.first; !this.#closed; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.longest)) {
+      while (!this.#isOpen() && !this.#closed) await delay(this.#random.between(50, 500))
       this.posts += 1
       const status = await letter().catch(() => 0)
       if (status === 200) return
       this.unanswered += 1
-      await delay(pauseMs)
+      await delay(this.#random.between(pauseMs / 2, pauseMs))
     }
   }
 }

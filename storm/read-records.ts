@@ -6,7 +6,7 @@ export type Message = { id: string; body: string; ref: string | null; status: st
 export type Run = { id: string; status: string; eventId: string }
 type Conversation = { inbound: Message[]; outbound: Message[]; runs: Run[] }
 
-/** What the database holds at the end, by customer, in the order of ids. */
+/** What the database holds at the end, by customer, in the order of ids; of runs those that no run started. */
 export class Recorded {
   readonly #conversations = new Map<string, Conversation>()
 
@@ -23,7 +23,8 @@ export class Recorded {
     }
     const runs = await client.query<Run & { tenantId: string; phone: string }>(
       `select r.tenant_id as "tenantId", c.phone, r.id, r.status, r.trigger_event_id as "eventId"
-       from runs r join contacts c on c.tenant_id = r.tenant_id and c.id = r.contact_id order by r.id`,
+       from runs r join contacts c on c.tenant_id = r.tenant_id and c.id = r.contact_id
+       where r.parent_run_id is null order by r.id`,
     )
     for (const { tenantId, phone, ...run } of runs.rows) records.#open(tenantId, phone).runs.push(run)
     return records

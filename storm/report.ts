@@ -16,6 +16,7 @@ export type StormReport = {
   unanswered: number
   accepted: number
   troubles: number
+  orders: { calls: number; orders: number }
   doubts: { arrived: number; lost: number }
   incidents: Incident[]
   checks: Check[]
@@ -41,6 +42,7 @@ export function tell(report: StormReport): string[] {
     `${report.lettersDelivered} webhooks delivered by ${report.posts} posts: ${report.repeats} repeated on purpose, ${report.unanswered} without a 200`,
     `${report.accepted} messages taken by the provider, which lost or refused ${report.troubles} answers on purpose`,
     `${doubts.arrived + doubts.lost} messages in doubt (delivery_unknown): ${doubts.arrived} had arrived, ${doubts.lost} had not; none was sent again`,
+    `${report.orders.orders} orders taken by the shop, in ${report.orders.calls} calls`,
     '',
     ...report.checks.flatMap(({ name, checked, violations }) => [
       `${violations.length === 0 ? 'holds ' : 'BROKEN'} ${name}: ${checked} checked, ${violations.length} violations`,

@@ -1,17 +1,20 @@
+import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import { checkRows } from './check-rows.ts'
 import { comeToRest } from './come-to-rest.ts'
+import { compileInto } from './compile.ts'
 import { playCustomer } from './customers.ts'
 import { StormDatabase } from './database.ts'
 import { Fleet } from './fleet.ts'
-import { type Check, checkConversations, checkSends, checkStatuses, countDoubts } from './invariants.ts'
+import { type Check, checkConversations, checkOrders, checkSends, checkStatuses, countDoubts } from './invariants.ts'
 import { planKillings, strike, type Struck } from './killings.ts'
 import { populate } from './population.ts'
 import { PostOffice } from './post-office.ts'
 import { Random } from './random.ts'
 import { Recorded } from './read-records.ts'
 import type { StormReport } from './report.ts'
+import { Shop } from './shop.ts'
 import { tellStatuses } from './tell-statuses.ts'
 import { inboundUrl, openWorkspace, type ProviderHabit, type Workspace } from './workspace.ts'
 
@@ -32,6 +35,7 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
   const database = await StormDatabase.start()
   const fleet = new Fleet({
     workers: options.workers,
+    main: compileInto(path.join(database.dataDir, 'code'), 'storm/parley-main.ts'),
     environment: {
       DATABASE_URL: database.url,
       SECRET_KEY: 'ab'.repeat(32),
@@ -41,7 +45,8 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
       LOG_LEVEL: 'silent',
     },
   })
-  const storm = new Storm(options, database, fleet)
+  const shop = await Shop.open()
+  const storm = new Storm(options, { database, fleet, shop })
   try {
     await storm.prepare()
     await storm.rage()
@@ -56,6 +61,7 @@ class Storm {
   readonly #options: StormOptions
   readonly #database: StormDatabase
   readonly #fleet: Fleet
+  readonly #shop: Shop
   readonly #random: Random
   readonly #office: PostOffice
   #workspaces: Workspace[] = []
@@ -66,12 +72,14 @@ class Storm {
   readonly #seconds = { storm: 0, rest: 0 }
   #left: string[] = []
 
-  constructor(options: StormOptions, database: StormDatabase, fleet: Fleet) {
+  constructor(options: StormOptions, parts: { database: StormDatabase; fleet: Fleet; shop: Shop }) {
+    const { database, fleet, shop } = parts
+    this.#shop = shop
     this.#options = options
     this.#database = database
     this.#fleet = fleet
     this.#random = new Random(options.seed)
-    this.#office = new PostOffice(this.#random.fork())
+    this.#office = new PostOffice(this.#random.fork(), () => fleet.url !== undefined && database.isServed)
   }
 
   async prepare(): Promise<void> {
@@ -83,7 +91,7 @@ class Storm {
     for (let number = 0; number < workspaces; number += 1) {
       const habit = HABITS[number % HABITS.length] as ProviderHabit
       const customers = everybody.filter((_, index) => index % workspaces === number)
-      this.#workspaces.push(await openWorkspace(url, { number, habit, customers }))
+      this.#workspaces.push(await openWorkspace(url, { number, habit, customers, shopUrl: this.#shop.url }))
     }
     this.#fleet.start('worker')
     while (!this.#fleet.isWhole) await delay(20)
@@ -144,14 +152,16 @@ class Storm {
       posts: this.#office.posts,
       repeats: this.#office.repeats,
       unanswered: this.#office.unanswered,
-      accepted: this.#workspaces.reduce((sum, { cloud }) => sum + cloud.accepted.length, 0),
+      accepted: sum(this.#workspaces.map(({ cloud }) => cloud.accepted.length)),
       troubles: this.#troubles,
+      orders: { calls: sum([...this.#shop.calls.values()]), orders: this.#shop.orders.size },
       doubts: countDoubts(this.#workspaces, records),
       incidents,
       checks: [
         ...checkConversations(this.#workspaces, records),
         checkSends(this.#workspaces, records),
         checkStatuses(this.#workspaces, records),
+        checkOrders(this.#workspaces, this.#shop),
         ...rows,
         rest,
         alive,
@@ -164,6 +174,7 @@ class Storm {
     this.#office.close()
     await Promise.all(this.#following.map((following) => following.stop()))
     await this.#fleet.stop()
+    this.#shop.close()
     for (const { cloud } of this.#workspaces) await cloud.stop()
     await this.#database.stop()
   }
@@ -201,4 +212,8 @@ class Storm {
       await delay(20)
     }
   }
+}
+
+function sum(counts: number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
 }

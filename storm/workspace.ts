@@ -1,5 +1,6 @@
 import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
 import { DIALOGUES } from './dialogues.ts'
+import { INNER } from './longer-dialogues.ts'
 import type { Customer } from './population.ts'
 
 /** What a provider of a workspace does besides taking messages. */
@@ -23,9 +24,9 @@ type Session = { cookie: string; tenantId: string }
 
 export async function openWorkspace(
   url: string,
-  given: { number: number; habit: ProviderHabit; customers: Customer[] },
+  given: { number: number; habit: ProviderHabit; customers: Customer[]; shopUrl: string },
 ): Promise<Workspace> {
-  const { number, habit, customers } = given
+  const { number, habit, customers, shopUrl } = given
   const session = await signUp(url, number)
   const cloud = await FakeCloudApi.start()
   cloud.latencyMs = 5
@@ -33,10 +34,14 @@ export async function openWorkspace(
   if (habit.isAhead) cloud.statuses = ['sent']
   const channel = { kind: 'whatsapp', name: 'Storm', ...cloud.settings, ...cloud.credentials }
   const { id: channelId } = await post<{ id: string }>(`${url}/api/channels`, channel, session)
-  for (const { name, definition } of DIALOGUES) {
+  const publish = async (name: string, definition: object) => {
     const { id } = await post<{ id: string }>(`${url}/api/workflows`, { name, definition }, session)
     await post(`${url}/api/workflows/${id}/publish`, {}, session)
+    return id
   }
+  const surroundings = { shopUrl, innerId: await publish('inner', INNER) }
+  for (const { name, definition } of DIALOGUES)
+    await publish(name, typeof definition === 'function' ? definition(surroundings) : definition)
   return { tenantId: session.tenantId, channelId, cloud, habit, customers }
 }
 
