@@ -42,10 +42,13 @@ export class MailboxTurn {
       case 'cancel':
         return this.runs.tell(runId, { type: 'canceled' })
     }
+    const run = this.runs.find(runId)
+    if (!run) return
     // While a person talks, whatever would make a run go on comes again later.
     const later = addMs(this.#given.now, SNOOZE_MS)
-    if (this.runs.isPaused && item.kind === 'timer') return this.runs.wakeLater(runId, later)
-    if (this.runs.isPaused) return void this.postponed.push({ item, dueAt: later })
+    const isHeld = this.runs.isHeldRun(run)
+    if (isHeld && item.kind === 'timer') return this.runs.wakeLater(runId, later)
+    if (isHeld) return void this.postponed.push({ item, dueAt: later })
     switch (item.kind) {
       case 'timer':
         return this.runs.tell(runId, { type: 'timer', epoch: Number(epoch) })
@@ -70,7 +73,6 @@ export class MailboxTurn {
     const isFirst = item.payload['isFirst'] === true
     const event: TriggerEvent = { type: 'message_received', message, channelId, isFirst }
     const matches = this.#match(event, item)
-    if (this.runs.isPaused) return
     const commands = matches.filter(({ priority }) => priority > 0)
     const others = matches.filter(({ priority }) => priority <= 0)
     if (this.#startAll(commands, event, item)) return this.#note(event, item, evaluate(others, 'command_first'))
@@ -85,7 +87,7 @@ export class MailboxTurn {
 
   /** Whoever waits for a custom event takes it, however many they are, and it may start runs besides. */
   #takeEvent(event: TriggerEvent, item: MailboxItem): void {
-    if (event.type === 'event' && !this.runs.isPaused) {
+    if (event.type === 'event') {
       for (const run of this.runs.waitingFor('event')) this.runs.advance(run, event)
     }
     this.#startAll(this.#match(event, item), event, item)
@@ -98,7 +100,7 @@ export class MailboxTurn {
     const matches = published.flatMap((workflow): Match[] => {
       const match = matchTrigger(workflow.compiled, event, this.runs.factsFor(workflow), now)
       if (!match) return []
-      const outcome = 'outcome' in match ? match.outcome : this.#refusal(item)
+      const outcome = 'outcome' in match ? match.outcome : this.#refusal(workflow, item)
       if (outcome === undefined && 'trigger' in match) return [{ workflow, priority: priorityOf(match.trigger) }]
       if (outcome) refused.push(...evaluate([{ workflow }], outcome))
       return []
@@ -107,8 +109,8 @@ export class MailboxTurn {
     return matches.sort((a, b) => b.priority - a.priority)
   }
 
-  #refusal(item: MailboxItem): Outcome | undefined {
-    if (this.runs.isPaused) return 'automation_paused'
+  #refusal({ compiled }: Published, item: MailboxItem): Outcome | undefined {
+    if (this.runs.isHeld(compiled)) return 'automation_paused'
     return depthOf(item) > DEPTH_MAX ? 'too_deep' : undefined
   }
 
@@ -143,7 +145,11 @@ function triggerOf(event: TriggerEvent): RunTrigger {
     case 'event':
       return { type: event.type, messageId, event: event.event, data: event.data }
     case 'tag_added':
+    case 'tag_removed':
       return { type: event.type, messageId, tag: event.tag }
+    case 'group_joined':
+    case 'group_left':
+      return { type: event.type, messageId, groupId: event.groupId }
     default:
       return { type: event.type, messageId }
   }

@@ -3,9 +3,10 @@ import { splitAnswered } from './answers.ts'
 import { collect, collectMore } from './debounce.ts'
 import { decide } from './decide.ts'
 import type { Decision, EngineEvent, ExternalEffect, PlacedEffect } from './decision.ts'
+import { newRun } from './new-run.ts'
 import type { Party, Published } from './party.ts'
 import { recordPayload } from './record-payload.ts'
-import { isSettled, type JsonObject, type MessageFacts, queueRun, type StepRecord } from './run.ts'
+import { isSettled, type JsonObject, type MessageFacts, type StepRecord } from './run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { ExternalResult, Facts, StepRegistry } from './step.ts'
 
@@ -32,6 +33,7 @@ export type Cause = {
   message?: MessageFacts | null
   input?: unknown
   parent?: { runId: string; epoch: number }
+  parentRunId?: string
   /** The customer may still be writing. */
   debounces?: boolean
 }
@@ -41,30 +43,41 @@ export class OpenRuns {
   readonly changed = new Set<StoredRun>()
   readonly steps: { runId: string; step: StepRecord }[] = []
   readonly effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[] = []
-  isPaused: boolean
+  #isPaused: boolean
+  #isPausedByReply: boolean
   readonly #given: Given
   readonly #runs: StoredRun[]
   #facts: Omit<Facts, 'workflow'>
 
   constructor(given: Given) {
-    const { contact, conversation, workspace, isPaused } = given.party
+    const { contact, conversation, workspace, isPaused, isPausedByReply } = given.party
     this.#given = given
     this.#runs = [...given.runs]
     this.#facts = { contact, conversation, workspace }
-    this.isPaused = isPaused
+    this.#isPaused = isPaused
+    this.#isPausedByReply = isPausedByReply
   }
 
   factsFor({ workflowId: id, name, version }: Published): Facts {
     return { ...this.#facts, workflow: { id, name, version } }
   }
 
+  /** Whether a person talks, and the workflow leaves the conversation to them. */
+  isHeld({ settings }: CompiledDefinition): boolean {
+    return this.#isPaused && (settings.pauseOnHumanReply || !this.#isPausedByReply)
+  }
+
+  isHeldRun(run: StoredRun): boolean {
+    return this.isHeld(this.#definitionOf(run).compiled)
+  }
+
   find(runId: unknown): StoredRun | undefined {
     return this.#runs.find(({ state }) => state.id === runId)
   }
 
-  /** The newest first. */
+  /** Those that may go on now, the newest first. */
   waitingFor(what: 'reply' | 'event'): StoredRun[] {
-    return this.#runs.filter(({ state }) => state.waiting?.for === what)
+    return this.#runs.filter((run) => run.state.waiting?.for === what && !this.isHeldRun(run))
   }
 
   tell(runId: unknown, event: EngineEvent): void {
@@ -87,7 +100,7 @@ export class OpenRuns {
 
   /** Adds a message to the runs that have not begun because the customer may still be writing. False if there are none. */
   collect(message: MessageFacts): boolean {
-    const collecting = this.#runs.filter(({ state }) => state.collecting && !isSettled(state))
+    const collecting = this.#runs.filter((run) => run.state.collecting && !isSettled(run.state) && !this.isHeldRun(run))
     for (const run of collecting) {
       const { debounceMs } = this.#definitionOf(run).compiled.settings
       run.state = collectMore(run.state, message, this.#given.now, debounceMs)
@@ -104,12 +117,16 @@ export class OpenRuns {
     const { compiled } = definition
     const decision = decide({ compiled, run: run.state, event, facts: this.factsFor(definition), now, registry })
     if (!decision.consumed) return false
+    run.hasBegun ||= run.state.startedAt === null && decision.run.startedAt !== null
     run.state = decision.run
     run.wakeAt = decision.wait?.wakeAt ?? null
     run.messagesSent += decision.effects.filter(({ effect }) => 'messageId' in effect).length
     const { contact, conversation, workspace } = decision.facts
     this.#facts = { contact, conversation: conversation && { ...conversation, ...newestOf(decision) }, workspace }
-    this.isPaused ||= decision.effects.some(({ effect }) => effect.type === 'handoff')
+    if (decision.effects.some(({ effect }) => effect.type === 'handoff')) {
+      this.#isPaused = true
+      this.#isPausedByReply = false
+    }
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redact(step, run) })))
     const [answered, wanted] = splitAnswered(run.state, decision.effects)
@@ -123,47 +140,25 @@ export class OpenRuns {
 
   /** Undefined if the workflow's re-entry policy forbids another run now. */
   start(workflow: Published, cause: Cause): StoredRun | undefined {
-    const { now, versions } = this.#given
+    const { now, versions, party, newId } = this.#given
     const { settings } = workflow.compiled
     const others = this.#runs.filter((run) => isUnderWay(run, workflow.workflowId))
     if (others.length > 0 && settings.reentry === 'ignore') return undefined
     if (settings.reentry === 'restart') for (const other of others) this.advance(other, { type: 'canceled' })
     versions.set(`${workflow.workflowId}:${workflow.version}`, workflow.compiled)
-    const run = this.#newRun(workflow, cause)
+    const { contactId, conversationId } = party
+    const { debounces, ...beginning } = cause
+    const run = newRun(workflow, { id: newId(), contactId, conversationId, ...beginning }, now)
     this.#runs.unshift(run)
     this.changed.add(run)
     if (others.length > 0 && settings.reentry === 'queue') return run
-    if (cause.debounces && settings.debounceMs > 0) {
+    if (debounces && settings.debounceMs > 0) {
       run.state = collect(run.state, now, settings.debounceMs)
       run.wakeAt = run.state.collecting?.until ?? null
     } else {
       this.advance(run, { type: 'started' })
     }
     return run
-  }
-
-  #newRun(workflow: Published, { trigger, eventId, message = null, input = null, depth, parent }: Cause): StoredRun {
-    const { now, party, newId } = this.#given
-    const id = newId()
-    return {
-      workflowId: workflow.workflowId,
-      workflowVersion: workflow.version,
-      contactId: party.contactId,
-      conversationId: party.conversationId,
-      parentRunId: typeof trigger['runId'] === 'string' ? trigger['runId'] : null,
-      mode: 'live',
-      trigger,
-      triggerEventId: eventId,
-      replayOf: null,
-      rootRunId: id,
-      replayFromStepId: null,
-      startedBy: { type: 'trigger', id: null },
-      messagesSent: 0,
-      createdAt: now,
-      state: queueRun(workflow.compiled, { id, trigger, input, message, depth, parent: parent ?? null }, now),
-      wakeAt: null,
-      isNew: true,
-    }
   }
 
   #startChild({ state: { id, depth, message } }: StoredRun, { epoch, request }: ExternalEffect): void {
@@ -174,6 +169,7 @@ export class OpenRuns {
     const isAwaited = request['wait'] === true
     const child = this.start(workflow, {
       trigger: { type: 'workflow', messageId: null, runId: id },
+      parentRunId: id,
       eventId: this.#given.newId(),
       message,
       input: request['input'],

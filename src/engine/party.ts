@@ -13,6 +13,8 @@ export type Party = {
   contactId: string | null
   /** A person has taken over: workflows neither answer nor start. */
   isPaused: boolean
+  /** By a reply, and so not for the workflows that go on beside a person's replies. */
+  isPausedByReply: boolean
   contact: JsonObject | null
   conversation: JsonObject | null
   workspace: JsonObject

@@ -24,8 +24,8 @@ export type StoredRun = {
   state: RunState
   /** When its timer rings; null if it does not wait. */
   wakeAt: string | null
-  /** It was started by what is being decided right now. */
-  isNew?: boolean
+  /** It has begun in the turn that is being taken. */
+  hasBegun?: boolean
 }
 
 const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",

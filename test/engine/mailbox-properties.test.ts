@@ -135,7 +135,7 @@ class Life {
     const before = JSON.stringify({ runs, now, isPaused, ids: this.#ids } satisfies Snapshot)
     const turn = this.again({ before, item } as Played, body)
     this.played.push({ turn, before, item })
-    const changed = [...turn.runs.changed].map(({ isNew: _, ...run }): StoredRun => JSON.parse(JSON.stringify(run)))
+    const changed = [...turn.runs.changed].map(({ hasBegun: _, ...run }): StoredRun => JSON.parse(JSON.stringify(run)))
     const untouched = this.runs.filter(({ state }) => !changed.some((run) => run.state.id === state.id))
     this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
   }
@@ -148,6 +148,7 @@ class Life {
       channelId: 'ch1',
       contactId: 'c1',
       isPaused,
+      isPausedByReply: false,
       contact,
       conversation,
       workspace,
@@ -222,7 +223,7 @@ describe('whatever happens in whatever mailbox', () => {
       for (const { turn, before, item } of played) {
         if (!(JSON.parse(before) as Snapshot).isPaused || item.kind === 'cancel') continue
         expect(turn.runs.effects).to.deep.equal([])
-        expect([...turn.runs.changed].filter(({ isNew }) => isNew)).to.deep.equal([])
+        expect([...turn.runs.changed].filter(({ hasBegun }) => hasBegun)).to.deep.equal([])
       }
     })
   })

@@ -465,4 +465,30 @@ describe('what workflows do with what happens', () => {
     expect(steps).to.have.length(3)
     expect(JSON.stringify([run, steps])).to.not.include('hush-4711')
   })
+
+  it("a person's reply holds back what workflows do, except for those that go on beside people", async () => {
+    const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{message.body}}')]
+    await publish(app, owner, { triggers: ANY, steps }, 'Polite')
+    await publish(app, owner, { triggers: ANY, steps, settings: { pauseOnHumanReply: false } }, 'Stubborn')
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'one')
+    await app.work()
+    await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
+    const goOn = async (body?: string) => {
+      app.clock.advance(MINUTE)
+      await app.work()
+      if (body) await write(app, owner, phone, body)
+      await app.work()
+    }
+    await goOn('two')
+    await goOn()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over', 'Stubborn one', 'Stubborn two'])
+    await app.rest('PATCH', `/api/conversations/${conversationId}`, {
+      session: owner,
+      body: { automation: { state: 'on' } },
+    })
+    app.clock.advance(15 * MINUTE)
+    await app.work()
+    expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Polite one')
+  })
 })

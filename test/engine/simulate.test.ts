@@ -14,6 +14,7 @@ const PARTY = {
   channelId: 'ch1',
   contactId: 'c1',
   isPaused: false,
+  isPausedByReply: false,
 }
 
 const ON_MESSAGE = [{ type: 'message_received', match: { mode: 'any' } }]

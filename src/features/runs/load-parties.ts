@@ -3,10 +3,11 @@ import type { Party } from '../../engine/party.ts'
 import type { JsonObject } from '../../engine/run.ts'
 import type { Scope } from '../../scope.ts'
 
-type ConversationRow = Omit<Party, 'isPaused' | 'mailbox'> & {
+type ConversationRow = Omit<Party, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
   conversationId: string
   conversation: JsonObject
   automationState: 'on' | 'paused'
+  automationReason: string | null
   automationUntil: Date | null
   lastInboundAt: Date | null
   windowExpiresAt: Date | null
@@ -36,7 +37,7 @@ export async function loadParties(tx: Scope, mailboxes: Mailbox[]): Promise<Part
 async function loadConversations(tx: Scope, ids: string[]): Promise<Party[]> {
   const { rows } = await tx.db.raw<{ rows: ConversationRow[] }>(
     `select cv.id as "conversationId", cv.channel_id as "channelId", cv.contact_id as "contactId",
-       cv.automation_state as "automationState", cv.automation_until as "automationUntil", ${CONTACT} as contact,
+       cv.automation_state as "automationState", cv.automation_reason as "automationReason", cv.automation_until as "automationUntil", ${CONTACT} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
        ${WORKSPACE} as workspace, cv.last_inbound_at as "lastInboundAt", cv.window_expires_at as "windowExpiresAt"
@@ -51,10 +52,11 @@ async function loadConversations(tx: Scope, ids: string[]): Promise<Party[]> {
 }
 
 function presentConversation(row: ConversationRow, now: Date): Party {
-  const { automationState, automationUntil, lastInboundAt, windowExpiresAt, ...loaded } = row
+  const { automationState, automationReason, automationUntil, lastInboundAt, windowExpiresAt, ...loaded } = row
   return {
     ...loaded,
     mailbox: { kind: 'conversation', id: loaded.conversationId },
+    isPausedByReply: automationReason === 'human_reply',
     isPaused: automationState === 'paused' && (automationUntil === null || automationUntil > now),
     conversation: {
       ...loaded.conversation,
@@ -65,7 +67,7 @@ function presentConversation(row: ConversationRow, now: Date): Party {
   }
 }
 
-const NOBODY = { conversationId: null, channelId: null, conversation: null, isPaused: false }
+const NOBODY = { conversationId: null, channelId: null, conversation: null, isPaused: false, isPausedByReply: false }
 
 async function loadContacts(tx: Scope, ids: string[]): Promise<Party[]> {
   const { rows } = await tx.db.raw<{ rows: { contactId: string; contact: JsonObject; workspace: JsonObject }[] }>(

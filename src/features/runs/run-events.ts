@@ -11,11 +11,11 @@ const NO_STEPS = { firstStep: null, lastStep: null }
 export function eventsOf(runs: StoredRun[], steps: { runId: string; step: StepRecord }[]): Event[] {
   const written = new Map<string, number[]>()
   for (const { runId, step } of steps) written.set(runId, [...(written.get(runId) ?? []), step.index])
-  return runs.flatMap(({ state: { id, status }, workflowId, conversationId, isNew }): Event[] => {
+  return runs.flatMap(({ state: { id, status }, workflowId, conversationId, hasBegun }): Event[] => {
     const data = { runId: id, workflowId, conversationId }
     const indexes = written.get(id)
     const range = indexes && { firstStep: `${Math.min(...indexes)}`, lastStep: `${Math.max(...indexes)}` }
-    const started: Event[] = isNew ? [{ type: 'run.started', data: { ...data, ...NO_STEPS } }] : []
+    const started: Event[] = hasBegun ? [{ type: 'run.started', data: { ...data, ...NO_STEPS } }] : []
     return [...started, { type: `run.${status}`, data: { ...data, ...(range ?? NO_STEPS) } }]
   })
 }

@@ -1,11 +1,13 @@
 import { lockMailboxes, type Mailbox, mailboxOf, putItems } from '../../engine/mailbox.ts'
 import { matchTrigger } from '../../engine/match-trigger.ts'
-import { queueRun, type JsonObject } from '../../engine/run.ts'
+import { newRun } from '../../engine/new-run.ts'
+import type { Party, Published } from '../../engine/party.ts'
+import type { JsonObject } from '../../engine/run.ts'
 import { loadOpenRuns, saveRuns, type StoredRun } from '../../engine/run-store.ts'
-import type { Published } from '../../engine/party.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from './find-mailboxes.ts'
+import { loadParties } from './load-parties.ts'
 import { listPublished } from './published-workflows.ts'
 import { advanceBell } from './wake-waits.ts'
 
@@ -40,14 +42,14 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<Started[
   const plans = starts.map((start) => plan(start, published.get(start.workflowId), tx.now(), places))
   const wanted = plans.flatMap((planned) => ('run' in planned ? [planned] : []))
   const mailboxes = [...new Map(wanted.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
-  await lockMailboxes(
-    tx.db,
-    tx.tenantId,
-    mailboxes.filter(({ kind }) => kind !== 'run'),
-  )
-  const open = await loadOpenRuns(tx.db, tx.tenantId, mailboxes)
-  const known = await findStarted(tx, wanted)
-  const results = plans.map((planned) => ('run' in planned ? admit(planned, open, known) : planned))
+  const shared = mailboxes.filter(({ kind }) => kind !== 'run')
+  await lockMailboxes(tx.db, tx.tenantId, shared)
+  const known: Known = {
+    parties: new Map((await loadParties(tx, shared)).map((party) => [party.mailbox.id, party])),
+    open: await loadOpenRuns(tx.db, tx.tenantId, mailboxes),
+    started: await findStarted(tx, wanted),
+  }
+  const results = plans.map((planned) => ('run' in planned ? admit(planned, known, tx.now()) : planned))
   await queue(
     tx,
     results.flatMap((result) => ('run' in result ? [result] : [])),
@@ -55,8 +57,9 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<Started[
   return results.map((result) => ('run' in result ? { runId: result.run.state.id } : result))
 }
 
-type Planned = { run: StoredRun; mailbox: Mailbox; reentry: Published['compiled']['settings']['reentry'] }
+type Planned = { run: StoredRun; mailbox: Mailbox; workflow: Published }
 type Admitted = Planned & { replaces: StoredRun[] }
+type Known = { parties: Map<string, Party>; open: StoredRun[]; started: Set<string> }
 
 function plan(
   start: NewStart,
@@ -65,52 +68,40 @@ function plan(
   places: Awaited<ReturnType<typeof findMailboxes>>,
 ): Planned | { refused: Refusal } {
   if (!workflow) return { refused: 'not_published' }
-  const { trigger, input = null, contactId = null, variables } = start
-  const { compiled } = workflow
-  if (!compiled.triggers.some(({ type }) => type === trigger.type)) return { refused: 'no_such_trigger' }
-  if (trigger.type === 'api' || trigger.type === 'manual') {
-    const facts = { contact: null, conversation: null, workspace: {}, workflow: {} }
-    const match = matchTrigger(compiled, { type: trigger.type, input }, facts, now)
-    if (!match || 'outcome' in match) return { refused: 'condition_not_met' }
-  }
+  const { trigger, input = null, contactId = null, variables, startedBy } = start
+  if (!workflow.compiled.triggers.some(({ type }) => type === trigger.type)) return { refused: 'no_such_trigger' }
   const id = newId()
   const conversationId = start.conversationId ?? (contactId && places.get(contactId)?.conversationId) ?? null
   const told = { messageId: null, ...trigger }
-  const run: StoredRun = {
-    workflowId: workflow.workflowId,
-    workflowVersion: workflow.version,
-    contactId,
-    conversationId,
-    parentRunId: null,
-    mode: 'live',
-    trigger: told,
-    triggerEventId: start.eventId ?? id,
-    replayOf: null,
-    rootRunId: id,
-    replayFromStepId: null,
-    startedBy: start.startedBy,
-    messagesSent: 0,
-    createdAt: now,
-    state: queueRun(compiled, { id, trigger: told, input, ...(variables ? { variables } : {}) }, now),
-    wakeAt: null,
-    isNew: true,
-  }
-  return { run, mailbox: mailboxOf({ id, conversationId, contactId }), reentry: compiled.settings.reentry }
+  const from = { id, trigger: told, eventId: start.eventId ?? id, contactId, conversationId, startedBy }
+  const run = newRun(workflow, { ...from, input, ...(variables ? { variables } : {}) }, now)
+  return { run, mailbox: mailboxOf({ id, conversationId, contactId }), workflow }
 }
 
 /** The caller holds the mailbox's lock. Runs admitted before count as open. */
-function admit(planned: Planned, open: StoredRun[], known: Set<string>): Admitted | { refused: Refusal } {
-  const { run, mailbox, reentry } = planned
+function admit(planned: Planned, known: Known, now: Date): Admitted | { refused: Refusal } {
+  const { run, mailbox, workflow } = planned
+  const { reentry } = workflow.compiled.settings
   const key = keyOf(run)
-  if (known.has(key)) return { refused: 'started_before' }
-  const others = open.filter(
+  if (known.started.has(key)) return { refused: 'started_before' }
+  if (!isAllowed(planned, known.parties.get(mailbox.id), now)) return { refused: 'condition_not_met' }
+  const others = known.open.filter(
     ({ state: { id }, ...other }) =>
       other.workflowId === run.workflowId && mailboxOf({ id, ...other }).id === mailbox.id,
   )
   if (others.length > 0 && reentry === 'ignore') return { refused: 'already_running' }
-  known.add(key)
-  open.push(run)
+  known.started.add(key)
+  known.open.push(run)
   return { ...planned, replaces: reentry === 'restart' ? others : [] }
+}
+
+function isAllowed({ run: { trigger, state }, workflow }: Planned, party: Party | undefined, now: Date): boolean {
+  if (trigger.type !== 'api' && trigger.type !== 'manual') return true
+  const { contact = null, conversation = null, workspace = {} } = party ?? {}
+  const { workflowId: id, name, version, compiled } = workflow
+  const facts = { contact, conversation, workspace, workflow: { id, name, version } }
+  const match = matchTrigger(compiled, { type: trigger.type, input: state.input }, facts, now)
+  return match !== undefined && 'trigger' in match
 }
 
 function keyOf({ workflowId, triggerEventId }: StoredRun): string {

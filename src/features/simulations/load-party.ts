@@ -58,6 +58,7 @@ async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise
     channelId,
     contactId: contactId ?? NOBODY,
     isPaused: false,
+    isPausedByReply: false,
     contact: known?.contact ?? madeUpContact(workspace),
     conversation: madeUpConversation(channelId, at),
     workspace,
