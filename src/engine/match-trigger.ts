@@ -11,8 +11,10 @@ import { timezoneOf } from './turn.ts'
 export type TriggerEvent =
   | { type: 'message_received'; message: MessageFacts; channelId: string; isFirst?: boolean }
   | { type: 'conversation_opened'; message?: MessageFacts | null }
+  | { type: 'conversation_closed' }
   | { type: 'contact_created' }
-  | { type: 'tag_added'; tag: string }
+  | { type: 'tag_added' | 'tag_removed'; tag: string }
+  | { type: 'group_joined' | 'group_left'; groupId: string }
   | { type: 'api' | 'manual'; input?: unknown }
   | { type: 'event'; event: string; data: unknown }
 
@@ -51,12 +53,12 @@ function suits(trigger: Trigger, event: TriggerEvent): boolean {
       matchesText(trigger.match, event.message.body ?? '')
     )
   }
-  if (trigger.type === 'tag_added') {
-    return event.type === 'tag_added' && foldText(trigger.tag) === foldText(event.tag)
-  }
-  if (trigger.type === 'event') return event.type === 'event' && trigger.event === event.event
   // A schedule and a webhook belong to one workflow and start it themselves: no event is theirs.
-  return trigger.type === event.type
+  if (trigger.type !== event.type) return false
+  if ('tag' in trigger) return 'tag' in event && foldText(trigger.tag) === foldText(event.tag)
+  if ('groupId' in trigger) return 'groupId' in event && trigger.groupId === event.groupId
+  if (trigger.type === 'event') return event.type === 'event' && trigger.event === event.event
+  return true
 }
 
 /** Case, outer blanks and the width of blanks do not matter, except to a regular expression. */

@@ -171,6 +171,70 @@ describe('what a workflow does to the records', () => {
     expect(await shares([owner, agent])).to.deep.equal([3, 3])
   })
 
+  const note = { id: 'n', type: 'add_note', body: '{{trigger.type}}' }
+
+  /** What workflows with a trigger of each of these types said, in order. */
+  async function listen(...triggers: object[]): Promise<() => Promise<string[]>> {
+    for (const trigger of triggers) {
+      const { id } = await call('POST', '/workflows', {
+        name: 'L',
+        definition: { version: 1, triggers: [trigger], steps: [note] },
+      })
+      await call('POST', `/workflows/${id}/publish`, {})
+    }
+    return async () => {
+      await app.work()
+      const notes = app.system.db('messages').where({ tenant_id: owner.tenantId, type: 'note' }).orderBy('created_at')
+      return notes.pluck('body') as Promise<string[]>
+    }
+  }
+
+  it('lets others know who joins and leaves a group, loses a tag, and what is closed', async () => {
+    const group = await call('POST', '/groups', { name: 'Vips' })
+    const other = await call('POST', '/groups', { name: 'Others' })
+    await publish([
+      { id: 'a', type: 'add_to_group', groupId: group.id },
+      { id: 'w', type: 'wait', for: '1m' },
+      { id: 'b', type: 'remove_from_group', groupId: group.id },
+      { id: 't', type: 'add_tag', tags: ['Late'] },
+      { id: 'v', type: 'wait', for: '1m' },
+      { id: 'u', type: 'remove_tag', tags: ['late', 'absent'] },
+      { id: 'x', type: 'wait', for: '1m' },
+      { id: 'c', type: 'close_conversation' },
+    ])
+    const heard = await listen(
+      { type: 'group_joined', groupId: group.id },
+      { type: 'group_left', groupId: group.id },
+      { type: 'group_left', groupId: other.id },
+      { type: 'tag_removed', tag: 'LATE' },
+      { type: 'conversation_closed', if: { left: '{{conversation.status}}', op: 'eq', right: 'closed' } },
+    )
+    await write()
+    expect(await heard()).to.deep.equal(['group_joined'])
+    for (let n = 0; n < 3; n += 1) {
+      app.clock.advance(60_000)
+      await app.work()
+    }
+    expect(await heard()).to.deep.equal(['group_joined', 'group_left', 'tag_removed', 'conversation_closed'])
+  })
+
+  it('lets workflows know of what people do of the same kind', async () => {
+    const group = await call('POST', '/groups', { name: 'Vips' })
+    const { contactId, conversationId } = await write()
+    await call('PATCH', `/contacts/${contactId}`, { tags: ['a', 'b'] })
+    const heard = await listen(
+      { type: 'group_joined', groupId: group.id },
+      { type: 'tag_removed', tag: 'a' },
+      { type: 'conversation_closed' },
+    )
+    for (const twice of [1, 2]) {
+      await call('POST', `/groups/${group.id}/contacts`, { contactIds: [contactId] })
+      await call('PATCH', `/contacts/${contactId}`, { tags: ['b'] })
+      await call('PATCH', `/conversations/${conversationId}`, { status: 'closed' })
+      expect(await heard(), `${twice}`).to.have.members(['group_joined', 'tag_removed', 'conversation_closed'])
+    }
+  })
+
   it('sends files by their address', async () => {
     const media = { type: 'document', url: 'https://a.example/price.pdf', filename: 'price.pdf' }
     await publish([

@@ -24,7 +24,11 @@ const triggers: Record<string, object[]> = {
   ],
   conversation_opened: [{}, ...conditions.map((condition) => ({ if: condition }))],
   contact_created: [{ if: yes }],
+  conversation_closed: [{}],
   tag_added: [{ tag: 'vip' }],
+  tag_removed: [{ tag: 'vip', if: yes }],
+  group_joined: [{ groupId: ID }],
+  group_left: [{ groupId: ID, if: yes }],
   api: [{}],
   manual: [{ if: yes }],
   schedule: [

@@ -39,11 +39,15 @@ const MessageReceived = z.strictObject({
   priority: z.int('must be a whole number').default(0),
 })
 
-const TagAdded = z.strictObject({
-  type: z.literal('tag_added'),
-  tag: z.string().trim().min(1, 'must not be empty').max(50),
-  if: condition,
-})
+function aboutTag<Type extends string>(type: Type) {
+  const tag = z.string().trim().min(1, 'must not be empty').max(50)
+  return z.strictObject({ type: z.literal(type), tag, if: condition })
+}
+
+function aboutGroup<Type extends string>(type: Type) {
+  const groupId = z.uuid('must be the id of a group').toLowerCase()
+  return z.strictObject({ type: z.literal(type), groupId, if: condition })
+}
 
 const cron = z.string().superRefine((text, issues) => {
   const refusal = refusalOfCron(text)
@@ -90,8 +94,12 @@ function simple<Type extends string>(type: Type) {
 export const TRIGGERS = {
   message_received: MessageReceived,
   conversation_opened: simple('conversation_opened'),
+  conversation_closed: simple('conversation_closed'),
   contact_created: simple('contact_created'),
-  tag_added: TagAdded,
+  tag_added: aboutTag('tag_added'),
+  tag_removed: aboutTag('tag_removed'),
+  group_joined: aboutGroup('group_joined'),
+  group_left: aboutGroup('group_left'),
   api: simple('api'),
   manual: simple('manual'),
   schedule: Schedule,

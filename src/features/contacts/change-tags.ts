@@ -28,14 +28,19 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
     const fresh = await insertTags(tx, rows)
     await raiseEvents(tx, rows.filter((row) => fresh.has(`${row.contactId} ${row.tagId}`)).map(addedEvent))
   }
-  if (removed.length > 0) {
-    await tx.db.raw(
-      `delete from contact_tags ct using tags t, jsonb_to_recordset(?::jsonb) as x ("contactId" uuid, tag text)
-       where ct.tenant_id = ? and ct.contact_id = x."contactId" and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
-         and lower(t.name) = lower(x.tag)`,
-      [JSON.stringify(removed), tx.tenantId],
-    )
-  }
+  if (removed.length > 0) await raiseEvents(tx, (await deleteTags(tx, removed)).map(removedEvent))
+}
+
+/** Those that were there. */
+async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
+  const { rows } = await tx.db.raw<{ rows: Omit<TagChange, 'isAdded'>[] }>(
+    `delete from contact_tags ct using tags t, jsonb_to_recordset(?::jsonb) as x ("contactId" uuid, tag text, depth int)
+     where ct.tenant_id = ? and ct.contact_id = x."contactId" and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
+       and lower(t.name) = lower(x.tag)
+     returning ct.contact_id as "contactId", t.name as tag, coalesce(x.depth, 0) as depth`,
+    [JSON.stringify(changes), tx.tenantId],
+  )
+  return rows
 }
 
 /** Which of them were not there before, as `contactId tagId`. */
@@ -60,15 +65,18 @@ function addedEvent({ contactId, tag, depth = 0 }: TagChange) {
   return { contactId, depth, event: { type: 'tag_added' as const, tag } }
 }
 
+function removedEvent({ contactId, tag, depth = 0 }: Omit<TagChange, 'isAdded'>) {
+  return { contactId, depth, event: { type: 'tag_removed' as const, tag } }
+}
+
 export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
-  await tx.db.raw(
-    `delete from contact_tags ct using tags t
-     where ct.tenant_id = ? and ct.contact_id = ? and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
-       and lower(t.name) <> all(?)`,
+  const { rows } = await tx.db.raw<{ rows: { tag: string }[] }>(
+    `select t.name as tag from contact_tags ct join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
+     where ct.tenant_id = ? and ct.contact_id = ? and lower(t.name) <> all(?)`,
     [tx.tenantId, contactId, names.map((name) => name.toLowerCase())],
   )
-  await changeTags(
-    tx,
-    names.map((tag) => ({ contactId, tag, isAdded: true })),
-  )
+  await changeTags(tx, [
+    ...rows.map(({ tag }) => ({ contactId, tag, isAdded: false })),
+    ...names.map((tag) => ({ contactId, tag, isAdded: true })),
+  ])
 }

@@ -1,7 +1,13 @@
 import type { Scope } from '../../scope.ts'
+import { raiseEvents } from '../runs/raise-events.ts'
 
 /** `isLeftToPeople`: automation was paused after the close, and stays so. */
-export type Close = { conversationId: string; isLeftToPeople: boolean }
+export type Close = {
+  conversationId: string
+  isLeftToPeople: boolean
+  /** How many runs stand between the close and what a person or the outside did. */
+  depth: number
+}
 
 /** Closing hands a conversation back to automation. One that is closed already stays as it is. The caller holds their locks. */
 export async function closeConversations(tx: Scope, closes: Close[]): Promise<void> {
@@ -18,4 +24,14 @@ export async function closeConversations(tx: Scope, closes: Close[]): Promise<vo
     { given: JSON.stringify(last), tenantId: tx.tenantId, now: tx.now() },
   )
   await tx.record(...rows.map((data) => ({ type: 'conversation.closed' as const, data })))
+  const depths = new Map(last.map(({ conversationId, depth }) => [conversationId, depth]))
+  await raiseEvents(
+    tx,
+    rows.map(({ conversationId, contactId }) => ({
+      contactId,
+      conversationId,
+      event: { type: 'conversation_closed' as const },
+      depth: depths.get(conversationId) ?? 0,
+    })),
+  )
 }

@@ -2,6 +2,7 @@ import { Conversation as ConversationRow } from '../../models/conversation.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
+import { raiseEvents } from '../runs/raise-events.ts'
 import { getConversation } from './get-conversation.ts'
 import type { Conversation, UpdateConversation } from './schema.ts'
 
@@ -30,6 +31,10 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
           : {}),
         updatedAt: now,
       })
+    if (status === 'closed' && before.status !== 'closed') {
+      const { contactId } = before
+      await raiseEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])
+    }
     await tx.record({ type: eventOf(status, before.status), data: { conversationId, contactId: before.contactId } })
     return getConversation(tx, { conversationId })
   })

@@ -51,6 +51,10 @@ function describeTrigger(trigger: Trigger, { event, message }: Explained): strin
   }
   if (trigger.type === 'tag_added')
     return `The tag "${event.name}" was added, and the trigger waits for "${trigger.tag}"`
+  if (trigger.type === 'tag_removed')
+    return `The tag "${event.name}" was removed, and the trigger waits for "${trigger.tag}"`
+  if (trigger.type === 'group_joined' || trigger.type === 'group_left')
+    return `It was another group than ${trigger.groupId}`
   const wanted = 'event' in trigger ? String(trigger.event) : trigger.type
   return `The event was "${event.name ?? event.type}", and the trigger waits for "${wanted}"`
 }

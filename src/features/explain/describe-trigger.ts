@@ -10,6 +10,9 @@ type Started = {
 
 const SENTENCES: Record<string, string> = {
   conversation_opened: 'The conversation was opened',
+  conversation_closed: 'The conversation was closed',
+  group_joined: 'The contact was added to the group',
+  group_left: 'The contact was taken out of the group',
   contact_created: 'The contact was created',
   api: 'Somebody called the API',
   manual: 'Somebody started it by hand',
@@ -23,6 +26,7 @@ export function describeTrigger(started: Started): string {
   const { trigger } = started
   if (trigger.type === 'message_received') return describeMessage(started)
   if (trigger.type === 'tag_added') return `The tag "${String(trigger['tag'] ?? '')}" was added`
+  if (trigger.type === 'tag_removed') return `The tag "${String(trigger['tag'] ?? '')}" was removed`
   if (trigger.type === 'event') return `The event "${String(trigger['event'] ?? '')}" was raised`
   return SENTENCES[trigger.type] ?? `A trigger of type ${trigger.type} fired`
 }

@@ -1,6 +1,8 @@
 import type { Event, Scope } from '../../scope.ts'
+import { raiseEvents } from '../runs/raise-events.ts'
 
-export type GroupChange = { groupId: string; contactId: string; isAdded: boolean }
+/** `depth`: how many runs stand between the change and what a person or the outside did. */
+export type GroupChange = { groupId: string; contactId: string; isAdded: boolean; depth?: number }
 
 /**
  * Adds contacts to groups and takes them out, any number in two statements. Of several changes of one contact in one
@@ -16,13 +18,23 @@ export async function changeGroupContacts(tx: Scope, changes: GroupChange[]): Pr
     tx,
     last.filter(({ isAdded }) => !isAdded),
   )
-  const changed = [...added, ...removed]
+  const depths = new Map(last.map(({ groupId, contactId, depth = 0 }) => [`${groupId} ${contactId}`, depth]))
+  const changed = [...added, ...removed].map((change) => ({
+    ...change,
+    depth: depths.get(`${change.groupId} ${change.contactId}`) ?? 0,
+  }))
   await tx.record(...changed.map(eventOf))
+  await raiseEvents(tx, changed.map(raisedBy))
   return changed
 }
 
 function eventOf({ groupId, contactId, isAdded }: GroupChange): Event {
   return { type: isAdded ? 'group.member_added' : 'group.member_removed', data: { groupId, contactId } }
+}
+
+function raisedBy({ groupId, contactId, isAdded, depth = 0 }: GroupChange) {
+  const type = isAdded ? ('group_joined' as const) : ('group_left' as const)
+  return { contactId, depth, event: { type, groupId } }
 }
 
 async function addAll(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {

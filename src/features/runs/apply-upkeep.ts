@@ -27,9 +27,9 @@ export async function applyUpkeep(tx: Scope, wanted: Upkeep[]): Promise<void> {
   )
 }
 
-function groupChangeOf({ contactId, effect }: Upkeep) {
+function groupChangeOf({ run, contactId, effect }: Upkeep) {
   if (contactId === null || (effect.type !== 'add_to_group' && effect.type !== 'remove_from_group')) return []
-  return [{ contactId, groupId: effect.groupId, isAdded: effect.type === 'add_to_group' }]
+  return [{ contactId, groupId: effect.groupId, isAdded: effect.type === 'add_to_group', depth: run.state.depth + 1 }]
 }
 
 function consentOf({ contactId, effect }: Upkeep) {
@@ -47,10 +47,10 @@ function assignmentOf({ conversationId, effect }: Upkeep) {
 }
 
 /** Closing hands the conversation back to automation, unless a handoff came after it. */
-function closeOf({ conversationId, effect }: Upkeep, wanted: Upkeep[], index: number) {
+function closeOf({ run, conversationId, effect }: Upkeep, wanted: Upkeep[], index: number) {
   if (conversationId === null || effect.type !== 'close_conversation') return []
   const isLeftToPeople = wanted
     .slice(index + 1)
     .some((later) => later.conversationId === conversationId && later.effect.type === 'handoff')
-  return [{ conversationId, isLeftToPeople }]
+  return [{ conversationId, isLeftToPeople, depth: run.state.depth + 1 }]
 }

@@ -8,13 +8,16 @@ import { advanceBell } from './wake-waits.ts'
 
 export type RaisedEvent = {
   contactId: string
+  /** What it happened to, if it is a conversation's. */
+  conversationId?: string
   event: TriggerEvent
   /** How many runs stand between this and what a person or the outside did. */
   depth?: number
 }
 
 /**
- * Lets workflows know of what happened to contacts: in their newest conversation, or with the contact if there is none.
+ * Lets workflows know of what happened to contacts: in the conversation that it happened to, in their newest one, or with the contact if there
+ * is none.
  * What no published workflow and no waiting run could care about is left out.
  */
 export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<void> {
@@ -25,9 +28,11 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
     tx,
     heard.map(({ contactId }) => contactId),
   )
-  const items = heard.flatMap(({ contactId, event, depth = 0 }) => {
-    const place = places.get(contactId)
-    return place ? [{ id: newId(), mailbox: place.mailbox, kind: 'event' as const, payload: { ...event, depth } }] : []
+  const items = heard.flatMap(({ contactId, conversationId, event, depth = 0 }) => {
+    const mailbox = conversationId
+      ? { kind: 'conversation' as const, id: conversationId }
+      : places.get(contactId)?.mailbox
+    return mailbox ? [{ id: newId(), mailbox, kind: 'event' as const, payload: { ...event, depth } }] : []
   })
   if (items.length === 0) return
   await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)

@@ -70,8 +70,14 @@ export function within(ms: number): () => boolean {
 
 /** What of the effects comes back as something that happens. */
 export function raises(effect: Effect): TriggerEvent[] {
-  const { type, tags, event, data } = effect
-  if (type === 'add_tag' && Array.isArray(tags)) return tags.map((tag) => ({ type: 'tag_added', tag: String(tag) }))
+  const { type, tags, groupId, event, data } = effect
+  if (Array.isArray(tags) && (type === 'add_tag' || type === 'remove_tag')) {
+    const happened = type === 'add_tag' ? 'tag_added' : 'tag_removed'
+    return tags.map((tag) => ({ type: happened, tag: String(tag) }))
+  }
+  if (type === 'add_to_group') return [{ type: 'group_joined', groupId: String(groupId) }]
+  if (type === 'remove_from_group') return [{ type: 'group_left', groupId: String(groupId) }]
+  if (type === 'close_conversation') return [{ type: 'conversation_closed' }]
   return type === 'emit' && typeof event === 'string' ? [{ type: 'event', event, data: data ?? null }] : []
 }
 

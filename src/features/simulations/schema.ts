@@ -27,8 +27,9 @@ export type Dialogue = z.output<typeof Dialogue>
 
 export const StartedBy = z.discriminatedUnion('type', [
   z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule', 'workflow']), data: freeForm.optional() }),
-  z.strictObject({ type: z.enum(['conversation_opened', 'contact_created']) }),
-  z.strictObject({ type: z.literal('tag_added'), tag: text(50) }),
+  z.strictObject({ type: z.enum(['conversation_opened', 'conversation_closed', 'contact_created']) }),
+  z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
+  z.strictObject({ type: z.enum(['group_joined', 'group_left']), groupId: id }),
   z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional() }),
 ])
 export type StartedBy = z.output<typeof StartedBy>

@@ -5,6 +5,7 @@ import { Run as RunRow } from '../../models/run.ts'
 import type { RunStep as StepRow } from '../../models/run-step.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { OUTSIDE } from '../simulations/answer-outside.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
 import { loadParty } from '../simulations/load-party.ts'
 import { loadSubject } from '../simulations/load-subject.ts'
@@ -12,9 +13,6 @@ import type { Dialogue, StartedBy } from '../simulations/schema.ts'
 import { writeDialogue } from '../simulations/write-dialogue.ts'
 import { keepTest } from './create-workflow-test.ts'
 import type { Expectation, SaveRunAsTest, WorkflowTest } from './schema.ts'
-
-/** Steps whose outputs come from elsewhere: a test brings them along. */
-const OUTSIDE = new Set(['http', 'tool', 'ai', 'run_workflow'])
 
 /**
  * Keeps what a run met as a test, and what it did as what is expected. The contact's facts are those of now.
@@ -53,9 +51,10 @@ export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest
 function startOf({ trigger }: RunRow): StartedBy | null {
   const { type, messageId: _, ...data } = trigger as StoredRun['trigger']
   if (type === 'message_received') return null
-  if (type === 'tag_added') return { type, tag: String(data['tag']) }
+  if (type === 'tag_added' || type === 'tag_removed') return { type, tag: String(data['tag']) }
+  if (type === 'group_joined' || type === 'group_left') return { type, groupId: String(data['groupId']) }
   if (type === 'event') return { type, event: String(data['event']), data: data['data'] ?? null }
-  if (type === 'conversation_opened' || type === 'contact_created') return { type }
+  if (type === 'conversation_opened' || type === 'conversation_closed' || type === 'contact_created') return { type }
   return { type: type as 'api', data }
 }
 

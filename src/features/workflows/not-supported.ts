@@ -6,11 +6,7 @@ import { type RawPart, stepsOf, triggersOf, valuesAt, wholeOf } from './raw-defi
  * come.
  */
 const TRIGGERS: Record<string, string> = {
-  tag_removed: 'use message_received, and branch on the tags',
-  conversation_closed: 'use conversation_opened',
   contact_updated: 'use contact_created or message_received, and branch on the contact',
-  group_joined: 'use message_received, and branch on the groups',
-  group_left: 'use message_received, and branch on the groups',
   broadcast_replied: 'use message_received',
   message_status: 'use message_received, or a wait with a branch',
 }
