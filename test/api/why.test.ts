@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 type Link = { kind: string; [field: string]: unknown }
@@ -35,16 +36,18 @@ describe('GET /api/messages/{messageId}/why', () => {
 
   beforeEach(async () => {
     owner = await app.signUp()
-    const made = await app.rest('POST', '/api/workflows', {
-      session: owner,
-      body: { name: 'Prices', definition: PRICES },
-    })
-    workflowId = made.body.id
-    const { status } = await app.rest('POST', `/api/workflows/${workflowId}/publish`, { session: owner, body: {} })
-    expect(status).to.equal(200)
+    workflowId = await publish('Prices', PRICES)
   })
 
   after(() => app.stop())
+
+  async function publish(name: string, definition: object): Promise<string> {
+    const made = await app.rest('POST', '/api/workflows', { session: owner, body: { name, definition } })
+    const { id } = made.body
+    const { status, body } = await app.rest('POST', `/api/workflows/${id}/publish`, { session: owner, body: {} })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return id
+  }
 
   async function write(body: string): Promise<string> {
     const answer = await app.rest('POST', '/api/sandbox/messages', {
@@ -152,6 +155,43 @@ describe('GET /api/messages/{messageId}/why', () => {
     await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session: owner, body: {} })
     const { summary } = await why(await write('price'))
     expect(summary).to.equal('Started nothing: no published workflow waits for messages')
+  })
+
+  it('goes back through the workflows that called each other', async () => {
+    const said = { id: 'said', type: 'send_message', message: { body: 'From within' } }
+    const inner = await publish('Inner', { version: 1, triggers: [{ type: 'api' }], steps: [said] })
+    const call = { id: 'call', type: 'run_workflow', workflowId: inner }
+    const match = { mode: 'exact', values: ['deep'] }
+    await publish('Outer', { version: 1, triggers: [{ type: 'message_received', match }], steps: [call] })
+    const messageId = await write('deep')
+    const { summary, links } = await why(await newestMessage())
+    expect(summary).to.equal('Sent by step "said" of the workflow "Inner", version 1')
+    expect(kinds(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'run', 'step', 'message'])
+    expect(links[0]).to.deep.include({ type: 'message_received', message: { id: messageId, body: 'deep' } })
+    expect(links[1]).to.deep.include({ message: 'The message is "deep"' })
+    expect(links[2]).to.deep.include({ workflowName: 'Outer', relation: 'called', parentRunId: null })
+    expect(links[3]).to.deep.include({ workflowName: 'Inner', relation: 'sent', parentRunId: links[2]?.['id'] })
+  })
+
+  it('says of a message in the middle of a burst which run read it with the others', async () => {
+    await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session: owner, body: {} })
+    const triggers = [{ type: 'message_received', match: { mode: 'any' } }]
+    const said = { id: 'said', type: 'send_message', message: { body: 'All read' } }
+    await publish('Patient', { version: 1, settings: { debounce: '10s' }, triggers, steps: [said] })
+    const burst: string[] = []
+    for (const body of ['one', 'two', 'three']) {
+      burst.push(await write(body))
+      app.clock.advance(SECOND)
+    }
+    app.clock.advance(20 * SECOND)
+    await app.work()
+    const [first = '', ...others] = burst
+    expect((await why(first)).summary).to.equal('Started "Patient"')
+    for (const other of others) {
+      const { summary, links } = await why(other)
+      expect(summary).to.equal('Was read together with the messages before it by "Patient"')
+      expect(find(links, 'run')).to.deep.include({ relation: 'took_in', status: 'completed' })
+    }
   })
 
   it('finds nothing of another workspace', async () => {

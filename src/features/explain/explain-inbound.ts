@@ -16,16 +16,20 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
   const runs = await findRuns(scope, message)
   const started = runs.filter(({ trigger, replayOf }) => trigger.messageId === message.id && replayOf === null)
   const steps = await findSteps(scope, message, runs)
-  const taking = runs.filter((run) => isTakenBy(run, message) || steps.some(({ runId }) => runId === run.id))
+  const collecting = await findCollecting(scope, message, runs)
+  const taking = runs
+    .filter((run) => !collecting.includes(run))
+    .filter((run) => isTakenBy(run, message) || steps.some(({ runId }) => runId === run.id))
   const evaluations = await evaluationLinks(scope, message)
   const links: Link[] = [{ kind: 'sender', ...message.sender }, messageLink(message)]
   for (const run of started) links.push(await triggerLink(scope, run, message), runLink(run, 'started'))
+  links.push(...collecting.map((run) => runLink(run, 'took_in')))
   for (const run of taking) {
     const own = steps.filter(({ runId }) => runId === run.id)
     links.push(runLink(run, 'took_reply'), ...own.map((step) => stepLink(step, undefined)))
   }
   return {
-    summary: await summarize(scope, { message, started, taking, evaluations }),
+    summary: await summarize(scope, { message, started, collecting, taking, evaluations }),
     links: [...links, ...evaluations],
   }
 }
@@ -42,6 +46,19 @@ async function findRuns(scope: Scope, { conversationId, createdAt }: MessageRow)
 function isTakenBy({ state, trigger }: NamedRun, { id }: MessageRow): boolean {
   const newest = state['message'] as { id?: string } | null | undefined
   return newest?.id === id && trigger.messageId !== id
+}
+
+/** Runs that waited for the customer to finish writing when the message came. */
+async function findCollecting(scope: Scope, message: MessageRow, runs: NamedRun[]): Promise<NamedRun[]> {
+  const waiting = runs.filter(({ trigger, createdAt, startedAt }) => {
+    if (trigger.type !== 'message_received' || trigger.messageId === message.id) return false
+    return createdAt <= message.createdAt && (startedAt === null || startedAt > message.createdAt)
+  })
+  const keys = waiting.map(({ workflowId, workflowVersion: version }) => ({ workflowId, version }))
+  const versions = await loadVersions(scope, keys)
+  return waiting.filter(({ workflowId, workflowVersion }) => {
+    return (versions.get(`${workflowId}:${workflowVersion}`)?.settings.debounceMs ?? 0) > 0
+  })
 }
 
 async function findSteps(scope: Scope, message: MessageRow, runs: NamedRun[]): Promise<StepRow[]> {
@@ -82,11 +99,19 @@ async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[
   })
 }
 
-type Found = { message: MessageRow; started: NamedRun[]; taking: NamedRun[]; evaluations: Link[] }
+type Found = {
+  message: MessageRow
+  started: NamedRun[]
+  collecting: NamedRun[]
+  taking: NamedRun[]
+  evaluations: Link[]
+}
 
-async function summarize(scope: Scope, { message, started, taking, evaluations }: Found): Promise<string> {
+async function summarize(scope: Scope, found: Found): Promise<string> {
+  const { message, started, collecting, taking, evaluations } = found
   const names = (runs: NamedRun[]) => runs.map(({ workflowName }) => `"${workflowName}"`).join(', ')
   if (started.length > 0) return `Started ${names(started)}`
+  if (collecting.length > 0) return `Was read together with the messages before it by ${names(collecting)}`
   if (taking.length > 0) return `Was taken as a reply by ${names(taking)}`
   if (await isWaiting(scope, message)) return 'Waits in the mailbox and has not been looked at yet'
   if (evaluations.length > 0) return 'Started nothing: no workflow was ready for it'

@@ -20,17 +20,37 @@ async function causeInRun(scope: Scope, message: MessageRow): Promise<Cause | un
   if (message.runId === null) return undefined
   const run = (await runRows(scope).findOne('id', message.runId)) as NamedRun | undefined
   if (!run) return undefined
-  const trigger = run.trigger.messageId === null ? undefined : await scope.find(MessageRow, run.trigger.messageId)
+  const callers = await findCallers(scope, run)
+  const first = callers[0] ?? run
+  const trigger = first.trigger.messageId === null ? undefined : await scope.find(MessageRow, first.trigger.messageId)
   const [step, before] = await findSteps(scope, message)
   return {
     summary: `Sent by step "${message.stepId}" of the workflow "${run.workflowName}", version ${run.workflowVersion}`,
     links: [
-      eventLink(run, trigger),
-      await triggerLink(scope, run, trigger),
+      eventLink(first, trigger),
+      await triggerLink(scope, first, trigger),
+      ...callers.map((caller) => runLink(caller, 'called')),
       runLink(run, 'sent'),
       ...(step ? [stepLink(step, before)] : []),
     ],
   }
+}
+
+/** The runs that called each other down to this one, the first of them first. */
+async function findCallers(scope: Scope, { id, parentRunId }: NamedRun): Promise<NamedRun[]> {
+  if (parentRunId === null) return []
+  const { rows } = await scope.db.raw<{ rows: { id: string }[] }>(
+    `with recursive callers as (
+       select r.id, r.parent_run_id, 0 as distance from runs r where r.tenant_id = :tenantId and r.id = :id
+       union all
+       select r.id, r.parent_run_id, c.distance + 1 from callers c
+       join runs r on r.tenant_id = :tenantId and r.id = c.parent_run_id)
+     select id from callers where distance > 0 order by distance desc`,
+    { tenantId: scope.tenantId, id },
+  )
+  const ids = rows.map((row) => row.id)
+  const runs = (await runRows(scope).whereIn('id', ids)) as NamedRun[]
+  return runs.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
 }
 
 /**

@@ -11,8 +11,7 @@ export type NamedRun = RunRow & { workflowName: string }
 type Relation = Extract<Link, { kind: 'run' }>['relation']
 
 export function runLink(run: NamedRun, relation: Relation): Link {
-  const { id, workflowId, workflowName, workflowVersion: version, status, replayOf } = run
-  const { parentRunId = null } = run as { parentRunId?: string | null }
+  const { id, workflowId, workflowName, workflowVersion: version, status, replayOf, parentRunId } = run
   const at = run.startedAt ?? run.createdAt
   return { kind: 'run', at, id, workflowId, workflowName, version, status, relation, parentRunId, replayOf }
 }

@@ -95,7 +95,9 @@ const Link = z.discriminatedUnion('kind', [
     workflowName: z.string(),
     version: z.int(),
     status: z.string(),
-    relation: z.enum(['started', 'took_reply', 'called', 'sent']),
+    relation: z
+      .enum(['started', 'took_reply', 'took_in', 'called', 'sent'])
+      .meta({ description: '`took_in`: read together with the messages before it; `called`: called the next run' }),
     parentRunId: id.nullable(),
     replayOf: id.nullable(),
   }),

@@ -48,9 +48,11 @@ async function* tell(
 /** Undefined if the event is of something else. */
 async function changedSteps(scope: Scope, run: RunRow, { type, data }: FollowedEvent): Promise<RunStep[] | undefined> {
   if (type.startsWith('message.')) return delivered(scope, run, data)
-  if (data['runId'] !== run.id && data['replayId'] !== run.id) return undefined
+  const isCopy = data['replayId'] === run.id
+  if (data['runId'] !== run.id && !isCopy) return undefined
   const { firstStep, lastStep } = data
-  if (firstStep === null) return []
+  // A run that is replayed stays as it is, but for being told so.
+  if (firstStep === null || (type === 'run.replayed' && !isCopy)) return []
   const rows = runStepRows(scope, run.id)
   // An event that does not say which steps it wrote may have written any.
   if (firstStep !== undefined) void rows.whereBetween('index', [Number(firstStep), Number(lastStep)])
