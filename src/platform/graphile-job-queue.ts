@@ -98,7 +98,7 @@ export class GraphileJobQueue implements JobQueue {
   async #run(taskList: TaskList): Promise<void> {
     const events: WorkerEvents = new EventEmitter()
     events.once('pool:create', ({ workerPool }) => (this.#workerId = workerPool.id))
-    this.#runner = await run({
+    const runner = await run({
       pgPool: this.#pool,
       logger: this.#logger,
       noHandleSignals: true,
@@ -106,13 +106,16 @@ export class GraphileJobQueue implements JobQueue {
       taskList,
       preset: PRESET,
     })
+    this.#runner = runner
     await this.#beat()
-    // A database that went away may end the runner. A new one starts under a new id; the heartbeat frees the old one's jobs.
-    this.#runner.promise.catch((error: unknown) => {
-      if (this.#stopping) return
+    // A database that went away may end the runner, which then says so by an error or by nothing at all. A new one starts
+    // under a new id; the heartbeat frees the old one's jobs.
+    const onEnd = (error?: unknown) => {
+      if (this.#stopping || this.#runner !== runner) return
       this.#log.warn({ err: error }, 'job queue ended, starting it again')
       setTimeout(() => void this.#restart(taskList), SECOND).unref()
-    })
+    }
+    runner.promise.then(() => onEnd(), onEnd)
   }
 
   async #restart(taskList: TaskList): Promise<void> {

@@ -12,13 +12,14 @@ describe('the job queue', () => {
 
   before(async () => {
     app = await startTestApp({ ROLES: 'http' })
+  })
+
+  beforeEach(() => {
     queue = new GraphileJobQueue({ url: app.databaseUrl, log: createLogger('silent') })
   })
 
-  after(async () => {
-    await queue.stop()
-    await app.stop()
-  })
+  afterEach(() => queue.stop())
+  after(() => app.stop())
 
   it('answers a bell whose worker died, once, and leaves no trace of it', async () => {
     const { db } = app.system
@@ -39,5 +40,24 @@ describe('the job queue', () => {
     }
     await waitUntil(async () => (await jobs()) === 0)
     expect(answered).to.equal(1)
+  })
+
+  it('works on after the database could not write down that a bell was answered', async () => {
+    const { db } = app.system
+    await db.raw(`create function refuse() returns trigger language plpgsql as $$ begin raise 'away'; end $$;
+      create trigger refuse before delete on graphile_worker._private_jobs execute function refuse()`)
+    let answered = 0
+    await queue.start({
+      count: async () => {
+        answered += 1
+      },
+    })
+    await queue.ring(db, [BELL])
+    await waitUntil(() => answered === 1)
+    await waitUntil(async () => {
+      await queue.ring(db, [BELL])
+      return answered > 2
+    })
+    await db.raw('drop function refuse cascade')
   })
 })
