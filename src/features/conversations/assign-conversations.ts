@@ -15,10 +15,8 @@ type Member = { userId: string; isAgent: boolean; turn: number; open: number }
 export async function assignConversations(tx: Scope, assignments: Assignment[]): Promise<void> {
   const last = [...new Map(assignments.map((assignment) => [assignment.conversationId, assignment])).values()]
   if (last.length === 0) return
-  const members = await lockMembers(
-    tx,
-    last.map(({ conversationId }) => conversationId),
-  )
+  const members = await lockMembers(tx)
+  if (last.some(({ to }) => 'strategy' in to && to.strategy === 'least_open')) await countOpen(tx, members, last)
   const before = new Map(members.map(({ userId, turn }) => [userId, turn]))
   const given = last.flatMap(({ conversationId, to }) => {
     const assigneeId = assigneeOf(to, members)
@@ -34,15 +32,24 @@ export async function assignConversations(tx: Scope, assignments: Assignment[]):
 }
 
 /** Locked, so that two batches at once do not give the same turn twice. */
-async function lockMembers(tx: Scope, conversationIds: string[]): Promise<Member[]> {
+async function lockMembers(tx: Scope): Promise<Member[]> {
   const { rows } = await tx.db.raw<{ rows: Member[] }>(
-    `select m.user_id as "userId", m.role <> 'viewer' as "isAgent", m.assignment_turn as turn,
-       (select count(*)::int from conversations cv where cv.tenant_id = m.workspace_id and cv.assignee_id = m.user_id
-          and cv.status <> 'closed' and cv.id <> all(:conversationIds)) as open
-     from memberships m where m.workspace_id = :tenantId order by m.user_id for no key update of m`,
-    { tenantId: tx.tenantId, conversationIds },
+    `select m.user_id as "userId", m.role <> 'viewer' as "isAgent", m.assignment_turn as turn, 0 as open
+     from memberships m where m.workspace_id = ? order by m.user_id for no key update of m`,
+    [tx.tenantId],
   )
   return rows
+}
+
+/** Whoever has one of these conversations now may lose it, so those do not count. */
+async function countOpen(tx: Scope, members: Member[], leaving: Assignment[]): Promise<void> {
+  const { rows } = await tx.db.raw<{ rows: { userId: string; open: number }[] }>(
+    `select assignee_id as "userId", count(*)::int as open from conversations
+     where tenant_id = ? and assignee_id is not null and status <> 'closed' and id <> all(?) group by assignee_id`,
+    [tx.tenantId, leaving.map(({ conversationId }) => conversationId)],
+  )
+  const counts = new Map(rows.map(({ userId, open }) => [userId, open]))
+  for (const member of members) member.open = counts.get(member.userId) ?? 0
 }
 
 /** Undefined if there is nobody. */
