@@ -160,6 +160,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect(unknown.body.details.nearest[0]).to.equal('thanks')
     expect((await replay(old, { from: 'never' })).body.code).to.equal('step_not_reached')
     expect((await replay(old, { from: 'failed' })).body.code).to.equal('nothing_failed')
+    expect((await replay(old, { stepOutputs: { thanks: 1 } })).body.code).to.equal('not_outside')
     expect((await replay(old, { version: 'draft' })).body.code).to.equal('draft_not_live')
     expect((await replay(old, { version: 7 })).status).to.equal(404)
   })
@@ -217,5 +218,29 @@ describe('POST /api/runs/{runId}/replay', () => {
     const headers = { 'idempotency-key': 'again' }
     const keyed = () => app.rest('POST', `/api/runs/${old}/replay`, { session: owner, body: {}, headers })
     expect((await keyed()).body.id).to.equal((await keyed()).body.id)
+  })
+
+  it('tells a step what it would have been answered, instead of asking, live and dry', async () => {
+    const price = { id: 'price', type: 'http', url: 'https://price.invalid/quote', saveAs: 'vars.price' }
+    const say = { id: 'say', type: 'send_message', message: { body: 'It is {{vars.price.json.total}}' } }
+    await publish({ ...ASKING, steps: [price, say] })
+    const old = await finished('hello')
+    expect((await runOf(old)).error).to.include({ stepId: 'price' })
+    const stepOutputs = { price: { status: 200, json: { total: 7 } } }
+    const live = await replay(old, { stepOutputs })
+    await app.work()
+    expect(await runOf(live.body.id)).to.deep.include({
+      status: 'completed',
+      variables: { price: stepOutputs.price, size: 1 },
+    })
+    expect(await sentBy(live.body.id)).to.deep.equal(['It is 7'])
+    const dry = await replay(old, { mode: 'dry_run', stepOutputs })
+    expect(dry.body).to.deep.include({ status: 'completed', variables: { price: stepOutputs.price, size: 1 } })
+    const recorded = await replay(live.body.id, { mode: 'dry_run', from: 'start' })
+    expect(recorded.body.variables.price).to.deep.equal(stepOutputs.price)
+    const test = await make(`/api/runs/${live.body.id}/save-as-test`, { name: 'Seven' })
+    expect(test.stepOutputs).to.deep.equal({ price: { rounds: [stepOutputs.price] } })
+    const workflowId = (await runOf(old)).workflowId
+    expect(await make(`/api/workflows/${workflowId}/tests/run`, {})).to.deep.include({ passed: 1, failed: 0 })
   })
 })

@@ -177,11 +177,36 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     await make(`/api/workflows/${workflowId}/unpublish`, {})
   })
 
-  it('refuses a conversation in which the customer wrote nothing', async () => {
-    const { body: channels } = await app.rest('GET', '/api/channels', { session: owner })
-    expect(channels.items).to.not.be.empty
-    const { status } = await simulate(await draft(), { conversationId: '0199c0de-ffff-7000-8000-000000000000' })
-    expect(status).to.equal(404)
+  it('finds no conversation and no contact that are not there', async () => {
+    const nobodys = '0199c0de-ffff-7000-8000-000000000000'
+    const workflowId = await draft()
+    expect((await simulate(workflowId, { conversationId: nobodys })).status).to.equal(404)
+    expect((await simulate(workflowId, { contactId: nobodys, dialogue: [] })).status).to.equal(404)
+    expect((await simulate(workflowId, { version: 3 })).status).to.equal(404)
+    expect((await simulate(nobodys, {})).status).to.equal(404)
+  })
+
+  it('starts a workflow on purpose, and gives its steps what the outside would answer', async () => {
+    const definition = {
+      version: 1,
+      triggers: [{ type: 'api' }],
+      steps: [
+        { id: 'price', type: 'http', url: 'https://shop.example/{{input.item}}', saveAs: 'vars.price' },
+        { id: 'tell', type: 'send_message', message: { body: '{{input.item}}: {{vars.price.json.total}}' } },
+      ],
+    }
+    const workflowId = await draft(definition)
+    const given = { trigger: { type: 'api' }, input: { item: 'tea' } }
+    const told = await simulate(workflowId, { ...given, stepOutputs: { price: { status: 200, json: { total: 5 } } } })
+    expect(told.body.transcript.map(({ body }: { body: string }) => body)).to.deep.equal(['tea: 5'])
+    expect(told.body.runs[0].steps[0].input.url).to.equal('https://shop.example/tea')
+    const error = { code: 'http_status', message: 'It broke' }
+    const failed = await simulate(workflowId, { ...given, stepOutputs: { price: { error } } })
+    expect(failed.body.runs[0]).to.deep.include({ status: 'failed', error: { ...error, stepId: 'price' } })
+    const bare = await simulate(workflowId, given)
+    expect(bare.body.runs[0].variables).to.deep.equal({ price: { simulated: true } })
+    expect((await simulate(workflowId, { stepOutputs: { tell: 1 } })).body.code).to.equal('not_outside')
+    expect((await simulate(workflowId, { trigger: { type: 'manual' } })).body.ended).to.equal('not_started')
   })
 
   it('changes no row of any table of the tenant', async () => {

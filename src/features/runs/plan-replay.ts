@@ -9,7 +9,7 @@ import { RunStep as StepRow } from '../../models/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { refuseUnknownSteps } from '../simulations/answer-outside.ts'
+import { refuseInside, refuseUnknownSteps } from '../simulations/answer-outside.ts'
 import { stepTypes } from '../workflows/steps/index.ts'
 import { findBeginning } from './find-beginning.ts'
 import { loadMessages } from './load-messages.ts'
@@ -33,6 +33,11 @@ export async function planReplay(scope: Scope, old: RunRow, options: ReplayRun):
   const subject = await loadReplayed(scope, old, options)
   const takenOver = findBeginning(old, records, options, subject.compiled)
   refuseUnknownSteps(subject.compiled, Object.keys(stepOutputs))
+  const past = new Set(records.slice(0, takenOver).map(({ stepId }) => stepId))
+  refuseInside(
+    subject.compiled,
+    Object.keys(stepOutputs).filter((stepId) => !past.has(stepId)),
+  )
   if (subject.version !== old.workflowVersion) await refuseChanges(scope, { old, records, takenOver, subject })
   const begun = await begin(scope, { old, records, takenOver, subject, stepOutputs })
   const state = { ...begun, ...(input === undefined ? {} : { input }) }

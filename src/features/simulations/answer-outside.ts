@@ -37,3 +37,17 @@ export function refuseUnknownSteps(compiled: CompiledDefinition, stepIds: string
     nearest,
   })
 }
+
+/** Steps whose outputs come from elsewhere. */
+export const OUTSIDE: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow'])
+
+/** @throws UnprocessableError `not_outside`: what the others give follows from what is said and from what they are */
+export function refuseInside(compiled: CompiledDefinition, stepIds: string[]): void {
+  const inside = stepIds.find((stepId) => !OUTSIDE.has(findStep(compiled, stepId)?.type ?? ''))
+  if (inside === undefined) return
+  throw new UnprocessableError(
+    'not_outside',
+    `Step "${inside}" asks nothing of the outside, so its output cannot be given. Change what it is given instead`,
+    { stepId: inside },
+  )
+}

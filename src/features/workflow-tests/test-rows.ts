@@ -5,7 +5,7 @@ import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Expectation, WorkflowTest, WorkflowTestRef } from './schema.ts'
 
-export function presentTest({ opens: _, ...row }: TestRow): WorkflowTest {
+export function presentTest(row: TestRow): WorkflowTest {
   return { ...row, expectation: row.expectation as Expectation }
 }
 
