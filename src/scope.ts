@@ -46,11 +46,12 @@ export class Scope {
   /** For statements the query builder cannot say. Each must name `tenantId` itself. */
   readonly db: Database
   readonly #parts: Parts
-  readonly #afterCommit: Set<string> | undefined
+  /** What a transaction has recorded so far; undefined outside of one. */
+  readonly #recorded: Event[] | undefined
 
-  constructor(parts: Parts, tenantId: string, actor: Actor, afterCommit?: Set<string>) {
+  constructor(parts: Parts, tenantId: string, actor: Actor, recorded?: Event[]) {
     this.#parts = parts
-    this.#afterCommit = afterCommit
+    this.#recorded = recorded
     this.tenantId = tenantId
     this.actor = actor
     this.db = parts.db
@@ -95,12 +96,16 @@ export class Scope {
 
   /** A transaction is a scope: what is done through it commits together, bells and events included. */
   async transaction<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
-    const tenants = this.#afterCommit ?? new Set<string>()
-    const result = await this.db.transaction((db) =>
-      work(new Scope({ ...this.#parts, db }, this.tenantId, this.actor, tenants)),
-    )
-    // Inside an outer transaction the outermost one announces, once it has committed.
-    if (!this.#afterCommit) for (const tenantId of tenants) this.#parts.signals.announce(tenantId)
+    const recorded: Event[] = []
+    const result = await this.db.transaction(async (db) => {
+      const tx = new Scope({ ...this.#parts, db }, this.tenantId, this.actor, recorded)
+      const worked = await work(tx)
+      if (!this.#recorded) await tx.#writeEvents(recorded)
+      return worked
+    })
+    // Inside an outer transaction the outermost one writes and announces.
+    if (this.#recorded) this.#recorded.push(...recorded)
+    else if (recorded.length > 0) this.#parts.signals.announce(this.tenantId)
     return result
   }
 
@@ -113,20 +118,22 @@ export class Scope {
     return this.#parts.signals.subscribe(this.tenantId, wake)
   }
 
+  /** In a transaction, events are written when all else is done, in one statement. */
   async record(...events: Event[]): Promise<void> {
+    if (this.#recorded) return void this.#recorded.push(...events)
     if (events.length === 0) return
-    const createdAt = this.now()
-    await this.db('events').insert(
-      events.map(({ type, data }) => ({
-        tenant_id: this.tenantId,
-        id: newId(),
-        type,
-        data: JSON.stringify(data),
-        created_at: createdAt,
-      })),
+    await this.#writeEvents(events)
+    this.#parts.signals.announce(this.tenantId)
+  }
+
+  async #writeEvents(events: Event[]): Promise<void> {
+    if (events.length === 0) return
+    const rows = events.map(({ type, data }) => ({ id: newId(), type, data }))
+    await this.db.raw(
+      `insert into events (tenant_id, id, type, data, created_at)
+       select ?::uuid, id, type, data, ?::timestamptz from jsonb_to_recordset(?::jsonb) as x (id uuid, type text, data jsonb)`,
+      [this.tenantId, this.now(), JSON.stringify(rows)],
     )
-    if (this.#afterCommit) this.#afterCommit.add(this.tenantId)
-    else this.#parts.signals.announce(this.tenantId)
   }
 }
 

@@ -104,16 +104,18 @@ export async function putItems(
   items: NewItem[],
 ): Promise<void> {
   if (items.length === 0) return
-  await db('inbox').insert(
-    items.map(({ id, mailbox, kind, payload, dueAt }) => ({
-      tenant_id: tenantId,
-      mailbox_kind: mailbox.kind,
-      mailbox_id: mailbox.id,
-      id,
-      kind,
-      payload: JSON.stringify(payload),
-      due_at: dueAt ?? now,
-      created_at: now,
-    })),
-  )
+  const rows = items.map(({ id, mailbox, kind, payload, dueAt }) => ({
+    tenant_id: tenantId,
+    mailbox_kind: mailbox.kind,
+    mailbox_id: mailbox.id,
+    id,
+    kind,
+    payload,
+    attempts: 0,
+    due_at: dueAt ?? now,
+    created_at: now,
+  }))
+  await db.raw('insert into inbox select * from jsonb_populate_recordset(null::inbox, ?::jsonb)', [
+    JSON.stringify(rows),
+  ])
 }

@@ -4,6 +4,12 @@ import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 
 type Identity = { kind: 'phone' | 'bsuid'; value: string }
+type Found = {
+  /** By `senderKey`. */
+  contacts: Map<string, string>
+  /** What the channel knows already, as `kind value`. */
+  identities: Set<string>
+}
 export type ResolvedSender = { contactId: string; isNew: boolean }
 
 /** One name for a sender within a batch. */
@@ -21,19 +27,21 @@ export async function resolveSenders(
   senders: Sender[],
 ): Promise<Map<string, ResolvedSender>> {
   const distinct = [...new Map(senders.map((sender) => [senderKey(sender), sender])).values()]
-  const known = await findContacts(tx, channelId, distinct)
+  const { contacts: known, identities } = await findContacts(tx, channelId, distinct)
   const strangers = distinct.filter((sender) => !known.has(senderKey(sender)))
   if (strangers.length > 0) {
     await lockStrangers(tx, channelId, strangers)
     // Somebody else may have met them while we waited.
-    for (const [key, contactId] of await findContacts(tx, channelId, strangers)) known.set(key, contactId)
+    const { contacts: met } = await findContacts(tx, channelId, strangers)
+    for (const [key, contactId] of met) known.set(key, contactId)
   }
   const created = await createContacts(
     tx,
     strangers.filter((sender) => !known.has(senderKey(sender))),
   )
   const all = new Map([...known, ...created])
-  await rememberIdentities(tx, channelId, distinct, all)
+  const isNews = (sender: Sender) => identitiesOf(sender).some(({ kind, value }) => !identities.has(`${kind} ${value}`))
+  await rememberIdentities(tx, channelId, distinct.filter(isNews), all)
   return new Map([...all].map(([key, contactId]) => [key, { contactId, isNew: created.has(key) }]))
 }
 
@@ -44,18 +52,18 @@ function identitiesOf({ phone, userId }: Sender): Identity[] {
   ]
 }
 
-async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Map<string, string>> {
+async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Found> {
   const values = senders.flatMap(identitiesOf).map(({ value }) => value)
   const phones = senders.flatMap(({ phone }) => phone ?? [])
-  const { rows } = await tx.db.raw<{ rows: { value: string; contact_id: string }[] }>(
-    `select value, contact_id from contact_identities where tenant_id = ? and channel_id = ? and value = any(?)
+  const { rows } = await tx.db.raw<{ rows: { kind: string | null; value: string; contact_id: string }[] }>(
+    `select kind, value, contact_id from contact_identities where tenant_id = ? and channel_id = ? and value = any(?)
      union all
-     select phone, id from contacts where tenant_id = ? and phone = any(?)`,
+     select null, phone, id from contacts where tenant_id = ? and phone = any(?)`,
     [tx.tenantId, channelId, values, tx.tenantId, phones],
   )
   // What the channel says of a person goes before what a list says.
   const byValue = new Map(rows.toReversed().map(({ value, contact_id }) => [value, contact_id]))
-  return new Map(
+  const contacts = new Map(
     senders.flatMap((sender) => {
       const contactId = identitiesOf(sender)
         .map(({ value }) => byValue.get(value))
@@ -63,6 +71,7 @@ async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Pr
       return contactId ? [[senderKey(sender), contactId]] : []
     }),
   )
+  return { contacts, identities: new Set(rows.flatMap(({ kind, value }) => (kind ? [`${kind} ${value}`] : []))) }
 }
 
 async function lockStrangers(tx: Scope, channelId: string, senders: Sender[]): Promise<void> {
@@ -114,6 +123,7 @@ async function rememberIdentities(
   senders: Sender[],
   contacts: Map<string, string>,
 ): Promise<void> {
+  if (senders.length === 0) return
   const now = tx.now()
   const rows = senders.flatMap((sender) =>
     identitiesOf(sender).map(({ kind, value }) => ({

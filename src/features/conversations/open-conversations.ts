@@ -9,8 +9,32 @@ export async function openConversations(
   channelId: string,
   contactIds: string[],
 ): Promise<Map<string, OpenedConversation>> {
+  const own = await createMissing(tx, channelId, contactIds)
+  const { rows: locked } = await tx.db.raw<{ rows: { id: string; contact_id: string; status: string }[] }>(
+    `select id, contact_id, status from conversations
+     where tenant_id = ? and channel_id = ? and contact_id = any(?) order by id for no key update`,
+    [tx.tenantId, channelId, contactIds],
+  )
+  return new Map(
+    locked.map(({ id, contact_id: contactId, status }) => [
+      contactId,
+      { conversationId: id, contactId, isNew: own.has(id), wasClosed: status === 'closed' },
+    ]),
+  )
+}
+
+/** Those made here. Looking first is cheaper than trying to insert all: most people have written before. */
+async function createMissing(tx: Scope, channelId: string, contactIds: string[]): Promise<Set<string>> {
+  const known = await tx
+    .db('conversations')
+    .where({ tenant_id: tx.tenantId, channel_id: channelId })
+    .whereRaw('contact_id = any(?)', [contactIds])
+    .select<{ contact_id: string }[]>('contact_id')
+  const isKnown = new Set(known.map((row) => row.contact_id))
+  const missing = [...new Set(contactIds)].filter((contactId) => !isKnown.has(contactId)).sort()
+  if (missing.length === 0) return new Set()
   const now = tx.now()
-  const rows = [...new Set(contactIds)].sort().map((contactId) => ({
+  const rows = missing.map((contactId) => ({
     tenant_id: tx.tenantId,
     id: newId(),
     contact_id: contactId,
@@ -25,16 +49,5 @@ export async function openConversations(
     .onConflict(['tenant_id', 'channel_id', 'contact_id'])
     .ignore()
     .returning('id')) as { id: string }[]
-  const own = new Set(inserted.map(({ id }) => id))
-  const { rows: locked } = await tx.db.raw<{ rows: { id: string; contact_id: string; status: string }[] }>(
-    `select id, contact_id, status from conversations
-     where tenant_id = ? and channel_id = ? and contact_id = any(?) order by id for no key update`,
-    [tx.tenantId, channelId, contactIds],
-  )
-  return new Map(
-    locked.map(({ id, contact_id: contactId, status }) => [
-      contactId,
-      { conversationId: id, contactId, isNew: own.has(id), wasClosed: status === 'closed' },
-    ]),
-  )
+  return new Set(inserted.map(({ id }) => id))
 }
