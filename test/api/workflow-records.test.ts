@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { recentTurns } from '../../src/features/effects/recent-turns.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const PHONE = '+4915112340001'
@@ -79,7 +80,7 @@ describe('what a workflow does to the records', () => {
     expect(await eventsOf('contact.consent_changed')).to.deep.equal([{ contactId }])
   })
 
-  it('keeps notes among the messages that no channel gets and no list shows', async () => {
+  it('keeps notes among the messages that no channel gets, no list shows and no model reads', async () => {
     await publish([
       { id: 'say', type: 'send_message', message: { body: 'Hello' } },
       { id: 'n', type: 'add_note', body: 'Asked by {{contact.name}}' },
@@ -93,6 +94,8 @@ describe('what a workflow does to the records', () => {
     expect((await call('GET', `/conversations/${conversationId}`)).lastMessage.body).to.equal('Hello')
     expect((await eventsOf('message.noted')).map(({ messageId }) => messageId)).to.deep.equal([note.id])
     expect((await call('GET', '/runs')).items[0].messagesSent).to.equal(1)
+    const read = await recentTurns(app.system.forTenant(owner.tenantId), conversationId, 10)
+    expect(read.map(({ content }) => content)).to.deep.equal(['hi', 'Hello'])
   })
 
   it('closes the conversation, and tells of it', async () => {

@@ -10,6 +10,8 @@ export async function recentTurns(scope: Scope, conversationId: string | null, c
     .select('direction', 'body')
     .where({ conversationId })
     .whereNotNull('body')
+    // Notes are the workspace's own, and no part of what was said.
+    .whereNot('direction', 'internal')
     .whereNotIn('status', ['failed', 'canceled'])
     .orderBy([
       { column: 'createdAt', order: 'desc' },

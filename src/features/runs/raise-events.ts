@@ -16,8 +16,8 @@ export type RaisedEvent = {
 }
 
 /**
- * Lets workflows know of what happened to contacts: in the conversation that it happened to, in their newest one, or with the contact if there
- * is none.
+ * Lets workflows know of what happened to contacts: in the conversation that it happened to, else in their newest one, or
+ * with the contact if there is none.
  * What no published workflow and no waiting run could care about is left out.
  */
 export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<void> {
