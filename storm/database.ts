@@ -4,7 +4,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { throwAwayFolder } from '../test/support/throw-away-folder.ts'
+import { removeAbandonedFolders, throwAwayFolder } from '../test/support/throw-away-folder.ts'
 import { killServer } from './kill-server.ts'
 
 /** As it is by default, so that what is committed is on disk; connections come from several processes. */
@@ -22,6 +22,7 @@ export class StormDatabase {
   }
 
   static async start(): Promise<StormDatabase> {
+    await removeAbandonedFolders()
     const database = new StormDatabase(throwAwayFolder())
     await database.startAgain()
     return database

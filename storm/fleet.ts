@@ -68,6 +68,7 @@ export class Fleet {
   readonly #environment: Record<string, string>
   readonly #watches: Promise<void>[] = []
   #aheadMs = 0
+  #said = ''
   #stopping = false
 
   constructor({ workers, main, environment }: { workers: number; main: string; environment: Record<string, string> }) {
@@ -89,6 +90,15 @@ export class Fleet {
 
   get url(): string | undefined {
     return this.ready('http')[0]?.url
+  }
+
+  /** Resolves when every process of the role is ready; rejects when they do not start at all. */
+  async whenReady(role: Role): Promise<void> {
+    const count = this.#roles.filter((own) => own === role).length
+    while (this.ready(role).length < count) {
+      if (this.startTimes.length === 0 && this.refusedStarts > 3) throw new Error(`No process starts: ${this.#said}`)
+      await delay(20)
+    }
   }
 
   get isWhole(): boolean {
@@ -115,7 +125,10 @@ export class Fleet {
       if (this.#stopping) return
       if (!member.isReady) this.refusedStarts += 1
       else if (signalCode !== 'SIGKILL')
-        this.incidents.push({ process: member.role, what: `ended by itself (${exitCode ?? signalCode})` })
+        this.incidents.push({
+          process: member.role,
+          what: `ended by itself (${exitCode ?? signalCode}): ${this.#said}`,
+        })
       await delay(member.isReady ? 50 : 300)
     }
   }
@@ -125,8 +138,7 @@ export class Fleet {
     const beganMs = performance.now()
     const child = fork(this.#main, {
       execArgv: [],
-      // The driver speaks up whenever a connection breaks, which here is all the time.
-      stdio: ['ignore', 'ignore', process.env['STORM_STDERR'] ? 'inherit' : 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: {
         ...process.env,
         ...this.#environment,
@@ -137,6 +149,8 @@ export class Fleet {
     })
     const member = new Member(role, child)
     child.on('error', () => undefined)
+    // The driver speaks up whenever a connection breaks, which here is all the time.
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-2000)))
     child.on('message', (news: News) => {
       if (news.kind === 'rejection') this.incidents.push({ process: role, what: news.text })
       else {

@@ -47,11 +47,11 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
   })
   const shop = await Shop.open()
   const storm = new Storm(options, { database, fleet, shop })
+  const calledOff = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Error(`called off by ${signal}`)))
+  })
   try {
-    await storm.prepare()
-    await storm.rage()
-    await storm.calm()
-    return await storm.examine()
+    return await Promise.race([storm.run(), calledOff])
   } finally {
     await storm.end()
   }
@@ -82,11 +82,18 @@ class Storm {
     this.#office = new PostOffice(this.#random.fork(), () => fleet.url !== undefined && database.isServed)
   }
 
-  async prepare(): Promise<void> {
+  async run(): Promise<StormReport> {
+    await this.#prepare()
+    await this.#rage()
+    await this.#calm()
+    return this.#examine()
+  }
+
+  async #prepare(): Promise<void> {
     const { conversations, workspaces } = this.#options
     this.#fleet.start('http')
-    while (this.#fleet.url === undefined) await delay(20)
-    const { url } = this.#fleet
+    await this.#fleet.whenReady('http')
+    const url = this.#fleet.url ?? ''
     const everybody = populate(this.#random.fork(), conversations)
     for (let number = 0; number < workspaces; number += 1) {
       const habit = HABITS[number % HABITS.length] as ProviderHabit
@@ -94,13 +101,13 @@ class Storm {
       this.#workspaces.push(await openWorkspace(url, { number, habit, customers, shopUrl: this.#shop.url }))
     }
     this.#fleet.start('worker')
-    while (!this.#fleet.isWhole) await delay(20)
+    await this.#fleet.whenReady('worker')
     this.#following = this.#workspaces.map((workspace) => tellStatuses(this.#office, workspace, this.#random.fork()))
     void this.#followAddress()
   }
 
   /** Customers write while processes are killed; as many have begun as kills are done. */
-  async rage(): Promise<void> {
+  async #rage(): Promise<void> {
     const { kills, progress } = this.#options
     const beganMs = performance.now()
     const killings = planKillings(this.#random.fork(), kills)
@@ -117,7 +124,7 @@ class Storm {
     await playing
   }
 
-  async calm(): Promise<void> {
+  async #calm(): Promise<void> {
     const beganMs = performance.now()
     while (!this.#fleet.isWhole) await delay(20)
     await this.#office.whenEmpty()
@@ -128,7 +135,7 @@ class Storm {
     this.#seconds.rest = (performance.now() - beganMs) / 1000
   }
 
-  async examine(): Promise<StormReport> {
+  async #examine(): Promise<StormReport> {
     const { progress: _progress, patienceMs: _patience, ...options } = this.#options
     const { records, rows } = await withClient(this.#database.url, async (client) => ({
       records: await Recorded.read(client),
