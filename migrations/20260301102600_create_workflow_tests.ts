@@ -11,7 +11,7 @@ export async function up(knex: Knex): Promise<void> {
       input jsonb,
       dialogue jsonb not null,
       step_outputs jsonb not null,
-      contact jsonb not null,
+      contact jsonb,
       starts_at timestamptz(3) not null,
       opens boolean not null,
       expectation jsonb not null,

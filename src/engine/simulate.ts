@@ -18,6 +18,8 @@ export type DialogueEntry =
   | { type: 'event'; event: TriggerEvent; afterMs: number }
   | { type: 'advance'; afterMs: number }
 
+export type Opening = 'contact_created' | 'conversation_opened'
+
 /** A step that asked for something outside. */
 export type Asked = { trigger: JsonObject; stepId: string; iteration: number; attempt: number; request: unknown }
 
@@ -30,8 +32,8 @@ export type Simulation = {
   /** A run that is there from the start, queued; else only the dialogue starts any. */
   queued?: { workflow: Published; state: RunState } | undefined
   dialogue: DialogueEntry[]
-  /** True if the first message is the first that the conversation has seen. */
-  opens?: boolean
+  /** What the first message makes happen before it is taken; if anything, it is the first of the conversation. */
+  opens?: Opening[]
   /** What the outside answers; undefined if nobody said, and a placeholder stands in. */
   answer(asked: Asked): ExternalResult | undefined
   /** What an effect makes happen besides, to which runs react. */
@@ -87,14 +89,14 @@ class Simulator {
   #now: Date
   #idsCount = 0
   #mailCount = 0
-  #isOpened: boolean
+  #opens: Opening[]
   #stoppedBy: string | null = null
 
   constructor(given: Simulation) {
-    const { registry, party, published, now, opens = false } = given
+    const { registry, party, published, now, opens = [] } = given
     this.#given = given
     this.#now = now
-    this.#isOpened = !opens
+    this.#opens = [...opens]
     this.#mailbox = new SimulatedMailbox({ registry, party, published, newId: (at) => this.#newId(at) })
   }
 
@@ -123,11 +125,11 @@ class Simulator {
 
   #say({ body, message }: DialogueEntry & { type: 'message' }): void {
     const at = this.#now.toISOString()
-    const isFirst = !this.#isOpened
-    this.#isOpened = true
+    const opened = this.#opens.splice(0)
+    const isFirst = opened.length > 0
     this.#transcript.push({ at, from: 'customer', body, buttons: [], stepId: null })
     this.#mailbox.openWindow(this.#now, addMs(this.#now, WINDOW_MS))
-    if (isFirst) this.#take({ kind: 'event', payload: { type: 'conversation_opened' } })
+    for (const type of opened) this.#take({ kind: 'event', payload: { type } })
     const said = { id: this.#newId(this.#now), body, type: 'text', content: null, at, ...message }
     this.#take({ kind: 'message', payload: { messageId: said.id, isFirst }, message: said })
   }

@@ -11,7 +11,7 @@ export class WorkflowTest extends TenantModel {
   declare input: Record<string, unknown> | null
   declare dialogue: unknown[]
   declare stepOutputs: Record<string, unknown>
-  declare contact: Record<string, unknown>
+  declare contact: Record<string, unknown> | null
   declare startsAt: Date
   declare opens: boolean
   declare expectation: Record<string, unknown>

@@ -177,6 +177,17 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     await make(`/api/workflows/${workflowId}/unpublish`, {})
   })
 
+  it('takes somebody made up for new, and refuses a clock that cannot be', async () => {
+    const definition = { ...ASKING, triggers: [{ type: 'contact_created' }] }
+    const workflowId = await draft(definition)
+    const dialogue = [{ type: 'message', body: 'hello' }]
+    const { body } = await simulate(workflowId, { dialogue })
+    expect(body.runs[0].trigger.type).to.equal('contact_created')
+    const contact = await make('/api/contacts', { name: 'Zé', phone: '+351910000009' })
+    expect((await simulate(workflowId, { dialogue, contactId: contact.id })).body.ended).to.equal('not_started')
+    expect((await simulate(workflowId, { dialogue, at: '0001-01-01T00:00:00Z' })).status).to.equal(400)
+  })
+
   it('finds no conversation and no contact that are not there', async () => {
     const nobodys = '0199c0de-ffff-7000-8000-000000000000'
     const workflowId = await draft()

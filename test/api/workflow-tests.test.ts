@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { loadSubject } from '../../src/features/simulations/load-subject.ts'
+import { warnOfTests } from '../../src/features/workflow-tests/warn-of-tests.ts'
 import { MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {
@@ -165,5 +167,30 @@ describe('the tests of a workflow', () => {
     await make(`/api/runs/${id}/cancel`, {})
     expect((await save()).body.code).to.equal('run_was_canceled')
     await make(`/api/workflows/${workflowId}/unpublish`, {})
+  })
+
+  it('say how many were not run, where they take too long', async () => {
+    const workflowId = await draft()
+    await keep(workflowId, { expectation: {} })
+    const scope = app.system.forTenant(owner.tenantId)
+    const warnings = await warnOfTests(scope, await loadSubject(scope, { workflowId }), 0)
+    expect(warnings.map(({ code, message }) => [code, message])).to.deep.equal([
+      ['tests_not_run', '1 of 1 tests were not run, because the others took too long'],
+    ])
+  })
+
+  it('are made of a run without a contact, and read none', async () => {
+    const steps = [
+      { id: 'who', type: 'set', values: { 'vars.who': '{{contact.name | default: "nobody"}}' } },
+      { id: 'tell', type: 'send_message', message: { body: 'Hi' } },
+    ]
+    const workflowId = await draft({ version: 1, triggers: [{ type: 'api' }], steps })
+    await make(`/api/workflows/${workflowId}/publish`, {})
+    const started = await make(`/api/workflows/${workflowId}/runs`, { input: { sum: 7 } })
+    await app.work()
+    const kept = await make(`/api/runs/${started.id ?? started.runId}/save-as-test`, { name: 'Nobody' })
+    expect(kept).to.deep.include({ contact: null, input: { sum: 7 }, trigger: { type: 'api', data: {} } })
+    expect(kept.expectation).to.deep.include({ status: 'failed', variables: { who: 'nobody' } })
+    expect(await run(workflowId)).to.deep.include({ passed: 1, failed: 0 })
   })
 })

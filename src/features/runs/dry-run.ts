@@ -1,17 +1,19 @@
+import { mailboxOf } from '../../engine/mailbox.ts'
 import type { Party } from '../../engine/party.ts'
 import { closeWaiting } from '../../engine/close-waiting.ts'
 import type { StepRecord } from '../../engine/run.ts'
 import { copySteps, saveRuns, saveSteps } from '../../engine/run-store.ts'
 import type { DialogueEntry, SimulatedRun } from '../../engine/simulate.ts'
 import { Run as RunRow } from '../../models/run.ts'
+import { NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { WINDOW_MS } from '../conversations/window.ts'
 import { loadOthers } from '../simulations/load-others.ts'
-import { loadParty } from '../simulations/load-party.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
 import { UNPUBLISHED } from '../simulations/load-subject.ts'
 import { playQueued } from '../simulations/play-workflow.ts'
+import { loadParties } from './load-parties.ts'
 import type { ReplayPlan } from './plan-replay.ts'
 import type { ReplayRun } from './schema.ts'
 
@@ -25,10 +27,9 @@ type DryRun = { old: RunRow; plan: ReplayPlan; options: ReplayRun }
  */
 export async function dryRun(tx: Scope, { old, plan, options }: DryRun): Promise<void> {
   const { subject, takenOver, records, state } = plan
-  const { conversationId, contactId } = old
   const recording = await loadRunRecording(tx, old)
   const now = records[takenOver]?.startedAt ?? recording.startedAt
-  const party = await loadParty(tx, { conversationId, contactId, subject, at: now })
+  const party = await partyOf(tx, old)
   const played = playQueued({
     subject,
     others: await loadOthers(tx, subject),
@@ -42,6 +43,13 @@ export async function dryRun(tx: Scope, { old, plan, options }: DryRun): Promise
   })
   const run = played.runs.find(({ id }) => id === state.id)
   if (run) await keep(tx, { old, plan }, closeWaiting(run, played.why, new Date(played.endedAt)))
+}
+
+/** Whom the run was about, as they are now; if they are gone, nobody. */
+async function partyOf(tx: Scope, old: RunRow): Promise<Party> {
+  const [party] = await loadParties(tx, [mailboxOf(old)])
+  if (!party) throw new NotFoundError('Run')
+  return { ...party, isPaused: false }
 }
 
 async function keep(tx: Scope, { old, plan }: Omit<DryRun, 'options'>, { state, steps }: SimulatedRun): Promise<void> {
@@ -78,7 +86,7 @@ function asThen(party: Party, { first, messages }: RunRecording, now: Date): Par
   const said = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
   if (!said || !party.conversation) return party
   const windowExpiresAt = addMs(said.createdAt, WINDOW_MS).toISOString()
-  return { ...party, isPaused: false, conversation: { ...party.conversation, windowExpiresAt } }
+  return { ...party, conversation: { ...party.conversation, windowExpiresAt } }
 }
 
 /** What was said and happened after that, the first of it after as long as it took then. */

@@ -57,7 +57,9 @@ async function begin(
   { old, records, takenOver, subject, stepOutputs }: Plan & { stepOutputs: JsonObject },
 ) {
   const { compiled } = subject
-  const [now, id, newest] = [scope.now(), newId(), old.state as RunState]
+  const [now, id] = [scope.now(), newId()]
+  // What an earlier replay was told instead of asking does not hold for this one.
+  const { answers: _, ...newest } = old.state as RunState
   const beginning = records[takenOver]
   const messages = await loadMessages(scope, messageIdsOf(old, records.slice(0, takenOver)))
   const first = old.trigger.messageId === null ? null : (messages.get(old.trigger.messageId) ?? null)

@@ -1,5 +1,6 @@
 import type { Party, Published } from '../../engine/party.ts'
 import type { JsonObject } from '../../engine/run.ts'
+import type { Opening } from '../../engine/simulate.ts'
 import { Channel as ChannelRow } from '../../models/channel.ts'
 import { Contact as ContactRow } from '../../models/contact.ts'
 import { Conversation as ConversationRow } from '../../models/conversation.ts'
@@ -15,8 +16,8 @@ const NOWHERE = '00000000-0000-7000-8000-000000000002'
 type Wanted = {
   conversationId?: string | null | undefined
   contactId?: string | null | undefined
-  /** Laid over what is known of the contact. */
-  contact?: JsonObject | undefined
+  /** Laid over what is known of the contact; null if there is neither contact nor conversation. */
+  contact?: JsonObject | null | undefined
   /** A made-up conversation is on the channel that the triggers of this one want. */
   subject: Published
   at: Date
@@ -24,10 +25,19 @@ type Wanted = {
 
 /** Somebody real, as they are now, or somebody made up whose window is open. */
 export async function loadParty(scope: Scope, wanted: Wanted): Promise<Party> {
+  if (wanted.contact === null) return nobody(await workspaceOf(scope))
   if (wanted.contactId) await scope.get(ContactRow, wanted.contactId)
   const conversationId = wanted.conversationId ?? (await newestConversationOf(scope, wanted.contactId))
   const party = (await findConversation(scope, conversationId)) ?? (await makeUp(scope, wanted))
   return { ...party, contact: { ...party.contact, ...wanted.contact } }
+}
+
+/** What somebody's first words make happen: a contact and a conversation that are made up are new. */
+export function openingOf({ contactId, conversationId }: Party): Opening[] {
+  return [
+    ...(contactId === NOBODY ? (['contact_created'] as const) : []),
+    ...(conversationId === NOWHERE ? (['conversation_opened'] as const) : []),
+  ]
 }
 
 async function newestConversationOf(scope: Scope, contactId: Wanted['contactId']): Promise<string | undefined> {
@@ -63,6 +73,11 @@ async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise
     conversation: madeUpConversation(channelId, at),
     workspace,
   }
+}
+
+function nobody(workspace: JsonObject): Party {
+  const nothing = { conversationId: null, channelId: null, contactId: null, contact: null, conversation: null }
+  return { ...nothing, mailbox: { kind: 'run', id: NOWHERE }, isPaused: false, isPausedByReply: false, workspace }
 }
 
 function channelOf({ compiled }: Published): string | undefined {

@@ -39,15 +39,15 @@ type Span = { run: RunRow; steps: StepRow[]; first: MessageRow | null; startedAt
 /** What came while the run was under way. At the very moment of its end only what it took counts. */
 async function messagesOf(scope: Scope, { run, steps, first, startedAt, until }: Span): Promise<MessageRow[]> {
   if (run.conversationId === null) return []
+  const taken = new Set(steps.map(({ output }) => fieldOf(output, 'messageId')).filter((id) => typeof id === 'string'))
   const rows = await scope
     .query(MessageRow)
     .where({ conversationId: run.conversationId, direction: 'inbound' })
-    .where('createdAt', '>=', startedAt)
+    .where((wanted) => void wanted.where('createdAt', '>=', startedAt).orWhereIn('id', [...taken]))
     .where('createdAt', '<=', until)
     .whereNot('id', first?.id ?? run.id)
     .orderBy(['createdAt', 'id'])
     .limit(MESSAGES_MAX)
-  const taken = new Set(steps.map(({ output }) => fieldOf(output, 'messageId')))
   return rows.filter(({ id, createdAt }) => createdAt < until || taken.has(id))
 }
 

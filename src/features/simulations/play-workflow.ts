@@ -2,7 +2,7 @@ import { deriveId } from '../../engine/derive-id.ts'
 import type { TriggerEvent } from '../../engine/match-trigger.ts'
 import type { Party, Published } from '../../engine/party.ts'
 import { type JsonObject, queueRun } from '../../engine/run.ts'
-import { type DialogueEntry, type Played, simulate, type Simulation } from '../../engine/simulate.ts'
+import { type DialogueEntry, type Opening, type Played, simulate, type Simulation } from '../../engine/simulate.ts'
 import type { Effect } from '../../engine/step.ts'
 import { stepTypes } from '../workflows/steps/index.ts'
 import { answerOutside } from './answer-outside.ts'
@@ -20,8 +20,8 @@ export type Play = {
   trigger?: StartedBy | undefined
   input?: unknown
   dialogue: DialogueEntry[]
-  /** True if the first message opens the conversation. */
-  opens: boolean
+  /** What the first message makes happen besides. */
+  opens: Opening[]
   stepOutputs: JsonObject
   recorded?: RecordedRun[] | undefined
   /** It runs on the thread that answers everybody: it has to be over soon. */

@@ -5,6 +5,7 @@ import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
 import { draft } from '../workflows/schema.ts'
 
 const ENTRIES_MAX = 200
+const YEARS = /^20\d\d-/
 
 const wait = duration.meta({ override: { type: 'string' }, description: 'Such as 30s, 10m or 24h', examples: ['10m'] })
 const after = wait.optional().meta({ description: 'How long after what came before; at once if absent' })
@@ -28,6 +29,7 @@ export type Dialogue = z.output<typeof Dialogue>
 export const StartedBy = z.discriminatedUnion('type', [
   z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule', 'workflow']), data: freeForm.optional() }),
   z.strictObject({ type: z.enum(['conversation_opened', 'conversation_closed', 'contact_created']) }),
+  z.strictObject({ type: z.literal('contact_updated'), fields: z.array(text(200)).max(100).default([]) }),
   z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
   z.strictObject({ type: z.enum(['group_joined', 'group_left']), groupId: id }),
   z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional() }),
@@ -49,6 +51,12 @@ export const ContactFacts = z
   .partial()
 export type ContactFacts = z.output<typeof ContactFacts>
 
+/** The clock of a simulation: within this century, so that everything that is counted from there can be written. */
+export const StartsAt = z.iso
+  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
+  .regex(YEARS, 'must be in a year from 2000 to 2099')
+  .meta({ override: { type: 'string', format: 'date-time' } })
+
 export const StepOutputs = freeForm.meta({
   description:
     'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}, or {"rounds": [one for each time]}',
@@ -66,11 +74,13 @@ export const SimulateWorkflow = z
     contactId: id
       .optional()
       .meta({ description: 'Whose facts the runs read, as they are now; somebody made up if absent' }),
-    contact: ContactFacts.optional().meta({ description: 'Laid over the facts of the contact' }),
+    contact: ContactFacts.nullable()
+      .optional()
+      .meta({ description: 'Laid over the facts of the contact; null for a run that has none, and no conversation' }),
     trigger: StartedBy.optional().meta({ description: 'What starts the workflow, if not what the customer says' }),
     input: freeForm.optional(),
     stepOutputs: StepOutputs.optional(),
-    at: z.iso.datetime({ offset: true }).optional().meta({ description: 'When it begins; now if absent' }),
+    at: StartsAt.optional().meta({ description: 'When it begins; now if absent' }),
   })
   .refine(({ definition, version }) => definition === undefined || version === undefined, {
     message: 'cannot be given together with a definition',

@@ -3,7 +3,7 @@ import type { Scope } from '../../scope.ts'
 import { refuseInside, refuseUnknownSteps } from './answer-outside.ts'
 import { diffRuns } from './diff-runs.ts'
 import { loadOthers } from './load-others.ts'
-import { loadParty } from './load-party.ts'
+import { loadParty, openingOf } from './load-party.ts'
 import { loadRecording } from './load-recording.ts'
 import { loadSubject } from './load-subject.ts'
 import { playWorkflow } from './play-workflow.ts'
@@ -23,7 +23,9 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
   const recording =
     conversationId === undefined ? undefined : await loadRecording(scope, { conversationId, workflowId })
   const now = input.at === undefined ? (recording?.startedAt ?? scope.now()) : new Date(input.at)
-  const party = await loadParty(scope, { conversationId, contactId, contact, subject, at: now })
+  const found = await loadParty(scope, { conversationId, contactId, contact, subject, at: now })
+  // Whether a person talked back then is not told by whether one talks now.
+  const party = recording ? { ...found, isPaused: false } : found
   const played = playWorkflow({
     subject,
     others: await loadOthers(scope, subject),
@@ -32,8 +34,7 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
     trigger,
     input: input.input,
     dialogue: recording?.dialogue ?? readDialogue(input.dialogue ?? []),
-    // A contact that is there has talked before, unless the recording begins with the first message of all.
-    opens: recording !== undefined || contactId === undefined,
+    opens: recording ? ['conversation_opened'] : openingOf(party),
     stepOutputs,
     recorded: recording?.runs,
     realMsMax: REAL_MS_MAX,

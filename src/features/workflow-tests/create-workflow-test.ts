@@ -20,7 +20,7 @@ export function createWorkflowTest(scope: Scope, input: CreateWorkflowTest): Pro
     input: input.input ?? null,
     dialogue: writeDialogue(input.dialogue),
     stepOutputs: stepOutputs ?? {},
-    contact: contact ?? {},
+    contact: contact === undefined ? {} : contact,
     startsAt: startsAt === undefined ? scope.now() : new Date(startsAt),
     opens: true,
     expectation,

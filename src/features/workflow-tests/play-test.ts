@@ -1,8 +1,9 @@
-import type { Published } from '../../engine/party.ts'
+import type { Party, Published } from '../../engine/party.ts'
+import type { Opening } from '../../engine/simulate.ts'
 import type { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
 import type { Scope } from '../../scope.ts'
 import { loadOthers } from '../simulations/load-others.ts'
-import { loadParty } from '../simulations/load-party.ts'
+import { loadParty, openingOf } from '../simulations/load-party.ts'
 import { playWorkflow } from '../simulations/play-workflow.ts'
 import { readDialogue } from '../simulations/read-dialogue.ts'
 import { Dialogue, StartedBy } from '../simulations/schema.ts'
@@ -14,19 +15,26 @@ export async function playTest(
   scope: Scope,
   { test, subject, realMsMax }: { test: TestRow; subject: Published; realMsMax: number },
 ): Promise<TestOutcome> {
-  const { id: testId, name, contact, startsAt, opens, input, stepOutputs } = test
+  const { id: testId, name, contact, startsAt, input, stepOutputs } = test
+  const party = await loadParty(scope, { contact, subject, at: startsAt })
   const played = playWorkflow({
     subject,
     others: await loadOthers(scope, subject),
-    party: await loadParty(scope, { contact, subject, at: startsAt }),
+    party,
     now: startsAt,
     trigger: test.trigger === null ? undefined : StartedBy.parse(test.trigger),
     input,
     dialogue: readDialogue(Dialogue.parse(test.dialogue)),
-    opens,
+    opens: openingIn(test, party),
     stepOutputs,
     realMsMax,
   })
   const differences = findDifferences(test.expectation as Expectation, played)
   return { testId, name, status: differences.length > 0 ? 'failed' : 'passed', differences }
+}
+
+/** Whether a contact was new is not recorded of a run; whether its conversation was is. */
+function openingIn({ sourceRunId, opens }: TestRow, party: Party): Opening[] {
+  if (sourceRunId === null) return openingOf(party)
+  return opens ? ['conversation_opened'] : []
 }

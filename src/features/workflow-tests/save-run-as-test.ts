@@ -14,6 +14,9 @@ import { writeDialogue } from '../simulations/write-dialogue.ts'
 import { keepTest } from './create-workflow-test.ts'
 import type { Expectation, SaveRunAsTest, WorkflowTest } from './schema.ts'
 
+/** As long as what is said in a dialogue may be. */
+const BODY_MAX = 4096
+
 /**
  * Keeps what a run met as a test, and what it did as what is expected. The contact's facts are those of now.
  * @throws ConflictError `run_not_finished`
@@ -31,7 +34,8 @@ export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest
   const { workflowId, workflowVersion: version, conversationId, contactId } = run
   const recording = await loadRunRecording(scope, run)
   const subject = await loadSubject(scope, { workflowId, version })
-  const party = await loadParty(scope, { conversationId, contactId, subject, at: recording.startedAt })
+  const whom = contactId === null ? { contact: null } : { conversationId, contactId }
+  const party = await loadParty(scope, { ...whom, subject, at: recording.startedAt })
   return keepTest(scope, {
     workflowId,
     name,
@@ -39,7 +43,7 @@ export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest
     input: run.input as Record<string, unknown> | null,
     dialogue: writeDialogue(dialogueOf(recording)),
     stepOutputs: outputsOf(recording.steps),
-    contact: party.contact ?? {},
+    contact: party.contact,
     startsAt: recording.startedAt,
     opens: recording.opens,
     expectation: await expectationOf(scope, recording),
@@ -51,6 +55,7 @@ export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest
 function startOf({ trigger }: RunRow): StartedBy | null {
   const { type, messageId: _, ...data } = trigger as StoredRun['trigger']
   if (type === 'message_received') return null
+  if (type === 'contact_updated') return { type, fields: [data['fields']].flat().map(String) }
   if (type === 'tag_added' || type === 'tag_removed') return { type, tag: String(data['tag']) }
   if (type === 'group_joined' || type === 'group_left') return { type, groupId: String(data['groupId']) }
   if (type === 'event') return { type, event: String(data['event']), data: data['data'] ?? null }
@@ -68,7 +73,14 @@ function dialogueOf({ first, later }: RunRecording): Dialogue {
       return event.type === 'event' ? [{ type: 'event', event: event.event, data: event.data, after }] : []
     }
     const content = entry.message?.['content'] as Record<string, unknown> | null | undefined
-    return [{ type: 'message', body: entry.body ?? '', after, ...(content ? { content } : {}) }]
+    return [
+      {
+        type: 'message',
+        body: entry.body?.slice(0, BODY_MAX).toWellFormed() ?? '',
+        after,
+        ...(content ? { content } : {}),
+      },
+    ]
   })
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { freeForm, id, instant, text } from '../../trpc/wire.ts'
 import { RunStatus } from '../runs/schema.ts'
-import { ContactFacts, Dialogue, StartedBy, StepOutputs } from '../simulations/schema.ts'
+import { ContactFacts, Dialogue, StartedBy, StartsAt, StepOutputs } from '../simulations/schema.ts'
 
 const SAID_MAX = 1000
 
@@ -31,7 +31,7 @@ export const WorkflowTest = z
     input: z.record(z.string(), z.unknown()).nullable(),
     dialogue: z.array(z.unknown()),
     stepOutputs: z.record(z.string(), z.unknown()),
-    contact: z.record(z.string(), z.unknown()),
+    contact: z.record(z.string(), z.unknown()).nullable(),
     startsAt: instant.meta({ description: 'What the clock says when the test begins' }),
     expectation: Expectation,
     sourceRunId: id.nullable().meta({ description: 'The run that was saved as this test' }),
@@ -52,9 +52,9 @@ export const CreateWorkflowTest = z.strictObject({
   dialogue: Dialogue,
   trigger: StartedBy.optional(),
   input: freeForm.optional(),
-  contact: ContactFacts.optional(),
+  contact: ContactFacts.nullable().optional(),
   stepOutputs: StepOutputs.optional(),
-  startsAt: z.iso.datetime({ offset: true }).optional(),
+  startsAt: StartsAt.optional(),
   expectation: Expectation,
 })
 export type CreateWorkflowTest = z.output<typeof CreateWorkflowTest>
