@@ -5,9 +5,9 @@ export async function up(knex: Knex): Promise<void> {
     -- Nearly all runs complete, so a list of those is the list of all; the others are few and far between. A run that
     -- completes in the turn in which it starts never enters this index.
     create index runs_status on runs (tenant_id, status, created_at desc, id desc) where status <> 'completed';
-    -- In the order in which the runs of a workflow are listed; the version is looked at in passing.
+    -- In the order in which the runs of a version are listed; those of a workflow are those of its versions, merged.
     drop index runs_workflow;
-    create index runs_workflow on runs (tenant_id, workflow_id, created_at desc, id desc);
+    create index runs_workflow on runs (tenant_id, workflow_id, workflow_version, created_at desc, id desc);
   `)
 }
 

@@ -7,9 +7,10 @@ export async function up(knex: Knex): Promise<void> {
     create table run_counts (
       tenant_id uuid not null references workspaces on delete cascade,
       workflow_id uuid not null,
+      version integer not null,
       status text not null,
       n bigint not null,
-      primary key (tenant_id, workflow_id, status),
+      primary key (tenant_id, workflow_id, version, status),
       foreign key (tenant_id, workflow_id) references workflows (tenant_id, id) on delete cascade
     );
     -- Without references: the last deltas of a workspace are written while it is being deleted.
@@ -17,6 +18,7 @@ export async function up(knex: Knex): Promise<void> {
       tenant_id uuid not null,
       seq bigint generated always as identity,
       workflow_id uuid not null,
+      version integer not null,
       status text not null,
       n integer not null,
       primary key (tenant_id, seq)
@@ -25,23 +27,23 @@ export async function up(knex: Knex): Promise<void> {
     -- Once per statement, however many rows it touches and whoever wrote it, cascades included.
     create function count_new_runs() returns trigger language plpgsql as $$
     begin
-      insert into run_count_deltas (tenant_id, workflow_id, status, n)
-        select tenant_id, workflow_id, status, count(*) from new_runs group by 1, 2, 3;
+      insert into run_count_deltas (tenant_id, workflow_id, version, status, n)
+        select tenant_id, workflow_id, workflow_version, status, count(*) from new_runs group by 1, 2, 3, 4;
       return null;
     end $$;
     create function count_changed_runs() returns trigger language plpgsql as $$
     begin
-      insert into run_count_deltas (tenant_id, workflow_id, status, n)
-        select tenant_id, workflow_id, status, sum(n) from (
-          select tenant_id, workflow_id, status, 1 as n from new_runs
-          union all select tenant_id, workflow_id, status, -1 from old_runs) changed
-        group by 1, 2, 3 having sum(n) <> 0;
+      insert into run_count_deltas (tenant_id, workflow_id, version, status, n)
+        select tenant_id, workflow_id, workflow_version, status, sum(n) from (
+          select tenant_id, workflow_id, workflow_version, status, 1 as n from new_runs
+          union all select tenant_id, workflow_id, workflow_version, status, -1 from old_runs) changed
+        group by 1, 2, 3, 4 having sum(n) <> 0;
       return null;
     end $$;
     create function count_deleted_runs() returns trigger language plpgsql as $$
     begin
-      insert into run_count_deltas (tenant_id, workflow_id, status, n)
-        select tenant_id, workflow_id, status, -count(*) from old_runs group by 1, 2, 3;
+      insert into run_count_deltas (tenant_id, workflow_id, version, status, n)
+        select tenant_id, workflow_id, workflow_version, status, -count(*) from old_runs group by 1, 2, 3, 4;
       return null;
     end $$;
     create trigger runs_counted_insert after insert on runs referencing new table as new_runs
@@ -52,7 +54,7 @@ export async function up(knex: Knex): Promise<void> {
       for each statement execute function count_deleted_runs();
 
     -- The triggers have locked the table against writers, so this misses none.
-    insert into run_counts select tenant_id, workflow_id, status, count(*) from runs group by 1, 2, 3;
+    insert into run_counts select tenant_id, workflow_id, workflow_version, status, count(*) from runs group by 1, 2, 3, 4;
   `)
 }
 

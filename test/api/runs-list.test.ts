@@ -31,6 +31,7 @@ type Run = {
   id: string
   status: string
   workflowId: string
+  workflowVersion: number
   contactId: string
   conversationId: string
   createdAt: string
@@ -53,10 +54,17 @@ describe('GET /api/runs', () => {
     }
     workflowIds.push(await publish({ ...FATES, steps: [say('second')] }))
     await write('+4915112345020', 'ok')
+    await app.rest('PATCH', `/api/workflows/${workflowIds[0]}`, {
+      session: owner,
+      body: { definition: { ...FATES, steps: [say('changed')] } },
+    })
+    await app.rest('POST', `/api/workflows/${workflowIds[0]}/publish`, { session: owner, body: {} })
+    app.clock.advance(MINUTE)
+    await write('+4915112345021', 'ok')
     const asked = await list('status=waiting&waitingFor=reply')
     await app.rest('POST', `/api/runs/${asked.items[0].id}/cancel`, { session: owner, body: {} })
     all = (await list('limit=100')).items
-    expect(all).to.have.length(9)
+    expect(all).to.have.length(11)
   })
 
   after(() => app.stop())
@@ -101,8 +109,12 @@ describe('GET /api/runs', () => {
   it('finds by workflow, version, contact, conversation and wait', async () => {
     const [{ contactId, conversationId } = {} as Run] = all.slice(-1)
     await expectOnly(`workflowId=${workflowIds[1]}`, ({ workflowId }) => workflowId === workflowIds[1])
-    await expectOnly(`workflowId=${workflowIds[0]}&version=1`, ({ workflowId }) => workflowId === workflowIds[0])
-    expect((await list('version=2')).total).to.equal(0)
+    await expectOnly(`workflowId=${workflowIds[0]}`, ({ workflowId }) => workflowId === workflowIds[0])
+    for (const version of [1, 2])
+      await expectOnly(`workflowId=${workflowIds[0]}&version=${version}`, ({ workflowId, workflowVersion }) => {
+        return workflowId === workflowIds[0] && workflowVersion === version
+      })
+    expect(await list(`workflowId=${workflowIds[0]}&version=3`)).to.deep.equal({ items: [], total: 0 })
     await expectOnly(`contactId=${contactId}`, (run) => run.contactId === contactId)
     await expectOnly(`conversationId=${conversationId}`, (run) => run.conversationId === conversationId)
     await expectOnly('waitingFor=timer', ({ waiting }) => waiting?.for === 'timer')
@@ -137,7 +149,8 @@ describe('GET /api/runs', () => {
       'status=done',
       'status=failed,',
       'status=failed&status=expired',
-      'version=0',
+      'version=1',
+      `workflowId=${workflowIds[0]}&version=0`,
       'version=one',
       'startedAfter=yesterday',
       'startedBefore=2026-03-02',

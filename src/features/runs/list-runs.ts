@@ -1,7 +1,8 @@
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/wire.ts'
 import { countRuns } from './count-runs.ts'
-import { isImpossible, pickRuns } from './pick-runs.ts'
+import { pickRuns } from './pick-runs.ts'
+import { isImpossible } from './run-filters.ts'
 import { presentRun, runRows } from './run-rows.ts'
 import type { ListRuns, Run } from './schema.ts'
 

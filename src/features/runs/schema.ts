@@ -138,16 +138,21 @@ const moment = z.iso
   .transform((text) => new Date(text))
   .meta({ override: { type: 'string', format: 'date-time' } })
 
-export const ListRuns = z.strictObject({
-  ...page,
-  status: statuses.optional(),
-  workflowId: id.optional(),
-  version: z.int('must be a whole number').min(1, 'must be 1 or more').max(1_000_000_000).optional(),
-  contactId: id.optional(),
-  conversationId: id.optional(),
-  waitingFor: WaitingFor.optional(),
-  replayOf: id.optional(),
-  startedAfter: moment.optional().meta({ description: 'Only runs with `createdAt` at this moment or later' }),
-  startedBefore: moment.optional().meta({ description: 'Only runs with `createdAt` before this moment' }),
-})
+export const ListRuns = z
+  .strictObject({
+    ...page,
+    status: statuses.optional(),
+    workflowId: id.optional(),
+    version: z.int('must be a whole number').min(1, 'must be 1 or more').max(1_000_000_000).optional(),
+    contactId: id.optional(),
+    conversationId: id.optional(),
+    waitingFor: WaitingFor.optional(),
+    replayOf: id.optional(),
+    startedAfter: moment.optional().meta({ description: 'Only runs with `createdAt` at this moment or later' }),
+    startedBefore: moment.optional().meta({ description: 'Only runs with `createdAt` before this moment' }),
+  })
+  .refine(({ version, workflowId }) => version === undefined || workflowId !== undefined, {
+    path: ['version'],
+    message: 'is counted for each workflow: give `workflowId` too',
+  })
 export type ListRuns = z.output<typeof ListRuns>

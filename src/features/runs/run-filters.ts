@@ -1,0 +1,35 @@
+import { given } from '../../platform/given.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import type { ListRuns } from './schema.ts'
+
+export type RunFilters = Omit<ListRuns, 'limit' | 'offset'>
+
+/** True if no run can be meant: a malformed id is a row that is not there. */
+export function isImpossible({ workflowId, contactId, conversationId, replayOf }: RunFilters): boolean {
+  return [workflowId, contactId, conversationId, replayOf].some((id) => id !== undefined && !isUuid(id))
+}
+
+const CONDITIONS: Record<Exclude<keyof RunFilters, 'status'>, string> = {
+  workflowId: 'workflow_id = :workflowId',
+  version: 'workflow_version = :version',
+  contactId: 'contact_id = :contactId',
+  conversationId: 'conversation_id = :conversationId',
+  waitingFor: 'waiting_for = :waitingFor',
+  replayOf: 'replay_of = :replayOf',
+  startedAfter: 'created_at >= :startedAfter',
+  startedBefore: 'created_at < :startedBefore',
+}
+
+export type Wanted = { sql: string; bindings: Record<string, string>; statuses: string[] | undefined }
+
+/** The filters as a condition on `runs`, the statuses apart. What waits for something is waiting. */
+export function wantedRuns(scope: Scope, { status, ...filters }: RunFilters): Wanted {
+  const bindings = given(filters)
+  const names = Object.keys(bindings) as (keyof typeof CONDITIONS)[]
+  return {
+    sql: ['tenant_id = :tenantId', ...names.map((name) => CONDITIONS[name])].join(' and '),
+    bindings: { tenantId: scope.tenantId, ...bindings } as Record<string, string>,
+    statuses: status ? [...new Set(status)] : filters.waitingFor ? ['waiting'] : undefined,
+  }
+}
