@@ -56,8 +56,9 @@ const SQL = {
     and status in ('queued', 'running', 'waiting') order by id desc`,
   runs: 'insert into runs select * from jsonb_populate_recordset(null::runs, $1::jsonb)',
   queue: `with stored as (insert into messages select * from jsonb_populate_recordset(null::messages, $1::jsonb) returning 1)
-    insert into outbox (tenant_id, channel_id, message_id, priority, attempts, not_before, created_at)
-    select $2, x.channel_id, x.id, 0, 0, $3, $3 from jsonb_to_recordset($1::jsonb) as x (id uuid, channel_id uuid)`,
+    insert into outbox (tenant_id, channel_id, conversation_id, message_id, priority, attempts, not_before, created_at)
+    select $2, x.channel_id, x.conversation_id, x.id, 0, 0, $3, $3
+    from jsonb_to_recordset($1::jsonb) as x (id uuid, channel_id uuid, conversation_id uuid)`,
   note: `with noted as (
       update conversations cv set last_message = x.last, last_message_at = $3, updated_at = $3
       from jsonb_to_recordset($2::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = $1 and cv.id = x.id),

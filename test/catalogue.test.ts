@@ -39,6 +39,7 @@ const NO_REFERENCE: Record<string, string> = {
   'runs.waiting_step_id': 'the name of a step within a definition',
   'runs.replay_from_step_id': 'the name of a step within a definition',
   'runs.trigger_event_id': 'a mailbox item, which is gone when it was taken',
+  'outbox.conversation_id': 'that of its message, which takes the row along',
   'inbox.mailbox_id': 'a conversation, a contact or a run; the mail of one that is gone is thrown away',
   'run_waits.mailbox_id': 'the mailbox of its run',
   'runs.root_run_id': 'the first of a chain of replays; the chain itself is replay_of',

@@ -29,13 +29,12 @@ type Row = {
 export async function claimMessages(tx: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
   const now = tx.now()
   const { rows } = await tx.db.raw<{ rows: Row[] }>(
-    `with heads as (
-       select distinct on (m.conversation_id) o.message_id, o.priority, o.not_before, o.leased_at
-       from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
-       where o.tenant_id = :tenantId and o.channel_id = :channelId
-       order by m.conversation_id, o.message_id),
-     due as (
-       select message_id from heads where leased_at is null and not_before <= :now order by priority, message_id limit :limit),
+    `with due as (
+       select o.message_id from outbox o
+       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.leased_at is null and o.not_before <= :now
+         and o.message_id = (select e.message_id from outbox e where e.tenant_id = o.tenant_id and e.channel_id = o.channel_id
+           and e.conversation_id = o.conversation_id order by e.message_id limit 1)
+       order by o.priority, o.message_id limit :limit),
      claimed as (
        update outbox o set leased_at = :now, attempts = attempts + 1 from due
        where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = due.message_id and o.leased_at is null

@@ -40,9 +40,10 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     created_at: now,
     updated_at: now,
   }))
-  const outbox = messages.map(({ id, channelId }) => ({
+  const outbox = messages.map(({ id, channelId, conversationId }) => ({
     tenant_id: tx.tenantId,
     channel_id: channelId,
+    conversation_id: conversationId,
     message_id: id,
     priority: 0,
     attempts: 0,
