@@ -144,6 +144,8 @@ function triggerOf(event: TriggerEvent): RunTrigger {
   switch (event.type) {
     case 'event':
       return { type: event.type, messageId, event: event.event, data: event.data }
+    case 'contact_updated':
+      return { type: event.type, messageId, fields: event.fields }
     case 'tag_added':
     case 'tag_removed':
       return { type: event.type, messageId, tag: event.tag }

@@ -13,6 +13,7 @@ export type TriggerEvent =
   | { type: 'conversation_opened'; message?: MessageFacts | null }
   | { type: 'conversation_closed' }
   | { type: 'contact_created' }
+  | { type: 'contact_updated'; fields: string[] }
   | { type: 'tag_added' | 'tag_removed'; tag: string }
   | { type: 'group_joined' | 'group_left'; groupId: string }
   | { type: 'api' | 'manual'; input?: unknown }
@@ -57,8 +58,16 @@ function suits(trigger: Trigger, event: TriggerEvent): boolean {
   if (trigger.type !== event.type) return false
   if ('tag' in trigger) return 'tag' in event && foldText(trigger.tag) === foldText(event.tag)
   if ('groupId' in trigger) return 'groupId' in event && trigger.groupId === event.groupId
+  if (trigger.type === 'contact_updated') {
+    const { fields } = trigger
+    return 'fields' in event && (!fields || event.fields.some((field) => isAmong(field, fields)))
+  }
   if (trigger.type === 'event') return event.type === 'event' && trigger.event === event.event
   return true
+}
+
+function isAmong(field: string, wanted: string[]): boolean {
+  return wanted.some((name) => name === field || (name === 'fields' && field.startsWith('fields.')))
 }
 
 /** Case, outer blanks and the width of blanks do not matter, except to a regular expression. */

@@ -238,6 +238,28 @@ describe('what a workflow does to the records', () => {
     }
   })
 
+  it('lets workflows know of what was changed of a contact, and only of that', async () => {
+    await publish([
+      { id: 'a', type: 'update_contact', values: { email: 'a@b.example', fields: { plan: 'pro' } } },
+      { id: 'b', type: 'set_consent', marketing: 'opted_in' },
+    ])
+    const heard = await listen(
+      { type: 'contact_updated', fields: ['email'] },
+      { type: 'contact_updated', fields: ['fields'] },
+      { type: 'contact_updated', fields: ['fields.plan', 'consent'] },
+      { type: 'contact_updated', fields: ['name', 'fields.city'] },
+    )
+    const { contactId } = await write()
+    // The third one is there once more for the consent.
+    expect(await heard()).to.have.length(4)
+    await write()
+    expect(await heard()).to.have.length(4)
+    await call('PATCH', `/contacts/${contactId}`, { email: 'a@b.example', consent: { marketing: 'opted_in' } })
+    expect(await heard()).to.have.length(4)
+    await call('PATCH', `/contacts/${contactId}`, { name: 'Ana', fields: { plan: null } })
+    expect(await heard()).to.have.length(7)
+  })
+
   it('sends files by their address', async () => {
     const media = { type: 'document', url: 'https://a.example/price.pdf', filename: 'price.pdf' }
     await publish([

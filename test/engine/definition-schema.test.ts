@@ -25,6 +25,7 @@ const triggers: Record<string, object[]> = {
   conversation_opened: [{}, ...conditions.map((condition) => ({ if: condition }))],
   contact_created: [{ if: yes }],
   conversation_closed: [{}],
+  contact_updated: [{}, { fields: ['email', 'fields.plan'], if: yes }],
   tag_added: [{ tag: 'vip' }],
   tag_removed: [{ tag: 'vip', if: yes }],
   group_joined: [{ groupId: ID }],

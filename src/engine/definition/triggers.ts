@@ -39,6 +39,17 @@ const MessageReceived = z.strictObject({
   priority: z.int('must be a whole number').default(0),
 })
 
+const ContactUpdated = z.strictObject({
+  type: z.literal('contact_updated'),
+  /** Such as `email` and `fields.plan`; `fields` stands for all of those. Without it any change will do. */
+  fields: z
+    .array(z.string().trim().min(1, 'must not be empty').max(200))
+    .min(1, 'must have at least 1 entry')
+    .max(50)
+    .optional(),
+  if: condition,
+})
+
 function aboutTag<Type extends string>(type: Type) {
   const tag = z.string().trim().min(1, 'must not be empty').max(50)
   return z.strictObject({ type: z.literal(type), tag, if: condition })
@@ -96,6 +107,7 @@ export const TRIGGERS = {
   conversation_opened: simple('conversation_opened'),
   conversation_closed: simple('conversation_closed'),
   contact_created: simple('contact_created'),
+  contact_updated: ContactUpdated,
   tag_added: aboutTag('tag_added'),
   tag_removed: aboutTag('tag_removed'),
   group_joined: aboutGroup('group_joined'),

@@ -2,7 +2,9 @@ import { Contact as ContactRow } from '../../models/contact.ts'
 import { given } from '../../platform/given.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
+import { raiseEvents } from '../runs/raise-events.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
+import { changedDetails } from './changed-details.ts'
 import { getContact } from './get-contact.ts'
 import { refuseTakenContact } from './refuse-taken-contact.ts'
 import type { Contact, UpdateContact } from './schema.ts'
@@ -28,6 +30,9 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         ...added.map((tag) => ({ contactId, tag, isAdded: true })),
         ...removed.map((tag) => ({ contactId, tag, isAdded: false })),
       ])
+      const changed = changedDetails({ ...before }, { ...(await tx.get(ContactRow, contactId)) })
+      if (changed.length > 0)
+        await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: changed } }])
       await tx.record({ type: 'contact.updated', data: { contactId } })
       return getContact(tx, { contactId })
     }),

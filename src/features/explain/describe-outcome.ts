@@ -51,6 +51,8 @@ function describeTrigger(trigger: Trigger, { event, message }: Explained): strin
   }
   if (trigger.type === 'tag_added')
     return `The tag "${event.name}" was added, and the trigger waits for "${trigger.tag}"`
+  if (trigger.type === 'contact_updated')
+    return `Something else of the contact was changed than ${(trigger.fields ?? []).join(', ')}`
   if (trigger.type === 'tag_removed')
     return `The tag "${event.name}" was removed, and the trigger waits for "${trigger.tag}"`
   if (trigger.type === 'group_joined' || trigger.type === 'group_left')

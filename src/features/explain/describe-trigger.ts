@@ -26,6 +26,7 @@ export function describeTrigger(started: Started): string {
   const { trigger } = started
   if (trigger.type === 'message_received') return describeMessage(started)
   if (trigger.type === 'tag_added') return `The tag "${String(trigger['tag'] ?? '')}" was added`
+  if (trigger.type === 'contact_updated') return `The contact was changed: ${[trigger['fields']].flat().join(', ')}`
   if (trigger.type === 'tag_removed') return `The tag "${String(trigger['tag'] ?? '')}" was removed`
   if (trigger.type === 'event') return `The event "${String(trigger['event'] ?? '')}" was raised`
   return SENTENCES[trigger.type] ?? `A trigger of type ${trigger.type} fired`

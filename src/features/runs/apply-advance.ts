@@ -69,8 +69,9 @@ function contentOf({ buttons, media }: WorkflowEffect & { type: 'send_message' }
   return Object.keys(content).length > 0 ? content : null
 }
 
-function contactChangeOf({ party: { contactId }, effect }: Wanted) {
-  return effect.type === 'update_contact' && contactId !== null ? [{ contactId, values: effect.values }] : []
+function contactChangeOf({ run, party: { contactId }, effect }: Wanted) {
+  if (effect.type !== 'update_contact' || contactId === null) return []
+  return [{ contactId, values: effect.values, depth: run.state.depth + 1 }]
 }
 
 /** Workflows that a tag wakes are one further from what a person did. */

@@ -32,8 +32,9 @@ function groupChangeOf({ run, contactId, effect }: Upkeep) {
   return [{ contactId, groupId: effect.groupId, isAdded: effect.type === 'add_to_group', depth: run.state.depth + 1 }]
 }
 
-function consentOf({ contactId, effect }: Upkeep) {
-  return contactId !== null && effect.type === 'set_consent' ? [{ contactId, marketing: effect.marketing }] : []
+function consentOf({ run, contactId, effect }: Upkeep) {
+  if (contactId === null || effect.type !== 'set_consent') return []
+  return [{ contactId, marketing: effect.marketing, depth: run.state.depth + 1 }]
 }
 
 function noteOf({ run, conversationId, stepId, effect }: Upkeep) {

@@ -75,10 +75,18 @@ export function raises(effect: Effect): TriggerEvent[] {
     const happened = type === 'add_tag' ? 'tag_added' : 'tag_removed'
     return tags.map((tag) => ({ type: happened, tag: String(tag) }))
   }
+  if (type === 'set_consent') return [{ type: 'contact_updated', fields: ['consent'] }]
+  if (type === 'update_contact') return [{ type: 'contact_updated', fields: detailsOf(effect['values']) }]
   if (type === 'add_to_group') return [{ type: 'group_joined', groupId: String(groupId) }]
   if (type === 'remove_from_group') return [{ type: 'group_left', groupId: String(groupId) }]
   if (type === 'close_conversation') return [{ type: 'conversation_closed' }]
   return type === 'emit' && typeof event === 'string' ? [{ type: 'event', event, data: data ?? null }] : []
+}
+
+/** As if each of them was another before. */
+function detailsOf(values: unknown): string[] {
+  const { fields, ...details } = (values ?? {}) as { fields?: JsonObject }
+  return [...Object.keys(details), ...Object.keys(fields ?? {}).map((key) => `fields.${key}`)]
 }
 
 /** What starts the run before anybody says anything. */

@@ -6,7 +6,6 @@ import { type RawPart, stepsOf, triggersOf, valuesAt, wholeOf } from './raw-defi
  * come.
  */
 const TRIGGERS: Record<string, string> = {
-  contact_updated: 'use contact_created or message_received, and branch on the contact',
   broadcast_replied: 'use message_received',
   message_status: 'use message_received, or a wait with a branch',
 }
