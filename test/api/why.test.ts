@@ -157,6 +157,16 @@ describe('GET /api/messages/{messageId}/why', () => {
     expect(summary).to.equal('Started nothing: no published workflow waits for messages')
   })
 
+  it('says which step wrote a note', async () => {
+    const triggers = [{ type: 'message_received', match: { mode: 'exact', values: ['note it'] } }]
+    const steps = [{ id: 'note', type: 'add_note', body: 'Wants a note' }]
+    await publish('Notes', { version: 1, triggers, steps })
+    await write('note it')
+    const { summary, links } = await why(await newestMessage())
+    expect(summary).to.equal('Written by step "note" of the workflow "Notes", version 1')
+    expect(kinds(links)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message'])
+  })
+
   it('goes back through the workflows that called each other', async () => {
     const said = { id: 'said', type: 'send_message', message: { body: 'From within' } }
     const inner = await publish('Inner', { version: 1, triggers: [{ type: 'api' }], steps: [said] })

@@ -11,6 +11,9 @@ import type { Evaluation, EvaluatedEvent } from '../../engine/evaluation.ts'
 import { type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
 import type { Link, Why } from './schema.ts'
 
+/** The runs that the message met are the oldest of those that were not over when it came. */
+const RUNS_MAX = 100
+
 /** What a customer's message started, which run took it as a reply, or why nothing did. */
 export async function explainInbound(scope: Scope, message: MessageRow): Promise<Omit<Why, 'messageId'>> {
   const runs = await findRuns(scope, message)
@@ -39,7 +42,8 @@ async function findRuns(scope: Scope, { conversationId, createdAt }: MessageRow)
   return (await runRows(scope)
     .where({ conversationId })
     .where((open) => open.whereNull('finishedAt').orWhere('finishedAt', '>=', createdAt))
-    .orderBy('id')) as NamedRun[]
+    .orderBy('id')
+    .limit(RUNS_MAX)) as NamedRun[]
 }
 
 /** The run has it as its newest reply, whether or not a step was content with it. */

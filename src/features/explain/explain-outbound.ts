@@ -10,11 +10,15 @@ import type { Link, Why } from './schema.ts'
 /** Who or what sent a message, and how it fared. */
 export async function explainOutbound(scope: Scope, message: MessageRow): Promise<Omit<Why, 'messageId'>> {
   const cause = (await causeInRun(scope, message)) ?? (await causeInBroadcast(scope, message)) ?? causeInPerson(message)
-  const statuses = await statusLinks(scope, message)
-  return { summary: cause.summary, links: [...cause.links, messageLink(message), ...statuses] }
+  const isNote = message.direction === 'internal'
+  const statuses = isNote ? [] : await statusLinks(scope, message)
+  return {
+    summary: `${isNote ? 'Written' : 'Sent'} by ${cause.by}`,
+    links: [...cause.links, messageLink(message), ...statuses],
+  }
 }
 
-type Cause = { summary: string; links: Link[] }
+type Cause = { by: string; links: Link[] }
 
 async function causeInRun(scope: Scope, message: MessageRow): Promise<Cause | undefined> {
   if (message.runId === null) return undefined
@@ -25,7 +29,7 @@ async function causeInRun(scope: Scope, message: MessageRow): Promise<Cause | un
   const trigger = first.trigger.messageId === null ? undefined : await scope.find(MessageRow, first.trigger.messageId)
   const [step, before] = await findSteps(scope, message)
   return {
-    summary: `Sent by step "${message.stepId}" of the workflow "${run.workflowName}", version ${run.workflowVersion}`,
+    by: `step "${message.stepId}" of the workflow "${run.workflowName}", version ${run.workflowVersion}`,
     links: [
       eventLink(first, trigger),
       await triggerLink(scope, first, trigger),
@@ -76,7 +80,7 @@ async function causeInBroadcast(scope: Scope, message: MessageRow): Promise<Caus
   const broadcast = await scope.find(BroadcastRow, message.broadcastId)
   if (!broadcast) return undefined
   const { id, name, status } = broadcast
-  return { summary: `Sent by the broadcast "${name}"`, links: [{ kind: 'broadcast', id, name, status }] }
+  return { by: `the broadcast "${name}"`, links: [{ kind: 'broadcast', id, name, status }] }
 }
 
 const SENDERS: Record<string, string> = {
@@ -89,7 +93,7 @@ const SENDERS: Record<string, string> = {
 
 function causeInPerson({ sender: { type, id, name } }: MessageRow): Cause {
   return {
-    summary: `Sent by ${type === 'user' && name ? name : (SENDERS[type] ?? type)}`,
+    by: type === 'user' && name ? name : (SENDERS[type] ?? type),
     links: [{ kind: 'sender', type, id, name }],
   }
 }
