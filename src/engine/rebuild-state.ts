@@ -3,7 +3,7 @@ import { assignVariables } from './assign-variables.ts'
 import { type CompiledDefinition, findStep } from './compiled.ts'
 import { isWhole } from './is-whole.ts'
 import { rebuildFrames } from './rebuild-frames.ts'
-import { type JsonObject, type MessageFacts, queueRun, type RunState, type StepRecord } from './run.ts'
+import { type JsonObject, type MessageFacts, queueRun, type RunState, type StepRecord, visitsOf } from './run.ts'
 import type { StepRegistry } from './step.ts'
 
 /** A step as it was recorded. */
@@ -46,8 +46,8 @@ export function rebuildState(rebuild: Rebuild): RunState | Lost {
     if (stepId !== undefined) return { lost: stepId }
   }
   const frames = rebuildFrames(records, at, old)
-  const stepId = records[at]?.stepId ?? ''
-  return frames ? { ...state, stepId, frames, stepsCount: at, idsCount: at } : { lost: stepId }
+  const stepId = records[at]?.stepId ?? old.stepId
+  return frames ? { ...state, stepId, frames, stepsCount: at, idsCount: at } : { lost: stepId ?? '' }
 }
 
 /** The variables that some step of the run has filled in. */
@@ -70,7 +70,7 @@ function relive(state: RunState, rebuild: Rebuild, index: number): string | unde
   const { stepId, status, branch, error } = record
   const output = status === 'failed' ? { error } : outputOf(state, rebuild, index)
   if (!isWhole(output) && !isKnown(rebuild, index)) return stepId
-  state.visits = { ...state.visits, [stepId]: (state.visits[stepId] ?? 0) + 1 }
+  state.visits = { ...state.visits, [stepId]: visitsOf(state, stepId) + 1 }
   if (status === 'skipped') return undefined
   state.steps = { ...state.steps, [stepId]: { output } }
   const isTimedOut = branch === 'timeout' && record.output === null
@@ -86,7 +86,7 @@ function outputOf(state: RunState, rebuild: Rebuild, index: number): unknown {
   const { records, stepOutputs, old } = rebuild
   const record = records[index]
   if (!record) return null
-  const told = answerFor(stepOutputs, record.stepId, state.visits[record.stepId] ?? 0)
+  const told = answerFor(stepOutputs, record.stepId, visitsOf(state, record.stepId))
   if (told) return told.ok ? told.output : { error: told.error }
   return isKnown(rebuild, index) ? (old.steps[record.stepId]?.output ?? null) : record.output
 }

@@ -149,6 +149,13 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect([changed.status, changed.body.code]).to.deep.equal([422, 'steps_changed'])
     expect(changed.body.details.stepId).to.equal('count')
     expect((await replay(old, { from: 'count', version: 'published' })).status).to.equal(201)
+    await republish(workflowId, [{ id: 'hey', type: 'send_message', message: { body: 'Hey' } }, city, nap, thanks])
+    const first = await replay(old, { from: 'city', version: 'published' })
+    expect(first.body.status).to.equal('queued')
+    await app.work()
+    expect(await sentBy(first.body.id)).to.deep.equal(['Which city?'])
+    const gone = await replay(old, { from: 'count', version: 'published' })
+    expect([gone.status, gone.body.code]).to.deep.equal([422, 'unknown_step'])
   })
 
   it('refuses steps that are not there with the nearest, and those that the run never came to', async () => {
@@ -159,6 +166,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect([unknown.status, unknown.body.code]).to.deep.equal([422, 'unknown_step'])
     expect(unknown.body.details.nearest[0]).to.equal('thanks')
     expect((await replay(old, { from: 'never' })).body.code).to.equal('step_not_reached')
+    expect((await replay(old, { from: old })).body.code).to.equal('step_not_reached')
     expect((await replay(old, { from: 'failed' })).body.code).to.equal('nothing_failed')
     expect((await replay(old, { stepOutputs: { thanks: 1 } })).body.code).to.equal('not_outside')
     expect((await replay(old, { version: 'draft' })).body.code).to.equal('draft_not_live')
@@ -200,6 +208,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     const { body } = await replay(old, { from: 'nap', mode: 'dry_run', version: 'draft' })
     expect(body).to.deep.include({ ofDraft: true, workflowVersion: 1, status: 'canceled', replayFromStepId: 'nap' })
     expect(body.error).to.include({ code: 'nothing_recorded', stepId: 'more' })
+    expect((await replay(body.id)).body).to.deep.include({ code: 'run_was_dry', details: { replayOf: old } })
     const steps = await stepsOf(body.id)
     expect(steps.map(({ stepId, simulated, status }: Answer['body']) => [stepId, simulated, status])).to.deep.equal([
       ['city', false, 'completed'],

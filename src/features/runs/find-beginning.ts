@@ -1,32 +1,32 @@
-import { type CompiledDefinition, findStep } from '../../engine/compiled.ts'
-import { isSettled } from '../../engine/run.ts'
 import type { Run as RunRow } from '../../models/run.ts'
 import type { RunStep as StepRow } from '../../models/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { refuseUnknownSteps } from '../simulations/answer-outside.ts'
+import { nearestIds } from '../../engine/nearest-ids.ts'
 import type { ReplayRun } from './schema.ts'
 
-/** With which of its steps a run begins anew: as many as come before are taken over. */
+/** Neither a word of the option, nor the id of a step of a run. */
+export function isStepId(from: string): boolean {
+  return !['auto', 'start', 'failed'].includes(from) && !isUuid(from)
+}
+
+/** How many steps of the old run are taken over, and the step that is begun with: null for the first of the workflow. */
 export function findBeginning(
   old: RunRow,
   records: StepRow[],
   { from, effects }: Pick<ReplayRun, 'from' | 'effects'>,
-  compiled: CompiledDefinition,
-): number {
-  if (effects === 'rerun') return 0
-  const at = placeOf(old, records, from)
-  if (at === undefined) throw refusal(from, compiled, old)
-  const begins = records[at]
-  if (at > 0 && begins) refuseUnknownSteps(compiled, [begins.stepId])
-  return at
+): { takenOver: number; stepId: string | null } {
+  const start = { takenOver: 0, stepId: null }
+  if (effects === 'rerun' || from === 'start') return start
+  const stop = stopOf(old, records)
+  if (from === 'auto' && stop === undefined) return start
+  const takenOver = from === 'auto' ? stop : placeOf(records, from, stop)
+  if (takenOver === undefined) throw refusal(from, records)
+  return { takenOver, stepId: records[takenOver]?.stepId ?? (old.state['stepId'] as string | null) }
 }
 
-function placeOf(old: RunRow, records: StepRow[], from: string): number | undefined {
-  if (from === 'start') return 0
-  if (from === 'auto') return stopOf(old, records) ?? 0
-  if (from === 'failed')
-    return stopOf(old, records) ?? found(records.findLastIndex(({ status }) => status === 'failed'))
+function placeOf(records: StepRow[], from: string, stop: number | undefined): number | undefined {
+  if (from === 'failed') return stop ?? found(records.findLastIndex(({ status }) => status === 'failed'))
   if (isUuid(from)) return found(records.findIndex(({ id }) => id === from))
   return found(records.findLastIndex(({ stepId }) => stepId === from))
 }
@@ -38,14 +38,17 @@ function found(index: number): number | undefined {
 /** Where a run stopped that did not come to its end: the step that was told last, unless that was done. */
 function stopOf({ status, state }: RunRow, records: StepRow[]): number | undefined {
   const last = records.at(-1)
-  if (!isSettled({ status }) || status === 'completed' || !last || state['stepId'] === null) return undefined
+  if (status === 'completed' || !last || state['stepId'] === null) return undefined
   const isDone = last.status === 'completed' || last.status === 'skipped'
   return isDone && last.stepId !== state['stepId'] ? records.length : records.length - 1
 }
 
-function refusal(from: string, compiled: CompiledDefinition, old: RunRow): UnprocessableError {
+function refusal(from: string, records: StepRow[]): UnprocessableError {
   if (from === 'failed') return new UnprocessableError('nothing_failed', 'No step of this run failed')
-  if (isUuid(from)) return new UnprocessableError('unknown_step', `Run ${old.id} has no step of the id "${from}"`)
-  if (!findStep(compiled, from)) refuseUnknownSteps(compiled, [from])
-  return new UnprocessableError('step_not_reached', `The run never came to step "${from}". Replay from one that it did`)
+  const nearest = nearestIds(
+    from,
+    records.map(({ stepId }) => stepId),
+  )
+  const hint = nearest.length > 0 ? `. It came to ${nearest.map((id) => `"${id}"`).join(', ')}` : ''
+  return new UnprocessableError('step_not_reached', `This run never came to step "${from}"${hint}`, { nearest })
 }

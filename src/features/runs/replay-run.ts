@@ -2,7 +2,7 @@ import { lockMailboxes, mailboxOf, putItems } from '../../engine/mailbox.ts'
 import { isSettled } from '../../engine/run.ts'
 import { copySteps, saveRuns } from '../../engine/run-store.ts'
 import { Run as RunRow } from '../../models/run.ts'
-import { ConflictError } from '../../platform/errors.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { dryRun } from './dry-run.ts'
@@ -15,11 +15,16 @@ import { advanceBell } from './wake-waits.ts'
  * Runs again as a new run; the old one stays as it is. By default on the same version, a completed run from the start,
  * and one that failed, expired or was canceled from the step at which it stopped, with what the steps before it gave.
  * @throws ConflictError `run_not_finished`
+ * @throws UnprocessableError `run_was_dry`
  */
 export function replayRun(scope: Scope, { runId, ...options }: ReplayRun): Promise<Run> {
   return scope.transaction(async (tx) => {
     const old = await tx.get(RunRow, runId)
     if (!isSettled(old)) throw new ConflictError('run_not_finished', 'Only a finished run can be replayed')
+    if (old.mode === 'dry_run') {
+      const message = 'A dry run has sent nothing and met nobody. Replay the run that it tried'
+      throw new UnprocessableError('run_was_dry', message, { replayOf: old.replayOf })
+    }
     const plan = await planReplay(tx, old, { runId, ...options })
     if (options.mode === 'dry_run') await dryRun(tx, { old, plan, options: { runId, ...options } })
     else await runLive(tx, { old, plan, stepOutputs: options.stepOutputs })

@@ -20,11 +20,14 @@ const BODY_MAX = 4096
 /**
  * Keeps what a run met as a test, and what it did as what is expected. The contact's facts are those of now.
  * @throws ConflictError `run_not_finished`
- * @throws UnprocessableError `run_was_canceled`, or `run_is_partial` for one that began in the middle
+ * @throws UnprocessableError `run_was_dry`, `run_was_canceled`, or `run_is_partial` for one that began in the middle
  */
 export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest): Promise<WorkflowTest> {
   const run = await scope.get(RunRow, runId)
   if (!isSettled(run)) throw new ConflictError('run_not_finished', 'Only a finished run can be saved as a test')
+  if (run.mode === 'dry_run') {
+    throw new UnprocessableError('run_was_dry', 'A dry run has sent nothing. Save the run that it tried')
+  }
   if (run.status === 'canceled') {
     throw new UnprocessableError('run_was_canceled', 'This run was canceled, which nothing in a test would do again')
   }
