@@ -7,7 +7,10 @@ import { assignVariable } from './variables.ts'
 const VARIABLES_LENGTH_MAX = 1_000_000
 
 /** Changes all of the variables, or none and says why. One that is not declared takes any value. */
-export function assignVariables({ run, compiled }: Pick<Progress, 'run' | 'compiled'>, changes: JsonObject): StepFailure | undefined {
+export function assignVariables(
+  { run, compiled }: Pick<Progress, 'run' | 'compiled'>,
+  changes: JsonObject,
+): StepFailure | undefined {
   const names = Object.keys(changes)
   if (names.length === 0) return undefined
   const assigned: JsonObject = {}

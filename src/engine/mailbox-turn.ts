@@ -1,14 +1,12 @@
-import { addMs, MINUTE } from '../platform/time.ts'
 import type { EvaluatedEvent, Evaluation, Outcome } from './evaluation.ts'
 import type { MailboxItem } from './mailbox.ts'
 import { matchTrigger, priorityOf, type TriggerEvent } from './match-trigger.ts'
-import { DEPTH_MAX, type Given, OpenRuns } from './open-runs.ts'
+import type { Given } from './given.ts'
+import { DEPTH_MAX, OpenRuns } from './open-runs.ts'
 import type { Published } from './party.ts'
 import type { MessageFacts } from './run.ts'
-import type { RunTrigger } from './run-store.ts'
+import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { ExternalResult } from './step.ts'
-
-const SNOOZE_MS = 15 * MINUTE
 
 type Match = { workflow: Published; priority: number }
 
@@ -19,8 +17,6 @@ type Match = { workflow: Published; priority: number }
 export class MailboxTurn {
   readonly runs: OpenRuns
   readonly evaluated: EvaluatedEvent[] = []
-  /** Items to put back: nobody may go on with them before a later time. */
-  readonly postponed: { item: MailboxItem; dueAt: Date }[] = []
   readonly #given: Given
   readonly #messages: Map<string, MessageFacts>
 
@@ -28,6 +24,11 @@ export class MailboxTurn {
     this.runs = new OpenRuns(given)
     this.#given = given
     this.#messages = messages
+  }
+
+  /** Items to put back: nobody may go on with them before a later time. */
+  get postponed(): { item: MailboxItem; dueAt: Date }[] {
+    return this.runs.postponed
   }
 
   take(item: MailboxItem): void {
@@ -44,14 +45,9 @@ export class MailboxTurn {
     }
     const run = this.runs.find(runId)
     if (!run) return
-    // While a person talks, whatever would make a run go on comes again later.
-    const later = addMs(this.#given.now, SNOOZE_MS)
-    const isHeld = this.runs.isHeldRun(run)
-    if (isHeld && item.kind === 'timer') return this.runs.wakeLater(runId, later)
-    if (isHeld) return void this.postponed.push({ item, dueAt: later })
+    if (item.kind === 'timer') return this.runs.ring(run, Number(epoch))
+    if (this.runs.isHeldRun(run)) return this.runs.postpone(item)
     switch (item.kind) {
-      case 'timer':
-        return this.runs.tell(runId, { type: 'timer', epoch: Number(epoch) })
       case 'signal':
         return this.runs.tell(runId, { type: 'event', event: String(payload['event']), data: payload['data'] })
       case 'result': {
@@ -70,6 +66,7 @@ export class MailboxTurn {
     const message = this.#messages.get(String(item.payload['messageId']))
     const { channelId } = this.#given.party
     if (!message || channelId === null) return
+    this.runs.ringOverdue()
     const isFirst = item.payload['isFirst'] === true
     const event: TriggerEvent = { type: 'message_received', message, channelId, isFirst }
     const matches = this.#match(event, item)
@@ -82,15 +79,22 @@ export class MailboxTurn {
 
   #isTaken(message: MessageFacts): boolean {
     if (this.runs.collect(message)) return true
-    return this.runs.waitingFor('reply').some((run) => this.runs.advance(run, { type: 'reply', message }))
+    const waiting = this.runs.waitingFor('reply').filter((run) => !this.runs.isHeldRun(run))
+    return waiting.some((run) => this.runs.advance(run, { type: 'reply', message }))
   }
 
   /** Whoever waits for a custom event takes it, however many they are, and it may start runs besides. */
   #takeEvent(event: TriggerEvent, item: MailboxItem): void {
-    if (event.type === 'event') {
-      for (const run of this.runs.waitingFor('event')) this.runs.advance(run, event)
-    }
+    this.runs.ringOverdue()
+    if (event.type === 'event') for (const run of this.runs.waitingFor('event')) this.#tellOf(event, run)
     this.#startAll(this.#match(event, item), event, item)
+  }
+
+  #tellOf(event: TriggerEvent & { type: 'event' }, run: StoredRun): void {
+    const { event: name, data } = event
+    const signal = { runId: run.state.id, event: name, data }
+    if (this.runs.isHeldRun(run)) this.runs.postponeNew('signal', signal)
+    else this.runs.advance(run, event)
   }
 
   /** The workflows with a trigger for this event, the highest priority first; why others have none is noted. */

@@ -1,61 +1,44 @@
+import { addMs, MINUTE } from '../platform/time.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import { splitAnswered } from './answers.ts'
+import { isChild, refuseChild, resultOfChild } from './child-result.ts'
 import { collect, collectMore } from './debounce.ts'
 import { decide } from './decide.ts'
 import type { Decision, EngineEvent, ExternalEffect, PlacedEffect } from './decision.ts'
+import type { Cause, Given } from './given.ts'
+import type { ItemKind, MailboxItem } from './mailbox.ts'
 import { newRun } from './new-run.ts'
 import type { Party, Published } from './party.ts'
-import { recordPayload } from './record-payload.ts'
+import { redactStep } from './redact-step.ts'
 import { isSettled, type JsonObject, type MessageFacts, type StepRecord } from './run.ts'
-import type { RunTrigger, StoredRun } from './run-store.ts'
-import type { ExternalResult, Facts, StepRegistry } from './step.ts'
+import { Pause } from './pause.ts'
+import { isAwaitedBy, isOverdue, isQueued, isUnderWay } from './run-standing.ts'
+import type { StoredRun } from './run-store.ts'
+import type { ExternalResult, Facts } from './step.ts'
 
 /** Workflows may wake each other this many times in a row. */
 export const DEPTH_MAX = 8
 
-export type Given = {
-  now: Date
-  registry: StepRegistry
-  party: Party
-  /** Not settled, the newest first. */
-  runs: StoredRun[]
-  published: Published[]
-  /** By `workflowId:version`. */
-  versions: Map<string, CompiledDefinition>
-  newId: () => string
-}
-
-/** Why a run is started. */
-export type Cause = {
-  trigger: RunTrigger
-  eventId: string
-  depth: number
-  message?: MessageFacts | null
-  input?: unknown
-  parent?: { runId: string; epoch: number }
-  parentRunId?: string
-  /** The customer may still be writing. */
-  debounces?: boolean
-}
+const SNOOZE_MS = 15 * MINUTE
 
 /** The runs of one mailbox while it is brought forward: what each decides, the others see. Pure. */
 export class OpenRuns {
   readonly changed = new Set<StoredRun>()
   readonly steps: { runId: string; step: StepRecord }[] = []
   readonly effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[] = []
-  #isPaused: boolean
-  #isPausedByReply: boolean
+  /** What nobody may go on with before a later time. */
+  readonly postponed: { item: MailboxItem; dueAt: Date }[] = []
+  readonly #pause: Pause
   readonly #given: Given
   readonly #runs: StoredRun[]
   #facts: Omit<Facts, 'workflow'>
 
   constructor(given: Given) {
-    const { contact, conversation, workspace, isPaused, isPausedByReply } = given.party
+    const { contact, conversation, workspace } = given.party
     this.#given = given
     this.#runs = [...given.runs]
     this.#facts = { contact, conversation, workspace }
-    this.#isPaused = isPaused
-    this.#isPausedByReply = isPausedByReply
+    this.#pause = new Pause(given.party)
   }
 
   factsFor({ workflowId: id, name, version }: Published): Facts {
@@ -63,8 +46,8 @@ export class OpenRuns {
   }
 
   /** Whether a person talks, and the workflow leaves the conversation to them. */
-  isHeld({ settings }: CompiledDefinition): boolean {
-    return this.#isPaused && (settings.pauseOnHumanReply || !this.#isPausedByReply)
+  isHeld(compiled: CompiledDefinition): boolean {
+    return this.#pause.holds(compiled)
   }
 
   isHeldRun(run: StoredRun): boolean {
@@ -75,9 +58,9 @@ export class OpenRuns {
     return this.#runs.find(({ state }) => state.id === runId)
   }
 
-  /** Those that may go on now, the newest first. */
+  /** The newest first, also those that a person holds up. */
   waitingFor(what: 'reply' | 'event'): StoredRun[] {
-    return this.#runs.filter((run) => run.state.waiting?.for === what && !this.isHeldRun(run))
+    return this.#runs.filter((run) => run.state.waiting?.for === what)
   }
 
   tell(runId: unknown, event: EngineEvent): void {
@@ -85,11 +68,30 @@ export class OpenRuns {
     if (run) this.advance(run, event)
   }
 
-  wakeLater(runId: unknown, at: Date): void {
-    const run = this.find(runId)
-    if (!run || isSettled(run.state)) return
-    run.wakeAt = at.toISOString()
-    this.changed.add(run)
+  /** The timer of an earlier wait is void. A run that is queued had its turn, but a person talked. */
+  ring(run: StoredRun, epoch: number): void {
+    if (run.state.epoch !== epoch || isSettled(run.state)) return
+    if (this.isHeldRun(run)) this.#wakeLater(run)
+    else if (isQueued(run)) this.begin(run.state.id)
+    else this.advance(run, { type: 'timer', epoch })
+  }
+
+  /** Rings for the runs that have lasted too long already: their own timers may be late, and they stand in the way. */
+  ringOverdue(): void {
+    const now = this.#given.now.getTime()
+    for (const run of this.#runs.filter(({ state }) => isOverdue(state, now))) {
+      if (!this.isHeldRun(run)) this.advance(run, { type: 'timer', epoch: run.state.epoch })
+    }
+  }
+
+  /** While a person talks, whatever would make a run go on comes again later. */
+  postpone(item: MailboxItem): void {
+    this.postponed.push({ item, dueAt: addMs(this.#given.now, SNOOZE_MS) })
+  }
+
+  postponeNew(kind: ItemKind, payload: JsonObject): void {
+    const { newId, party } = this.#given
+    this.postpone({ id: newId(), mailbox: party.mailbox, kind, payload, attempts: 0 })
   }
 
   /** Begins a run that was queued from outside. One whose workflow takes turns waits for those before it. */
@@ -123,19 +125,24 @@ export class OpenRuns {
     run.messagesSent += decision.effects.filter(({ effect }) => 'messageId' in effect).length
     const { contact, conversation, workspace } = decision.facts
     this.#facts = { contact, conversation: conversation && { ...conversation, ...newestOf(decision) }, workspace }
-    if (decision.effects.some(({ effect }) => effect.type === 'handoff')) {
-      this.#isPaused = true
-      this.#isPausedByReply = false
-    }
+    for (const { effect } of decision.effects) this.#pause.note(effect)
     this.changed.add(run)
-    this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redact(step, run) })))
+    this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redactStep(step, run.state) })))
+    this.#cancelUnawaited(run)
     const [answered, wanted] = splitAnswered(run.state, decision.effects)
     const placed = wanted.filter(({ effect }) => !isChild(effect))
     if (placed.length > 0) this.effects.push({ run, party, placed })
     for (const event of answered) this.advance(run, event)
     for (const { effect } of wanted) if (isChild(effect)) this.#startChild(run, effect)
-    if (isSettled(run.state)) this.#followUp(run)
+    // What was answered at once may have ended the run already, and that end was followed up then.
+    if (isSettled(decision.run)) this.#followUp(run)
     return true
+  }
+
+  /** A run that another one waited for ends when that one goes on without it. */
+  #cancelUnawaited({ state }: StoredRun): void {
+    const children = this.#runs.filter((run) => run.state.parent?.runId === state.id && !isSettled(run.state))
+    for (const child of children) if (!isAwaitedBy(child, state)) this.advance(child, { type: 'canceled' })
   }
 
   /** Undefined if the workflow's re-entry policy forbids another run now. */
@@ -164,9 +171,12 @@ export class OpenRuns {
   #startChild({ state: { id, depth, message } }: StoredRun, { epoch, request }: ExternalEffect): void {
     const answer = (result: ExternalResult) => this.tell(id, { type: 'external_result', epoch, result })
     const workflow = this.#given.published.find(({ workflowId }) => workflowId === request['workflowId'])
-    if (!workflow) return answer(refuse('workflow_not_published', 'The workflow to run is not published'))
-    if (depth >= DEPTH_MAX) return answer(refuse('too_deep', `Workflows may run each other ${DEPTH_MAX} deep`))
+    if (!workflow) return answer(refuseChild('workflow_not_published', 'The workflow to run is not published'))
+    if (depth >= DEPTH_MAX) return answer(refuseChild('too_deep', `Workflows may run each other ${DEPTH_MAX} deep`))
     const isAwaited = request['wait'] === true
+    if (isAwaited && workflow.compiled.settings.reentry === 'queue' && this.#hasAncestor(id, workflow.workflowId)) {
+      return answer(refuseChild('already_running', 'The workflow is already running, and waits for this run'))
+    }
     const child = this.start(workflow, {
       trigger: { type: 'workflow', messageId: null, runId: id },
       parentRunId: id,
@@ -176,57 +186,56 @@ export class OpenRuns {
       depth: depth + 1,
       ...(isAwaited ? { parent: { runId: id, epoch } } : {}),
     })
-    if (!child) return answer(refuse('already_running', 'The workflow is already running for this contact'))
+    if (!child) return answer(refuseChild('already_running', 'The workflow is already running for this contact'))
     if (!isAwaited) answer({ ok: true, output: { runId: child.state.id } })
   }
 
-  /** What the end of a run means: those it ran end with it, whoever waits for it goes on, whoever queued behind it begins. */
-  #followUp({ workflowId, state: { id, parent, status, output, error } }: StoredRun): void {
-    const children = this.#runs.filter(({ state }) => state.parent?.runId === id && !isSettled(state))
-    for (const child of children) this.advance(child, { type: 'canceled' })
-    if (parent) {
-      const message = error?.message ?? `The run of the other workflow was ${status}`
-      const isDone = status === 'completed'
-      const result = isDone ? { ok: true as const, output: { runId: id, output } } : refuse('workflow_failed', message)
-      this.tell(parent.runId, { type: 'external_result', epoch: parent.epoch, result })
-    }
+  #wakeLater(run: StoredRun): void {
+    run.wakeAt = addMs(this.#given.now, SNOOZE_MS).toISOString()
+    this.changed.add(run)
+  }
+
+  /** Whether a run of the workflow waits for this one, or is it: behind that one none could ever take its turn. */
+  #hasAncestor(runId: string, workflowId: string): boolean {
+    const run = this.find(runId)
+    if (!run) return false
+    return run.workflowId === workflowId || this.#hasAncestor(run.state.parent?.runId ?? '', workflowId)
+  }
+
+  /** What the end of a run means: whoever waits for it goes on, whoever queued behind it begins. */
+  #followUp({ workflowId, state }: StoredRun): void {
+    if (state.parent) this.#tellParent(state.parent, resultOfChild(state))
     const next = this.#runs.findLast((run) => run.workflowId === workflowId && isQueued(run))
-    if (next && !this.#mustQueue(next)) this.advance(next, { type: 'started' })
+    if (!next || this.#mustQueue(next)) return
+    if (this.isHeldRun(next)) this.#wakeLater(next)
+    else this.advance(next, { type: 'started' })
   }
 
-  #mustQueue(run: StoredRun): boolean {
-    if (this.#definitionOf(run).compiled.settings.reentry !== 'queue') return false
-    return this.#runs.some((other) => isUnderWay(other, run.workflowId) && other.state.id < run.state.id)
+  #tellParent({ runId, epoch }: { runId: string; epoch: number }, result: ExternalResult): void {
+    const run = this.find(runId)
+    if (!run || isSettled(run.state) || run.state.epoch !== epoch) return
+    if (this.isHeldRun(run)) this.postponeNew('result', { runId, epoch, result })
+    else this.advance(run, { type: 'external_result', epoch, result })
   }
 
-  #definitionOf({ workflowId, workflowVersion: version }: StoredRun): Published {
+  /** Behind those that have begun, and those that were queued before: clocks of two machines may differ. */
+  #mustQueue({ workflowId, workflowVersion, state: { id } }: StoredRun): boolean {
+    if (this.#definitionOf({ workflowId, workflowVersion }).compiled.settings.reentry !== 'queue') return false
+    return this.#runs.some(
+      (other) => isUnderWay(other, workflowId) && other.state.id !== id && (!isQueued(other) || other.state.id < id),
+    )
+  }
+
+  #definitionOf({
+    workflowId,
+    workflowVersion: version,
+  }: Pick<StoredRun, 'workflowId' | 'workflowVersion'>): Published {
     const { published, versions } = this.#given
     const compiled = versions.get(`${workflowId}:${version}`)
     if (!compiled) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
     const name = published.find((workflow) => workflow.workflowId === workflowId)?.name ?? ''
     return { workflowId, name, version, compiled }
   }
-}
-
-function refuse(code: string, message: string): ExternalResult {
-  return { ok: false, error: { code, message, retryable: false } }
-}
-
-function isChild(effect: PlacedEffect['effect']): effect is ExternalEffect {
-  return effect.type === 'external' && (effect as ExternalEffect).request['type'] === 'run_workflow'
-}
-
-function isQueued({ state: { status, collecting } }: StoredRun): boolean {
-  return status === 'queued' && collecting === null
-}
-
-function isUnderWay({ workflowId, state }: StoredRun, wanted: string): boolean {
-  return workflowId === wanted && !isSettled(state)
-}
-
-function redact(step: StepRecord, { state: { sensitive, variables } }: StoredRun): StepRecord {
-  const secrets = sensitive.flatMap((name) => (typeof variables[name] === 'string' ? [variables[name]] : []))
-  return { ...step, input: recordPayload(step.input, secrets), output: recordPayload(step.output, secrets) }
 }
 
 /** What the decision said last: whatever is said next has to come after it. */

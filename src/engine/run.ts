@@ -188,6 +188,11 @@ export function queueResumption(
   }
 }
 
+/** Steps may be named like anything that an object inherits. */
+export function visitsOf({ visits }: RunState, stepId: string): number {
+  return Object.hasOwn(visits, stepId) ? (visits[stepId] ?? 0) : 0
+}
+
 const STEPS_PER_HOUR = 1000
 const STEPS_IN_ALL = 10_000
 

@@ -5,7 +5,7 @@ import type { Execution, ExternalEffect, Progress } from './decision.ts'
 import { type CompiledStep, findStep, resolveTarget } from './compiled.ts'
 import { END } from './definition/names.ts'
 import type { Retry } from './definition/step-base.ts'
-import type { LoopFrame, StepRecord, Waiting } from './run.ts'
+import { type LoopFrame, type StepRecord, visitsOf, type Waiting } from './run.ts'
 import type { StepFailure, StepOutcome, Told } from './step.ts'
 
 type Outcome<Kind extends StepOutcome['kind']> = Extract<StepOutcome, { kind: Kind }>
@@ -140,7 +140,7 @@ function leave(progress: Progress, execution: Execution, output: unknown, to: st
 function goTo({ run, compiled }: Progress, { step }: Execution, target: string): string | null {
   const to = resolveTarget(compiled, step, target)
   const around = findStep(compiled, to)?.loops ?? []
-  run.visits = { ...run.visits, [step.id]: (run.visits[step.id] ?? 0) + 1 }
+  run.visits = { ...run.visits, [step.id]: visitsOf(run, step.id) + 1 }
   // Whoever goes back to the loop from within goes on with it; whoever leaves it will find it as new.
   run.frames = run.frames.filter(({ loopId }) => around.includes(loopId) || (loopId === to && isWithin(step, to)))
   run.stepId = to === END ? null : to

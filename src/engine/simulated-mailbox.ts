@@ -80,7 +80,10 @@ export class SimulatedMailbox {
       newId: () => newId(now),
     })
     turn.take(item)
-    for (const { dueAt } of turn.postponed) this.#postponed.push({ at: dueAt.getTime(), mail, isAwaited: true })
+    for (const { item: later, dueAt } of turn.postponed) {
+      const again: Mail = { kind: later.kind, payload: later.payload }
+      this.#postponed.push({ at: dueAt.getTime(), mail: again, isAwaited: true })
+    }
     return this.#learn(turn)
   }
 

@@ -2,12 +2,15 @@ import { isMet } from './conditions.ts'
 import type { CompiledStep } from './compiled.ts'
 import type { Progress } from './decision.ts'
 import { deriveId, msOfId } from './derive-id.ts'
-import type { JsonObject, LoopFrame } from './run.ts'
+import { type JsonObject, type LoopFrame, visitsOf } from './run.ts'
 import type { Facts, Turn } from './step.ts'
 import { hasPlaceholder } from './template.ts'
 import { resolveText, resolveValue, type Source } from './values.ts'
 
 const ID_MS_MAX = 2 ** 48 - 1
+
+/** So many ids of a run sort within a millisecond; the next ones are put into the one after. */
+const IDS_PER_MS = 4096
 
 export function openTurn(progress: Progress, step: CompiledStep, attempt: number): Turn {
   const { now, facts, run, compiled } = progress
@@ -27,7 +30,7 @@ export function openTurn(progress: Progress, step: CompiledStep, attempt: number
       const { roots, timezone } = read()
       return isMet(condition, over ? { roots: { ...roots, ...over }, timezone } : read())
     },
-    iteration: run.visits[step.id] ?? 0,
+    iteration: visitsOf(run, step.id),
     round: run.frames.find(({ loopId }) => loopId === step.id) ?? null,
     runId: run.id,
     newId: () => nextId(progress),
@@ -77,5 +80,5 @@ export function nextId({ run, facts, now }: Progress): string {
   const floor = Math.max(-1, ...before.map((id) => (typeof id === 'string' ? (msOfId(id) ?? -1) : -1)))
   const ms = Math.min(Math.max(now.getTime(), floor + 1), ID_MS_MAX)
   run.idsCount += 1
-  return deriveId(run.id, run.idsCount, ms)
+  return deriveId(run.id, run.idsCount, Math.min(ms + Math.floor(run.idsCount / IDS_PER_MS), ID_MS_MAX))
 }

@@ -2,7 +2,7 @@ import { closeRun } from './close-run.ts'
 import { findStep, type CompiledStep } from './compiled.ts'
 import { isMet } from './conditions.ts'
 import type { Execution, Progress } from './decision.ts'
-import { countExecution, type RunState, type StepRecord } from './run.ts'
+import { countExecution, type RunState, type StepRecord, visitsOf } from './run.ts'
 import { settleStep, skipStep } from './settle-step.ts'
 import type { Resumption } from './step.ts'
 import { StepError } from './step-error.ts'
@@ -20,8 +20,14 @@ function takeStep(progress: Progress, id: string): string | null {
   if (!step) return giveUp(progress, 'unknown_step', `The workflow has no step "${id}"`)
   if (!countExecution(run, now)) return stopAtLimit(progress)
   const execution = { step, record: openRecord(progress, step) }
-  if (step.disabled || (step.if && !isMet(step.if, sourceOf(progress)))) return skipStep(progress, execution)
+  if (step.disabled || !isEntered(progress, step)) return skipStep(progress, execution)
   return execute(progress, execution)
+}
+
+/** A loop that is under way was entered before: what lets it be entered is not asked again in every round. */
+function isEntered(progress: Progress, step: CompiledStep): boolean {
+  const isUnderWay = progress.run.frames.some(({ loopId }) => loopId === step.id)
+  return isUnderWay || !step.if || isMet(step.if, sourceOf(progress))
 }
 
 /** Executes a step, or makes the next attempt at it. */
@@ -64,7 +70,7 @@ function openRecord(progress: Progress, step: CompiledStep): StepRecord {
     name: step.name,
     type: step.type,
     path: pathOf(step, run),
-    iteration: run.visits[step.id] ?? 0,
+    iteration: visitsOf(run, step.id),
     attempt: 1,
     status: 'running',
     input: null,

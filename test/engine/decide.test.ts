@@ -100,6 +100,27 @@ describe('a run', () => {
     expect(run.run.status).to.equal('completed')
   })
 
+  it('asks once whether a loop is to be entered, not again in every round', () => {
+    const run = new PlayedRun(
+      {
+        variables: { n: { type: 'number', default: 0 } },
+        steps: [
+          {
+            id: 'each',
+            type: 'loop',
+            over: '{{input}}',
+            max: 5,
+            if: { left: '{{vars.n}}', op: 'eq', right: 0 },
+            steps: [{ id: 'count', type: 'set', values: { n: '{{vars.n | plus: 1}}' } }],
+          },
+        ],
+      },
+      { input: ['a', 'b', 'c'] },
+    )
+    run.start()
+    expect(run.run.variables).to.deep.equal({ n: 3 })
+  })
+
   it('passes over steps that are disabled or whose condition does not hold', () => {
     const run = new PlayedRun({
       steps: [say('a', '1', { disabled: true }), say('b', '2', { if: no, next: 'd' }), say('c', '3'), say('d', '4')],
@@ -143,6 +164,14 @@ describe('a run', () => {
 })
 
 describe('the ids that a run gives', () => {
+  it('sort in the order in which they were given, however many there are', () => {
+    const run = new PlayedRun({ steps: [say('a', '1'), say('b', '2')] })
+    run.run = { ...run.run, idsCount: 4092 }
+    const { effects } = run.start()
+    const ids = effects.map(({ effect }) => String(effect['messageId']))
+    expect(ids).to.deep.equal(ids.toSorted())
+  })
+
   it('are those of version 7, in order, and never the same twice', () => {
     const message = { id: '0199a7a0-0000-7000-8000-000000000002', body: 'hi' }
     const run = new PlayedRun({ steps: [say('a', '1'), ask('b'), say('c', '3')] }, { message })

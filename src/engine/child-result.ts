@@ -1,0 +1,18 @@
+import type { ExternalEffect, PlacedEffect } from './decision.ts'
+import type { RunState } from './run.ts'
+import type { ExternalResult } from './step.ts'
+
+/** What is asked of another workflow is done within the mailbox. */
+export function isChild(effect: PlacedEffect['effect']): effect is ExternalEffect {
+  return effect.type === 'external' && (effect as ExternalEffect).request['type'] === 'run_workflow'
+}
+
+export function refuseChild(code: string, message: string): ExternalResult {
+  return { ok: false, error: { code, message, retryable: false } }
+}
+
+/** What the end of a run is to the run that waits for it. */
+export function resultOfChild({ id, status, output, error }: RunState): ExternalResult {
+  if (status === 'completed') return { ok: true, output: { runId: id, output } }
+  return refuseChild('workflow_failed', error?.message ?? `The run of the other workflow was ${status}`)
+}

@@ -1,0 +1,30 @@
+import type { CompiledDefinition } from './compiled.ts'
+import type { Party, Published } from './party.ts'
+import type { MessageFacts } from './run.ts'
+import type { RunTrigger, StoredRun } from './run-store.ts'
+import type { StepRegistry } from './step.ts'
+
+export type Given = {
+  now: Date
+  registry: StepRegistry
+  party: Party
+  /** Not settled, the newest first. */
+  runs: StoredRun[]
+  published: Published[]
+  /** By `workflowId:version`. */
+  versions: Map<string, CompiledDefinition>
+  newId: () => string
+}
+
+/** Why a run is started. */
+export type Cause = {
+  trigger: RunTrigger
+  eventId: string
+  depth: number
+  message?: MessageFacts | null
+  input?: unknown
+  parent?: { runId: string; epoch: number }
+  parentRunId?: string
+  /** The customer may still be writing. */
+  debounces?: boolean
+}
