@@ -15,7 +15,7 @@ export async function up(knex: Knex): Promise<void> {
     update outbox o set conversation_id = m.conversation_id from messages m where m.tenant_id = o.tenant_id and m.id = o.message_id;
     alter table outbox alter column conversation_id set not null;
     -- Finds out whether a message is the oldest of its conversation, without looking at the others of its channel.
-    create index outbox_conversation on outbox (tenant_id, channel_id, conversation_id, message_id);
+    create index outbox_conversation on outbox (tenant_id, conversation_id, message_id);
   `)
 }
 

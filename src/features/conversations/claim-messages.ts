@@ -24,20 +24,22 @@ type Row = {
 
 /**
  * Takes what is due, the oldest of each conversation only: the next one of a person goes out when this one is settled,
- * so a person reads them in order. A message claimed by another process is left to it.
+ * so a person reads them in order. A message claimed by another process is left to it. Rows are found by conversation
+ * and message, and whether there is an older one is asked for each (`offset 0` keeps it so): the table is full one moment
+ * and empty the next, and what the planner believes of it is true of neither.
  */
 export async function claimMessages(tx: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
   const now = tx.now()
   const { rows } = await tx.db.raw<{ rows: Row[] }>(
     `with due as (
-       select o.message_id from outbox o
+       select o.conversation_id, o.message_id from outbox o
        where o.tenant_id = :tenantId and o.channel_id = :channelId and o.leased_at is null and o.not_before <= :now
-         and o.message_id = (select e.message_id from outbox e where e.tenant_id = o.tenant_id and e.channel_id = o.channel_id
-           and e.conversation_id = o.conversation_id order by e.message_id limit 1)
+         and not exists (select from outbox e where e.tenant_id = o.tenant_id and e.conversation_id = o.conversation_id
+           and e.message_id < o.message_id offset 0)
        order by o.priority, o.message_id limit :limit),
      claimed as (
        update outbox o set leased_at = :now, attempts = attempts + 1 from due
-       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = due.message_id and o.leased_at is null
+       where o.tenant_id = :tenantId and o.conversation_id = due.conversation_id and o.message_id = due.message_id and o.leased_at is null
        returning o.message_id, o.attempts)
      update messages m set status = 'sending', updated_at = :now
      from claimed, conversations cv, contacts c

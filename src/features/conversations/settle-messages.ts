@@ -27,10 +27,12 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, ended: Sent[]):
   const now = tx.now()
   // The sandbox's phone is on and in the hand.
   const arrived = channel.kind === 'sandbox'
-  const given = JSON.stringify(rows.map(({ id, ref }) => ({ id, ref })))
+  const given = JSON.stringify(
+    rows.map(({ id, ref, message }) => ({ id, ref, conversation_id: message.conversationId })),
+  )
   await tx.db.raw(
-    `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, ref text)),
-     done as (delete from outbox o using given where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = given.id),
+    `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, ref text, conversation_id uuid)),
+     done as (delete from outbox o using given where o.tenant_id = :tenantId and o.conversation_id = given.conversation_id and o.message_id = given.id),
      refs as (
        insert into message_refs (tenant_id, channel_id, provider_message_id, message_id, created_at)
        select :tenantId::uuid, :channelId::uuid, ref, id, :now::timestamptz from given on conflict do nothing),
@@ -77,12 +79,18 @@ export async function failMessages(
   if (failed.length === 0) return
   const now = tx.now()
   await tx.db.raw(
-    `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, error jsonb)),
-     done as (delete from outbox o using given where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = given.id)
+    `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, error jsonb, conversation_id uuid)),
+     done as (delete from outbox o using given where o.tenant_id = :tenantId and o.conversation_id = given.conversation_id and o.message_id = given.id)
      update messages m set status = 'failed', failed_at = :now, error = given.error, updated_at = :now
      from given where m.tenant_id = :tenantId and m.id = given.id and m.status in ('queued', 'sending')`,
     {
-      given: JSON.stringify(failed.map(({ messageId, error }) => ({ id: messageId, error }))),
+      given: JSON.stringify(
+        failed.map(({ messageId, conversationId, error }) => ({
+          id: messageId,
+          conversation_id: conversationId,
+          error,
+        })),
+      ),
       tenantId: tx.tenantId,
       channelId,
       now,
