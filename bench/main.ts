@@ -2,8 +2,10 @@ import { parseArgs } from 'node:util'
 import { benchAnswer } from './answer.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
+import { benchFairness } from './fairness.ts'
 import { benchLatency } from './latency.ts'
 import { benchHttp } from './http.ts'
+import { benchWaits } from './waits.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
   http: benchHttp,
@@ -11,12 +13,14 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   engine: benchEngine,
   'engine-history': benchEngineHistory,
   'engine-latency': benchLatency,
+  waits: benchWaits,
+  fairness: benchFairness,
 }
 
 const text = { type: 'string' } as const
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { workspaces: text, backlog: text, rounds: text, runs: text, messages: text, seconds: text },
+  options: { workspaces: text, backlog: text, rounds: text, runs: text, messages: text, seconds: text, sleeping: text },
 })
 const bench = BENCHES[positionals[0] ?? '']
 if (!bench) {
