@@ -204,10 +204,10 @@ class Storm {
   /** The provider, too, has bad moments: an answer is lost, or it asks to be called again later. */
   #makeTrouble(random: Random): void {
     const { cloud } = random.pick(this.#workspaces)
-    if (random.chance(0.15)) cloud.loseNext('reset')
-    else if (random.chance(0.15)) cloud.refuseNext(131056)
-    else return
-    this.#troubles += 1
+    const [isLost, isRefused] = [random.chance(0.15), random.chance(0.15)]
+    if (isLost) cloud.loseNext('reset')
+    if (isRefused) cloud.refuseNext(131056)
+    this.#troubles += Number(isLost) + Number(isRefused)
   }
 
   /** Whoever is started again listens elsewhere. */

@@ -85,5 +85,5 @@ export function isOutage(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined && OUTAGE.test(state)) return true
   if (error instanceof knex.KnexTimeoutError) return true
-  return error instanceof Error && ('syscall' in error || /^Connection terminated/.test(error.message))
+  return error instanceof Error && ('syscall' in error || error.message.startsWith('Connection terminated'))
 }

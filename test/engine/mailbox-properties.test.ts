@@ -135,7 +135,9 @@ class Life {
     const before = JSON.stringify({ runs, now, isPaused, ids: this.#ids } satisfies Snapshot)
     const turn = this.again({ before, item } as Played, body)
     this.played.push({ turn, before, item })
-    const changed = [...turn.runs.changed].map(({ hasBegun: _, ...run }): StoredRun => JSON.parse(JSON.stringify(run)))
+    const changed = [...turn.runs.changed].map((run): StoredRun =>
+      JSON.parse(JSON.stringify({ ...run, hasBegun: undefined })),
+    )
     const untouched = this.runs.filter(({ state }) => !changed.some((run) => run.state.id === state.id))
     this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
   }

@@ -86,7 +86,11 @@ describe('waits', () => {
       const some = numbers.slice(at, at + 100)
       const contacts = some.map((number) => ({ profile: { name: 'Ana' }, wa_id: number }))
       const messages = some.map((from) => ({
-        ...{ id: `wamid.nap.${from}`, from, timestamp, type: 'text', text: { body: 'nap' } },
+        id: `wamid.nap.${from}`,
+        from,
+        timestamp,
+        type: 'text',
+        text: { body: 'nap' },
       }))
       expect(await cloud.webhooks.post(cloud.webhooks.envelope({ contacts, messages }))).to.equal(200)
     }

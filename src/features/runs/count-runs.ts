@@ -18,7 +18,10 @@ async function readCounts(scope: Scope, { status, workflowId, version }: RunFilt
   const { rows } = await scope.db.raw<{ rows: { total: number }[] }>(
     `select coalesce(sum(n), 0)::int as total from (
        select n from run_counts where ${wanted} union all select n from run_count_deltas where ${wanted}) counted`,
-    { tenantId: scope.tenantId, ...given({ workflowId, version, status }) } as Record<string, string>,
+    { tenantId: scope.tenantId, ...given({ workflowId, version, status }) } as Record<
+      string,
+      string | number | string[]
+    >,
   )
   return rows[0]?.total ?? 0
 }

@@ -21,7 +21,9 @@ const CONDITIONS: Record<Exclude<keyof RunFilters, 'status'>, string> = {
   startedBefore: 'created_at < :startedBefore',
 }
 
-export type Wanted = { sql: string; bindings: Record<string, string>; statuses: string[] | undefined }
+type Bindings = Record<string, string | number | Date>
+
+export type Wanted = { sql: string; bindings: Bindings; statuses: string[] | undefined }
 
 /** The filters as a condition on `runs`, the statuses apart. What waits for something is waiting. */
 export function wantedRuns(scope: Scope, { status, ...filters }: RunFilters): Wanted {
@@ -29,7 +31,7 @@ export function wantedRuns(scope: Scope, { status, ...filters }: RunFilters): Wa
   const names = Object.keys(bindings) as (keyof typeof CONDITIONS)[]
   return {
     sql: ['tenant_id = :tenantId', ...names.map((name) => CONDITIONS[name])].join(' and '),
-    bindings: { tenantId: scope.tenantId, ...bindings } as Record<string, string>,
+    bindings: { tenantId: scope.tenantId, ...bindings } as Bindings,
     statuses: status ? [...new Set(status)] : filters.waitingFor ? ['waiting'] : undefined,
   }
 }

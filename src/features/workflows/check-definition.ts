@@ -12,7 +12,7 @@ export function checkDefinition(definition: unknown): Compilation {
   const unsupported = findUnsupported(definition)
   if (unsupported.length === 0) return { compiled, errors, warnings }
   const others = errors.filter((error) => !unsupported.some((one) => explains(one, error)))
-  const refused = unsupported.map(({ within: _, ...problem }) => problem)
+  const refused = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))
   return { compiled: null, errors: [...others, ...refused], warnings }
 }
 

@@ -24,6 +24,7 @@ const schema = z
   })
   .meta({
     if: { required: ['expect'], properties: { expect: { properties: { type: { const: 'choice' } } } } },
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
     then: {
       anyOf: [
         { properties: { message: { required: ['buttons'] } } },

@@ -22,6 +22,7 @@ export const Media = z
     message: 'is only shown of a document',
     path: ['filename'],
   })
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   .meta({ if: { required: ['filename'] }, then: { properties: { type: { const: 'document' } } } })
 export type Media = z.output<typeof Media>
 

@@ -14,6 +14,7 @@ export const waitForReply = defineStep({
     })
     .meta({
       if: { required: ['expect'], properties: { expect: { properties: { type: { const: 'choice' } } } } },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
       then: { properties: { expect: { required: ['options'] } } },
     }),
   literal: ['expect.pattern'],
