@@ -8,10 +8,11 @@ import { RowTemplate } from './row-template.ts'
  * The floor: the statements that bring a batch of mailboxes forward, and nothing that decides. What is written is what
  * the engine wrote for one message, with other ids, names and times.
  */
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 8 })
+const WIDTH = 8
+/** One more than work at once: what is written is looked up while all of them are busy. */
+const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: WIDTH + 1 })
 pool.on('error', () => undefined)
 const BATCH = 50
-const WIDTH = 8
 
 type Templates = { run: RowTemplate; steps: RowTemplate; message: RowTemplate; events: RowTemplate }
 type Party = {
