@@ -6,4 +6,4 @@ export async function* live<T>(items: AsyncIterable<[cursor: string, item: T]>):
 }
 
 /** For a subscription whose caller gave no way to end it. */
-export const NEVER = new AbortController().signal
+export const NEVER: InstanceType<typeof AbortController>['signal'] = new AbortController().signal
