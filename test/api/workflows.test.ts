@@ -82,7 +82,7 @@ describe('workflows', () => {
   it('are refused where they ask for what nothing acts on, and never half obeyed', async () => {
     const definition = {
       ...GREET,
-      triggers: [{ type: 'tag_removed', tag: 'vip' }],
+      triggers: [{ type: 'broadcast_replied', tag: 'vip' }],
       settings: { quietHours: { from: '22:00', to: '08:00' } },
     }
     const { body } = await call('POST', '/validate', { definition })
