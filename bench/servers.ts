@@ -9,7 +9,10 @@ export async function startServer(script: string, environment: Record<string, st
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, ...environment },
   })
-  const [url] = (await once(child, 'message')) as [string]
+  const url = await Promise.race([
+    once(child, 'message').then(([address]) => address as string),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`${script} ended with ${code} before it was ready`))),
+  ])
   return {
     url,
     pid: child.pid as number,
