@@ -118,6 +118,41 @@ async function learn(): Promise<Templates> {
 
 type Row = Record<string, unknown>
 
+/** What stands in the rows of each message's run under the names of the templates. */
+function namesOf(
+  { tenantId, workflowId, at }: { tenantId: string; workflowId: string; at: string },
+  items: Item[],
+  parties: Party[],
+  messages: { id: string; body: string }[],
+) {
+  const partyOf = new Map(parties.map((party) => [party.id, party]))
+  const bodyOf = new Map(messages.map(({ id, body }) => [id, body]))
+  return items.map(({ id, mailbox_id, payload: { messageId } }) => {
+    const { contact, contact_id, channel_id } = partyOf.get(mailbox_id) as Party
+    const ofRun = { now: at, tenant: tenantId, workflow: workflowId, run: v7(), conversation: mailbox_id, item: id }
+    const ofMessage = { contact: contact_id, channel: channel_id, message: messageId, answer: v7(), name: contact.name }
+    const events = { event0: v7(), event1: v7(), event2: v7(), event3: v7(), event4: v7() }
+    const steps = { step0: v7(), step1: v7(), step2: v7(), step3: v7() }
+    return { ...ofRun, ...ofMessage, ...events, ...steps, body: bodyOf.get(messageId) ?? '' }
+  })
+}
+
+function lastMessagesOf(values: { conversation: string; answer: string; name: string }[], at: string) {
+  return values.map(({ conversation, answer, name }) => ({
+    id: conversation,
+    last: { id: answer, direction: 'outbound', type: 'text', body: `Hello ${name}, thanks!`, at },
+  }))
+}
+
+function bellOf(tenantId: string, channelId: string) {
+  return {
+    identifier: 'deliver',
+    payload: { tenantId, channelId },
+    job_key: `deliver:${tenantId}:${channelId}`,
+    max_attempts: 25,
+  }
+}
+
 async function advanceBatch(
   client: pg.PoolClient,
   tenantId: string,
@@ -136,43 +171,17 @@ async function advanceBatch(
   const messageIds = items.map(({ payload }) => payload.messageId)
   const { rows: messages } = await client.query<{ id: string; body: string }>(SQL.messages, [tenantId, messageIds])
   await client.query(SQL.open, [tenantId, ids])
-  const partyOf = new Map(parties.map((party) => [party.id, party]))
-  const bodyOf = new Map(messages.map(({ id, body }) => [id, body]))
-  const values = items.map(({ id, mailbox_id, payload: { messageId } }) => {
-    const { contact, contact_id, channel_id } = partyOf.get(mailbox_id) as Party
-    const ofRun = {
-      now: at,
-      tenant: tenantId,
-      workflow: workflowOf(tenantId),
-      run: v7(),
-      conversation: mailbox_id,
-      item: id,
-    }
-    const ofMessage = { contact: contact_id, channel: channel_id, message: messageId, answer: v7(), name: contact.name }
-    const told = { event0: v7(), event1: v7(), event2: v7(), event3: v7(), event4: v7() }
-    const steps = { step0: v7(), step1: v7(), step2: v7(), step3: v7() }
-    return { ...ofRun, ...ofMessage, ...told, ...steps, body: bodyOf.get(messageId) ?? '' }
-  })
+  const values = namesOf({ tenantId, workflowId: workflowOf(tenantId), at }, items, parties, messages)
   const rowsOf = (template: RowTemplate) => `[${values.map((value) => template.fill(value)).join(',')}]`
   const contactIds = values.map(({ contact }) => contact)
-  const last = values.map(({ conversation, answer, name }) => ({
-    id: conversation,
-    last: { id: answer, direction: 'outbound', type: 'text', body: `Hello ${name}, thanks!`, at },
-  }))
   await client.query(SQL.runs, [rowsOf(templates.run)])
   await client.query(SQL.queue, [rowsOf(templates.message), tenantId, now])
-  await client.query(SQL.note, [tenantId, JSON.stringify(last), now, contactIds])
+  await client.query(SQL.note, [tenantId, JSON.stringify(lastMessagesOf(values, at)), now, contactIds])
   await client.query(SQL.tag, [tenantId, contactIds, now])
   await client.query(SQL.steps, [rowsOf(templates.steps)])
   await client.query(SQL.events, [rowsOf(templates.events)])
   const channel = values[0]?.channel ?? ''
-  const bell = {
-    identifier: 'deliver',
-    payload: { tenantId, channelId: channel },
-    job_key: `deliver:${tenantId}:${channel}`,
-    max_attempts: 25,
-  }
-  await client.query(SQL.ring, [JSON.stringify([bell])])
+  await client.query(SQL.ring, [JSON.stringify([bellOf(tenantId, channel)])])
   await client.query('commit')
   return true
 }

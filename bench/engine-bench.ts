@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import type { BenchDatabase } from './database.ts'
+import { type BenchDatabase, environmentOf } from './database.ts'
 import { type Effort, effortOf } from './measure.ts'
 import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
 
@@ -51,14 +51,9 @@ export class EngineBench {
   }
 
   /** `rounds` is how often messages can be stored, each time from people who have not been answered before. */
-  static async open({ url, postmasterPid, dataDir }: BenchDatabase, { workspaces: count, backlog, rounds }: Size) {
-    const environment = {
-      PORT: '0',
-      DATABASE_URL: url,
-      SECRET_KEY: 'ab'.repeat(32),
-      TRUSTED_PROXIES: '127.0.0.1/32',
-      DATA_DIR: dataDir,
-    }
+  static async open(benchDatabase: BenchDatabase, { workspaces: count, backlog, rounds }: Size) {
+    const { url, postmasterPid } = benchDatabase
+    const environment = environmentOf(benchDatabase)
     const workspaces = await makeWorkspaces(environment, { count, people: rounds * backlog })
     const database = new pg.Client({ connectionString: url })
     await database.connect()
@@ -74,11 +69,6 @@ export class EngineBench {
   /** The number of messages in a round. */
   get count(): number {
     return this.workspaces.length * this.#backlog
-  }
-
-  async now(): Promise<Date> {
-    const { rows } = await this.database.query<{ now: Date }>('select clock_timestamp() as now')
-    return rows[0]?.now as Date
   }
 
   ingest(): Promise<Effort> {

@@ -1,4 +1,4 @@
-import { withThrowAwayDatabase } from './database.ts'
+import { databaseTime, withThrowAwayDatabase } from './database.ts'
 import { type EngineBench, type Size, withEngineBench } from './engine-bench.ts'
 import { costOf, type Effort, effortRow, loadOfMachine, spread, table } from './measure.ts'
 import { describeWritten } from './written-rows.ts'
@@ -35,7 +35,7 @@ async function playRounds(bench: EngineBench, variants: Variant[], rounds: numbe
     const turn = round === 0 ? 0 : round % variants.length
     for (const variant of [...variants.slice(turn), ...variants.slice(0, turn)]) {
       const stored = await bench.ingest()
-      const since = await bench.now()
+      const since = await databaseTime(bench.database)
       const advanced = await variant.advance(bench)
       variant.written ??= await describeWritten(bench.database, since)
       const sent = await bench.send()

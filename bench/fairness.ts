@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { withThrowAwayDatabase } from './database.ts'
+import { databaseTime, environmentOf, isBusy, withThrowAwayDatabase } from './database.ts'
 import { loadOfMachine, percentile, spread, table } from './measure.ts'
 import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
 
@@ -17,20 +17,14 @@ type Way = { name: string; floods: boolean; order: 'takeTurns' | 'takeTheOldest'
  */
 export async function benchFairness(given: Partial<Size> = {}): Promise<string[]> {
   const size = { backlog: 5000, messages: 100, rounds: 3, ...given }
-  return withThrowAwayDatabase(async ({ url, dataDir }) => {
+  return withThrowAwayDatabase(async (benchDatabase) => {
     const load = loadOfMachine()
-    const environment = {
-      PORT: '0',
-      DATABASE_URL: url,
-      SECRET_KEY: 'ab'.repeat(32),
-      TRUSTED_PROXIES: '127.0.0.1/32',
-      DATA_DIR: dataDir,
-    }
+    const environment = environmentOf(benchDatabase)
     const [loud, quiet] = (await makeWorkspaces(environment, { count: 2, people: PEOPLE })) as [
       BenchWorkspace,
       BenchWorkspace,
     ]
-    const database = new pg.Client({ connectionString: url })
+    const database = new pg.Client({ connectionString: benchDatabase.url })
     await database.connect()
     const bench = new FairnessBench({ environment, database, loud, quiet }, size)
     const ways: Way[] = [
@@ -84,14 +78,14 @@ class FairnessBench {
     const writer = await BenchProcess.start('./stage-process.ts', environment)
     const worker = await BenchProcess.start('./fairness-process.ts', environment)
     if (floods) await writer.do('ingest', [writtenTo(loud, this.#size.backlog)])
-    const since = await this.#now()
+    const since = await databaseTime(database)
     await worker.do(order)
     for (let n = 0; n < this.#size.messages; n += 1) {
       const due = performance.now() + PAUSE_MS
       await writer.do('ingest', [{ ...writtenTo(quiet, 1), phones: [phoneOf(quiet.number, n % PEOPLE)] }])
       await delay(Math.max(0, due - performance.now()))
     }
-    while (await this.#isBusy()) await delay(50)
+    while (await isBusy(database)) await delay(50)
     await worker.stop()
     await writer.stop()
     const { rows } = await database.query<{ ms: number }>(
@@ -104,18 +98,6 @@ class FairnessBench {
     )
     if (rows.length !== this.#size.messages) throw new Error(`${rows.length} of ${this.#size.messages} were answered`)
     return rows.map(({ ms }) => ms)
-  }
-
-  async #now(): Promise<Date> {
-    const { rows } = await this.#stage.database.query<{ now: Date }>('select clock_timestamp() as now')
-    return rows[0]?.now as Date
-  }
-
-  async #isBusy(): Promise<boolean> {
-    const { rows } = await this.#stage.database.query<{ busy: boolean }>(
-      'select exists (select from inbox) or exists (select from outbox) as busy',
-    )
-    return rows[0]?.busy ?? true
   }
 }
 

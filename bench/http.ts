@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { BenchCaller } from './caller.ts'
-import { withThrowAwayDatabase } from './database.ts'
-import { cpuOf, cpuOfChildren, inParallel, median, spread, table } from './measure.ts'
+import { environmentOf, withThrowAwayDatabase } from './database.ts'
+import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './measure.ts'
 import { type BenchServer, startServer } from './servers.ts'
 
 const CONTACTS = 100_000
@@ -9,35 +9,22 @@ const ROUNDS = 9
 const REQUESTS = 300
 const WIDTH = 8
 
-type Sample = { perSecond: number; serverUs: number; databaseUs: number }
-type Variant = { name: string; base: string; path: string; server: BenchServer; samples: Sample[] }
+type Variant = { name: string; path: string; server: BenchServer; samples: Effort[] }
 
 /** A page of contacts out of 100,000 through REST and tRPC, against a bare server with the same two queries. */
 export async function benchHttp(): Promise<string[]> {
-  return withThrowAwayDatabase(async ({ url, postmasterPid, dataDir }) => {
-    const environment = {
-      PORT: '0',
-      DATABASE_URL: url,
-      SECRET_KEY: 'ab'.repeat(32),
-      TRUSTED_PROXIES: '127.0.0.1/32',
-      DATA_DIR: dataDir,
-    }
-    const parley = await startServer('./parley-server.ts', environment)
+  return withThrowAwayDatabase(async (database) => {
+    const { url, postmasterPid } = database
+    const parley = await startServer('./parley-server.ts', environmentOf(database))
     const caller = new BenchCaller(parley.url, WIDTH)
     await caller.signUp()
     await insertContacts(url, caller.tenantId)
     const bare = await startServer('./bare-server.ts', { DATABASE_URL: url, TENANT_ID: caller.tenantId })
     const input = encodeURIComponent(JSON.stringify({ json: { limit: 20 } }))
     const variants: Variant[] = [
-      { name: 'bare node:http + pg', base: bare.url, path: '/?limit=20', server: bare, samples: [] },
-      { name: 'REST', base: parley.url, path: '/api/contacts?limit=20', server: parley, samples: [] },
-      {
-        name: 'native tRPC',
-        base: parley.url,
-        path: `/api/trpc/contacts.list?input=${input}`,
-        server: parley,
-        samples: [],
-      },
+      { name: 'bare node:http + pg', path: '/?limit=20', server: bare, samples: [] },
+      { name: 'REST', path: '/api/contacts?limit=20', server: parley, samples: [] },
+      { name: 'native tRPC', path: `/api/trpc/contacts.list?input=${input}`, server: parley, samples: [] },
     ]
     for (const variant of variants) await burst(caller, variant, postmasterPid)
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -50,46 +37,33 @@ export async function benchHttp(): Promise<string[]> {
 
 function report(variants: Variant[]): string[] {
   const [floor] = variants as [Variant]
-  const ratios = (variant: Variant, pick: (sample: Sample) => number) =>
-    variant.samples.map((sample, round) => pick(floor.samples[round] as Sample) / pick(sample))
-  const rows = variants.map((variant) => [
-    variant.name,
-    median(variant.samples.map(({ perSecond }) => perSecond)).toFixed(0),
-    spread(
-      variant.samples.map(({ serverUs }) => serverUs),
-      0,
-    ),
-    spread(
-      variant.samples.map(({ databaseUs }) => databaseUs),
-      0,
-    ),
-    spread(ratios(variant, ({ serverUs }) => serverUs)),
-    spread(ratios(variant, ({ serverUs, databaseUs }) => serverUs + databaseUs)),
-  ])
-  const head = [
-    'variant',
-    'req/s',
-    'server CPU µs/req',
-    'Postgres CPU µs/req',
-    'floor ÷ it, server',
-    'floor ÷ it, with Postgres',
-  ]
+  const ratio = ({ samples }: Variant, pick: (sample: Effort) => number) =>
+    spread(samples.map((sample, round) => pick(floor.samples[round] as Effort) / pick(sample)))
   return [
     `GET /api/contacts?limit=20 of ${CONTACTS} contacts; ${ROUNDS} interleaved rounds of ${REQUESTS} requests, ${WIDTH} at a time; median (range)`,
-    ...table([head, ...rows]),
+    ...table([
+      [
+        'variant',
+        'per second',
+        'Node CPU µs',
+        'Postgres CPU µs',
+        'CPU µs in all',
+        'floor ÷ it, Node',
+        'floor ÷ it, in all',
+      ],
+      ...variants.map((variant) => [
+        ...effortRow(variant.name, variant.samples),
+        ratio(variant, ({ nodeUs }) => nodeUs),
+        ratio(variant, costOf),
+      ]),
+    ]),
   ]
 }
 
-async function burst(caller: BenchCaller, { base, path, server }: Variant, postmasterPid: number): Promise<Sample> {
-  const cpu = cpuOf(server.pid)
-  const databaseCpu = cpuOfChildren(postmasterPid)
-  const started = performance.now()
-  await inParallel(REQUESTS, WIDTH, () => caller.get(path, base))
-  return {
-    perSecond: REQUESTS / ((performance.now() - started) / 1000),
-    serverUs: ((cpuOf(server.pid) - cpu) * 1000) / REQUESTS,
-    databaseUs: ((cpuOfChildren(postmasterPid) - databaseCpu) * 1000) / REQUESTS,
-  }
+function burst(caller: BenchCaller, { path, server }: Variant, postmasterPid: number): Promise<Effort> {
+  return effortOf({ pids: [server.pid], postmasterPid, count: REQUESTS }, () =>
+    inParallel(REQUESTS, WIDTH, () => caller.get(path, server.url)),
+  )
 }
 
 async function insertContacts(url: string, tenantId: string): Promise<void> {

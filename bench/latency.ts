@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { BenchCaller } from './caller.ts'
-import { withThrowAwayDatabase } from './database.ts'
+import { environmentOf, withThrowAwayDatabase } from './database.ts'
 import { FOUR_STEPS } from './four-steps.ts'
 import { inParallel, loadOfMachine, percentile, spread, table } from './measure.ts'
 import { BenchNumber, BenchProvider } from './number.ts'
@@ -19,16 +19,12 @@ type Size = { workspaces: number; messages: number; seconds: number }
 export function benchLatency(given: Partial<Size> = {}): Promise<string[]> {
   const { workspaces, messages, seconds } = { workspaces: 20, messages: 2000, seconds: 20, ...given }
   const load = loadOfMachine()
-  return withThrowAwayDatabase(async ({ url, dataDir }) => {
+  return withThrowAwayDatabase(async (database) => {
     const provider = new BenchProvider()
     const baseUrl = await provider.open()
     const parley = await startServer('./parley-server.ts', {
-      PORT: '0',
-      DATABASE_URL: url,
-      SECRET_KEY: 'ab'.repeat(32),
-      TRUSTED_PROXIES: '127.0.0.1/32',
+      ...environmentOf(database),
       ALLOW_LOOPBACK_CHANNELS: 'true',
-      DATA_DIR: dataDir,
     })
     const numbers: BenchNumber[] = []
     for (let number = 0; number < workspaces; number += 1) {
@@ -43,27 +39,27 @@ export function benchLatency(given: Partial<Size> = {}): Promise<string[]> {
     const waits = await crowd.writeSteadily(perSecond, seconds)
     await parley.stop()
     provider.close()
-    const row = (name: string, values: number[]) => [
-      name,
-      ...[50, 95, 99, 100].map((percent) => percentile(values, percent).toFixed(1)),
-    ]
-    return [
-      `Webhooks of ${workspaces} numbers answered in four steps by one process; peak ${spread(peaks, 0)} per second, ${WIDTH} at a time`,
-      `then ${perSecond.toFixed(0)} per second at random moments for ${seconds} s, ${waits.length} messages:`,
-      ...table([
-        ['ms', 'p50', 'p95', 'p99', 'max'],
-        row(
-          'webhook sent → 200',
-          waits.map(({ stored }) => stored),
-        ),
-        row(
-          '200 → the provider has the answer',
-          waits.map(({ answered }) => answered),
-        ),
-      ]),
-      `${load} before, ${loadOfMachine()} after`,
-    ]
+    return [...report({ workspaces, peaks, perSecond, seconds, waits }), `${load} before, ${loadOfMachine()} after`]
   })
+}
+
+type Wait = { stored: number; answered: number }
+type Measured = { workspaces: number; peaks: number[]; perSecond: number; seconds: number; waits: Wait[] }
+
+function report({ workspaces, peaks, perSecond, seconds, waits }: Measured): string[] {
+  const row = (name: string, pick: (wait: Wait) => number) => [
+    name,
+    ...[50, 95, 99, 100].map((percent) => percentile(waits.map(pick), percent).toFixed(1)),
+  ]
+  return [
+    `Webhooks of ${workspaces} numbers answered in four steps by one process; peak ${spread(peaks, 0)} per second, ${WIDTH} at a time`,
+    `then ${perSecond.toFixed(0)} per second at random moments for ${seconds} s, ${waits.length} messages:`,
+    ...table([
+      ['ms', 'p50', 'p95', 'p99', 'max'],
+      row('webhook sent → 200', ({ stored }) => stored),
+      row('200 → the provider has the answer', ({ answered }) => answered),
+    ]),
+  ]
 }
 
 async function openNumber(url: string, number: number, baseUrl: string): Promise<BenchNumber> {
@@ -93,7 +89,7 @@ class Crowd {
     return count / ((performance.now() - began) / 1000)
   }
 
-  async writeSteadily(perSecond: number, seconds: number): Promise<{ stored: number; answered: number }[]> {
+  async writeSteadily(perSecond: number, seconds: number): Promise<Wait[]> {
     this.#provider.answeredAt.length = 0
     const acknowledged = new Map<string, { began: number; at: number }>()
     const writing: Promise<void>[] = []

@@ -21,12 +21,12 @@ function readStat(pid: number): Stat | undefined {
 }
 
 /** Processor time of one process so far, in ms. */
-export function cpuOf(pid: number): number {
+function cpuOf(pid: number): number {
   return readStat(pid)?.cpuMs ?? 0
 }
 
 /** Processor time of the children of a process so far, the ended ones too, in ms: of the backends of a postmaster. */
-export function cpuOfChildren(parent: number): number {
+function cpuOfChildren(parent: number): number {
   const ended = readStat(parent)?.endedMs ?? 0
   const living = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
 import { BenchCaller } from './caller.ts'
-import { type BenchDatabase, withThrowAwayDatabase } from './database.ts'
+import { type BenchDatabase, environmentOf, withThrowAwayDatabase } from './database.ts'
 import { costOf, type Effort, effortOf, effortRow, loadOfMachine, spread, table } from './measure.ts'
 import { startServer } from './servers.ts'
 import { describeSleepers, insertSleepers, wakeSome } from './sleepers.ts'
@@ -126,15 +126,5 @@ class Sleep {
   async close(): Promise<void> {
     await this.#process.stop()
     await this.database.end()
-  }
-}
-
-function environmentOf({ url, dataDir }: BenchDatabase): Record<string, string> {
-  return {
-    PORT: '0',
-    DATABASE_URL: url,
-    SECRET_KEY: 'ab'.repeat(32),
-    TRUSTED_PROXIES: '127.0.0.1/32',
-    DATA_DIR: dataDir,
   }
 }
