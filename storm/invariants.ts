@@ -1,46 +1,47 @@
+import type { Customer } from './population.ts'
 import type { Recorded } from './read-records.ts'
 import type { Shop } from './shop.ts'
 import type { Workspace } from './workspace.ts'
 
 export type Check = { name: string; checked: number; violations: string[] }
 
-/** What must hold of each customer, whatever was killed when. */
-export function checkConversations(workspaces: Workspace[], records: Recorded): Check[] {
-  const told = workspaces.flatMap((workspace) =>
-    workspace.customers.map((customer) => ({ workspace, customer, ...records.of(workspace.tenantId, customer.phone) })),
-  )
-  const over = (name: string, find: (one: (typeof told)[number]) => { checked: number; wrong: string[] }): Check => {
-    const found = told.map((one) => ({ one, ...find(one) }))
-    return {
-      name,
-      checked: found.reduce((sum, { checked }) => sum + checked, 0),
-      violations: found.flatMap(({ one, wrong }) =>
-        wrong.map((text) => `+${one.customer.phone} (${one.customer.dialogue.name}): ${text}`),
-      ),
-    }
-  }
-  return [
-    over('I1 each inbound webhook is one message', ({ customer, inbound }) => ({
+/** A customer, and what the rows say of them. */
+type Told = { workspace: Workspace; customer: Customer } & ReturnType<Recorded['of']>
+type Rule = { name: string; find(told: Told, records: Recorded): { checked: number; wrong: string[] } }
+
+const RULES: Rule[] = [
+  {
+    name: 'each inbound webhook is one message',
+    find: ({ customer, inbound }) => ({
       checked: customer.lines.length,
       wrong: customer.lines.flatMap(({ wamid }) => {
         const count = inbound.filter(({ ref }) => ref === wamid).length
         return count === 1 ? [] : [`${wamid} is ${count} messages`]
       }),
-    })),
-    over('I2 each event starts its workflow once', ({ customer: { dialogue }, inbound, runs }) => ({
+    }),
+  },
+  {
+    name: 'each event starts its workflow once',
+    find: ({ customer: { dialogue }, inbound, runs }) => ({
       checked: runs.length,
       wrong: dialogue.runs(bodiesOf(inbound)).includes(runs.length)
         ? []
         : [`to ${JSON.stringify(bodiesOf(inbound))} started ${runs.length} runs`],
-    })),
-    over('one answer for each that is expected, in order', ({ customer: { dialogue, phone }, inbound, outbound }) => {
+    }),
+  },
+  {
+    name: 'one answer for each that is expected, in order',
+    find({ customer: { dialogue, phone }, inbound, outbound }) {
       const said = bodiesOf(outbound)
       const allowed = dialogue.answers(bodiesOf(inbound), `+${phone}`)
       const isRight = allowed.some((answers) => JSON.stringify(answers) === JSON.stringify(said))
       const wrong = isRight ? [] : [`to ${JSON.stringify(bodiesOf(inbound))} was said ${JSON.stringify(said)}`]
       return { checked: said.length, wrong }
-    }),
-    over('runs are settled, or wait as they are meant to', ({ customer: { dialogue }, runs }) => ({
+    },
+  },
+  {
+    name: 'runs are settled, or wait as they are meant to',
+    find: ({ customer: { dialogue }, runs }) => ({
       checked: runs.length,
       wrong: [
         ...same('waiting runs', runs.filter(({ status }) => status === 'waiting').length, dialogue.waiting ?? 0),
@@ -48,17 +49,40 @@ export function checkConversations(workspaces: Workspace[], records: Recorded): 
           status === 'completed' || status === 'waiting' ? [] : [`run ${id} is ${status}`],
         ),
       ],
-    })),
-    over('I8 runs have the order of their events', ({ runs }) => ({
+    }),
+  },
+  {
+    name: 'runs have the order of their events',
+    find: ({ runs }) => ({
       checked: runs.length,
       wrong: isAscending(runs.map(({ eventId }) => eventId)) ? [] : ['runs are out of order'],
-    })),
-    over('I8 the provider got messages in their order', ({ workspace, customer, outbound }) => {
+    }),
+  },
+  {
+    name: 'the provider got messages in their order',
+    find({ workspace, customer, outbound }, records) {
       const taken = records.taken(workspace, customer)
       const sent = outbound.map(({ id, status, code }) => `${taken.indexOf(id) + 1}: ${status} ${code ?? ''}`)
       return { checked: taken.length, wrong: isAscending(taken) ? [] : [`taken in the order ${sent.join(', ')}`] }
-    }),
-  ]
+    },
+  },
+]
+
+/** What must hold of each customer, whatever was killed when. */
+export function checkConversations(workspaces: Workspace[], records: Recorded): Check[] {
+  const everybody = workspaces.flatMap((workspace) =>
+    workspace.customers.map((customer) => ({ workspace, customer, ...records.of(workspace.tenantId, customer.phone) })),
+  )
+  return RULES.map(({ name, find }) => {
+    const found = everybody.map((told) => ({ told, ...find(told, records) }))
+    return {
+      name,
+      checked: found.reduce((sum, { checked }) => sum + checked, 0),
+      violations: found.flatMap(({ told: { customer }, wrong }) =>
+        wrong.map((text) => `+${customer.phone} (${customer.dialogue.name}): ${text}`),
+      ),
+    }
+  })
 }
 
 /** Each message goes out once; where a process died in between, it may have gone out or not, and says so. */
@@ -80,7 +104,7 @@ export function checkSends(workspaces: Workspace[], records: Recorded): Check {
       }
     }
   }
-  return { name: 'I4, I6 a message is taken once, or is in doubt and taken at most once', checked, violations }
+  return { name: 'a message is taken once, or is in doubt and taken at most once', checked, violations }
 }
 
 export function countDoubts(workspaces: Workspace[], records: Recorded): { arrived: number; lost: number } {
@@ -110,7 +134,7 @@ export function checkStatuses(workspaces: Workspace[], records: Recorded): Check
       }
     }
   }
-  return { name: 'I9 statuses only rise, in whatever order they come', checked, violations }
+  return { name: 'statuses only rise, in whatever order they come', checked, violations }
 }
 
 /** However often a call was made again, it was for one order: each customer has as many as they asked for. */
