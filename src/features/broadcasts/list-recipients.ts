@@ -1,7 +1,7 @@
 import { raw } from 'objection'
 import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
 import { BroadcastRecipient as RecipientRow } from '../../models/broadcast-recipient.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/wire.ts'
 import type { BroadcastRecipient, ListRecipients } from './schema.ts'
@@ -19,7 +19,7 @@ export async function listRecipients(
   { id, limit, offset, status }: ListRecipients,
 ): Promise<Page<BroadcastRecipient>> {
   await scope.get(BroadcastRow, id)
-  const wanted = given({ broadcastId: id, status })
+  const wanted = definedFields({ broadcastId: id, status })
   const [total, rows] = await Promise.all([
     scope.query(RecipientRow).where(wanted).resultSize(),
     scope

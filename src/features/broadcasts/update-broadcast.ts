@@ -1,6 +1,6 @@
 import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { getBroadcast } from './get-broadcast.ts'
 import { lockTemplate } from './lock-template.ts'
@@ -25,7 +25,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
       .query(BroadcastRow)
       .findOne('id', id)
       .patch({
-        ...given(columns),
+        ...definedFields(columns),
         channelId: template.channelId,
         templateId: template.id,
         ...(audience ? { audience } : {}),

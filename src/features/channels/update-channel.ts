@@ -1,7 +1,7 @@
 import { WhatsappCredentials } from '../../channels/whatsapp/settings.ts'
 import { Channel as ChannelRow } from '../../models/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverBell } from '../conversations/queue-messages.ts'
 import { presentChannel } from './channel-rows.ts'
@@ -11,7 +11,7 @@ import type { Channel, UpdateChannel } from './schema.ts'
 /** New credentials replace those that are named, and mend a channel that was stopped for want of them. */
 export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Channel> {
   const { channelId, accessToken, appSecret, verifyToken, status, ...columns } = input
-  const secrets = given({ accessToken, appSecret, verifyToken })
+  const secrets = definedFields({ accessToken, appSecret, verifyToken })
   return scope.transaction(async (tx) => {
     const before = await tx.lock(ChannelRow, channelId)
     const hasSecrets = Object.keys(secrets).length > 0
@@ -25,7 +25,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
       .query(ChannelRow)
       .findOne('id', channelId)
       .patch({
-        ...given(columns),
+        ...definedFields(columns),
         ...(sealed ? { credentials: sealed } : {}),
         ...(status === 'disconnected' ? { status } : {}),
         ...(isMended ? { status: 'connected', statusReason: null } : {}),

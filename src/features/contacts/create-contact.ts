@@ -1,5 +1,5 @@
 import { Contact as ContactRow } from '../../models/contact.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import { newId } from '../../platform/ids.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
@@ -16,7 +16,7 @@ export function createContact(scope: Scope, { tags = [], ...input }: CreateConta
     scope.transaction(async (tx) => {
       const now = tx.now()
       await tx.query(ContactRow).insert({
-        ...given(input),
+        ...definedFields(input),
         id: contactId,
         country: countryOf(input.phone),
         source: 'api',

@@ -1,5 +1,5 @@
 import { Contact as ContactRow } from '../../models/contact.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../runs/raise-events.ts'
@@ -19,7 +19,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         .query(ContactRow)
         .findOne('id', contactId)
         .patch({
-          ...given(columns),
+          ...definedFields(columns),
           ...(columns.phone ? { country: countryOf(columns.phone) } : {}),
           ...(fields ? { fields: mergeFields(before.fields, fields) } : {}),
           ...(consent ? { marketingConsent: consent.marketing, consentSource: 'api', consentAt: tx.now() } : {}),

@@ -1,7 +1,7 @@
 import { Conversation as ConversationRow } from '../../models/conversation.ts'
 import type { TenantQueryBuilder } from '../../models/tenant-model.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/wire.ts'
 import { conversationRows, presentConversation } from './conversation-rows.ts'
@@ -31,7 +31,7 @@ function filter(
   now: Date,
 ): TenantQueryBuilder<ConversationRow> {
   const { unread, windowOpen, ...columns } = filters
-  void query.where(given(columns))
+  void query.where(definedFields(columns))
   if (unread !== undefined) void query.where('unreadCount', unread ? '>' : '=', 0)
   if (windowOpen === true) void query.where('windowExpiresAt', '>', now)
   if (windowOpen === false)

@@ -1,5 +1,5 @@
 import { Group as GroupRow } from '../../models/group.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
 import { getGroup } from './group-rows.ts'
@@ -12,7 +12,7 @@ export function updateGroup(scope: Scope, { id, ...columns }: UpdateGroup): Prom
       await tx
         .query(GroupRow)
         .findOne('id', id)
-        .patch({ ...given(columns), updatedAt: tx.now() })
+        .patch({ ...definedFields(columns), updatedAt: tx.now() })
       return getGroup(tx, { id })
     }),
   )

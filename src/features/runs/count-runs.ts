@@ -1,11 +1,11 @@
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { type RunFilters, wantedRuns } from './run-filters.ts'
 
 /** Exact. By workflow, version and status it is known without counting; for the rest there are indexes. */
 export function countRuns(scope: Scope, filters: RunFilters): Promise<number> {
   const { status: _, workflowId: __, version: ___, ...others } = filters
-  return Object.keys(given(others)).length === 0 ? readCounts(scope, filters) : countRows(scope, filters)
+  return Object.keys(definedFields(others)).length === 0 ? readCounts(scope, filters) : countRows(scope, filters)
 }
 
 async function readCounts(scope: Scope, { status, workflowId, version }: RunFilters): Promise<number> {
@@ -18,7 +18,7 @@ async function readCounts(scope: Scope, { status, workflowId, version }: RunFilt
   const { rows } = await scope.db.raw<{ rows: { total: number }[] }>(
     `select coalesce(sum(n), 0)::int as total from (
        select n from run_counts where ${wanted} union all select n from run_count_deltas where ${wanted}) counted`,
-    { tenantId: scope.tenantId, ...given({ workflowId, version, status }) } as Record<
+    { tenantId: scope.tenantId, ...definedFields({ workflowId, version, status }) } as Record<
       string,
       string | number | string[]
     >,

@@ -1,4 +1,4 @@
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { ListRuns } from './schema.ts'
@@ -27,7 +27,7 @@ export type Wanted = { sql: string; bindings: Bindings; statuses: string[] | und
 
 /** The filters as a condition on `runs`, the statuses apart. What waits for something is waiting. */
 export function wantedRuns(scope: Scope, { status, ...filters }: RunFilters): Wanted {
-  const bindings = given(filters)
+  const bindings = definedFields(filters)
   const names = Object.keys(bindings) as (keyof typeof CONDITIONS)[]
   return {
     sql: ['tenant_id = :tenantId', ...names.map((name) => CONDITIONS[name])].join(' and '),

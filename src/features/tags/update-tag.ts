@@ -1,5 +1,5 @@
 import { Tag as TagRow } from '../../models/tag.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tag, UpdateTag } from './schema.ts'
@@ -12,7 +12,7 @@ export function updateTag(scope: Scope, { id, ...columns }: UpdateTag): Promise<
       await tx
         .query(TagRow)
         .findOne('id', id)
-        .patch({ ...given(columns), updatedAt: tx.now() })
+        .patch({ ...definedFields(columns), updatedAt: tx.now() })
       return getTag(tx, { id })
     }),
   )

@@ -1,5 +1,5 @@
 import { Tool as ToolRow } from '../../models/tool.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
@@ -21,7 +21,7 @@ export async function updateTool(scope: Scope, { id, config, ...columns }: Updat
       await tx
         .query(ToolRow)
         .findOne('id', id)
-        .patch({ ...given(columns), ...sealConfig(tx, id, wanted), updatedAt: tx.now() })
+        .patch({ ...definedFields(columns), ...sealConfig(tx, id, wanted), updatedAt: tx.now() })
       return getTool(tx, { id })
     }),
   )

@@ -1,5 +1,5 @@
 import { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import { refuseTakenName } from '../../platform/taken-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { UpdateWorkflowTest, WorkflowTest } from './schema.ts'
@@ -15,7 +15,7 @@ export function updateWorkflowTest(
       await tx
         .query(TestRow)
         .findOne('id', id)
-        .patch({ ...given(input), updatedAt: tx.now() })
+        .patch({ ...definedFields(input), updatedAt: tx.now() })
       return presentTest(await tx.get(TestRow, id))
     }),
   )

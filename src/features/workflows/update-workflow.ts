@@ -1,6 +1,6 @@
 import { Workflow as WorkflowRow } from '../../models/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import { given } from '../../platform/given.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { getWorkflow } from './get-workflow.ts'
 import type { UpdateWorkflow, WorkflowWithDefinition } from './schema.ts'
@@ -23,7 +23,7 @@ export function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<Wor
       .query(WorkflowRow)
       .findOne('id', workflowId)
       .patch({
-        ...given(columns),
+        ...definedFields(columns),
         ...(definition ? { draft: definition, draftRevision: workflow.draftRevision + 1 } : {}),
         updatedAt: tx.now(),
       })
