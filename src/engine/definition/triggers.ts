@@ -32,7 +32,7 @@ const condition = Condition.optional()
 
 const MessageReceived = z.strictObject({
   type: z.literal('message_received'),
-  channelId: z.string().optional(),
+  channelId: z.string().toLowerCase().optional(),
   match: Match.default({ mode: 'any', values: [] }),
   first: z.boolean().default(false),
   if: condition,

@@ -5,7 +5,7 @@ import { defineStep } from '../../../engine/step.ts'
 export const runWorkflow = defineStep({
   type: 'run_workflow',
   schema: z.strictObject({
-    workflowId: z.uuid('must be the id of a workflow'),
+    workflowId: z.uuid('must be the id of a workflow').toLowerCase(),
     input: z.record(z.string(), z.unknown()).optional(),
     wait: z.boolean().default(true),
   }),
