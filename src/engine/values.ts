@@ -1,4 +1,4 @@
-import { Context, toValueSync } from 'liquidjs'
+import { Context, Drop, toValueSync } from 'liquidjs'
 import { liquid, TEMPLATE_LENGTH_MAX } from './liquid.ts'
 import { StepError } from './step-error.ts'
 import { hasPlaceholder, parseTemplate, TemplateRefused, type Template } from './template.ts'
@@ -93,6 +93,8 @@ function read(placeholder: Exclude<Template[number], string>, context: Context):
 
 /** Filters may give what JSON has no word for; recorded and read back it would be another value. */
 function asJson(value: unknown): unknown {
+  // Words such as nil and empty are objects to the library.
+  if (value instanceof Drop) return asJson(value.valueOf())
   if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return null
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\u0000', '')
