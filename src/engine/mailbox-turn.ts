@@ -4,7 +4,7 @@ import { matchTrigger, priorityOf, type TriggerEvent } from './match-trigger.ts'
 import type { Given } from './given.ts'
 import { DEPTH_MAX, OpenRuns } from './open-runs.ts'
 import type { Published } from './party.ts'
-import type { MessageFacts } from './run.ts'
+import type { JsonObject, MessageFacts } from './run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { ExternalResult } from './step.ts'
 
@@ -37,7 +37,7 @@ export class MailboxTurn {
       case 'message':
         return this.#takeMessage(item)
       case 'event':
-        return this.#takeEvent(payload as TriggerEvent, item)
+        return this.#takeEvent(this.#eventOf(payload), item)
       case 'start':
         return this.runs.begin(runId)
       case 'cancel':
@@ -81,6 +81,13 @@ export class MailboxTurn {
     if (this.runs.collect(message)) return true
     const waiting = this.runs.waitingFor('reply').filter((run) => !this.runs.isHeldRun(run))
     return waiting.some((run) => this.runs.advance(run, { type: 'reply', message }))
+  }
+
+  /** A conversation is opened by what the customer writes, which comes along. */
+  #eventOf(payload: JsonObject): TriggerEvent {
+    const event = payload as TriggerEvent
+    if (event.type !== 'conversation_opened') return event
+    return { ...event, message: this.#messages.get(String(payload['messageId'])) ?? null }
   }
 
   /** Whoever waits for a custom event takes it, however many they are, and it may start runs besides. */

@@ -7,7 +7,7 @@ export type MailboxKind = 'conversation' | 'contact' | 'run'
 export type Mailbox = { kind: MailboxKind; id: string }
 
 /**
- * `message {messageId, isFirst}`, `event {a TriggerEvent, depth}`, `timer {runId, epoch}`, `start {runId}`,
+ * `message {messageId, isFirst}`, `event {a TriggerEvent, depth, messageId}`, `timer {runId, epoch}`, `start {runId}`,
  * `cancel {runId}`, `result {runId, epoch, result}`, `signal {runId, event, data}`
  */
 export type ItemKind = 'message' | 'event' | 'timer' | 'start' | 'cancel' | 'result' | 'signal'

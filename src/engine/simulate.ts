@@ -129,8 +129,8 @@ class Simulator {
     const isFirst = opened.length > 0
     this.#transcript.push({ at, from: 'customer', body, buttons: [], stepId: null })
     this.#mailbox.openWindow(this.#now, addMs(this.#now, WINDOW_MS))
-    for (const type of opened) this.#take({ kind: 'event', payload: { type } })
     const said = { id: this.#newId(this.#now), body, type: 'text', content: null, at, ...message }
+    for (const type of opened) this.#take({ kind: 'event', payload: { type, messageId: said.id }, message: said })
     this.#take({ kind: 'message', payload: { messageId: said.id, isFirst }, message: said })
   }
 

@@ -66,7 +66,7 @@ async function deliverToMailboxes(
       ...(isFirst && senders.get(senderKey(message.from))?.isNew
         ? [{ kind: 'event' as const, payload: { type: 'contact_created' } }]
         : []),
-      ...(isFirst ? [{ kind: 'event' as const, payload: { type: 'conversation_opened' } }] : []),
+      ...(isFirst ? [{ kind: 'event' as const, payload: { type: 'conversation_opened', messageId: id } }] : []),
       { kind: 'message' as const, payload: { messageId: id, isFirst } },
     ]
     seen.add(conversationId)

@@ -30,7 +30,7 @@ export async function loadRunRecording(scope: Scope, run: RunRow): Promise<RunRe
   const messages = await messagesOf(scope, { run, steps, first, startedAt, until })
   const happened = [...messages.map(saidOf), ...steps.flatMap(eventOf)].sort((a, b) => a.at.getTime() - b.at.getTime())
   const later = spread(happened, { startedAt, until })
-  const opens = first !== null && !(await hasEarlier(scope, first))
+  const opens = first !== null && (run.trigger.type === 'conversation_opened' || !(await hasEarlier(scope, first)))
   return { run, steps, startedAt, first, opens, later, messages }
 }
 
