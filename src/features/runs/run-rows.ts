@@ -1,8 +1,8 @@
 import { raw } from 'objection'
-import { recordPayload } from '../../engine/record-payload.ts'
 import { isSettled, type RunState } from '../../engine/run.ts'
 import { Run as RunRow } from '../../models/run.ts'
 import type { Scope } from '../../scope.ts'
+import { hideSecrets } from './hide-secrets.ts'
 import type { Run } from './schema.ts'
 
 type Row = RunRow & { workflowName: string; replayCount: number; hasDeliveryFailures: boolean }
@@ -28,18 +28,8 @@ export function presentRun(row: RunRow): Run {
     ofDraft: run.ofDraft ?? false,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },
     currentStepId: isSettled(run) ? null : ((state['stepId'] ?? null) as string | null),
-    variables: withoutSecrets(state as RunState),
+    ...hideSecrets(state as RunState, run),
     waiting: waitingFor && waitingStepId ? { for: waitingFor, until: waitingUntil, stepId: waitingStepId } : null,
     durationMs: run.startedAt && run.finishedAt ? run.finishedAt.getTime() - run.startedAt.getTime() : null,
   }
-}
-
-/** What the definition calls sensitive is used, and not shown, wherever it has got to. */
-function withoutSecrets({ variables, sensitive }: RunState): Record<string, unknown> {
-  const secrets = sensitive.flatMap((name) => (typeof variables[name] === 'string' ? [variables[name]] : []))
-  const shown = Object.entries(variables).map(([name, value]) => [
-    name,
-    sensitive.includes(name) && value !== null ? '[redacted]' : value,
-  ])
-  return recordPayload(Object.fromEntries(shown), secrets) as Record<string, unknown>
 }

@@ -1,5 +1,6 @@
 import type { StepRecord } from '../../engine/run.ts'
 import type { Played, SimulatedRun as PlayedRun } from '../../engine/simulate.ts'
+import { hideSecrets } from '../runs/hide-secrets.ts'
 import type { RunStep } from '../runs/schema.ts'
 import { UNPUBLISHED } from './load-subject.ts'
 import type { SimulatedRun, SimulationResult } from './schema.ts'
@@ -17,7 +18,7 @@ export function presentSimulation(played: Played): Omit<SimulationResult, 'diff'
 }
 
 function presentRun({ id, workflowId, workflowVersion, state, steps }: PlayedRun): SimulatedRun {
-  const { status, trigger, input, output, variables, error, waiting, stepId } = state
+  const { status, trigger, input, waiting, stepId } = state
   return {
     id,
     workflowId,
@@ -25,9 +26,7 @@ function presentRun({ id, workflowId, workflowVersion, state, steps }: PlayedRun
     status,
     trigger,
     input,
-    output,
-    variables,
-    error,
+    ...hideSecrets(state, state),
     waiting: waiting && stepId !== null ? { for: waiting.for, until: dateOf(waiting.until), stepId } : null,
     steps: steps.map((step) => presentStep(id, step)),
   }

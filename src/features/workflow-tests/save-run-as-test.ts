@@ -1,5 +1,5 @@
 import type { StoredRun } from '../../engine/run-store.ts'
-import { isSettled } from '../../engine/run.ts'
+import { isSettled, type RunState } from '../../engine/run.ts'
 import { Message as MessageRow } from '../../models/message.ts'
 import { Run as RunRow } from '../../models/run.ts'
 import type { RunStep as StepRow } from '../../models/run-step.ts'
@@ -56,8 +56,8 @@ export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest
 
 /** A message starts the run again when it is said again. */
 function startOf({ trigger }: RunRow): StartedBy | null {
-  const { type, messageId: _, ...data } = trigger as StoredRun['trigger']
-  if (type === 'message_received') return null
+  const { type, messageId, ...data } = trigger as StoredRun['trigger']
+  if (type === 'message_received' || (type === 'conversation_opened' && messageId !== null)) return null
   if (type === 'contact_updated') return { type, fields: [data['fields']].flat().map(String) }
   if (type === 'tag_added' || type === 'tag_removed') return { type, tag: String(data['tag']) }
   if (type === 'group_joined' || type === 'group_left') return { type, groupId: String(data['groupId']) }
@@ -107,8 +107,14 @@ async function expectationOf(scope: Scope, { run, steps, first, messages }: RunR
       body,
       buttons: buttonsOf(content),
     })),
-    variables: (run.state['variables'] ?? {}) as Record<string, unknown>,
+    variables: openVariablesOf(run),
   }
+}
+
+/** Whoever may read a test may not read what the definition calls sensitive. */
+function openVariablesOf({ state }: RunRow): Record<string, unknown> {
+  const { variables = {}, sensitive = [] } = state as Partial<RunState>
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !sensitive.includes(name)))
 }
 
 function inOrder(a: MessageRow, b: MessageRow): number {

@@ -1,0 +1,18 @@
+import { recordPayload } from '../../engine/record-payload.ts'
+import type { RunState } from '../../engine/run.ts'
+
+type Shown = Pick<RunState, 'variables' | 'output' | 'error'>
+
+/** What the definition calls sensitive is used, and not shown, wherever it has got to. */
+export function hideSecrets({ variables, sensitive }: RunState, { output, error }: Omit<Shown, 'variables'>): Shown {
+  const secrets = sensitive.flatMap((name) => (typeof variables[name] === 'string' ? [variables[name]] : []))
+  const named = Object.entries(variables).map(([name, value]) => [
+    name,
+    sensitive.includes(name) && value !== null ? '[redacted]' : value,
+  ])
+  return {
+    variables: recordPayload(Object.fromEntries(named), secrets) as RunState['variables'],
+    output: recordPayload(output, secrets),
+    error: error && { ...error, message: String(recordPayload(error.message, secrets)) },
+  }
+}
