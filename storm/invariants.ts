@@ -62,11 +62,27 @@ const RULES: Rule[] = [
     name: 'the provider got messages in their order',
     find({ workspace, customer, outbound }, records) {
       const taken = records.taken(workspace, customer)
-      const sent = outbound.map(({ id, status, code }) => `${taken.indexOf(id) + 1}: ${status} ${code ?? ''}`)
-      return { checked: taken.length, wrong: isAscending(taken) ? [] : [`taken in the order ${sent.join(', ')}`] }
+      const told = outbound.map(({ id, status, code }) => `${taken.indexOf(id) + 1}: ${id} ${status} ${code ?? ''}`)
+      const late = findLate(taken, records.doubted)
+      const wrong = late.map((id) => `${id} was never in doubt and was overtaken; they came as ${told.join(', ')}`)
+      return { checked: taken.length, wrong }
     },
   },
 ]
+
+/**
+ * The messages that came after a newer one and had no right to. A message goes out once the outcome of the one before it
+ * is known, or is given up as unknown: a call that broke off, or whose process died, may still be on its way then, and
+ * nobody can call it back. So one that was in doubt may come late. It may not come early, and no other may come late.
+ */
+export function findLate(taken: string[], doubted: Set<string>): string[] {
+  let newest = ''
+  return taken.filter((id) => {
+    const isLate = id < newest
+    if (!isLate) newest = id
+    return isLate && !doubted.has(id)
+  })
+}
 
 /** What must hold of each customer, whatever was killed when. */
 export function checkConversations(workspaces: Workspace[], records: Recorded): Check[] {

@@ -8,6 +8,8 @@ type Conversation = { inbound: Message[]; outbound: Message[]; runs: Run[] }
 
 /** What the database holds at the end, by customer, in the order of ids; of runs those that no run started. */
 export class Recorded {
+  /** Messages that were in doubt, if only until a status cleared that up. */
+  readonly doubted = new Set<string>()
   readonly #conversations = new Map<string, Conversation>()
 
   static async read(client: pg.Client): Promise<Recorded> {
@@ -27,6 +29,10 @@ export class Recorded {
        where r.parent_run_id is null order by r.id`,
     )
     for (const { tenantId, phone, ...run } of runs.rows) records.#open(tenantId, phone).runs.push(run)
+    const doubts = await client.query<{ id: string }>(
+      `select distinct data ->> 'messageId' as id from events where type = 'message.failed'`,
+    )
+    for (const { id } of doubts.rows) records.doubted.add(id)
     return records
   }
 
