@@ -4,6 +4,7 @@ import { SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { openEventStream } from '../support/event-stream.ts'
 import { json, ScriptedServer } from '../support/scripted-server.ts'
+import { say } from '../support/steps.ts'
 
 type Step = {
   index: number
@@ -61,7 +62,6 @@ describe('GET /api/runs/{runId}/steps', () => {
     return steps
   }
 
-  const say = (id: string) => ({ id, type: 'send_message', message: { body: id } })
   const call = {
     id: 'call',
     type: 'http',

@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import { MINUTE } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { say } from '../support/steps.ts'
 
 const any = [{ type: 'message_received', match: { mode: 'any' } }]
-const say = (id: string) => ({ id, type: 'send_message', message: { body: id } })
-
 /** One workflow, four ways to fare: the message says which. */
 const FATES = {
   version: 1,

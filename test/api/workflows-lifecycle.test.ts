@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-
-const say = (id: string, body: string, rest: object = {}) => ({ id, type: 'send_message', message: { body }, ...rest })
+import { say } from '../support/steps.ts'
 
 const FIRST = {
   version: 1,

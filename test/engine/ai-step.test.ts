@@ -3,10 +3,11 @@ import { LEASE_MS } from '../../src/features/effects/claim-effects.ts'
 import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { Customer, say } from '../support/customer.ts'
+import { Customer } from '../support/customer.ts'
 import { FakeAi } from '../support/fake-ai.ts'
 import { json, ScriptedServer } from '../support/scripted-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { say } from '../support/steps.ts'
 
 const ask = (fields: object = {}) => ({ id: 'ask', type: 'ai', instructions: 'Be kind to {{contact.name}}', ...fields })
 const RETRY = { max: 2, backoff: 'fixed', delay: '10s' }

@@ -1,19 +1,8 @@
 import { expect } from 'chai'
-import { compileDefinition } from '../../src/engine/compile-definition.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { say } from '../support/workflow.ts'
-
-function problems(definition: object, kind: 'errors' | 'warnings' = 'errors'): string[] {
-  const found = compileDefinition(
-    { version: 1, triggers: [{ type: 'api' }], steps: [say('a', 'x')], ...definition },
-    stepTypes,
-  )
-  return found[kind].map(({ code, path }) => `${code} ${path}`)
-}
+import { problemsOf } from '../support/problems.ts'
+import { ask, pause, say } from '../support/steps.ts'
 
 const steps = (...list: object[]) => ({ steps: list })
-const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: '?' }, ...rest })
-const pause = (id: string, rest: object = {}) => ({ id, type: 'wait', for: '1m', ...rest })
 const yes = { left: '1', op: 'eq', right: 1 }
 
 describe('a sound definition', () => {
@@ -29,8 +18,8 @@ describe('a sound definition', () => {
   ]
   for (const [name, definition] of sound) {
     it(`may have ${name}`, () => {
-      expect(problems(definition)).to.deep.equal([])
-      expect(problems(definition, 'warnings')).to.deep.equal([])
+      expect(problemsOf(definition)).to.deep.equal([])
+      expect(problemsOf(definition, 'warnings')).to.deep.equal([])
     })
   }
 
@@ -51,8 +40,8 @@ describe('a sound definition', () => {
   ]
   for (const [name, definition, expected] of warned) {
     it(`is accepted, with a warning, with ${name}`, () => {
-      expect(problems(definition)).to.deep.equal([])
-      expect(problems(definition, 'warnings')).to.deep.equal(expected)
+      expect(problemsOf(definition)).to.deep.equal([])
+      expect(problemsOf(definition, 'warnings')).to.deep.equal(expected)
     })
   }
 
@@ -65,6 +54,6 @@ describe('a sound definition', () => {
         say('t', '{{vars.a}}{{vars.b}}{{vars.c}}{{vars.d}}'),
       ),
     }
-    expect(problems(definition, 'warnings')).to.deep.equal([])
+    expect(problemsOf(definition, 'warnings')).to.deep.equal([])
   })
 })

@@ -1,19 +1,11 @@
 import { expect } from 'chai'
 import { compileDefinition } from '../../src/engine/compile-definition.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { compile, say } from '../support/workflow.ts'
-
-function problems(definition: object, kind: 'errors' | 'warnings' = 'errors'): string[] {
-  const found = compileDefinition(
-    { version: 1, triggers: [{ type: 'api' }], steps: [say('a', 'x')], ...definition },
-    stepTypes,
-  )
-  return found[kind].map(({ code, path }) => `${code} ${path}`)
-}
+import { problemsOf } from '../support/problems.ts'
+import { compile } from '../support/workflow.ts'
+import { ask, pause, say } from '../support/steps.ts'
 
 const steps = (...list: object[]) => ({ steps: list })
-const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: '?' }, ...rest })
-const pause = (id: string, rest: object = {}) => ({ id, type: 'wait', for: '1m', ...rest })
 const yes = { left: '1', op: 'eq', right: 1 }
 const button = (id: string, title = id, rest: object = {}) => ({ id, title, ...rest })
 
@@ -233,7 +225,7 @@ describe('a definition', () => {
   ]
   for (const [name, definition, expected] of errors) {
     it(`is refused with ${name}`, () => {
-      expect(problems(definition)).to.deep.equal(expected)
+      expect(problemsOf(definition)).to.deep.equal(expected)
     })
   }
 

@@ -1,9 +1,8 @@
 import { expect } from 'chai'
 import { queueResumption } from '../../src/engine/run.ts'
 import { DAY, HOUR } from '../../src/platform/time.ts'
-import { NOON, PlayedRun, say, someFacts } from '../support/workflow.ts'
-
-const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: `${id}?` }, ...rest })
+import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
+import { ask, say } from '../support/steps.ts'
 
 describe('the end of a run', () => {
   it('comes when it is canceled, whatever it waits for', () => {

@@ -2,9 +2,8 @@ import { expect } from 'chai'
 import { z } from 'zod'
 import { defineStep, stepRegistry } from '../../src/engine/step.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { NOON, PlayedRun, say, someFacts } from '../support/workflow.ts'
-
-const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: `${id}?` }, ...rest })
+import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
+import { ask, say } from '../support/steps.ts'
 
 /** Fails as often as it is told to, then works. */
 const flaky = defineStep({

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { MINUTE } from '../../src/platform/time.ts'
-import { NOON, PlayedRun, RUN_ID, say, someFacts } from '../support/workflow.ts'
+import { NOON, PlayedRun, RUN_ID, someFacts } from '../support/workflow.ts'
+import { ask, say } from '../support/steps.ts'
 
-const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: `${id}?` }, ...rest })
 const no = { left: 1, op: 'eq', right: 2 }
 
 describe('a run', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { definitionHash } from '../../src/engine/definition-hash.ts'
-import { say } from '../support/workflow.ts'
+import { say } from '../support/steps.ts'
 
 describe('the hash of a definition', () => {
   const definition = { version: 1, steps: [say('a', 'x')], triggers: [] }

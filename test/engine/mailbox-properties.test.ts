@@ -7,7 +7,8 @@ import { isSettled, type MessageFacts } from '../../src/engine/run.ts'
 import type { StoredRun } from '../../src/engine/run-store.ts'
 import { addMs, HOUR } from '../../src/platform/time.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { compile, NOON, say, someFacts } from '../support/workflow.ts'
+import { compile, NOON, someFacts } from '../support/workflow.ts'
+import { say } from '../support/steps.ts'
 
 const CHILD = '0199a7a0-0000-7000-8000-0000000000c0'
 const ON_MESSAGE = [{ type: 'message_received' }]

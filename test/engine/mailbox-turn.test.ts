@@ -6,7 +6,8 @@ import { isSettled, type JsonObject, type MessageFacts } from '../../src/engine/
 import type { StoredRun } from '../../src/engine/run-store.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
 import { addMs, HOUR, MINUTE } from '../../src/platform/time.ts'
-import { compile, NOON, say, someFacts } from '../support/workflow.ts'
+import { compile, NOON, someFacts } from '../support/workflow.ts'
+import { ask, say } from '../support/steps.ts'
 
 const A = '0199a7a0-0000-7000-8000-00000000000a'
 const B = '0199a7a0-0000-7000-8000-00000000000b'
@@ -90,8 +91,6 @@ class Box {
     return `0199a7a0-0000-7000-9000-${String(this.#ids).padStart(12, '0')}`
   }
 }
-
-const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: `${id}?` }, ...rest })
 
 describe('the turn of a mailbox', () => {
   it('a timer of an earlier wait moves no later one, while a person talks either', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { HOUR, MINUTE, SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { answersIn, publish, runsOf, stepsOf, write } from '../support/play.ts'
-import { say } from '../support/workflow.ts'
+import { answersIn, publish, runsOf, stepsOf, write } from '../support/requests.ts'
+import { say } from '../support/steps.ts'
 
 const ANY = [{ type: 'message_received' }]
 

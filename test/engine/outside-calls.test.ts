@@ -11,6 +11,7 @@ import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'
 import { json, ScriptedServer, silence } from '../support/scripted-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { say } from '../support/steps.ts'
 
 let phones = 0
 
@@ -75,8 +76,6 @@ class Caller {
     return rows.length
   }
 }
-
-const say = (id: string, body: string, rest: object = {}) => ({ id, type: 'send_message', message: { body }, ...rest })
 
 describe('a workflow that calls outside', () => {
   let app: TestApp

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { nearestIds } from '../../src/engine/nearest-ids.ts'
 import { rebuildState } from '../../src/engine/rebuild-state.ts'
 import type { RunState, StepRecord } from '../../src/engine/run.ts'
-import { NOON, PlayedRun, RUN_ID, say } from '../support/workflow.ts'
+import { NOON, PlayedRun, RUN_ID } from '../support/workflow.ts'
+import { say } from '../support/steps.ts'
 
 type Lost = { lost: string }
 

@@ -5,7 +5,8 @@ import { defineStep, stepRegistry } from '../../src/engine/step.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
 import { HOUR, MINUTE } from '../../src/platform/time.ts'
 import { z } from 'zod'
-import { compile, NOON, RUN_ID, say, someFacts } from '../support/workflow.ts'
+import { compile, NOON, RUN_ID, someFacts } from '../support/workflow.ts'
+import { say } from '../support/steps.ts'
 
 const CHILD = '0199c0de-0005-7000-8000-000000000001'
 const PARTY = {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Facts } from '../../src/engine/step.ts'
-import { NOON, PlayedRun, say, someFacts } from '../support/workflow.ts'
+import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
+import { say } from '../support/steps.ts'
 
 describe('sending a message', () => {
   const closed = someFacts({ conversation: { windowExpiresAt: NOON } })

@@ -5,8 +5,9 @@ import { settleEffect } from '../../src/features/effects/settle-effect.ts'
 import { advanceMailboxes } from '../../src/features/runs/advance-mailboxes.ts'
 import { DAY, SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { Customer, say } from '../support/customer.ts'
+import { Customer } from '../support/customer.ts'
 import { json, ScriptedServer } from '../support/scripted-server.ts'
+import { say } from '../support/steps.ts'
 
 const use = (tool: string, input: object = {}, rest: object = {}) => ({ id: 'use', type: 'tool', tool, input, ...rest })
 

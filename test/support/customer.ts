@@ -71,10 +71,3 @@ export class Customer {
     )
   }
 }
-
-export const say = (id: string, body: string, rest: object = {}): object => ({
-  id,
-  type: 'send_message',
-  message: { body },
-  ...rest,
-})

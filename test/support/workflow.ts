@@ -95,7 +95,3 @@ export class PlayedRun {
 }
 
 type Options = { facts?: Facts; registry?: StepRegistry } & Partial<NewRun>
-
-export function say(id: string, body: string, rest: object = {}): object {
-  return { id, type: 'send_message', message: { body }, ...rest }
-}
