@@ -71,6 +71,7 @@ async function settleFailed(tx: Scope, channel: LoadedChannel, ended: Sent[]): P
   )
 }
 
+/** One of which better is known by now, or that failed already, stays as it is. */
 export async function failMessages(
   tx: Scope,
   channelId: string,
@@ -78,11 +79,12 @@ export async function failMessages(
 ): Promise<void> {
   if (failed.length === 0) return
   const now = tx.now()
-  await tx.db.raw(
+  const { rows } = await tx.db.raw<{ rows: { id: string }[] }>(
     `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, error jsonb, conversation_id uuid)),
      done as (delete from outbox o using given where o.tenant_id = :tenantId and o.conversation_id = given.conversation_id and o.message_id = given.id)
      update messages m set status = 'failed', failed_at = :now, error = given.error, updated_at = :now
-     from given where m.tenant_id = :tenantId and m.id = given.id and m.status in ('queued', 'sending')`,
+     from given where m.tenant_id = :tenantId and m.id = given.id and m.status in ('queued', 'sending')
+     returning m.id`,
     {
       given: JSON.stringify(
         failed.map(({ messageId, conversationId, error }) => ({
@@ -96,7 +98,9 @@ export async function failMessages(
       now,
     },
   )
-  await tx.record(...failed.map((message) => messageEvent('message.failed', message)))
+  const changed = new Set(rows.map(({ id }) => id))
+  const lost = failed.filter(({ messageId }) => changed.has(messageId))
+  await tx.record(...lost.map((message) => messageEvent('message.failed', message)))
 }
 
 async function settlePostponed(tx: Scope, channel: LoadedChannel, ended: Sent[]): Promise<void> {

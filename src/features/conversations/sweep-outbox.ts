@@ -1,5 +1,5 @@
 import { addMs, MINUTE } from '../../platform/time.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverBell } from './queue-messages.ts'
 import { failMessages } from './settle-messages.ts'
 
@@ -20,18 +20,29 @@ export async function sweepOutbox(system: SystemScope): Promise<void> {
     .whereNull('leased_at')
     .distinct<{ tenant_id: string; channel_id: string }[]>('tenant_id', 'channel_id')
   await system.ring(...due.map(({ tenant_id, channel_id }) => deliverBell(tenant_id, channel_id)))
+  const leasedBefore = addMs(now, -DOUBT_AFTER_MS)
   const { rows } = await system.db.raw<{ rows: Doubt[] }>(
     `select o.tenant_id as "tenantId", o.channel_id as "channelId", o.message_id as "messageId",
        m.conversation_id as "conversationId", m.contact_id as "contactId"
      from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
      where o.leased_at < ? limit 500`,
-    [addMs(now, -DOUBT_AFTER_MS)],
+    [leasedBefore],
   )
   for (const doubt of rows) {
-    await system
-      .forTenant(doubt.tenantId)
-      .transaction((tx) => failMessages(tx, doubt.channelId, [{ ...doubt, error: IN_DOUBT }]))
+    await system.forTenant(doubt.tenantId).transaction((tx) => giveUp(tx, doubt, leasedBefore))
   }
+}
+
+/** Its process may live after all and settle it at this moment: whoever has the message first decides. */
+async function giveUp(tx: Scope, doubt: Doubt, leasedBefore: Date): Promise<void> {
+  const { channelId, messageId, conversationId } = doubt
+  await tx.db.raw('select from messages where tenant_id = ? and id = ? for no key update', [tx.tenantId, messageId])
+  const claimed = await tx
+    .db('outbox')
+    .where({ tenant_id: tx.tenantId, conversation_id: conversationId, message_id: messageId })
+    .where('leased_at', '<', leasedBefore)
+    .select('message_id')
+  if (claimed.length > 0) await failMessages(tx, channelId, [{ ...doubt, error: IN_DOUBT }])
 }
 
 const IN_DOUBT = {
