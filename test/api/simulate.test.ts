@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { HOUR, MINUTE } from '../../src/platform/time.ts'
@@ -127,6 +128,25 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     expect(real.body.transcript[1].body).to.equal('Hello Bia, which city?')
     const over = await simulate(workflowId, { dialogue, contactId: contact.id, contact: { name: 'Eva' } })
     expect(over.body.transcript[1].body).to.equal('Hello Eva, which city?')
+  })
+
+  it('takes a contact up in the conversation in which a run would: the one last spoken in', async () => {
+    const { contactId, conversationId } = await talk('+351910000077', 'hi there')
+    const channel = {
+      kind: 'whatsapp',
+      phoneNumberId: '12345',
+      accessToken: 'a',
+      appSecret: 'b',
+      verifyToken: 'c'.repeat(8),
+    }
+    const { id: channelId } = await make('/api/channels', { ...channel, name: 'Shop' })
+    const at = app.clock.now()
+    const silent = { tenant_id: owner.tenantId, id: randomUUID(), contact_id: contactId, channel_id: channelId }
+    await app.system.db('conversations').insert({ ...silent, status: 'active', created_at: at, updated_at: at })
+    const steps = [{ id: 'where', type: 'send_message', message: { body: '{{conversation.id}}' } }]
+    const workflowId = await draft({ ...ASKING, steps })
+    const { body } = await simulate(workflowId, { contactId, dialogue: [{ type: 'message', body: 'hello' }] })
+    expect(body.transcript[1].body).to.equal(conversationId)
   })
 
   it('names the nearest steps where an output is given for none that is there', async () => {

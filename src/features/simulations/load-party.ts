@@ -3,10 +3,10 @@ import type { JsonObject } from '../../engine/run.ts'
 import type { Opening } from '../../engine/simulate.ts'
 import { Channel as ChannelRow } from '../../models/channel.ts'
 import { Contact as ContactRow } from '../../models/contact.ts'
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { WINDOW_MS } from '../conversations/window.ts'
+import { findMailboxes } from '../runs/find-mailboxes.ts'
 import { loadParties } from '../runs/load-parties.ts'
 
 /** Ids of what is made up: they belong to nobody. */
@@ -27,7 +27,7 @@ type Wanted = {
 export async function loadParty(scope: Scope, wanted: Wanted): Promise<Party> {
   if (wanted.contact === null) return nobody(await workspaceOf(scope))
   if (wanted.contactId) await scope.get(ContactRow, wanted.contactId)
-  const conversationId = wanted.conversationId ?? (await newestConversationOf(scope, wanted.contactId))
+  const conversationId = wanted.conversationId ?? (await currentConversationOf(scope, wanted.contactId))
   const party = (await findConversation(scope, conversationId)) ?? (await makeUp(scope, wanted))
   return { ...party, contact: { ...party.contact, ...wanted.contact } }
 }
@@ -40,17 +40,10 @@ export function openingOf({ contactId, conversationId }: Party): Opening[] {
   ]
 }
 
-async function newestConversationOf(scope: Scope, contactId: Wanted['contactId']): Promise<string | undefined> {
+/** The one in which a run that starts now would be. */
+async function currentConversationOf(scope: Scope, contactId: Wanted['contactId']): Promise<string | undefined> {
   if (!contactId) return undefined
-  const [newest] = await scope
-    .query(ConversationRow)
-    .where({ contactId })
-    .orderBy([
-      { column: 'createdAt', order: 'desc' },
-      { column: 'id', order: 'desc' },
-    ])
-    .limit(1)
-  return newest?.id
+  return (await findMailboxes(scope, [contactId])).get(contactId)?.conversationId ?? undefined
 }
 
 async function findConversation(scope: Scope, id: string | undefined): Promise<Party | undefined> {
