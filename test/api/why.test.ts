@@ -111,6 +111,25 @@ describe('GET /api/messages/{messageId}/why', () => {
     expect(links[0]).to.deep.equal({ kind: 'sender', type: 'user', id: owner.userId, name: 'Ada' })
   })
 
+  it('tells of a replayed run that a run of another workflow had started it', async () => {
+    const greet = [{ id: 'hi', type: 'send_message', message: { body: 'Hi from inside' } }]
+    const inner = await publish('Inner', { version: 1, triggers: [{ type: 'manual' }], steps: greet })
+    await publish('Outer', {
+      version: 1,
+      triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['outer'] } }],
+      steps: [{ id: 'run', type: 'run_workflow', workflowId: inner }],
+    })
+    await write('outer')
+    const { items } = (await app.rest('GET', `/api/runs?workflowId=${inner}`, { session: owner })).body
+    await app.rest('POST', `/api/runs/${items[0].id}/replay`, { session: owner, body: {} })
+    await app.work()
+    const { links } = await why(await newestMessage())
+    expect(find(links, 'trigger')).to.deep.include({
+      type: 'workflow',
+      message: 'A run of another workflow started it',
+    })
+  })
+
   it('says which workflow an inbound message started', async () => {
     const messageId = await write('el precio')
     const { summary, links } = await why(messageId)

@@ -18,7 +18,7 @@ const SENTENCES: Record<string, string> = {
   manual: 'Somebody started it by hand',
   webhook: 'The webhook of the workflow was called',
   schedule: 'It was the time that the schedule names',
-  run_workflow: 'Another run called the workflow',
+  workflow: 'A run of another workflow started it',
 }
 
 /** What started a run, in a sentence: of a message, which of the words wanted it has. */
