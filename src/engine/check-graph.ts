@@ -1,4 +1,4 @@
-import type { SoundStep } from './compile-step.ts'
+import { compileStep, type SoundStep } from './compile-step.ts'
 import { resolveTarget, type CompiledDefinition, type CompiledStep } from './compiled.ts'
 import { BREAK, CONTINUE, END } from './definition/names.ts'
 import { problemAt, type Problem } from './definition/problem.ts'
@@ -6,7 +6,7 @@ import type { Target } from './step.ts'
 
 type Node = { step: CompiledStep; read: SoundStep; ways: string[]; waits: boolean }
 
-/** Where the steps lead: to what is not there, round in a circle, or never to some of them. */
+/** Where the steps lead: round in a circle, or never to some of them. */
 export function checkGraph(
   compiled: CompiledDefinition,
   reads: SoundStep[],
@@ -18,12 +18,20 @@ export function checkGraph(
     const ways = waysOf(step, read).map(({ to }) => resolveTarget(compiled, step, to))
     nodes.set(step.id, { step, read, ways, waits: !step.disabled && read.type.waits(read.config) })
   }
-  const errors = [...nodes.values()].flatMap((node) => unknownTargets(node, nodes))
   const reached = reachFrom(compiled.steps[0]?.id ?? END, nodes)
   const warnings = [...nodes.values()]
     .filter(({ step }) => !reached.has(step.id))
     .map(({ read }) => problemAt(read.place, '', 'unreachable_step', 'no way leads here'))
-  return { errors: [...errors, ...restlessCircles(reached, nodes)], warnings }
+  return { errors: restlessCircles(reached, nodes), warnings }
+}
+
+/**
+ * Ways to what is not there. Of a step that cannot be read no more than its id is known, and leading there is no
+ * mistake: it is told even while other mistakes are left.
+ */
+export function checkTargets(steps: SoundStep[], unread: ReadonlySet<string>): Problem[] {
+  const lists = new Map(steps.map(({ base, loops }) => [base.id, loops.join()]))
+  return steps.flatMap((step) => unknownTargets(step, { lists, unread }))
 }
 
 /** Every way on that can be taken. */
@@ -39,29 +47,32 @@ function waysOf(step: CompiledStep, { type, config }: SoundStep): Target[] {
   return ways
 }
 
+type Known = { lists: ReadonlyMap<string, string>; unread: ReadonlySet<string> }
+
 /** Also of ways that are never taken, such as the `next` of a step that stops the run. */
-function unknownTargets({ step, read }: Node, nodes: ReadonlyMap<string, Node>): Problem[] {
+function unknownTargets(read: SoundStep, known: Known): Problem[] {
   const { base, type, config, place, loops } = read
-  const ways = waysOf(step, read).filter(({ path }) => path !== 'steps')
+  const ways = waysOf(compileStep(read), read).filter(({ path }) => path !== 'steps')
   const named = [...ways, ...type.targets(config), ...(base.next ? [{ to: base.next, path: 'next' }] : [])]
   const refused = new Map(
     named.flatMap(({ to, path }): [string, string][] => {
-      const what = refusalOf(to, loops, nodes)
+      const what = refusalOf(to, loops, known)
       return what === undefined ? [] : [[path, what]]
     }),
   )
   return [...refused].map(([path, what]) => problemAt(place, path, 'unknown_target', what))
 }
 
-function refusalOf(to: string, loops: string[], nodes: ReadonlyMap<string, Node>): string | undefined {
-  if (to === END) return undefined
+function refusalOf(to: string, loops: string[], { lists, unread }: Known): string | undefined {
+  if (to === END || unread.has(to)) return undefined
   if (to === CONTINUE || to === BREAK) {
     return loops.length > 0 ? undefined : `leads to "${to}", which is for the steps of a loop`
   }
-  const node = nodes.get(to)
-  if (!node) return `leads to "${to}", which is no step of this workflow`
-  const isInList = node.read.loops.join() === loops.join()
-  return isInList ? undefined : `leads to "${to}", which is in another list of steps: a loop is left by break or end`
+  const list = lists.get(to)
+  if (list === undefined) return `leads to "${to}", which is no step of this workflow`
+  return list === loops.join()
+    ? undefined
+    : `leads to "${to}", which is in another list of steps: a loop is left by break or end`
 }
 
 function reachFrom(start: string, nodes: ReadonlyMap<string, Node>): Set<string> {

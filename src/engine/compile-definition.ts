@@ -1,6 +1,6 @@
-import { checkGraph } from './check-graph.ts'
+import { checkGraph, checkTargets } from './check-graph.ts'
 import { checkTemplates } from './check-templates.ts'
-import { compileStep, readSteps, type SoundStep } from './compile-step.ts'
+import { compileStep, type ReadStep, readSteps, type SoundStep } from './compile-step.ts'
 import { compileTrigger, type ReadTrigger, repeatedWebhooks } from './compile-trigger.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import { Definition, STEPS_MAX } from './definition/definition.ts'
@@ -30,6 +30,7 @@ export function compileDefinition(definition: unknown, registry: StepRegistry): 
     ...[...triggers, ...steps].flatMap(({ problems }) => problems),
     ...repeatedWebhooks(triggers),
     ...repeatedIds(sound),
+    ...checkTargets(sound, unreadIds(steps)),
     ...tooMany(steps.length),
     ...templates.errors,
   ]
@@ -54,6 +55,10 @@ function assemble(outer: Definition, triggers: ReadTrigger[], steps: SoundStep[]
 
 function variablesOf({ base, type, config }: SoundStep): string[] {
   return [...(base.saveAs ? [base.saveAs] : []), ...type.assigns(config)]
+}
+
+function unreadIds(steps: ReadStep[]): Set<string> {
+  return new Set(steps.flatMap(({ value, place }) => (value ? [] : (place.stepId ?? []))))
 }
 
 function listIn(definition: unknown, field: 'triggers' | 'steps'): unknown[] {

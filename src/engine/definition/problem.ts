@@ -13,14 +13,15 @@ export function problemAt(place: Place, at: PropertyKey[] | string, code: string
   return { stepId: place.stepId, code, message, path }
 }
 
-/** One problem per issue; a field that does not exist is a problem of its own, named by its path. */
+/** One problem per place in the definition, the first; a field that does not exist is a problem of its own. */
 export function problemsOf(error: z.ZodError, place: Place): Problem[] {
-  return error.issues.flatMap((issue) => {
+  const problems = error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => problemAt(place, [...issue.path, key], 'unknown_field', 'is not a field here'))
     }
     return [problemAt(place, issue.path, codeOf(issue), issue.message)]
   })
+  return problems.filter(({ path }, index) => problems.findIndex((one) => one.path === path) === index)
 }
 
 /** A schema's own check names its code in `params`, so that a screen can react to it. */

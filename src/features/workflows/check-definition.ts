@@ -17,5 +17,5 @@ export function checkDefinition(definition: unknown): Compilation {
 }
 
 function explains({ within }: Unsupported, { path }: Problem): boolean {
-  return path === within || path.startsWith(`${within}.`)
+  return within.some((one) => path === one || path.startsWith(`${one}.`))
 }

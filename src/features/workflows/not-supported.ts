@@ -15,7 +15,14 @@ const STEPS: Record<string, string> = {
   throttle: 'use a branch on a variable or a tag that the workflow sets',
 }
 
-type Field = { at: string; isMissing?: (value: unknown) => boolean; what?: string; instead: string }
+type Field = {
+  at: string
+  isMissing?: (value: unknown) => boolean
+  what?: string
+  instead: string
+  /** What is lacking only because this stands in its place. */
+  insteadOf?: string
+}
 
 const OF_THE_WHOLE: Field[] = [
   { at: 'inputs', instead: 'branch on {{input}} in the first step' },
@@ -28,13 +35,26 @@ const MESSAGES = ['message', 'invalidMessage']
 const OF_STEPS: Field[] = [
   ...MESSAGES.flatMap((message): Field[] => [
     { at: `${message}.list`, instead: 'use up to 3 buttons, or an ask with expect.options' },
-    { at: `${message}.location`, instead: 'send the address as text, or a link to a map' },
+    {
+      at: `${message}.location`,
+      instead: 'send the address as text, or a link to a map',
+      insteadOf: `${message}.body`,
+    },
     { at: `${message}.footer`, instead: 'write it at the end of the body' },
-    { at: `${message}.template`, instead: 'use a body, which is sent within 24 hours after the customer wrote' },
-    { at: `${message}.media.mediaId`, instead: 'use a url that the channel can fetch' },
+    {
+      at: `${message}.template`,
+      instead: 'use a body, which is sent within 24 hours after the customer wrote',
+      insteadOf: `${message}.body`,
+    },
+    {
+      at: `${message}.media.mediaId`,
+      instead: 'use a url that the channel can fetch',
+      insteadOf: `${message}.media.url`,
+    },
     { at: `${message}.media.type`, isMissing: (value) => value === 'sticker', what: 'sticker', instead: 'use image' },
     { at: `${message}.buttons.*.description`, instead: 'say it in the body' },
   ]),
+  { at: 'invalidMessage.buttons', instead: 'leave them out, the choices of the question are shown again' },
   { at: 'ifWindowClosed', isMissing: isTemplate, what: 'a template', instead: 'use fail or skip' },
   { at: 'expect.options.*.description', instead: 'say it in the body' },
   {
@@ -46,7 +66,7 @@ const OF_STEPS: Field[] = [
 ]
 
 /** `within`: what stands there needs no other complaint. */
-export type Unsupported = Problem & { within: string }
+export type Unsupported = Problem & { within: string[] }
 
 /** Everything in a definition, of any form, that is of the language and that nothing acts on. */
 export function findUnsupported(definition: unknown): Unsupported[] {
@@ -61,17 +81,17 @@ function typeIn({ fields: { type }, place }: RawPart, missing: Record<string, st
   const instead = typeof type === 'string' && Object.hasOwn(missing, type) ? missing[type] : undefined
   if (instead === undefined) return []
   const problem = problemAt(place, 'type', 'not_supported', `${JSON.stringify(type)} is not supported yet: ${instead}`)
-  return [{ ...problem, within: place.path }]
+  return [{ ...problem, within: [place.path] }]
 }
 
 function fieldsIn(part: RawPart, missing: Field[]): Unsupported[] {
-  return missing.flatMap(({ at, isMissing = () => true, what, instead }) =>
+  return missing.flatMap(({ at, isMissing = () => true, what, instead, insteadOf }) =>
     valuesAt(part, at)
       .filter(({ value }) => isMissing(value))
       .map(({ path }) => {
         const named = what === undefined ? '' : `as ${what} `
         const problem = problemAt(part.place, path, 'not_supported', `${named}is not supported yet: ${instead}`)
-        return { ...problem, within: problem.path }
+        return { ...problem, within: [problem.path, ...(insteadOf ? [`${part.place.path}.${insteadOf}`] : [])] }
       }),
   )
 }
