@@ -1,8 +1,10 @@
 import type { Compilation } from '../../engine/compile-definition.ts'
 import { problemAt, type Problem } from '../../engine/definition/problem.ts'
 import type { Scope } from '../../scope.ts'
+import { checkSchedules } from '../schedules/check-schedules.ts'
 import { checkAi } from './check-ai.ts'
 import { checkDefinition } from './check-definition.ts'
+import { checkIdleFields } from './check-idle-fields.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkReferences } from './check-references.ts'
 import { checkWindow } from './check-window.ts'
@@ -24,6 +26,8 @@ export async function checkInWorkspace(
     warnings: [
       ...warnings,
       ...references.warnings,
+      ...checkIdleFields(definition),
+      ...(await checkSchedules(scope, compiled)),
       ...checkWindow(compiled, definition),
       ...contactless(definition),
       ...(await checkAi(scope, definition)),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { target } from '../../../engine/definition/names.ts'
 import { defineStep, type StepOutcome, type Turn } from '../../../engine/step.ts'
 import { composeMessage } from './compose-message.ts'
-import { fillButtons, fillChoices, Message, Question, type Choice } from './message.ts'
+import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
 import { Expectation, readAnswer, valueOf } from './read-answer.ts'
 
 const ATTEMPTS_DEFAULT = 3
@@ -12,10 +12,7 @@ const schema = z
     message: Question,
     expect: Expectation.default({ type: 'any' }),
     attempts: z.int('must be a whole number').min(1, 'must be 1 or more').max(10, 'must be at most 10').optional(),
-    invalidMessage: Message.refine(({ body }) => body !== undefined, {
-      message: 'is required',
-      path: ['body'],
-    }).optional(),
+    invalidMessage: Reminder.optional(),
     onInvalid: target.optional(),
   })
   .refine(({ message, expect }) => expect.type !== 'choice' || message.buttons || expect.options, {
@@ -78,7 +75,9 @@ function choicesOf({ message, expect }: Ask, turn: Turn): Choice[] {
   return expect.options ? fillChoices(expect.options, turn) : fillButtons(message.buttons ?? [], turn)
 }
 
-function putQuestion(config: Ask, turn: Turn, { message, asked }: { message: Message; asked: number }): StepOutcome {
+type Asked = { message: Pick<Message, 'body' | 'media'>; asked: number }
+
+function putQuestion(config: Ask, turn: Turn, { message, asked }: Asked): StepOutcome {
   const sent = composeMessage(turn, message, choicesOf(config, turn))
   return { ...sent, kind: 'wait', for: 'reply', until: null, memory: { asked } }
 }

@@ -82,6 +82,12 @@ export const Question = z
   })
 export type Question = z.output<typeof Question>
 
+/** What is said to a reply that is none; the choices of the question stand under it again. */
+export const Reminder = z.strictObject({ body, media: Media.optional() }).superRefine((message, issues) => {
+  const problem = problemOf(message)
+  if (problem) issues.addIssue({ code: 'custom', ...problem })
+})
+
 export const Choices = several(
   z.strictObject({ id: ident, title: title(LIST_TITLE_MAX), next: target.optional() }),
   LIST_MAX,
