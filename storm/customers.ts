@@ -4,7 +4,7 @@ import type { PostOffice } from './post-office.ts'
 import { takenFor, type Workspace } from './workspace.ts'
 
 /** Customers write again when they have an answer, or have waited for so long. */
-const PATIENCE_MS = 4000
+const PATIENCE_MS = 2000
 
 /** Everything one customer does, from the first message to the last. */
 export async function playCustomer(office: PostOffice, workspace: Workspace, customer: Customer): Promise<void> {

@@ -8,6 +8,8 @@ export type Dialogue = {
   share: number
   definition: object | ((surroundings: Surroundings) => object)
   lines: string[]
+  /** What only some conversations do: wait for a time, or call outside. */
+  features: ('waits' | 'effects')[]
   /** The customer writes everything at once, in whatever order it arrives. */
   isHasty?: boolean
   /** How long before each line but the first; else the customer waits for an answer, with little patience. */

@@ -5,6 +5,7 @@ import { say, startsWith } from './steps.ts'
 const fourSteps: Dialogue = {
   name: 'four steps',
   share: 25,
+  features: [],
   definition: {
     version: 1,
     triggers: startsWith('four'),
@@ -30,6 +31,7 @@ const fourSteps: Dialogue = {
 const question: Dialogue = {
   name: 'question and answer',
   share: 20,
+  features: [],
   definition: {
     version: 1,
     triggers: startsWith('ask'),
@@ -46,6 +48,7 @@ const question: Dialogue = {
 const nap: Dialogue = {
   name: 'short wait',
   share: 10,
+  features: ['waits'],
   definition: {
     version: 1,
     triggers: startsWith('nap'),
@@ -60,6 +63,7 @@ const nap: Dialogue = {
 const deadline: Dialogue = {
   name: 'answer at the deadline',
   share: 10,
+  features: ['waits'],
   definition: {
     version: 1,
     triggers: startsWith('quick'),
@@ -88,6 +92,7 @@ const deadline: Dialogue = {
 const silence: Dialogue = {
   name: 'no answer',
   share: 5,
+  features: [],
   definition: {
     version: 1,
     triggers: startsWith('hush'),

@@ -1,81 +1,34 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Arming } from './failpoints.ts'
-import type { News, Order } from './parley-main.ts'
-
-export type Role = 'http' | 'worker'
+import { Member, type Role } from './member.ts'
+import type { News } from './parley-main.ts'
+import { Reserve } from './reserve.ts'
 
 export type Incident = { process: string; what: string }
-
-/** One process of Parley, from its start until it is gone. */
-export class Member {
-  readonly role: Role
-  url: string | undefined
-  isReady = false
-  readonly ended: Promise<void>
-  readonly #child: ChildProcess
-
-  constructor(role: Role, child: ChildProcess) {
-    this.role = role
-    this.#child = child
-    this.ended = new Promise((resolve) => child.once('exit', () => resolve()))
-  }
-
-  get isGone(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null
-  }
-
-  /** It ends at the boundary, or is disarmed and lives on. */
-  async killAt(arming: Arming, patienceMs: number): Promise<boolean> {
-    this.#order({ kind: 'arm', arming })
-    await Promise.race([this.ended, delay(patienceMs)])
-    if (!this.isGone) this.#order({ kind: 'disarm' })
-    return this.isGone
-  }
-
-  arm(arming: Arming): void {
-    this.#order({ kind: 'arm', arming })
-  }
-
-  disarm(): void {
-    this.#order({ kind: 'disarm' })
-  }
-
-  setClock(aheadMs: number): void {
-    this.#order({ kind: 'clock', aheadMs })
-  }
-
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL')
-    await this.ended
-  }
-
-  #order(order: Order): void {
-    if (this.#child.connected) this.#child.send(order, () => undefined)
-  }
-}
 
 /** So many processes of Parley, each started again when it ends. */
 export class Fleet {
   readonly incidents: Incident[] = []
   starts = 0
   refusedStarts = 0
-  /** How long each took until it was ready, in ms. */
+  /** How long each took until it was ready, in ms, once it had loaded the code. */
   readonly startTimes: number[] = []
   readonly #members: (Member | undefined)[]
   readonly #roles: Role[]
-  readonly #main: string
-  readonly #environment: Record<string, string>
+  readonly #reserve: Reserve
+  readonly #isServed: () => boolean
   readonly #watches: Promise<void>[] = []
-  #aheadMs = 0
+  #clockAheadMs = 0
   #said = ''
   #stopping = false
 
-  constructor({ workers, main, environment }: { workers: number; main: string; environment: Record<string, string> }) {
-    this.#main = main
+  /** Nobody starts while `isServed` says that the database is away. */
+  constructor(given: { workers: number; main: string; environment: Record<string, string>; isServed: () => boolean }) {
+    const { workers, main, environment, isServed } = given
     this.#roles = ['http', ...Array<Role>(workers).fill('worker')]
     this.#members = this.#roles.map(() => undefined)
-    this.#environment = environment
+    this.#reserve = new Reserve({ main, environment, size: workers })
+    this.#isServed = isServed
   }
 
   start(role: Role): void {
@@ -101,57 +54,47 @@ export class Fleet {
     }
   }
 
-  get isWhole(): boolean {
-    return this.ready('http').length + this.ready('worker').length === this.#roles.length
+  async whenWhole(): Promise<void> {
+    await this.whenReady('http')
+    await this.whenReady('worker')
   }
 
-  setClock(aheadMs: number): void {
-    this.#aheadMs = aheadMs
-    for (const member of this.#members) member?.setClock(aheadMs)
+  /** Everybody dies at once, and those that come after them live so much later. */
+  async beginAgain(clockAheadMs: number): Promise<void> {
+    this.#clockAheadMs = clockAheadMs
+    await Promise.all(this.#members.map((member) => member?.kill()))
+    await this.whenWhole()
   }
 
   async stop(): Promise<void> {
     this.#stopping = true
     await Promise.all(this.#members.map((member) => member?.kill()))
     await Promise.all(this.#watches)
+    await this.#reserve.close()
   }
 
   async #watch(index: number): Promise<void> {
     while (!this.#stopping) {
-      const { member, child } = this.#launch(this.#roles[index] ?? 'worker')
+      if (!this.#isServed()) {
+        await delay(20)
+        continue
+      }
+      const member = this.#launch(this.#roles[index] ?? 'worker')
       this.#members[index] = member
       await member.ended
-      const { exitCode, signalCode } = child
       if (this.#stopping) return
       if (!member.isReady) this.refusedStarts += 1
-      else if (signalCode !== 'SIGKILL')
-        this.incidents.push({
-          process: member.role,
-          what: `ended by itself (${exitCode ?? signalCode}): ${this.#said}`,
-        })
-      await delay(member.isReady ? 50 : 300)
+      else if (member.end !== 'SIGKILL')
+        this.incidents.push({ process: member.role, what: `ended by itself (${member.end}): ${this.#said}` })
     }
   }
 
-  #launch(role: Role): { member: Member; child: ChildProcess } {
+  #launch(role: Role): Member {
     this.starts += 1
+    const child = this.#reserve.take()
     const beganMs = performance.now()
-    const child = fork(this.#main, {
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      env: {
-        ...process.env,
-        ...this.#environment,
-        ROLES: role,
-        PORT: '0',
-        STORM_CLOCK_AHEAD_MS: String(this.#aheadMs),
-      },
-    })
     const member = new Member(role, child)
-    child.on('error', () => undefined)
-    // The driver speaks up whenever a connection breaks, which here is all the time.
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-2000)))
-    child.on('message', (news: News) => {
+    this.#listen(child, (news) => {
       if (news.kind === 'rejection') this.incidents.push({ process: role, what: news.text })
       else {
         member.url = news.url
@@ -159,6 +102,13 @@ export class Fleet {
         this.startTimes.push(performance.now() - beganMs)
       }
     })
-    return { member, child }
+    member.begin(this.#clockAheadMs)
+    return member
+  }
+
+  #listen(child: ChildProcess, hear: (news: News) => void): void {
+    child.on('message', hear)
+    // The driver speaks up whenever a connection breaks, which here is all the time.
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-2000)))
   }
 }

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Crowd } from './crowd.ts'
 import type { StormDatabase } from './database.ts'
 import { boundariesOf, type Boundary } from './failpoints.ts'
-import type { Fleet, Member, Role } from './fleet.ts'
+import type { Fleet } from './fleet.ts'
+import type { Role } from './member.ts'
 import type { Random } from './random.ts'
 
 export type Killing = {
@@ -14,26 +16,39 @@ export type Killing = {
   pauseMs: number
 }
 
+/** How long a boundary is waited for, and how often somebody is called meanwhile whose conversation passes it. */
 const PATIENCE_MS = 10_000
+const CALL_MS = 250
 
-/** Every boundary in turn, so that a long storm meets each of them often; the rest at any time. */
+/** Four of five at a boundary, each in turn, so that a long storm meets all of them often; the rest at any time. */
 export function planKillings(random: Random, count: number): Killing[] {
   const turns = {
-    worker: inTurn(random.shuffle(boundariesOf('worker'))),
-    http: inTurn(random.shuffle(boundariesOf('http'))),
+    worker: inTurn(dealt(random, boundariesOf('worker'))),
+    http: inTurn(dealt(random, boundariesOf('http'))),
   }
   return Array.from({ length: count }, (_, index) => {
     const victim = victimOf(index)
     const role: Role = victim === 'database' ? random.pick(['worker', 'worker', 'http']) : victim
-    const isAtBoundary = random.chance(victim === 'database' ? 0.6 : 0.8)
     return {
       victim,
       role,
-      at: isAtBoundary ? turns[role]() : 'any time',
-      skip: random.below(4),
-      pauseMs: random.between(100, 900),
+      at: random.chance(0.8) ? turns[role]() : 'any time',
+      skip: random.below(3),
+      pauseMs: random.between(50, 500),
     }
   })
+}
+
+/** In an order in which every transaction comes up before one does for the second time, at another moment then. */
+function dealt(random: Random, boundaries: Boundary[]): Boundary[] {
+  const piles = new Map<string, Boundary[]>()
+  for (const boundary of random.shuffle(boundaries)) {
+    const transaction = boundary.slice(boundary.indexOf(' '))
+    piles.set(transaction, [...(piles.get(transaction) ?? []), boundary])
+  }
+  return Array.from({ length: boundaries.length }, (_, round) =>
+    random.shuffle([...piles.values()].flatMap((pile) => pile[round] ?? [])),
+  ).flat()
 }
 
 /** Of ten, one is the database and two answer HTTP. */
@@ -48,40 +63,56 @@ function inTurn<T>(list: T[]): () => T {
   return () => list[next++ % list.length] as T
 }
 
-export type Struck = { victim: Killing['victim']; at: Killing['at']; wasLate: boolean }
+/** `missed`: nobody came to this boundary in time. */
+export type Struck = { victim: Killing['victim']; at: Killing['at']; missed: Boundary | undefined }
 
-/** Does it. A boundary that nobody reaches in time becomes a kill at any time. */
-export async function strike(
-  { fleet, database, random }: { fleet: Fleet; database: StormDatabase; random: Random },
-  killing: Killing,
-): Promise<Struck> {
-  const { victim, role } = killing
+type Field = { fleet: Fleet; database: StormDatabase; crowd: Crowd; random: Random }
+
+/**
+ * Does it. Whoever comes to the boundary first dies, or has the database die; if nobody does in time, it is a kill at
+ * any time.
+ */
+export async function strike(field: Field, killing: Killing): Promise<Struck> {
+  const { fleet, database, crowd, random } = field
+  const { victim, role, at, skip } = killing
   await delay(killing.pauseMs)
   while (fleet.ready(role).length === 0) await delay(20)
-  const isHit =
-    victim === 'database'
-      ? await strikeDatabase(fleet.ready(role), database, killing)
-      : await strikeMember(random.pick(fleet.ready(role)), killing)
-  return { victim, at: isHit ? killing.at : 'any time', wasLate: !isHit }
-}
-
-async function strikeMember(member: Member, { at, skip }: Killing): Promise<boolean> {
-  const isHit = at === 'any time' || (await member.killAt({ boundary: at, skip, victim: 'itself' }, PATIENCE_MS))
-  await member.kill()
-  return isHit
-}
-
-async function strikeDatabase(members: Member[], database: StormDatabase, { at, skip }: Killing): Promise<boolean> {
-  const beganMs = performance.now()
+  const members = fleet.ready(role)
+  const isDatabase = victim === 'database'
+  const isStruck = () => (isDatabase ? !database.isServed : members.some(({ isGone }) => isGone))
   if (at !== 'any time') {
-    for (const member of members) member.arm({ boundary: at, skip, victim: 'database' })
-    while (database.isServed && performance.now() - beganMs < PATIENCE_MS) await delay(10)
+    for (const member of members) member.arm({ boundary: at, skip, victim: isDatabase ? 'database' : 'itself' })
+    await lead(crowd, at, isStruck)
     for (const member of members) member.disarm()
   }
-  const isHit = at === 'any time' || !database.isServed
+  const isHit = at !== 'any time' && isStruck()
+  if (isDatabase) await strikeDatabase(database)
+  else if (!isHit) await random.pick(members).kill()
+  return { victim, at: isHit ? at : 'any time', missed: isHit || at === 'any time' ? undefined : at }
+}
+
+/** Resolves when it has happened, or nobody has patience any more. */
+async function lead(crowd: Crowd, boundary: Boundary, hasHappened: () => boolean): Promise<void> {
+  const beganMs = performance.now()
+  let calledMs = beganMs
+  while (!hasHappened()) {
+    const nowMs = performance.now()
+    if (nowMs - beganMs > PATIENCE_MS) return
+    if (nowMs - calledMs > CALL_MS) {
+      crowd.call(boundary)
+      calledMs = nowMs
+    }
+    await delay(10)
+  }
+}
+
+async function strikeDatabase(database: StormDatabase): Promise<void> {
   // Those that were about to do it must have heard that they need not.
   await delay(20)
   database.kill()
   await database.startAgain()
-  return isHit
+}
+
+export function describe({ victim, at, missed }: Struck): string {
+  return `${victim} at ${at}${missed ? `, as nobody came to ${missed}` : ''}`
 }

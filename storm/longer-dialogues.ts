@@ -5,6 +5,7 @@ import { say, startsWith } from './steps.ts'
 export const outside: Dialogue = {
   name: 'order in a shop, tried again',
   share: 10,
+  features: ['effects'],
   definition: ({ shopUrl }) => ({
     version: 1,
     triggers: startsWith('order'),
@@ -31,6 +32,7 @@ export const outside: Dialogue = {
 export const items: Dialogue = {
   name: 'loop with waits',
   share: 5,
+  features: ['waits'],
   definition: {
     version: 1,
     triggers: startsWith('list'),
@@ -65,6 +67,7 @@ export const INNER = {
 export const nested: Dialogue = {
   name: 'workflow within a workflow',
   share: 5,
+  features: [],
   definition: ({ innerId }) => ({
     version: 1,
     triggers: startsWith('inner'),
@@ -82,6 +85,7 @@ export const nested: Dialogue = {
 export const bursts: Dialogue = {
   name: 'burst',
   share: 10,
+  features: ['waits'],
   definition: {
     version: 1,
     triggers: startsWith('much'),

@@ -1,21 +1,17 @@
 import { arm, type Arming } from './failpoints.ts'
 
 /** What the storm tells one of its processes, and what it hears from it. */
-export type Order = { kind: 'arm'; arming: Arming } | { kind: 'disarm' } | { kind: 'clock'; aheadMs: number }
+export type Order =
+  { kind: 'begin'; role: string; clockAheadMs: number } | { kind: 'arm'; arming: Arming } | { kind: 'disarm' }
 export type News = { kind: 'started'; url: string | undefined } | { kind: 'rejection'; text: string }
-
-const { createApp } = await import('../src/app.ts')
-const { loadConfig } = await import('../src/config.ts')
-const { createLogger } = await import('../src/platform/log.ts')
-const { addMs, systemClock } = await import('../src/platform/time.ts')
-
-let aheadMs = Number(process.env['STORM_CLOCK_AHEAD_MS'] ?? 0)
 
 const tell = (news: News) => process.send?.(news)
 
-process.on('message', (order: Order) => {
-  if (order.kind === 'clock') aheadMs = order.aheadMs
-  else arm(order.kind === 'arm' ? order.arming : undefined)
+const begun = new Promise<Order & { kind: 'begin' }>((resolve) => {
+  process.on('message', (order: Order) => {
+    if (order.kind === 'begin') resolve(order)
+    else arm(order.kind === 'arm' ? order.arming : undefined)
+  })
 })
 process.on('unhandledRejection', (error) =>
   tell({ kind: 'rejection', text: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
@@ -23,8 +19,15 @@ process.on('unhandledRejection', (error) =>
 // A storm that dies must not leave its processes behind.
 process.on('disconnect', () => process.exit(1))
 
+const { createApp } = await import('../src/app.ts')
+const { loadConfig } = await import('../src/config.ts')
+const { createLogger } = await import('../src/platform/log.ts')
+const { addMs, systemClock } = await import('../src/platform/time.ts')
+
+const { role, clockAheadMs } = await begun
+process.env['ROLES'] = role
 const config = loadConfig()
-const clock = { now: () => addMs(systemClock.now(), aheadMs) }
+const clock = { now: () => addMs(systemClock.now(), clockAheadMs) }
 try {
   const app = await createApp(config, { log: createLogger(config.logLevel), clock })
   tell({ kind: 'started', url: app.url })

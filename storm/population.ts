@@ -12,12 +12,26 @@ export type Customer = {
   random: Random
 }
 
-/** Who will write what, decided before anything begins. The same for the same random numbers. */
-export function populate(random: Random, count: number): Customer[] {
-  const deck = DIALOGUES.flatMap((dialogue) => Array<Dialogue>(dialogue.share).fill(dialogue))
-  return Array.from({ length: count }, (_, index) => {
-    const dialogue = random.pick(deck)
-    const lines = dialogue.lines.map((body, line) => ({ wamid: `wamid.storm.${index}.${line}`, body }))
-    return { phone: `49151${String(index).padStart(8, '0')}`, dialogue, lines, random: random.fork() }
-  })
+/** Makes up people and what they will write: the same for the same random numbers. */
+export class Population {
+  readonly #random: Random
+  #count = 0
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  /** One more, whose conversation is among those that are wanted. */
+  next(isWanted: (dialogue: Dialogue) => boolean = () => true): Customer {
+    const deck = DIALOGUES.filter(isWanted).flatMap((dialogue) => Array<Dialogue>(dialogue.share).fill(dialogue))
+    const dialogue = this.#random.pick(deck)
+    const number = this.#count
+    this.#count += 1
+    return {
+      phone: `49151${String(number).padStart(8, '0')}`,
+      dialogue,
+      lines: dialogue.lines.map((body, line) => ({ wamid: `wamid.storm.${number}.${line}`, body })),
+      random: this.#random.fork(),
+    }
+  }
 }

@@ -1,11 +1,14 @@
 import { median } from '../bench/measure.ts'
+import { boundariesOf } from './failpoints.ts'
 import type { Incident } from './fleet.ts'
 import type { Check } from './invariants.ts'
 import type { Struck } from './killings.ts'
 
 export type StormReport = {
   options: { conversations: number; kills: number; seed: number; workers: number; workspaces: number }
-  seconds: { storm: number; rest: number }
+  /** Those that were asked for, and those that were called to lead to a boundary. */
+  conversations: number
+  seconds: { ready: number; storm: number; rest: number }
   struck: Struck[]
   starts: number
   refusedStarts: number
@@ -31,10 +34,13 @@ export function violationsOf({ checks }: StormReport): string[] {
 export function tell(report: StormReport): string[] {
   const { options, seconds, struck, doubts } = report
   const victims = ['worker', 'http', 'database'] as const
-  const late = struck.filter(({ wasLate }) => wasLate).length
+  const late = struck.filter(({ missed }) => missed).length
+  const boundaries = [...boundariesOf('http'), ...boundariesOf('worker')]
+  const missed = boundaries.filter((boundary) => !struck.some(({ at }) => at === boundary))
   return [
-    `${options.conversations} conversations in ${options.workspaces} workspaces, ${options.workers} workers, seed ${options.seed}`,
-    `${struck.length} kills in ${seconds.storm.toFixed(0)} s, ${late} of them after a boundary was not reached in time; at rest ${seconds.rest.toFixed(0)} s later`,
+    `${report.conversations} conversations in ${options.workspaces} workspaces, ${options.workers} workers, seed ${options.seed}`,
+    `${struck.length} kills in ${seconds.storm.toFixed(0)} s, ${late} of them after a boundary was not reached in time; ready ${seconds.ready.toFixed(0)} s before, at rest ${seconds.rest.toFixed(0)} s later`,
+    `${boundaries.length - missed.length} of ${boundaries.length} boundaries were met${missed.length > 0 ? `, not these: ${missed.join(', ')}` : ''}`,
     ...victims.map(
       (victim) => `  ${victim}: ${countBy(struck.filter((one) => one.victim === victim).map(({ at }) => at))}`,
     ),

@@ -1,15 +1,16 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/connection.ts'
+import { MINUTE } from '../src/platform/time.ts'
 import { checkRows } from './check-rows.ts'
 import { comeToRest } from './come-to-rest.ts'
 import { compileInto } from './compile.ts'
-import { playCustomer } from './customers.ts'
+import { Crowd } from './crowd.ts'
 import { StormDatabase } from './database.ts'
 import { Fleet } from './fleet.ts'
 import { type Check, checkConversations, checkOrders, checkSends, checkStatuses, countDoubts } from './invariants.ts'
-import { planKillings, strike, type Struck } from './killings.ts'
-import { populate } from './population.ts'
+import { describe, planKillings, strike, type Struck } from './killings.ts'
+import { Population } from './population.ts'
 import { PostOffice } from './post-office.ts'
 import { Random } from './random.ts'
 import { Recorded } from './read-records.ts'
@@ -19,10 +20,16 @@ import { tellStatuses } from './tell-statuses.ts'
 import { inboundUrl, openWorkspace, type ProviderHabit, type Workspace } from './workspace.ts'
 
 export type StormOptions = StormReport['options'] & {
-  /** How long it may take until nothing is left to do, twice. */
+  /** How long it may take until nothing is left to do. */
   patienceMs: number
   progress(line: string): void
 }
+
+/**
+ * So much later the last processes live: what the dead had claimed has been without an outcome for too long by then. No
+ * living one may see its clock jump, or a call under way would outlast its claim, which by a clock that goes it cannot.
+ */
+const LATER_MS = 4 * MINUTE
 
 const HABITS: ProviderHabit[] = [
   { tells: true, isAhead: false },
@@ -32,6 +39,7 @@ const HABITS: ProviderHabit[] = [
 
 /** Raises a storm on servers of its own and says what it did and what holds afterwards. */
 export async function runStorm(options: StormOptions): Promise<StormReport> {
+  const beganMs = performance.now()
   const database = await StormDatabase.start()
   const fleet = new Fleet({
     workers: options.workers,
@@ -44,9 +52,10 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
       ALLOW_LOOPBACK_CHANNELS: 'true',
       LOG_LEVEL: 'silent',
     },
+    isServed: () => database.isServed,
   })
   const shop = await Shop.open()
-  const storm = new Storm(options, { database, fleet, shop })
+  const storm = new Storm(options, { database, fleet, shop, beganMs })
   const calledOff = new Promise<never>((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Error(`called off by ${signal}`)))
   })
@@ -59,6 +68,7 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
 
 class Storm {
   readonly #options: StormOptions
+  readonly #beganMs: number
   readonly #database: StormDatabase
   readonly #fleet: Fleet
   readonly #shop: Shop
@@ -69,11 +79,12 @@ class Storm {
   readonly #struck: Struck[] = []
   #troubles = 0
   #ended = false
-  readonly #seconds = { storm: 0, rest: 0 }
+  readonly #seconds = { ready: 0, storm: 0, rest: 0 }
   #left: string[] = []
 
-  constructor(options: StormOptions, parts: { database: StormDatabase; fleet: Fleet; shop: Shop }) {
-    const { database, fleet, shop } = parts
+  constructor(options: StormOptions, parts: { database: StormDatabase; fleet: Fleet; shop: Shop; beganMs: number }) {
+    const { database, fleet, shop, beganMs } = parts
+    this.#beganMs = beganMs
     this.#shop = shop
     this.#options = options
     this.#database = database
@@ -83,24 +94,27 @@ class Storm {
   }
 
   async run(): Promise<StormReport> {
+    const { progress } = this.#options
     await this.#prepare()
+    progress(`${secondsSince(this.#beganMs)} s: ready`)
+    this.#seconds.ready = (performance.now() - this.#beganMs) / 1000
     await this.#rage()
     await this.#calm()
     return this.#examine()
   }
 
   async #prepare(): Promise<void> {
-    const { conversations, workspaces } = this.#options
+    const { workspaces } = this.#options
     this.#fleet.start('http')
     await this.#fleet.whenReady('http')
     const url = this.#fleet.url ?? ''
-    const everybody = populate(this.#random.fork(), conversations)
-    for (let number = 0; number < workspaces; number += 1) {
-      const habit = HABITS[number % HABITS.length] as ProviderHabit
-      const customers = everybody.filter((_, index) => index % workspaces === number)
-      this.#workspaces.push(await openWorkspace(url, { number, habit, customers, shopUrl: this.#shop.url }))
-    }
     this.#fleet.start('worker')
+    this.#workspaces = await Promise.all(
+      Array.from({ length: workspaces }, (_, number) => {
+        const habit = HABITS[number % HABITS.length] as ProviderHabit
+        return openWorkspace(url, { number, habit, shopUrl: this.#shop.url })
+      }),
+    )
     await this.#fleet.whenReady('worker')
     this.#following = this.#workspaces.map((workspace) => tellStatuses(this.#office, workspace, this.#random.fork()))
     void this.#followAddress()
@@ -108,28 +122,35 @@ class Storm {
 
   /** Customers write while processes are killed; as many have begun as kills are done. */
   async #rage(): Promise<void> {
-    const { kills, progress } = this.#options
+    const { conversations, kills, progress } = this.#options
     const beganMs = performance.now()
     const killings = planKillings(this.#random.fork(), kills)
-    const playing = this.#playCustomers(() => (this.#struck.length + 1) / (kills + 1))
+    const crowd = new Crowd({
+      office: this.#office,
+      workspaces: this.#workspaces,
+      population: new Population(this.#random.fork()),
+      random: this.#random.fork(),
+    })
+    const playing = crowd.play(conversations, () => (this.#struck.length + 1) / (kills + 1))
     const random = this.#random.fork()
     for (const killing of killings) {
       this.#makeTrouble(random)
-      const struck = await strike({ fleet: this.#fleet, database: this.#database, random }, killing)
+      const struck = await strike({ fleet: this.#fleet, database: this.#database, crowd, random }, killing)
       this.#struck.push(struck)
-      const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
-      progress(`${seconds} s: kill ${this.#struck.length} of ${kills}, ${struck.victim} at ${struck.at}`)
+      progress(`${secondsSince(beganMs)} s: kill ${this.#struck.length} of ${kills}, ${describe(struck)}`)
     }
-    this.#seconds.storm = (performance.now() - beganMs) / 1000
     await playing
+    this.#seconds.storm = (performance.now() - beganMs) / 1000
   }
 
   async #calm(): Promise<void> {
+    const { progress, patienceMs } = this.#options
     const beganMs = performance.now()
-    while (!this.#fleet.isWhole) await delay(20)
+    await this.#fleet.whenWhole()
     await this.#office.whenEmpty()
-    this.#options.progress('everything is written; waiting until everything is done')
-    this.#left = await comeToRest(this.#database.url, this.#fleet, this.#options.patienceMs)
+    progress('everything is written; everybody dies once more, and then nobody')
+    await this.#fleet.beginAgain(LATER_MS)
+    this.#left = await comeToRest(this.#database.url, patienceMs)
     for (const following of this.#following) await following.stop()
     await this.#office.whenEmpty()
     this.#seconds.rest = (performance.now() - beganMs) / 1000
@@ -150,6 +171,7 @@ class Storm {
     const rest: Check = { name: 'everything comes to rest', checked: 1, violations: this.#left }
     return {
       options,
+      conversations: sum(this.#workspaces.map(({ customers }) => customers.length)),
       seconds: this.#seconds,
       struck: this.#struck,
       starts: this.#fleet.starts,
@@ -186,21 +208,6 @@ class Storm {
     await this.#database.stop()
   }
 
-  async #playCustomers(share: () => number): Promise<void> {
-    const everybody = this.#random
-      .fork()
-      .shuffle(
-        this.#workspaces.flatMap((workspace) => workspace.customers.map((customer) => ({ workspace, customer }))),
-      )
-    const playing: Promise<void>[] = []
-    for (const { workspace, customer } of everybody) {
-      while (playing.length >= share() * everybody.length) await delay(10)
-      playing.push(playCustomer(this.#office, workspace, customer))
-      await delay(25)
-    }
-    await Promise.all(playing)
-  }
-
   /** The provider, too, has bad moments: an answer is lost, or it asks to be called again later. */
   #makeTrouble(random: Random): void {
     const { cloud } = random.pick(this.#workspaces)
@@ -219,6 +226,10 @@ class Storm {
       await delay(20)
     }
   }
+}
+
+function secondsSince(beganMs: number): string {
+  return ((performance.now() - beganMs) / 1000).toFixed(1)
 }
 
 function sum(counts: number[]): number {

@@ -24,9 +24,9 @@ type Session = { cookie: string; tenantId: string }
 
 export async function openWorkspace(
   url: string,
-  given: { number: number; habit: ProviderHabit; customers: Customer[]; shopUrl: string },
+  given: { number: number; habit: ProviderHabit; shopUrl: string },
 ): Promise<Workspace> {
-  const { number, habit, customers, shopUrl } = given
+  const { number, habit, shopUrl } = given
   const session = await signUp(url, number)
   const cloud = await FakeCloudApi.start()
   cloud.latencyMs = 5
@@ -42,7 +42,7 @@ export async function openWorkspace(
   const surroundings = { shopUrl, innerId: await publish('inner', INNER) }
   for (const { name, definition } of DIALOGUES)
     await publish(name, typeof definition === 'function' ? definition(surroundings) : definition)
-  return { tenantId: session.tenantId, channelId, cloud, habit, customers }
+  return { tenantId: session.tenantId, channelId, cloud, habit, customers: [] }
 }
 
 export function inboundUrl(url: string, channelId: string): string {
