@@ -11,9 +11,11 @@ export type ProcedureMeta = OpenApiMeta & {
   status?: 200 | 201 | 202 | 204
   /** True where a repeated `Idempotency-Key` must not act twice. Everything that answers 201 does. */
   idempotent?: boolean
+  /** A body as it may be sent, where filling in every field would make one that is refused. */
+  example?: Readonly<Record<string, unknown>>
 }
 
-type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent'> & {
+type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent' | 'example'> & {
   description?: string
   successDescription?: string
   public?: boolean
@@ -21,7 +23,7 @@ type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent'> & {
 
 /** Mounts a procedure at `/api` + `path`. `{names}` in the path are fields of its input. */
 export function rest(method: Method, path: `/${string}`, summary: string, options: Options = {}): ProcedureMeta {
-  const { tier, status, idempotent, description, successDescription, public: isPublic } = options
+  const { tier, status, idempotent, example, description, successDescription, public: isPublic } = options
   const tag = path.split('/')[1] ?? ''
   return {
     openapi: {
@@ -35,6 +37,7 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
     },
     ...(tier ? { tier } : {}),
     ...(status ? { status } : {}),
+    ...(example ? { example } : {}),
     ...((idempotent ?? status === 201) ? { idempotent: true } : {}),
   }
 }

@@ -94,5 +94,23 @@ describe('GET /openapi.json', () => {
       const { status, body } = await app.rest('POST', path, { session: owner, body: example })
       expect(status, `${path}: ${JSON.stringify(body)}`).to.equal(201)
     }
+    const path = '/api/workflows/{workflowId}'
+    const { body: workflow } = await app.rest('POST', '/api/workflows', {
+      session: owner,
+      body: document.paths['/api/workflows']?.['post']?.requestBody?.content['application/json'].example,
+    })
+    for (const [action, expected] of [
+      ['simulate', 200],
+      ['tests', 201],
+      ['tests/run', 200],
+      ['publish', 200],
+    ] as const) {
+      const { example } = document.paths[`${path}/${action}`]?.['post']?.requestBody?.content['application/json'] ?? {}
+      const { status, body } = await app.rest('POST', `/api/workflows/${workflow.id}/${action}`, {
+        session: owner,
+        body: example,
+      })
+      expect(status, `${action}: ${JSON.stringify(body)}`).to.equal(expected)
+    }
   })
 })

@@ -37,19 +37,25 @@ export const runsRouter = router({
 
   replay: adminProcedure
     .meta(
-      rest(
-        'POST',
-        '/runs/{runId}/replay',
-        'Run again: a failed run from the step that failed, any other from the start',
-        { status: 201 },
-      ),
+      rest('POST', '/runs/{runId}/replay', 'Run a finished run again, as a new run', {
+        status: 201,
+        example: { from: 'auto' },
+        description:
+          'Without options a run that came to its end begins at its start, and any other where it stopped; the steps before are taken over with what they gave. 409 `run_not_finished`; 422 `run_was_dry`, `step_not_reached`, `steps_changed`, or `not_recorded` if what the run knew there is no longer known.',
+      }),
     )
     .input(ReplayRun)
     .output(Run)
     .mutation(({ ctx, input }) => replayRun(ctx.scope, input)),
 
   signal: adminProcedure
-    .meta(rest('POST', '/runs/{runId}/signal', 'Tell a run of an event that it may wait for'))
+    .meta(
+      rest('POST', '/runs/{runId}/signal', 'Tell a run of an event that it may wait for', {
+        example: { event: 'order.paid', data: { total: 120 } },
+        description:
+          'Only this run hears of it. A run that waits for something else goes on as if nothing had been said.',
+      }),
+    )
     .input(SignalRun)
     .output(Run)
     .mutation(({ ctx, input }) => signalRun(ctx.scope, input)),
@@ -61,7 +67,14 @@ export const runsRouter = router({
     .mutation(({ ctx, input }) => cancelRun(ctx.scope, input)),
 
   saveAsTest: adminProcedure
-    .meta(rest('POST', '/runs/{runId}/save-as-test', 'Keep what a run met and did as a test', { status: 201 }))
+    .meta(
+      rest('POST', '/runs/{runId}/save-as-test', 'Keep what a run met and did as a test of its workflow', {
+        status: 201,
+        example: { name: 'Asks for the city' },
+        description:
+          'What the customer said and what the outside answered is played again; what the workflow did is what is expected. 409 `run_not_finished`; 422 `run_was_dry`, `run_was_canceled`, or `run_is_partial` for a replay that began in the middle.',
+      }),
+    )
     .input(SaveRunAsTest)
     .output(WorkflowTest)
     .mutation(({ ctx, input }) => saveRunAsTest(ctx.scope, input)),

@@ -7,12 +7,6 @@ import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
 import { getHook } from '../hooks/get-hook.ts'
 import { HOOK_PROTOCOL } from '../hooks/hook-protocol.ts'
 import { rotateHook } from '../hooks/rotate-hook.ts'
-import { createWorkflowTest } from '../workflow-tests/create-workflow-test.ts'
-import { deleteWorkflowTest } from '../workflow-tests/delete-workflow-test.ts'
-import { listWorkflowTests } from '../workflow-tests/list-workflow-tests.ts'
-import { runWorkflowTests } from '../workflow-tests/run-workflow-tests.ts'
-import * as tests from '../workflow-tests/schema.ts'
-import { updateWorkflowTest } from '../workflow-tests/update-workflow-test.ts'
 import { archiveWorkflow, unarchiveWorkflow } from './archive-workflow.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { definitionSchema } from './definition-schema.ts'
@@ -26,6 +20,7 @@ import { listWorkflows } from './list-workflows.ts'
 import { publishWorkflow } from './publish-workflow.ts'
 import { restoreVersion } from './restore-version.ts'
 import * as schema from './schema.ts'
+import { testProcedures } from './test-procedures.ts'
 import { startWorkflow } from './start-workflow.ts'
 import { unpublishWorkflow } from './unpublish-workflow.ts'
 import { updateWorkflow } from './update-workflow.ts'
@@ -45,7 +40,11 @@ export const workflowsRouter = router({
     .mutation(({ ctx, input }) => createWorkflow(ctx.scope, input)),
 
   validate: viewerProcedure
-    .meta(rest('POST', '/workflows/validate', 'Say what publishing a definition would say'))
+    .meta(
+      rest('POST', '/workflows/validate', 'Say what publishing a definition would say', {
+        description: 'Changes nothing. Answers 200 also for a definition with errors: `valid` tells.',
+      }),
+    )
     .input(schema.ValidateWorkflow)
     .output(schema.Validation)
     .mutation(({ ctx, input }) => validateWorkflow(ctx.scope, input)),
@@ -82,13 +81,26 @@ export const workflowsRouter = router({
     .mutation(({ ctx, input }) => deleteWorkflow(ctx.scope, input)),
 
   publish: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/publish', 'Publish the draft as a new version'))
+    .meta(
+      rest('POST', '/workflows/{workflowId}/publish', 'Publish the draft as a new version', {
+        example: { note: 'Asks for the city first' },
+        description:
+          'New runs take the new version; those under way keep theirs. A draft that is as published makes no version. 422 `workflow_invalid` with one detail for each problem, by step.',
+      }),
+    )
     .input(schema.PublishWorkflow)
     .output(schema.PublishedWorkflow)
     .mutation(({ ctx, input }) => publishWorkflow(ctx.scope, input)),
 
   start: agentProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/runs', 'Start a run of a published workflow', { status: 201 }))
+    .meta(
+      rest('POST', '/workflows/{workflowId}/runs', 'Start a run of a published workflow', {
+        status: 201,
+        example: { contactId: '0199a7a0-0000-7000-8000-000000000001', input: { order: 'A-1' } },
+        description:
+          'The workflow needs a trigger of type `api` or `manual`, as `trigger` says. The run is queued behind what its conversation still has to do.',
+      }),
+    )
     .input(schema.StartWorkflow)
     .output(Run)
     .mutation(({ ctx, input }) => startWorkflow(ctx.scope, input)),
@@ -134,9 +146,7 @@ export const workflowsRouter = router({
     .mutation(({ ctx, input }) => duplicateWorkflow(ctx.scope, input)),
 
   diff: viewerProcedure
-    .meta(
-      rest('GET', '/workflows/{workflowId}/diff', 'Say what differs between two versions, or a version and the draft'),
-    )
+    .meta(rest('GET', '/workflows/{workflowId}/diff', 'Compare two versions, or a version and the draft'))
     .input(schema.DiffWorkflow)
     .output(schema.WorkflowDiff)
     .query(({ ctx, input }) => diffWorkflow(ctx.scope, input)),
@@ -163,40 +173,19 @@ export const workflowsRouter = router({
     .meta(
       rest('POST', '/workflows/{workflowId}/simulate', 'Play a dialogue, or a past conversation, and do nothing', {
         description:
-          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps.',
+          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps. 422 `workflow_invalid`, `unknown_step`, or `not_outside` for an output of a step that asks nothing of the outside.',
+        example: {
+          dialogue: [
+            { type: 'message', body: 'hello' },
+            { type: 'message', body: 'Porto', after: '10m' },
+          ],
+          contact: { name: 'Ana Souza' },
+        },
       }),
     )
     .input(SimulateWorkflow)
     .output(SimulationResult)
     .mutation(({ ctx, input }) => simulateWorkflow(ctx.scope, input)),
 
-  tests: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow, the oldest first'))
-    .input(schema.WorkflowRef)
-    .output(tests.WorkflowTests)
-    .query(({ ctx, input }) => listWorkflowTests(ctx.scope, input)),
-
-  createTest: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/tests', 'Keep a dialogue, and what is expected of it', { status: 201 }))
-    .input(tests.CreateWorkflowTest)
-    .output(tests.WorkflowTest)
-    .mutation(({ ctx, input }) => createWorkflowTest(ctx.scope, input)),
-
-  updateTest: adminProcedure
-    .meta(rest('PATCH', '/workflows/{workflowId}/tests/{testId}', "Change a test's name or what it expects"))
-    .input(tests.UpdateWorkflowTest)
-    .output(tests.WorkflowTest)
-    .mutation(({ ctx, input }) => updateWorkflowTest(ctx.scope, input)),
-
-  deleteTest: adminProcedure
-    .meta(rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a test', { status: 204 }))
-    .input(tests.WorkflowTestRef)
-    .output(nothing)
-    .mutation(({ ctx, input }) => deleteWorkflowTest(ctx.scope, input)),
-
-  runTests: viewerProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/tests/run', 'Play all tests against the draft, or against a version'))
-    .input(tests.RunWorkflowTests)
-    .output(tests.TestOutcomes)
-    .mutation(({ ctx, input }) => runWorkflowTests(ctx.scope, input)),
+  ...testProcedures,
 })

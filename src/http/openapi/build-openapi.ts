@@ -79,7 +79,7 @@ function complete(operation: Operation, { meta, procedurePath, schemas }: Known)
     operationId: procedurePath,
     security: isPublic ? [] : [{ session: [], workspace: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...bodyOf(requestBody, schemas),
+    ...bodyOf(requestBody, { meta, schemas }),
     responses: {
       [meta.status ?? 200]: success(responses['200'], { meta, procedurePath, schemas }),
       ...refusalsOf(meta),
@@ -105,11 +105,14 @@ function headerParameters({ idempotent }: ProcedureMeta): Parameter[] {
   ]
 }
 
-function bodyOf(body: Operation['requestBody'], schemas: Record<string, Schema>): Pick<Operation, 'requestBody'> {
+function bodyOf(
+  body: Operation['requestBody'],
+  { meta, schemas }: Pick<Known, 'meta' | 'schemas'>,
+): Pick<Operation, 'requestBody'> {
   if (!body) return {}
   const { schema } = body.content['application/json']
   const isRequired = ((schema['required'] ?? []) as string[]).length > 0
-  const content = { 'application/json': { schema, example: exampleOf(schema, schemas) } }
+  const content = { 'application/json': { schema, example: meta.example ?? exampleOf(schema, schemas) } }
   return { requestBody: { required: isRequired, content } }
 }
 
