@@ -1,6 +1,6 @@
 import type { Model } from 'objection'
 import type { TenantModel } from './models/tenant-model.ts'
-import type { Database } from './platform/database.ts'
+import { type Database, DEADLOCK, sqlState } from './platform/database.ts'
 import { NotFoundError } from './platform/errors.ts'
 import { isUuid, newId } from './platform/ids.ts'
 import type { Bell, JobQueue } from './platform/job-queue.ts'
@@ -35,6 +35,9 @@ export type Parts = {
 }
 
 type ModelOf<M extends TenantModel> = { new (): M } & typeof TenantModel
+
+/** Of a transaction that ended in a deadlock. */
+const ATTEMPTS_MAX = 3
 
 /** What a rule may touch: one tenant, one actor, one clock, one connection. */
 export class Scope {
@@ -94,8 +97,22 @@ export class Scope {
     return row as M
   }
 
-  /** A transaction is a scope: what is done through it commits together, bells and events included. */
+  /**
+   * A transaction is a scope: what is done through it commits together, bells and events included. The database may end
+   * one that stands in another's way, and it is then done anew: `work` does nothing that could not be done twice.
+   */
   async transaction<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#transact(work)
+      } catch (error) {
+        const mayRepeat = !this.#recorded && attempt < ATTEMPTS_MAX && sqlState(error) === DEADLOCK
+        if (!mayRepeat) throw error
+      }
+    }
+  }
+
+  async #transact<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
     const recorded: Event[] = []
     const result = await this.db.transaction(async (db) => {
       const tx = new Scope({ ...this.#parts, db }, this.tenantId, this.actor, recorded)

@@ -76,6 +76,7 @@ export function sqlState(error: unknown): string | undefined {
 
 export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
+export const DEADLOCK = '40P01'
 
 /** The classes of SQLSTATE that tell of the server or the way to it, not of the statement. */
 const OUTAGE = /^(?:08|53|57|58)/

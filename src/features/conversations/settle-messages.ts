@@ -31,7 +31,10 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, ended: Sent[]):
     rows.map(({ id, ref, message }) => ({ id, ref, conversation_id: message.conversationId })),
   )
   await tx.db.raw(
-    `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, ref text, conversation_id uuid)),
+    // What was deleted meanwhile is left out; the others must not suffer for it.
+    `with given as materialized (
+       select x.* from jsonb_to_recordset(:given::jsonb) as x (id uuid, ref text, conversation_id uuid)
+       join messages m on m.tenant_id = :tenantId and m.id = x.id order by m.id for no key update of m),
      done as (delete from outbox o using given where o.tenant_id = :tenantId and o.conversation_id = given.conversation_id and o.message_id = given.id),
      refs as (
        insert into message_refs (tenant_id, channel_id, provider_message_id, message_id, created_at)
