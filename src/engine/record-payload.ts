@@ -38,6 +38,7 @@ class Redaction {
   of(value: unknown, depth: number): unknown {
     this.characters += 24
     if (typeof value === 'string') return this.#text(value)
+    if (typeof value === 'number') return this.#isSecret(String(value)) ? REDACTED : value
     if (typeof value !== 'object' || value === null || value instanceof Date) return value
     if (depth >= DEPTH_MAX) return { $truncated: true, preview: 'nested too deeply' }
     if (Array.isArray(value)) return value.map((item: unknown) => this.of(item, depth + 1))
@@ -47,6 +48,10 @@ class Redaction {
         isSensitiveName(name) && isTelling(field) ? REDACTED : this.of(field, depth + 1),
       ]),
     )
+  }
+
+  #isSecret(text: string): boolean {
+    return text.length >= SECRET_LENGTH_MIN && this.#secrets.includes(text)
   }
 
   #text(text: string): string {

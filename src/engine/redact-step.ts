@@ -1,9 +1,10 @@
 import { recordPayload } from './record-payload.ts'
 import type { RunState, StepRecord } from './run.ts'
+import { secretsOf } from './secrets-of.ts'
 
 /** A step as it is kept: without the values of the run's sensitive variables. */
-export function redactStep(step: StepRecord, { sensitive, variables }: RunState): StepRecord {
-  const secrets = sensitive.flatMap((name) => (typeof variables[name] === 'string' ? [variables[name]] : []))
+export function redactStep(step: StepRecord, state: RunState): StepRecord {
+  const secrets = secretsOf(state)
   return {
     ...step,
     input: recordPayload(step.input, secrets),

@@ -466,6 +466,32 @@ describe('what workflows do with what happens', () => {
     expect(JSON.stringify([run, steps])).to.not.include('hush-4711')
   })
 
+  it('shows no value within a sensitive variable either, nor one that is a number', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      variables: {
+        pin: { type: 'number', sensitive: true },
+        card: { type: 'object', sensitive: true },
+        codes: { type: 'list', sensitive: true },
+      },
+      steps: [
+        { id: 'ask', type: 'ask', message: { body: 'Your PIN?' }, expect: { type: 'number' }, saveAs: 'vars.pin' },
+        { id: 'keep', type: 'set', values: { card: { owner: { name: 'hush-1' } }, codes: ['hush-2'] } },
+        say('echo', '{{vars.pin}} {{vars.card.owner.name}} {{vars.codes[0]}}'),
+      ],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'go')
+    await app.work()
+    await write(app, owner, phone, '471147')
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Your PIN?', '471147 hush-1 hush-2'])
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    const steps = await stepsOf(app, owner, run.id)
+    expect(steps[0].output).to.include({ text: '[redacted]', value: '[redacted]' })
+    expect(JSON.stringify([run, steps])).to.not.match(/471147|hush/)
+  })
+
   it("a person's reply holds back what workflows do, except for those that go on beside people", async () => {
     const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{message.body}}')]
     await publish(app, owner, { triggers: ANY, steps }, 'Polite')

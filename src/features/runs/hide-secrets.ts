@@ -1,11 +1,12 @@
 import { recordPayload } from '../../engine/record-payload.ts'
 import type { RunState } from '../../engine/run.ts'
+import { secretsOf } from '../../engine/secrets-of.ts'
 
 type Shown = Pick<RunState, 'variables' | 'output' | 'error'>
 
 /** What the definition calls sensitive is used, and not shown, wherever it has got to. */
 export function hideSecrets({ variables, sensitive }: RunState, { output, error }: Omit<Shown, 'variables'>): Shown {
-  const secrets = sensitive.flatMap((name) => (typeof variables[name] === 'string' ? [variables[name]] : []))
+  const secrets = secretsOf({ variables, sensitive })
   const named = Object.entries(variables).map(([name, value]) => [
     name,
     sensitive.includes(name) && value !== null ? '[redacted]' : value,
