@@ -31,10 +31,12 @@ function tryCompile(source: string): RE2JS | Error {
   }
 }
 
-/** Undefined if the expression can be used. */
-export function refusalOfPattern(source: string): string | undefined {
+/** What a schema says of an expression that cannot be used; undefined if it can. */
+export function patternIssue(source: string) {
   const result = compilePattern(source)
-  return result instanceof Error ? result.message : undefined
+  if (!(result instanceof Error)) return undefined
+  const message = `is not an expression that can be used (RE2 syntax): ${result.message}`
+  return { code: 'custom', message, params: { code: 'invalid_pattern' } } as const
 }
 
 /** Whether some part of the text matches. An expression that cannot be used, or not on so long a text, never does. */
@@ -45,8 +47,6 @@ export function matchesPattern(source: string, text: string): boolean {
 }
 
 export const pattern = z.string().superRefine((source, issues) => {
-  const refusal = refusalOfPattern(source)
-  if (!refusal) return
-  const message = `is not an expression that can be used (RE2 syntax): ${refusal}`
-  issues.addIssue({ code: 'custom', message, params: { code: 'invalid_pattern' } })
+  const issue = patternIssue(source)
+  if (issue) issues.addIssue(issue)
 })

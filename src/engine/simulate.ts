@@ -13,7 +13,8 @@ export type DialogueEntry =
       type: 'message'
       body: string | null
       afterMs: number
-      /** What else is known of it. */ message?: Partial<MessageFacts>
+      /** What else is known of it. */
+      message?: Partial<MessageFacts>
     }
   | { type: 'event'; event: TriggerEvent; afterMs: number }
   | { type: 'advance'; afterMs: number }

@@ -21,7 +21,7 @@ export function errorBodies(log: Logger): Middleware {
   }
 }
 
-export function answerError(ctx: Context, thrown: unknown, log: Logger): void {
+function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   // Thrown while a procedure read its input, it comes wrapped.
   const error = thrown instanceof Error && thrown.cause instanceof HttpError ? thrown.cause : thrown
   const requestId = ctx.state['requestId'] as string

@@ -9,7 +9,7 @@ import type { PublicError } from '../trpc/errors.ts'
 import { HttpError } from './http-error.ts'
 import { BODY_BYTES_MAX } from './read-body.ts'
 
-export const NATIVE_PREFIX = '/api/trpc'
+const NATIVE_PREFIX = '/api/trpc'
 const BATCH_MAX = 10
 
 export function isNative(path: string): boolean {

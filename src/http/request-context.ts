@@ -3,7 +3,7 @@ import { addressKey } from '../platform/client-address.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Caller, RequestContext } from '../trpc/context.ts'
 
-export const SESSION_COOKIE = 'session_token'
+const SESSION_COOKIE = 'session_token'
 
 /** Who presents this token, and whether the named workspace lets them in. `cookie` is to be set on the answer. */
 export type Identify = (claim: {

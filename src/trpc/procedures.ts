@@ -24,7 +24,6 @@ const t = initTRPC
   })
 
 export const router = t.router
-export const createCallerFactory = t.createCallerFactory
 
 const translated = t.procedure.use(async ({ ctx, path, next }) => {
   const result = await next()
@@ -36,12 +35,6 @@ const translated = t.procedure.use(async ({ ctx, path, next }) => {
 
 /** Anybody: signing in, and what comes before it. */
 export const publicProcedure = translated
-
-/** Anybody signed in, whichever workspace they name. */
-export const userProcedure = translated.use(({ ctx, next }) => {
-  if (!ctx.caller) throw new UnauthorizedError()
-  return next({ ctx: { caller: ctx.caller } })
-})
 
 const RANK: Record<Role, number> = { viewer: 0, agent: 1, admin: 2, owner: 3 }
 

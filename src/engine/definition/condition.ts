@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { refusalOfPattern } from '../patterns.ts'
+import { patternIssue } from '../patterns.ts'
 
 const OPERATORS = [
   'eq',
@@ -58,10 +58,8 @@ export const Condition: z.ZodType<Condition> = z
     if (not) return { not }
     if (left === undefined || op === undefined) return refuse('is required', [left === undefined ? 'left' : 'op'])
     if (right === undefined) return ALONE.includes(op) ? { left, op } : refuse(`is required by "${op}"`, ['right'])
-    const refusal = op === 'matches' && isStatic(right) ? refusalOfPattern(right) : undefined
-    if (refusal) {
-      return refuse(`is not an expression that can be used (RE2 syntax): ${refusal}`, ['right'], 'invalid_pattern')
-    }
+    const issue = op === 'matches' && isStatic(right) ? patternIssue(right) : undefined
+    if (issue) return refuse(issue.message, ['right'], issue.params.code)
     return { left, op, right }
   })
   .meta({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TEMPLATE_LENGTH_MAX } from '../liquid.ts'
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/
 const RULE = 'must start with a small letter and go on with small letters, digits and _, 64 at most'
@@ -36,5 +37,5 @@ export const variablePath = z
   .regex(/^vars\.[a-z][a-z0-9_]{0,63}$/, 'must be a variable such as vars.city')
   .transform((path) => path.slice('vars.'.length))
 
-/** What a person reads on a channel may not be empty, nor longer than any channel carries. */
-export const templateText = z.string().min(1, 'must not be empty').max(65_536)
+/** A text with placeholders, as long as a template may be. */
+export const templateText = z.string().min(1, 'must not be empty').max(TEMPLATE_LENGTH_MAX)

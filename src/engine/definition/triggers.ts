@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { refusalOfCron } from '../../platform/cron.ts'
 import { isTimezone, parseInstant } from '../../platform/zoned-time.ts'
-import { refusalOfPattern } from '../patterns.ts'
+import { patternIssue } from '../patterns.ts'
 import { Condition } from './condition.ts'
 import { eventName, templateText } from './names.ts'
 
@@ -16,10 +16,8 @@ const Match = z
     }
     if (mode !== 'regex') return
     for (const [index, value] of values.entries()) {
-      const refusal = refusalOfPattern(value)
-      if (!refusal) continue
-      const message = `is not an expression that can be used (RE2 syntax): ${refusal}`
-      issues.addIssue({ code: 'custom', path: ['values', index], message, params: { code: 'invalid_pattern' } })
+      const issue = patternIssue(value)
+      if (issue) issues.addIssue({ ...issue, path: ['values', index] })
     }
   })
   .meta({

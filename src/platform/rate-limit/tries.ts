@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { RedisClientType } from 'redis'
 import type { Database } from '../database.ts'
 
-export const TRIES_MAX = 5
+const TRIES_MAX = 5
 
 /** Instants in milliseconds. `ends` is when what this call begins is over. */
 export type Span = { now: number; ends: number }
