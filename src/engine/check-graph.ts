@@ -4,6 +4,7 @@ import { BREAK, CONTINUE, END } from './definition/names.ts'
 import { problemAt, type Problem } from './definition/problem.ts'
 import type { Target } from './step.ts'
 
+/** `waits`: unless it is passed over, it waits before it goes on. */
 type Node = { step: CompiledStep; read: SoundStep; ways: string[]; waits: boolean }
 
 /** Where the steps lead: round in a circle, or never to some of them. */
@@ -22,7 +23,17 @@ export function checkGraph(
   const warnings = [...nodes.values()]
     .filter(({ step }) => !reached.has(step.id))
     .map(({ read }) => problemAt(read.place, '', 'unreachable_step', 'no way leads here'))
-  return { errors: restlessCircles(reached, nodes), warnings }
+  const restless = findCircle(reached, nodes, ({ ways, waits }) => (waits ? [] : ways))
+  const passing = ({ ways, waits, step }: Node) =>
+    !waits ? ways : step.if ? [resolveTarget(compiled, step, step.skip)] : []
+  const perhaps = restless.length > 0 ? [] : findCircle(reached, nodes, passing)
+  return {
+    errors: tellCircle(restless, 'infinite_loop', 'can go round for ever without a wait'),
+    warnings: [
+      ...warnings,
+      ...tellCircle(perhaps, 'possible_infinite_loop', 'can go round for ever if a wait is passed over'),
+    ],
+  }
 }
 
 /**
@@ -88,24 +99,31 @@ function reachFrom(start: string, nodes: ReadonlyMap<string, Node>): Set<string>
 }
 
 /**
- * Steps that can follow one another for ever without ever waiting. What leads into such a circle, or out of it, is
+ * Steps that can follow one another for ever by the given ways. What leads into such a circle, or out of it, is
  * stripped away from both ends until only circles are left. The way back to a loop is no such circle: its rounds are
  * counted.
  */
-function restlessCircles(reached: ReadonlySet<string>, nodes: ReadonlyMap<string, Node>): Problem[] {
-  const restless = new Set([...reached].filter((id) => !nodes.get(id)?.waits))
+function findCircle(
+  reached: ReadonlySet<string>,
+  nodes: ReadonlyMap<string, Node>,
+  waysOn: (node: Node) => string[],
+): Node[] {
+  const left = new Set(reached)
   const waysWithin = (id: string) => {
     const node = nodes.get(id)
-    return (node?.ways ?? []).filter((to) => restless.has(to) && !node?.step.loops.includes(to))
+    return node ? waysOn(node).filter((to) => left.has(to) && !node.step.loops.includes(to)) : []
   }
-  for (let before = -1; before !== restless.size;) {
-    before = restless.size
-    const entered = new Set([...restless].flatMap(waysWithin))
-    for (const id of restless) if (!entered.has(id) || waysWithin(id).length === 0) restless.delete(id)
+  for (let before = -1; before !== left.size;) {
+    before = left.size
+    const entered = new Set([...left].flatMap(waysWithin))
+    for (const id of left) if (!entered.has(id) || waysWithin(id).length === 0) left.delete(id)
   }
-  const [first] = [...nodes.values()].filter(({ step }) => restless.has(step.id))
+  return [...nodes.values()].filter(({ step }) => left.has(step.id))
+}
+
+function tellCircle(circle: Node[], code: string, what: string): Problem[] {
+  const [first] = circle
   if (!first) return []
-  const circle = [...nodes.keys()].filter((id) => restless.has(id)).join(', ')
-  const what = `can go round for ever without a wait (${circle}): let one of these steps wait`
-  return [problemAt(first.read.place, '', 'infinite_loop', what)]
+  const named = circle.map(({ step }) => step.id).join(', ')
+  return [problemAt(first.read.place, '', code, `${what} (${named}): let one of these steps wait`)]
 }

@@ -6,7 +6,10 @@ import { defineStep, type StepOutcome, type Turn } from '../../../engine/step.ts
 
 const schema = z
   .strictObject({
-    over: templateText.optional(),
+    over: templateText
+      .refine((text) => text.includes('{{'), 'must be a placeholder such as {{vars.list}}')
+      .meta({ pattern: '\\{\\{' })
+      .optional(),
     as: ident.optional(),
     while: Condition.optional(),
     max: z.int('must be a whole number').min(1, 'must be 1 or more').max(1000, 'must be at most 1000'),

@@ -8,6 +8,11 @@ import { nextTimeOfDay, parseInstant } from '../../../platform/zoned-time.ts'
 
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:30')
 
+const moment = templateText.refine((text) => text.includes('{{') || parseInstant(text, 'UTC') !== undefined, {
+  message: 'must be a date such as 2026-03-31T09:00, or a placeholder such as {{vars.when}}',
+  params: { code: 'invalid_date' },
+})
+
 const WAIT_MAX = 365 * DAY
 
 /**
@@ -16,13 +21,14 @@ const WAIT_MAX = 365 * DAY
 export const wait = defineStep({
   type: 'wait',
   schema: z
-    .strictObject({ for: duration.optional(), until: templateText.optional(), untilTime: timeOfDay.optional() })
+    .strictObject({ for: duration.optional(), until: moment.optional(), untilTime: timeOfDay.optional() })
     .refine(
       (given) => Object.values(given).filter((one) => one !== undefined).length === 1,
       'must have one of for, until and untilTime',
     )
     .meta({ oneOf: [{ required: ['for'] }, { required: ['until'] }, { required: ['untilTime'] }] }),
-  waits: (config) => config.for !== 0,
+  // A moment that stands fixed has passed when the step is taken again.
+  waits: (config) => config.for !== 0 && (config.until === undefined || config.until.includes('{{')),
   execute(config, turn) {
     const until = addMs(turn.now, msOf(config, turn))
     const input = { until: until.toISOString() }
