@@ -73,6 +73,45 @@ describe('the problems of a definition', () => {
     expect(brief(body.details)).to.deep.equal(['not_supported steps.0.invalidMessage.buttons'])
   })
 
+  describe('are circles without a wait', () => {
+    const back = { id: 'b', type: 'goto', to: 'a' }
+    const circles: [name: string, step: object, problems: string[], isRefused: boolean][] = [
+      [
+        'where the wait is for a moment that is past the second time',
+        { until: '2026-03-31T09:00' },
+        ['infinite_loop'],
+        true,
+      ],
+      [
+        'perhaps, where the wait may be passed over',
+        { for: '1h', if: { left: '{{contact.name}}', op: 'exists' } },
+        ['possible_infinite_loop'],
+        false,
+      ],
+      ['but not where it is for a moment that may change', { until: '{{vars.when}}' }, [], false],
+      ['but not where every round waits', { for: '1h' }, [], false],
+    ]
+    for (const [name, step, problems, isRefused] of circles) {
+      it(name, async () => {
+        const steps = [{ id: 'a', type: 'wait', ...step }, back]
+        const { status, body } = await publish({ variables: { when: { type: 'date' } }, steps })
+        expect(status, JSON.stringify(body)).to.equal(isRefused ? 422 : 200)
+        expect(brief(isRefused ? body.details : body.warnings)).to.deep.equal(problems.map((code) => `${code} steps.0`))
+      })
+    }
+  })
+
+  it('are waits and loops that could never work', async () => {
+    const { status, body } = await publish({
+      steps: [
+        { id: 'w', type: 'wait', until: 'tomorrow' },
+        { id: 'l', type: 'loop', over: 'vars.list', max: 2, steps: [{ id: 'n', type: 'add_note', body: 'x' }] },
+      ],
+    })
+    expect(status).to.equal(422)
+    expect(brief(body.details)).to.deep.equal(['invalid_date steps.0.until', 'invalid steps.1.over'])
+  })
+
   describe('warn of what is said in vain', () => {
     const asking = (rest: object) => [{ id: 'a', type: 'ask', message: { body: '?' }, ...rest }]
     const choice = (id: string) => ({ id, title: id })
@@ -128,6 +167,24 @@ describe('the problems of a definition', () => {
         expect(brief(body.warnings)).to.deep.equal(paths.map((path) => `no_effect ${path}`))
       })
     }
+
+    const branch = (condition: object) => [{ id: 'a', type: 'branch', cases: [{ if: condition, next: 'end' }] }]
+
+    it('and of conditions that always come to the same', async () => {
+      const conditions: [condition: object, problem: string][] = [
+        [{ left: 'vars.city', op: 'eq', right: 'Rio' }, 'not_read steps.0.cases.0.if.left'],
+        [{ any: [{ left: 'contact.name', op: 'exists' }] }, 'not_read steps.0.cases.0.if.any.0.left'],
+        [{ left: '{{contact}}', op: 'has_tag', right: ['a'] }, 'not_comparable steps.0.cases.0.if.right'],
+        [{ not: { left: '{{now}}', op: 'matches', right: 5 } }, 'not_comparable steps.0.cases.0.if.not.right'],
+      ]
+      for (const [condition, problem] of conditions) {
+        const { status, body } = await publish({ steps: branch(condition) })
+        expect(status, JSON.stringify(body)).to.equal(200)
+        expect(brief(body.warnings)).to.deep.equal([problem])
+      }
+      const { body } = await publish({ steps: branch({ left: '{{contact.name}}', op: 'in', right: ['vars', 'x'] }) })
+      expect(body.warnings).to.deep.equal([])
+    })
 
     it('but not of what has its use elsewhere', async () => {
       const { body } = await publish({

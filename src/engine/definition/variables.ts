@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { assignVariable } from '../variables.ts'
 import { ident } from './names.ts'
 
-export const VARIABLE_TYPES = ['string', 'number', 'boolean', 'date', 'list', 'object'] as const
+const VARIABLE_TYPES = ['string', 'number', 'boolean', 'date', 'list', 'object'] as const
 export type VariableType = (typeof VARIABLE_TYPES)[number]
 
 export const Variable = z
@@ -14,7 +14,12 @@ export const Variable = z
   .transform(({ type, default: initial, sensitive }, issues) => {
     const value = assignVariable(type, initial ?? null)
     if (value.ok) return { type, default: value.value, sensitive }
-    issues.addIssue({ code: 'custom', path: ['default'], message: `must be a ${type}`, params: { code: 'wrong_type' } })
+    issues.addIssue({
+      code: 'custom',
+      path: ['default'],
+      message: `must be ${type === 'object' ? 'an' : 'a'} ${type}`,
+      params: { code: 'wrong_type' },
+    })
     return z.NEVER
   })
 export type Variable = z.output<typeof Variable>

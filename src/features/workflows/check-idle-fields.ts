@@ -45,9 +45,9 @@ const OF_STEPS: Record<string, Idle[]> = {
 }
 
 /** Steps that are given something later: by the customer, an event, or the outside. */
-const TIMED: ReadonlySet<unknown> = new Set([
-  ...['ask', 'wait_for_reply', 'wait_for_event', 'http', 'tool', 'ai', 'run_workflow', 'wait', 'handoff'],
-])
+const TIMED: ReadonlySet<unknown> = new Set(
+  'ask wait_for_reply wait_for_event http tool ai run_workflow wait handoff'.split(' '),
+)
 const OF_ALL_STEPS: Idle[] = [
   ...UNTIMED.map((at) => ({ at, why: NOTHING_TO_TIME, isIdle: ({ fields }: RawPart) => !TIMED.has(fields['type']) })),
   {

@@ -3,6 +3,7 @@ import { problemAt, type Problem } from '../../engine/definition/problem.ts'
 import type { Scope } from '../../scope.ts'
 import { checkSchedules } from '../schedules/check-schedules.ts'
 import { checkAi } from './check-ai.ts'
+import { checkConditions } from './check-conditions.ts'
 import { checkDefinition } from './check-definition.ts'
 import { checkIdleFields } from './check-idle-fields.ts'
 import { checkKeywords } from './check-keywords.ts'
@@ -27,6 +28,7 @@ export async function checkInWorkspace(
       ...warnings,
       ...references.warnings,
       ...checkIdleFields(definition),
+      ...checkConditions(definition),
       ...(await checkSchedules(scope, compiled)),
       ...checkWindow(compiled, definition),
       ...contactless(definition),
