@@ -30,6 +30,12 @@ export const freeForm = z.record(z.string(), z.unknown()).superRefine((value, is
   if (problem) issues.addIssue({ code: 'custom', message: problem })
 })
 
+/** One value of such JSON. */
+export const freeFormValue = z.unknown().superRefine((value, issues) => {
+  const problem = findProblem(value, MAX_DEPTH)
+  if (problem) issues.addIssue({ code: 'custom', message: problem })
+})
+
 function findProblem(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return isStorable(value) ? undefined : 'contains characters that cannot be stored'
   if (typeof value !== 'object' || value === null) return undefined

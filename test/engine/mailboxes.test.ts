@@ -273,6 +273,30 @@ describe('what workflows do with what happens', () => {
       }
     })
 
+    it('refuses what cannot be stored, and shows of what is long only how it begins', async () => {
+      const workflowId = await publish(app, owner, {
+        triggers: [{ type: 'manual' }],
+        steps: [
+          { id: 'wait', type: 'wait_for_event', event: 'go' },
+          { id: 'length', type: 'set', values: { n: '{{input.text.size}} {{steps.wait.output.data}}' } },
+        ],
+      })
+      const start = (body: object) => post(`/api/workflows/${workflowId}/runs`, { trigger: 'manual', ...body })
+      for (const text of ['a\u0000', '\ud83d']) {
+        expect((await start({ input: { text } })).status).to.equal(400)
+        expect((await start({ variables: { [text]: 1 } })).status).to.equal(400)
+      }
+      const { body: run } = await start({ input: { text: 'x'.repeat(400_000) } })
+      await app.work()
+      expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: '\u0000' })).status).to.equal(400)
+      expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: 'gone' })).status).to.equal(200)
+      await app.work()
+      const [shown] = await runsOf(app, owner, `workflowId=${workflowId}`)
+      expect(shown).to.deep.include({ status: 'completed', variables: { n: '400000 gone' } })
+      expect(shown.input).to.include({ $truncated: true })
+      expect(shown.input.preview).to.have.length(2000)
+    })
+
     it('says why it does not start', async () => {
       const { contactId } = await customer()
       const stranger = await customer()

@@ -2,10 +2,13 @@ import { recordPayload } from '../../engine/record-payload.ts'
 import type { RunState } from '../../engine/run.ts'
 import { secretsOf } from '../../engine/secrets-of.ts'
 
-type Shown = Pick<RunState, 'variables' | 'output' | 'error'>
+type Shown = Pick<RunState, 'variables' | 'input' | 'output' | 'error'>
 
 /** What the definition calls sensitive is used, and not shown, wherever it has got to. */
-export function hideSecrets({ variables, sensitive }: RunState, { output, error }: Omit<Shown, 'variables'>): Shown {
+export function hideSecrets(
+  { variables, sensitive }: RunState,
+  { input, output, error }: Omit<Shown, 'variables'>,
+): Shown {
   const secrets = secretsOf({ variables, sensitive })
   const named = Object.entries(variables).map(([name, value]) => [
     name,
@@ -13,6 +16,7 @@ export function hideSecrets({ variables, sensitive }: RunState, { output, error 
   ])
   return {
     variables: recordPayload(Object.fromEntries(named), secrets) as RunState['variables'],
+    input: recordPayload(input, secrets),
     output: recordPayload(output, secrets),
     error: error && { ...error, message: String(recordPayload(error.message, secrets)) },
   }

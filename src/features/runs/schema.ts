@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { eventName } from '../../engine/definition/names.ts'
-import { freeForm, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { freeForm, freeFormValue, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
 export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
@@ -110,7 +110,7 @@ export type ReplayRun = z.output<typeof ReplayRun>
 export const SignalRun = z.strictObject({
   runId: id,
   event: eventName.meta({ description: 'The event that the run may wait for', examples: ['order.paid'] }),
-  data: z.unknown().optional(),
+  data: freeFormValue.optional(),
 })
 export type SignalRun = z.infer<typeof SignalRun>
 

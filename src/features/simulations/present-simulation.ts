@@ -18,14 +18,13 @@ export function presentSimulation(played: Played): Omit<SimulationResult, 'diff'
 }
 
 function presentRun({ id, workflowId, workflowVersion, state, steps }: PlayedRun): SimulatedRun {
-  const { status, trigger, input, waiting, stepId } = state
+  const { status, trigger, waiting, stepId } = state
   return {
     id,
     workflowId,
     workflowVersion: workflowVersion === UNPUBLISHED ? null : workflowVersion,
     status,
     trigger,
-    input,
     ...hideSecrets(state, state),
     waiting: waiting && stepId !== null ? { for: waiting.for, until: dateOf(waiting.until), stepId } : null,
     steps: steps.map((step) => presentStep(id, step)),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { duration } from '../../engine/definition/duration.ts'
-import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { freeForm, freeFormValue, id, instant, text } from '../../trpc/wire.ts'
 import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
 import { draft } from '../workflows/schema.ts'
 
@@ -15,7 +15,7 @@ export const Dialogue = z
   .array(
     z.discriminatedUnion('type', [
       z.strictObject({ type: z.literal('message'), body: text(4096, 0), content: freeForm.optional(), after }),
-      z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional(), after }),
+      z.strictObject({ type: z.literal('event'), event: eventName, data: freeFormValue.optional(), after }),
       z.strictObject({ type: z.literal('advance'), by: wait }),
     ]),
   )
@@ -32,7 +32,7 @@ export const StartedBy = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('contact_updated'), fields: z.array(text(200)).max(100).default([]) }),
   z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
   z.strictObject({ type: z.enum(['group_joined', 'group_left']), groupId: id }),
-  z.strictObject({ type: z.literal('event'), event: eventName, data: z.unknown().optional() }),
+  z.strictObject({ type: z.literal('event'), event: eventName, data: freeFormValue.optional() }),
 ])
 export type StartedBy = z.output<typeof StartedBy>
 

@@ -153,8 +153,8 @@ export const StartWorkflow = z.strictObject({
   workflowId: id,
   contactId: id.optional().meta({ description: 'Whom the run is about; it goes on in their newest conversation' }),
   conversationId: id.optional().meta({ description: 'Goes on in this conversation instead' }),
-  input: z.record(z.string(), z.unknown()).optional().meta({ description: 'What the run reads as {{input}}' }),
-  variables: z.record(z.string(), z.unknown()).optional().meta({ description: 'Over the defaults of the definition' }),
+  input: freeForm.optional().meta({ description: 'What the run reads as {{input}}' }),
+  variables: freeForm.optional().meta({ description: 'Over the defaults of the definition' }),
   trigger: z.enum(['api', 'manual']).default('api').meta({ description: 'Which of its triggers starts the workflow' }),
 })
 export type StartWorkflow = z.infer<typeof StartWorkflow>
