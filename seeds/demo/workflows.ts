@@ -95,7 +95,7 @@ const OPT_OUT: DemoWorkflow = {
 export const WORKFLOWS = { welcome: WELCOME, orderStatus: ORDER_STATUS, optOut: OPT_OUT }
 
 export function compileDemo({ name, definition }: DemoWorkflow): CompiledDefinition {
-  const { compiled, errors } = checkDefinition(definition)
+  const { compiled, errors } = checkDefinition(definition, { allowsLoopback: false })
   if (!compiled)
     throw new Error(`the demo workflow ${name} is not valid: ${errors.map(({ message }) => message).join('; ')}`)
   return compiled

@@ -16,15 +16,15 @@ type Wanted = { workflowId: string; definition?: unknown; version?: number | und
 export async function loadSubject(scope: Scope, { workflowId, definition, version }: Wanted): Promise<Published> {
   const { name, definition: draft } = await getWorkflow(scope, { workflowId })
   if (version === undefined) {
-    return { workflowId, name, version: UNPUBLISHED, compiled: compileDraft(definition ?? draft) }
+    return { workflowId, name, version: UNPUBLISHED, compiled: compileDraft(scope, definition ?? draft) }
   }
   await getWorkflowVersion(scope, { workflowId, version })
   const compiled = (await loadVersions(scope, [{ workflowId, version }])).get(`${workflowId}:${version}`)
   return { workflowId, name, version, compiled: compiled as CompiledDefinition }
 }
 
-function compileDraft(definition: unknown): CompiledDefinition {
-  const { compiled, errors } = checkDefinition(definition)
+function compileDraft(scope: Scope, definition: unknown): CompiledDefinition {
+  const { compiled, errors } = checkDefinition(definition, scope)
   if (compiled) return compiled
   throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
 }

@@ -1,14 +1,15 @@
 import { type Compilation, compileDefinition } from '../../engine/compile-definition.ts'
 import type { Problem } from '../../engine/definition/problem.ts'
 import { findUnsupported, type Unsupported } from './not-supported.ts'
-import { stepTypes } from './steps/index.ts'
+import { stepTypes, stepTypesWithLoopback } from './steps/index.ts'
 
 /**
  * A definition in the form that runs, or everything that keeps it from running, as far as the definition alone tells.
  * What is of the language and not supported is refused as that, never ignored and never called a mistake.
  */
-export function checkDefinition(definition: unknown): Compilation {
-  const { compiled, errors, warnings } = compileDefinition(definition, stepTypes)
+export function checkDefinition(definition: unknown, { allowsLoopback }: { allowsLoopback: boolean }): Compilation {
+  const registry = allowsLoopback ? stepTypesWithLoopback : stepTypes
+  const { compiled, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
   if (unsupported.length === 0) return { compiled, errors, warnings }
   const others = errors.filter((error) => !unsupported.some((one) => explains(one, error)))

@@ -17,7 +17,7 @@ export async function checkInWorkspace(
   definition: unknown,
   workflowId: string | null,
 ): Promise<Compilation> {
-  const { compiled, errors, warnings } = checkDefinition(definition)
+  const { compiled, errors, warnings } = checkDefinition(definition, scope)
   const references = await checkReferences(scope, definition)
   const found = [...errors, ...references.errors]
   if (!compiled || found.length > 0) return { compiled: null, errors: found, warnings }

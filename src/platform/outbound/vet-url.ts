@@ -24,11 +24,14 @@ export function vetUrl(text: string, { allowsLoopback }: { allowsLoopback: boole
 }
 
 /** Why a URL can never be called, whatever its placeholders come to; undefined if it may be. */
-export function refusalOfUrl(text: string): { code: 'invalid_url' | 'host_refused'; message: string } | undefined {
+export function refusalOfUrl(
+  text: string,
+  { allowsLoopback }: { allowsLoopback: boolean } = { allowsLoopback: false },
+): { code: 'invalid_url' | 'host_refused'; message: string } | undefined {
   const literal = literalPart(text)
   if (literal === undefined) return undefined
   if (!URL.canParse(literal)) return { code: 'invalid_url', message: 'must be a URL such as https://example.com/path' }
-  return problemOf(new URL(literal), false)
+  return problemOf(new URL(literal), allowsLoopback)
 }
 
 /** Everything, or up to where the host ends; undefined while the host itself is a placeholder. */

@@ -1,4 +1,4 @@
-import { stepRegistry } from '../../../engine/step.ts'
+import { type StepRegistry, stepRegistry } from '../../../engine/step.ts'
 import { addNote } from './add-note.ts'
 import { addTag } from './add-tag.ts'
 import { addToGroup } from './add-to-group.ts'
@@ -10,7 +10,7 @@ import { closeConversation } from './close-conversation.ts'
 import { emit } from './emit.ts'
 import { goto } from './goto.ts'
 import { handoff } from './handoff.ts'
-import { http } from './http.ts'
+import { http, httpWithLoopback } from './http.ts'
 import { loop } from './loop.ts'
 import { removeFromGroup } from './remove-from-group.ts'
 import { removeTag } from './remove-tag.ts'
@@ -55,3 +55,6 @@ export const stepTypes = stepRegistry([
   tool,
   ai,
 ])
+
+/** What a definition is checked against where this very machine may be called. */
+export const stepTypesWithLoopback: StepRegistry = new Map([...stepTypes, [httpWithLoopback.type, httpWithLoopback]])
