@@ -21,11 +21,10 @@ export class StormDatabase {
     this.#remove = () => folder.remove()
   }
 
-  static async start(): Promise<StormDatabase> {
+  /** Its folder is there at once; the server has to be started. */
+  static async make(): Promise<StormDatabase> {
     await removeAbandonedFolders()
-    const database = new StormDatabase(throwAwayFolder())
-    await database.startAgain()
-    return database
+    return new StormDatabase(throwAwayFolder())
   }
 
   get url(): string {
@@ -45,12 +44,12 @@ export class StormDatabase {
   }
 
   /** Resolves when the server has replayed its log and answers; a machine that is busy may need several tries. */
-  async startAgain(tries = 5): Promise<void> {
+  async start(tries = 5): Promise<void> {
     try {
       this.#servers.push(await startEmbeddedPostgres({ dataDir: this.dataDir, settings: SETTINGS }))
     } catch (error) {
       if (tries === 1) throw error
-      await this.startAgain(tries - 1)
+      await this.start(tries - 1)
     }
   }
 

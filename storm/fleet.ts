@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Member, type Role } from './member.ts'
 import type { News } from './parley-main.ts'
-import { Reserve } from './reserve.ts'
+import type { Reserve } from './reserve.ts'
 
 export type Incident = { process: string; what: string }
 
@@ -16,6 +16,7 @@ export class Fleet {
   readonly #members: (Member | undefined)[]
   readonly #roles: Role[]
   readonly #reserve: Reserve
+  readonly #environment: Record<string, string>
   readonly #isServed: () => boolean
   readonly #watches: Promise<void>[] = []
   #clockAheadMs = 0
@@ -23,11 +24,17 @@ export class Fleet {
   #stopping = false
 
   /** Nobody starts while `isServed` says that the database is away. */
-  constructor(given: { workers: number; main: string; environment: Record<string, string>; isServed: () => boolean }) {
-    const { workers, main, environment, isServed } = given
+  constructor(given: {
+    workers: number
+    reserve: Reserve
+    environment: Record<string, string>
+    isServed: () => boolean
+  }) {
+    const { workers, reserve, environment, isServed } = given
     this.#roles = ['http', ...Array<Role>(workers).fill('worker')]
     this.#members = this.#roles.map(() => undefined)
-    this.#reserve = new Reserve({ main, environment, size: workers })
+    this.#reserve = reserve
+    this.#environment = environment
     this.#isServed = isServed
   }
 
@@ -59,8 +66,9 @@ export class Fleet {
     await this.whenReady('worker')
   }
 
-  /** Everybody dies at once, and those that come after them live so much later. */
+  /** Everybody dies at once for the last time, and those that come after them live so much later. */
   async beginAgain(clockAheadMs: number): Promise<void> {
+    this.#reserve.fillNoMore()
     this.#clockAheadMs = clockAheadMs
     await Promise.all(this.#members.map((member) => member?.kill()))
     await this.whenWhole()
@@ -102,7 +110,7 @@ export class Fleet {
         this.startTimes.push(performance.now() - beganMs)
       }
     })
-    member.begin(this.#clockAheadMs)
+    member.begin(this.#environment, this.#clockAheadMs)
     return member
   }
 

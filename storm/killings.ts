@@ -110,7 +110,7 @@ async function strikeDatabase(database: StormDatabase): Promise<void> {
   // Those that were about to do it must have heard that they need not.
   await delay(20)
   database.kill()
-  await database.startAgain()
+  await database.start()
 }
 
 export function describe({ victim, at, missed }: Struck): string {

@@ -27,8 +27,8 @@ export class Member {
     return String(this.#child.signalCode ?? this.#child.exitCode)
   }
 
-  begin(clockAheadMs: number): void {
-    this.#order({ kind: 'begin', role: this.role, clockAheadMs })
+  begin(environment: Record<string, string>, clockAheadMs: number): void {
+    this.#order({ kind: 'begin', environment: { ...environment, ROLES: this.role, PORT: '0' }, clockAheadMs })
   }
 
   arm(arming: Arming): void {

@@ -2,7 +2,9 @@ import { arm, type Arming } from './failpoints.ts'
 
 /** What the storm tells one of its processes, and what it hears from it. */
 export type Order =
-  { kind: 'begin'; role: string; clockAheadMs: number } | { kind: 'arm'; arming: Arming } | { kind: 'disarm' }
+  | { kind: 'begin'; environment: Record<string, string>; clockAheadMs: number }
+  | { kind: 'arm'; arming: Arming }
+  | { kind: 'disarm' }
 export type News = { kind: 'started'; url: string | undefined } | { kind: 'rejection'; text: string }
 
 const tell = (news: News) => process.send?.(news)
@@ -24,8 +26,8 @@ const { loadConfig } = await import('../src/config.ts')
 const { createLogger } = await import('../src/platform/log.ts')
 const { addMs, systemClock } = await import('../src/platform/time.ts')
 
-const { role, clockAheadMs } = await begun
-process.env['ROLES'] = role
+const { environment, clockAheadMs } = await begun
+Object.assign(process.env, environment)
 const config = loadConfig()
 const clock = { now: () => addMs(systemClock.now(), clockAheadMs) }
 try {

@@ -9,8 +9,8 @@ const PAUSE_MS = { first: 100, longest: 3000 }
 /** Delivers webhooks as Meta does: again and again until there is a 200, and now and then once more after that. */
 export class PostOffice {
   posts = 0
-  /** Posts that met no 200. */
-  unanswered = 0
+  /** What posts met that met no 200, and how often; 0 is no answer. */
+  readonly refusals = new Map<number, number>()
   /** Letters that were delivered although they had been delivered. */
   repeats = 0
   delivered = 0
@@ -60,7 +60,7 @@ export class PostOffice {
       this.posts += 1
       const status = await letter().catch(() => 0)
       if (status === 200) return
-      this.unanswered += 1
+      this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1)
       await delay(this.#random.between(pauseMs / 2, pauseMs))
     }
   }

@@ -16,7 +16,8 @@ export type StormReport = {
   lettersDelivered: number
   posts: number
   repeats: number
-  unanswered: number
+  /** By status; 0 is no answer. */
+  refusals: [status: number, count: number][]
   accepted: number
   troubles: number
   orders: { calls: number; orders: number }
@@ -35,6 +36,7 @@ export function tell(report: StormReport): string[] {
   const { options, seconds, struck, doubts } = report
   const victims = ['worker', 'http', 'database'] as const
   const late = struck.filter(({ missed }) => missed).length
+  const refused = report.refusals.map(([status, count]) => `${count} (${status || 'no answer'})`).join(', ')
   const boundaries = [...boundariesOf('http'), ...boundariesOf('worker')]
   const missed = boundaries.filter((boundary) => !struck.some(({ at }) => at === boundary))
   return [
@@ -45,7 +47,7 @@ export function tell(report: StormReport): string[] {
       (victim) => `  ${victim}: ${countBy(struck.filter((one) => one.victim === victim).map(({ at }) => at))}`,
     ),
     `${report.starts} starts, ${report.refusedStarts} of them ended before they were ready; median ${median(report.startTimes).toFixed(0)} ms`,
-    `${report.lettersDelivered} webhooks delivered by ${report.posts} posts: ${report.repeats} repeated on purpose, ${report.unanswered} without a 200`,
+    `${report.lettersDelivered} webhooks delivered by ${report.posts} posts: ${report.repeats} repeated on purpose, without a 200 ${refused || 'none'}`,
     `${report.accepted} messages taken by the provider, which lost or refused ${report.troubles} answers on purpose`,
     `${doubts.arrived + doubts.lost} messages in doubt (delivery_unknown): ${doubts.arrived} had arrived, ${doubts.lost} had not; none was sent again`,
     `${report.orders.orders} orders taken by the shop, in ${report.orders.calls} calls`,

@@ -6,23 +6,29 @@ import { type ChildProcess, fork } from 'node:child_process'
  */
 export class Reserve {
   readonly #main: string
-  readonly #environment: Record<string, string>
-  readonly #size: number
+  #size: number
   readonly #waiting: ChildProcess[] = []
 
-  constructor({ main, environment, size }: { main: string; environment: Record<string, string>; size: number }) {
+  constructor(main: string, size: number) {
     this.#main = main
-    this.#environment = environment
     this.#size = size
+    this.#fill()
   }
 
   /** The one that has waited longest; what it is told before it has loaded is kept for it. */
   take(): ChildProcess {
-    while (this.#waiting.length <= this.#size) this.#waiting.push(this.#launch())
-    return this.#waiting.shift() as ChildProcess
+    const child = this.#waiting.shift() ?? this.#launch()
+    this.#fill()
+    return child
+  }
+
+  /** Those that are there are enough. */
+  fillNoMore(): void {
+    this.#size = 0
   }
 
   async close(): Promise<void> {
+    this.fillNoMore()
     await Promise.all(
       this.#waiting.splice(0).map((child) => {
         const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -32,12 +38,12 @@ export class Reserve {
     )
   }
 
+  #fill(): void {
+    while (this.#waiting.length < this.#size) this.#waiting.push(this.#launch())
+  }
+
   #launch(): ChildProcess {
-    const child = fork(this.#main, {
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      env: { ...process.env, ...this.#environment },
-    })
+    const child = fork(this.#main, { execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     child.on('error', () => undefined)
     child.once('exit', () => {
       const index = this.#waiting.indexOf(child)

@@ -15,6 +15,7 @@ import { PostOffice } from './post-office.ts'
 import { Random } from './random.ts'
 import { Recorded } from './read-records.ts'
 import type { StormReport } from './report.ts'
+import { Reserve } from './reserve.ts'
 import { Shop } from './shop.ts'
 import { tellStatuses } from './tell-statuses.ts'
 import { inboundUrl, openWorkspace, type ProviderHabit, type Workspace } from './workspace.ts'
@@ -40,10 +41,17 @@ const HABITS: ProviderHabit[] = [
 /** Raises a storm on servers of its own and says what it did and what holds afterwards. */
 export async function runStorm(options: StormOptions): Promise<StormReport> {
   const beganMs = performance.now()
-  const database = await StormDatabase.start()
+  const database = await StormDatabase.make()
+  const starting = database.start()
+  const main = compileInto(path.join(database.dataDir, 'code'), 'storm/parley-main.ts')
+  const reserve = new Reserve(main, options.workers)
+  await starting.catch(async (error: unknown) => {
+    await reserve.close()
+    throw error
+  })
   const fleet = new Fleet({
     workers: options.workers,
-    main: compileInto(path.join(database.dataDir, 'code'), 'storm/parley-main.ts'),
+    reserve,
     environment: {
       DATABASE_URL: database.url,
       SECRET_KEY: 'ab'.repeat(32),
@@ -180,7 +188,7 @@ class Storm {
       lettersDelivered: this.#office.delivered,
       posts: this.#office.posts,
       repeats: this.#office.repeats,
-      unanswered: this.#office.unanswered,
+      refusals: [...this.#office.refusals],
       accepted: sum(this.#workspaces.map(({ cloud }) => cloud.accepted.length)),
       troubles: this.#troubles,
       orders: { calls: sum([...this.#shop.calls.values()]), orders: this.#shop.orders.size },
