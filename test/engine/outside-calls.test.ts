@@ -330,6 +330,30 @@ describe('a call outside whose worker may die', () => {
     expect((await caller.run()).status).to.equal('canceled')
   })
 
+  it('changes nothing any more when the run was canceled with the one that waits for it', async () => {
+    const caller = new Caller(app, await app.signUp())
+    const publish = async (triggers: object[], steps: object[]): Promise<string> => {
+      const definition = { version: 1, triggers, steps }
+      const { id } = await caller.rest('POST', '/workflows', { name: 'Quotes', definition })
+      await caller.rest('POST', `/workflows/${id}/publish`, {})
+      return id
+    }
+    const inner = await publish([], [say('wait', 'One moment'), { id: 'call', type: 'http', url: server.url }])
+    await publish([{ type: 'message_received' }], [{ id: 'sub', type: 'run_workflow', workflowId: inner }])
+    await caller.write()
+    await advance(caller)
+    const [claimed = expect.fail('nothing to claim')] = await claim(caller)
+    const { items } = await caller.rest('GET', '/runs?status=waiting')
+    const outer = items.find(({ parentRunId }: { parentRunId: string | null }) => parentRunId === null)
+    await caller.rest('POST', `/runs/${outer.id}/cancel`)
+    expect(await caller.effects()).to.equal(0)
+    const settle = () => expect.fail('something was changed')
+    const scope = app.system.forTenant(caller.owner.tenantId)
+    expect(await settleEffect(scope, claimed, { settle })).to.equal(false)
+    const messages = await app.system.db('messages').where({ tenant_id: caller.owner.tenantId, direction: 'outbound' })
+    expect(messages.map(({ status }) => status)).to.deep.equal(['canceled'])
+  })
+
   it('is not made for a run that went on without it', async () => {
     server.play(json({ total: 1 }))
     const caller = await waiting({ timeout: '30s', onTimeout: 'late' }, [

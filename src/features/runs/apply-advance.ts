@@ -8,6 +8,7 @@ import { changeContacts } from '../contacts/change-contacts.ts'
 import { changeTags } from '../contacts/change-tags.ts'
 import { pauseAutomation, resumeAutomation } from '../conversations/pause-automation.ts'
 import { queueMessages } from '../conversations/queue-messages.ts'
+import { dropEffects } from '../effects/drop-effects.ts'
 import { requestEffects } from '../effects/request-effects.ts'
 import { recordEvaluations } from '../explain/record-evaluations.ts'
 import type { WorkflowEffect } from '../workflows/steps/effects.ts'
@@ -24,6 +25,10 @@ type Wanted = { run: StoredRun; party: Party; placed: PlacedEffect; effect: Work
 export async function applyAdvance(tx: Scope, { runs, steps, effects, evaluated }: Advance): Promise<void> {
   const wanted: Wanted[] = effects.flatMap(({ run, party, placed }) =>
     placed.map((one) => ({ run, party, placed: one, effect: one.effect as WorkflowEffect })),
+  )
+  await dropEffects(
+    tx,
+    runs.filter(({ hasBegun }) => !hasBegun),
   )
   await queueMessages(tx, wanted.flatMap(messageOf))
   await changeContacts(tx, wanted.flatMap(contactChangeOf))

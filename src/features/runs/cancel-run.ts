@@ -5,15 +5,14 @@ import { Run as RunRow } from '../../models/run.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { dropEffects } from '../effects/drop-effects.ts'
 import { cancelQueuedMessages } from '../conversations/cancel-queued-messages.ts'
 import { turnHost } from './engine-host.ts'
 import { getRun } from './get-run.ts'
 import type { Run, RunRef } from './schema.ts'
 
 /**
- * Ends a run under its mailbox's lock, so that it is not being decided meanwhile. Messages it queued are taken back; one
- * that is on its way to the provider is not.
+ * Ends a run under its mailbox's lock, so that it is not being decided meanwhile. Messages that it and the
+ * runs ended with it queued are taken back; one that is on its way to the provider is not.
  * @throws ConflictError `run_finished`
  */
 export function cancelRun(scope: Scope, { runId }: RunRef): Promise<Run> {
@@ -22,7 +21,6 @@ export function cancelRun(scope: Scope, { runId }: RunRef): Promise<Run> {
     await lockMailboxes(tx.db, tx.tenantId, [mailbox])
     if (isSettled(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
     await settleItems(turnHost, tx, [{ id: newId(), mailbox, kind: 'cancel', payload: { runId }, attempts: 0 }])
-    await dropEffects(tx, [runId])
     await cancelQueuedMessages(tx, runId)
     return getRun(tx, { runId })
   })
