@@ -21,10 +21,10 @@ export type DecideInput = {
  * Advances one run by one event, until it waits or is over. Depends on nothing but its input and changes nothing of it:
  * the same input decides the same, to the last id.
  */
-export function decide({ run, event, ...given }: DecideInput): Decision {
-  const progress: Progress = { ...given, run: { ...run }, steps: [], effects: [] }
+export function decide({ run, event, ...input }: DecideInput): Decision {
+  const progress: Progress = { ...input, run: { ...run }, steps: [], effects: [] }
   if (isSettled(run) || !takeIn(progress, event)) {
-    return { consumed: false, run, facts: given.facts, steps: [], effects: [], wait: waitOf(run) }
+    return { consumed: false, run, facts: input.facts, steps: [], effects: [], wait: waitOf(run) }
   }
   const { steps, effects, facts } = progress
   return { consumed: true, run: progress.run, facts, steps, effects, wait: waitOf(progress.run) }

@@ -1,7 +1,7 @@
 import type { EvaluatedEvent, Evaluation, Outcome } from './evaluation.ts'
 import type { MailboxItem } from './mailbox.ts'
 import { matchTrigger, priorityOf, type TriggerEvent } from './match-trigger.ts'
-import type { Given } from './given.ts'
+import type { MailboxInput } from './mailbox-input.ts'
 import { DEPTH_MAX, OpenRuns } from './open-runs.ts'
 import type { Published } from './party.ts'
 import type { JsonObject, MessageFacts } from './run.ts'
@@ -17,12 +17,12 @@ type Match = { workflow: Published; priority: number }
 export class MailboxTurn {
   readonly runs: OpenRuns
   readonly evaluated: EvaluatedEvent[] = []
-  readonly #given: Given
+  readonly #input: MailboxInput
   readonly #messages: Map<string, MessageFacts>
 
-  constructor({ messages, ...given }: Given & { messages: Map<string, MessageFacts> }) {
-    this.runs = new OpenRuns(given)
-    this.#given = given
+  constructor({ messages, ...input }: MailboxInput & { messages: Map<string, MessageFacts> }) {
+    this.runs = new OpenRuns(input)
+    this.#input = input
     this.#messages = messages
   }
 
@@ -64,7 +64,7 @@ export class MailboxTurn {
    */
   #takeMessage(item: MailboxItem): void {
     const message = this.#messages.get(String(item.payload['messageId']))
-    const { channelId } = this.#given.party
+    const { channelId } = this.#input.party
     if (!message || channelId === null) return
     this.runs.ringOverdue()
     const isFirst = item.payload['isFirst'] === true
@@ -106,7 +106,7 @@ export class MailboxTurn {
 
   /** The workflows with a trigger for this event, the highest priority first; why others have none is noted. */
   #match(event: TriggerEvent, item: MailboxItem): Match[] {
-    const { published, now } = this.#given
+    const { published, now } = this.#input
     const refused: Evaluation[] = []
     const matches = published.flatMap((workflow): Match[] => {
       const match = matchTrigger(workflow.compiled, event, this.runs.factsFor(workflow), now)
@@ -143,7 +143,7 @@ export class MailboxTurn {
     if (evaluations.length === 0) return
     const before = this.evaluated.find(({ id }) => id === item.id)
     if (before) return void before.evaluations.push(...evaluations)
-    const { contactId, conversationId } = this.#given.party
+    const { contactId, conversationId } = this.#input.party
     const { type, messageId, event: custom, tag } = triggerOf(event)
     const name = String(custom ?? tag ?? '') || null
     this.evaluated.push({ id: item.id, contactId, conversationId, event: { type, messageId, name }, evaluations })

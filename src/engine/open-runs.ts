@@ -5,7 +5,7 @@ import { isChild, refuseChild, resultOfChild } from './child-result.ts'
 import { collect, collectMore } from './debounce.ts'
 import { decide } from './decide.ts'
 import type { Decision, EngineEvent, ExternalEffect, PlacedEffect } from './decision.ts'
-import type { Cause, Given } from './given.ts'
+import type { Cause, MailboxInput } from './mailbox-input.ts'
 import type { ItemKind, MailboxItem } from './mailbox.ts'
 import { newRun } from './new-run.ts'
 import type { Party, Published } from './party.ts'
@@ -29,16 +29,16 @@ export class OpenRuns {
   /** What nobody may go on with before a later time. */
   readonly postponed: { item: MailboxItem; dueAt: Date }[] = []
   readonly #pause: Pause
-  readonly #given: Given
+  readonly #input: MailboxInput
   readonly #runs: StoredRun[]
   #facts: Omit<Facts, 'workflow'>
 
-  constructor(given: Given) {
-    const { contact, conversation, workspace } = given.party
-    this.#given = given
-    this.#runs = [...given.runs]
+  constructor(input: MailboxInput) {
+    const { contact, conversation, workspace } = input.party
+    this.#input = input
+    this.#runs = [...input.runs]
     this.#facts = { contact, conversation, workspace }
-    this.#pause = new Pause(given.party)
+    this.#pause = new Pause(input.party)
   }
 
   factsFor({ workflowId: id, name, version }: Published): Facts {
@@ -78,7 +78,7 @@ export class OpenRuns {
 
   /** Rings for the runs that have lasted too long already: their own timers may be late, and they stand in the way. */
   ringOverdue(): void {
-    const now = this.#given.now.getTime()
+    const now = this.#input.now.getTime()
     for (const run of this.#runs.filter(({ state }) => isOverdue(state, now))) {
       if (!this.isHeldRun(run)) this.advance(run, { type: 'timer', epoch: run.state.epoch })
     }
@@ -86,11 +86,11 @@ export class OpenRuns {
 
   /** While a person talks, whatever would make a run go on comes again later. */
   postpone(item: MailboxItem): void {
-    this.postponed.push({ item, dueAt: addMs(this.#given.now, SNOOZE_MS) })
+    this.postponed.push({ item, dueAt: addMs(this.#input.now, SNOOZE_MS) })
   }
 
   postponeNew(kind: ItemKind, payload: JsonObject): void {
-    const { newId, party } = this.#given
+    const { newId, party } = this.#input
     this.postpone({ id: newId(), mailbox: party.mailbox, kind, payload, attempts: 0 })
   }
 
@@ -105,7 +105,7 @@ export class OpenRuns {
     const collecting = this.#runs.filter((run) => run.state.collecting && !isSettled(run.state) && !this.isHeldRun(run))
     for (const run of collecting) {
       const { debounceMs } = this.#definitionOf(run).compiled.settings
-      run.state = collectMore(run.state, message, this.#given.now, debounceMs)
+      run.state = collectMore(run.state, message, this.#input.now, debounceMs)
       run.wakeAt = run.state.collecting?.until ?? null
       this.changed.add(run)
     }
@@ -114,7 +114,7 @@ export class OpenRuns {
 
   /** False if the run has no use for the event. */
   advance(run: StoredRun, event: EngineEvent): boolean {
-    const { registry, now, party } = this.#given
+    const { registry, now, party } = this.#input
     const definition = this.#definitionOf(run)
     const { compiled } = definition
     const decision = decide({ compiled, run: run.state, event, facts: this.factsFor(definition), now, registry })
@@ -147,7 +147,7 @@ export class OpenRuns {
 
   /** Undefined if the workflow's re-entry policy forbids another run now. */
   start(workflow: Published, cause: Cause): StoredRun | undefined {
-    const { now, versions, party, newId } = this.#given
+    const { now, versions, party, newId } = this.#input
     const { settings } = workflow.compiled
     const others = this.#runs.filter((run) => isUnderWay(run, workflow.workflowId))
     if (others.length > 0 && settings.reentry === 'ignore') return undefined
@@ -170,7 +170,7 @@ export class OpenRuns {
 
   #startChild({ state: { id, depth, message } }: StoredRun, { epoch, request }: ExternalEffect): void {
     const answer = (result: ExternalResult) => this.tell(id, { type: 'external_result', epoch, result })
-    const workflow = this.#given.published.find(({ workflowId }) => workflowId === request['workflowId'])
+    const workflow = this.#input.published.find(({ workflowId }) => workflowId === request['workflowId'])
     if (!workflow) return answer(refuseChild('workflow_not_published', 'The workflow to run is not published'))
     if (depth >= DEPTH_MAX) return answer(refuseChild('too_deep', `Workflows may run each other ${DEPTH_MAX} deep`))
     const isAwaited = request['wait'] === true
@@ -180,7 +180,7 @@ export class OpenRuns {
     const child = this.start(workflow, {
       trigger: { type: 'workflow', messageId: null, runId: id },
       parentRunId: id,
-      eventId: this.#given.newId(),
+      eventId: this.#input.newId(),
       message,
       input: request['input'],
       depth: depth + 1,
@@ -191,7 +191,7 @@ export class OpenRuns {
   }
 
   #wakeLater(run: StoredRun): void {
-    run.wakeAt = addMs(this.#given.now, SNOOZE_MS).toISOString()
+    run.wakeAt = addMs(this.#input.now, SNOOZE_MS).toISOString()
     this.changed.add(run)
   }
 
@@ -230,7 +230,7 @@ export class OpenRuns {
     workflowId,
     workflowVersion: version,
   }: Pick<StoredRun, 'workflowId' | 'workflowVersion'>): Published {
-    const { published, versions } = this.#given
+    const { published, versions } = this.#input
     const compiled = versions.get(`${workflowId}:${version}`)
     if (!compiled) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
     const name = published.find((workflow) => workflow.workflowId === workflowId)?.name ?? ''

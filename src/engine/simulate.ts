@@ -83,7 +83,7 @@ export function simulate(simulation: Simulation): Played {
 }
 
 class Simulator {
-  readonly #given: Simulation
+  readonly #simulation: Simulation
   readonly #mailbox: SimulatedMailbox
   readonly #transcript: Said[] = []
   readonly #effects: Played['effects'] = []
@@ -93,16 +93,16 @@ class Simulator {
   #opens: Opening[]
   #stoppedBy: string | null = null
 
-  constructor(given: Simulation) {
-    const { registry, party, published, now, opens = [] } = given
-    this.#given = given
+  constructor(simulation: Simulation) {
+    const { registry, party, published, now, opens = [] } = simulation
+    this.#simulation = simulation
     this.#now = now
     this.#opens = [...opens]
     this.#mailbox = new SimulatedMailbox({ registry, party, published, newId: (at) => this.#newId(at) })
   }
 
   play(): Played {
-    const { queued, dialogue } = this.#given
+    const { queued, dialogue } = this.#simulation
     if (queued) {
       this.#mailbox.put(queued.workflow, queued.state)
       this.#take({ kind: 'start', payload: { runId: queued.state.id } })
@@ -157,14 +157,14 @@ class Simulator {
   #follow({ run, placed: { stepId, effect } }: Placed): void {
     const { id, open, trigger, depth } = run.stored.state
     if (effect.type !== 'external') {
-      const raised = this.#given.raises?.(effect) ?? []
+      const raised = this.#simulation.raises?.(effect) ?? []
       for (const event of raised) this.#take({ kind: 'event', payload: { ...event, depth: depth + 1 } })
       return
     }
     if (!open) return
     const { epoch, request } = effect
     const { iteration, attempt } = open
-    const result = this.#given.answer({ trigger, stepId, iteration, attempt, request }) ?? PLACEHOLDER
+    const result = this.#simulation.answer({ trigger, stepId, iteration, attempt, request }) ?? PLACEHOLDER
     this.#take({ kind: 'result', payload: { runId: id, epoch, result } })
   }
 
@@ -197,10 +197,10 @@ class Simulator {
   }
 
   #limitAt(at: Date): string | null {
-    if (at.getTime() - this.#given.now.getTime() > VIRTUAL_MS_MAX)
+    if (at.getTime() - this.#simulation.now.getTime() > VIRTUAL_MS_MAX)
       return 'A simulation ends after one year of its clock'
     if (this.#mailCount >= MAIL_MAX) return `A simulation ends after ${MAIL_MAX} happenings`
-    return this.#given.isOutOfTime?.() ? 'The simulation took too long' : null
+    return this.#simulation.isOutOfTime?.() ? 'The simulation took too long' : null
   }
 
   #newId(now: Date): string {

@@ -17,28 +17,28 @@ export type Mail = { kind: ItemKind; payload: JsonObject; message?: MessageFacts
 /** `isAwaited`: somebody waits for nothing else. */
 export type Due = { at: number; mail: Mail; isAwaited: boolean }
 
-type Given = { registry: StepRegistry; party: Party; published: Published[]; newId: (now: Date) => string }
+type Parts = { registry: StepRegistry; party: Party; published: Published[]; newId: (now: Date) => string }
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** A mailbox that is kept in memory, and brought forward one item at a time, each at the time that it is given. */
+/** A mailbox that is kept in memory, and brought forward one item at a time, each at the time that it is parts. */
 export class SimulatedMailbox {
   /** In the order in which they were started. */
   readonly runs: PlayedRun[] = []
   /** What became of events that started nothing, by workflow. */
   readonly refusals: { workflowId: string; outcome: Outcome }[] = []
-  readonly #given: Given
+  readonly #parts: Parts
   readonly #versions: Map<string, CompiledDefinition>
   readonly #postponed: Due[] = []
   #party: Party
   /** When a person gives the conversation back. */
   #pausedUntil: number
 
-  constructor(given: Given) {
-    this.#given = given
-    this.#party = given.party
-    this.#pausedUntil = given.party.isPaused ? NEVER : 0
-    this.#versions = new Map(given.published.map((workflow) => [keyOf(workflow), workflow.compiled]))
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#party = parts.party
+    this.#pausedUntil = parts.party.isPaused ? NEVER : 0
+    this.#versions = new Map(parts.published.map((workflow) => [keyOf(workflow), workflow.compiled]))
   }
 
   /** Puts in a run that is queued from outside: it begins with an item that says so. */
@@ -66,7 +66,7 @@ export class SimulatedMailbox {
   take(mail: Mail, now: Date): Placed[] {
     this.#forget(mail)
     const { kind, payload, message } = mail
-    const { registry, published, newId } = this.#given
+    const { registry, published, newId } = this.#parts
     const party = this.#partyAt(now)
     const item: MailboxItem = { id: newId(now), mailbox: party.mailbox, kind, payload, attempts: 0 }
     const turn = new MailboxTurn({

@@ -4,7 +4,8 @@ import type { MessageFacts } from './run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { StepRegistry } from './step.ts'
 
-export type Given = {
+/** What a mailbox is brought forward with: all that deciding may know. */
+export type MailboxInput = {
   now: Date
   registry: StepRegistry
   party: Party
