@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { openDatabase, seedIfEmpty } from '../src/platform/database.ts'
@@ -59,6 +59,21 @@ describe('README.md', () => {
     commands.forEach(({ line, output }, index) => {
       expect(answers[index], `${line}\n${stderr}`).to.match(patternOf(output))
     })
+  })
+
+  it('points only to files and folders that are there', () => {
+    const named = [...README.matchAll(/`((?:src|test|bench|storm|seeds|migrations)\/[^`<>]*)`/g)].map(
+      ([, path]) => path ?? '',
+    )
+    expect(named.length).to.be.greaterThan(20)
+    for (const path of named) expect(existsSync(new URL(`../${path}`, import.meta.url)), path).to.equal(true)
+  })
+
+  it('names every bench that there is', () => {
+    const source = readFileSync(new URL('../bench/main.ts', import.meta.url), 'utf8')
+    const names = [...source.matchAll(/^ {2}'?([a-z-]+)'?: bench[A-Z]/gm)].map(([, name]) => name)
+    expect(names.length).to.be.greaterThan(5)
+    for (const name of names) expect(README, String(name)).to.include(`| \`${name}\` `)
   })
 
   it('names every setting that there is', () => {
