@@ -8,14 +8,18 @@ import {
   type Mailbox,
   type MailboxItem,
   mailboxOf,
+  nextItem,
+  type NextItem,
   pickMailboxes,
-  postponeItems,
+  postponeItem,
   putItems,
+  retryItem,
   takeItems,
 } from './mailbox.ts'
 import { MailboxTurn } from './mailbox-turn.ts'
 import type { Party, Published } from './party.ts'
 import type { MessageFacts, StepRecord } from './run.ts'
+import { RunFault } from './run-fault.ts'
 import { loadOpenRuns, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
 import type { StepRegistry } from './step.ts'
 
@@ -26,7 +30,7 @@ export type EngineTransaction = { readonly tenantId: string; readonly db: Databa
 export type Advance = {
   /** The runs that changed. */
   runs: StoredRun[]
-  /** Told whole, again whenever they change. */
+  /** Each whole, and again whenever it changed. */
   steps: { runId: string; step: StepRecord }[]
   /** In the order in which they were decided. */
   effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[]
@@ -49,8 +53,8 @@ export interface TurnHost<Tx extends EngineTransaction> {
 
 export interface EngineHost<Tx extends EngineTransaction> extends TurnHost<Tx> {
   transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
-  /** A mailbox could not be brought forward. `setAside`: it was tried for the last time. */
-  report(error: unknown, about: { tenantId: string; mailbox: Mailbox; setAside: boolean }): void
+  /** A mailbox could not be brought forward. `isSetAside`: it was tried for the last time. */
+  report(error: unknown, about: { tenantId: string; mailbox: Mailbox; isSetAside: boolean }): void
 }
 
 const MAILBOXES_MAX = 50
@@ -84,30 +88,62 @@ async function advanceSome<Tx extends EngineTransaction>(
 ): Promise<void> {
   try {
     await host.transaction(tenantId, (tx) => advanceBatch(host, tx, mailboxes))
-  } catch (error) {
+  } catch {
     const [mailbox, ...rest] = mailboxes
     if (rest.length > 0) for (const one of mailboxes) await advanceSome(host, tenantId, [one])
-    else if (mailbox) await host.transaction(tenantId, (tx) => postpone(host, tx, { mailbox, error }))
+    else if (mailbox) await advanceOneByOne(host, tenantId, mailbox)
   }
 }
 
-async function postpone<Tx extends EngineTransaction>(
+/** What cannot be settled rests, and holds up its own mailbox at most until it is set aside. */
+async function advanceOneByOne<Tx extends EngineTransaction>(
   host: EngineHost<Tx>,
-  tx: Tx,
-  { mailbox, error }: { mailbox: Mailbox; error: unknown },
+  tenantId: string,
+  mailbox: Mailbox,
 ): Promise<void> {
-  const { tenantId } = tx
-  const setAside = await postponeItems(tx.db, { tenantId, mailbox, now: tx.now() })
-  host.report(error, { tenantId, mailbox, setAside })
+  for (;;) {
+    const item = await host.transaction(tenantId, (tx) => nextItem(tx.db, { tenantId, mailbox, now: tx.now() }))
+    if (!item) return
+    try {
+      await host.transaction(tenantId, (tx) => advanceBatch(host, tx, [mailbox], item.id))
+    } catch (error) {
+      if (!(await isSetAside(host, { tenantId, mailbox, item, error }))) return
+    }
+  }
+}
+
+type Unsettled = { tenantId: string; mailbox: Mailbox; item: NextItem; error: unknown }
+
+/** False if it is tried again later. What can be done for nobody any more ends the run that stands in the way. */
+async function isSetAside<Tx extends EngineTransaction>(
+  host: EngineHost<Tx>,
+  { tenantId, mailbox, item: { id, payload }, error }: Unsettled,
+): Promise<boolean> {
+  const isLast = await host.transaction(tenantId, (tx) => postponeItem(tx.db, { tenantId, mailbox, id, now: tx.now() }))
+  host.report(error, { tenantId, mailbox, isSetAside: isLast })
+  const runId = payload['runId'] ?? (error instanceof RunFault ? error.runId : null)
+  if (!isLast || typeof runId !== 'string') return isLast
+  try {
+    await host.transaction(tenantId, async (tx) => {
+      await lockMailboxes(tx.db, tenantId, [mailbox])
+      await settleItems(host, tx, [{ id: host.newId(), mailbox, kind: 'fail', payload: { runId }, attempts: 0 }])
+      // Others may have a use for it, now that the run is over.
+      await retryItem(tx.db, { tenantId, mailbox, id, now: tx.now() })
+    })
+  } catch (failure) {
+    host.report(failure, { tenantId, mailbox, isSetAside: true })
+  }
+  return true
 }
 
 async function advanceBatch<Tx extends EngineTransaction>(
   host: EngineHost<Tx>,
   tx: Tx,
   mailboxes: Mailbox[],
+  only: string | null = null,
 ): Promise<void> {
   await lockMailboxes(tx.db, tx.tenantId, mailboxes)
-  const items = await takeItems(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now() })
+  const items = await takeItems(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now(), only })
   await settleItems(host, tx, items)
 }
 

@@ -24,10 +24,10 @@ export type DecideInput = {
 export function decide({ run, event, ...input }: DecideInput): Decision {
   const progress: Progress = { ...input, run: { ...run }, steps: [], effects: [] }
   if (isSettled(run) || !takeIn(progress, event)) {
-    return { consumed: false, run, facts: input.facts, steps: [], effects: [], wait: waitOf(run) }
+    return { isConsumed: false, run, facts: input.facts, steps: [], effects: [], wait: waitOf(run) }
   }
   const { steps, effects, facts } = progress
-  return { consumed: true, run: progress.run, facts, steps, effects, wait: waitOf(progress.run) }
+  return { isConsumed: true, run: progress.run, facts, steps, effects, wait: waitOf(progress.run) }
 }
 
 /** False if the event is not for the run as it stands. */
@@ -48,6 +48,9 @@ function takeIn(progress: Progress, event: EngineEvent): boolean {
       return resume(progress, event)
     case 'external_result':
       return run.epoch === event.epoch && isWaitingFor(run, 'result') && resume(progress, event)
+    case 'failed':
+      closeRun(progress, 'failed', { output: null, error: { ...event.error, stepId: run.stepId } })
+      return true
     case 'canceled':
     case 'expired':
       closeRun(progress, event.type, { output: null, error: null })

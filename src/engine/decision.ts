@@ -9,6 +9,7 @@ export type EngineEvent =
   | { type: 'timer'; epoch: number }
   | { type: 'event'; event: string; data: unknown }
   | { type: 'external_result'; epoch: number; result: ExternalResult }
+  | { type: 'failed'; error: { code: string; message: string } }
   | { type: 'canceled' }
   | { type: 'expired' }
 
@@ -27,7 +28,7 @@ export type Wait = {
 
 export type Decision = {
   /** False if the event was not for this run as it stands. Then nothing has changed, and a reply is free for others. */
-  consumed: boolean
+  isConsumed: boolean
   run: RunState
   facts: Facts
   /** At most one per index, in order: those that this event wrote, first the one that had been waiting. */

@@ -3,7 +3,7 @@ import type { CompiledDefinition } from './compiled.ts'
 import { splitAnswered } from './answers.ts'
 import { isChild, refuseChild, resultOfChild } from './child-result.ts'
 import { collect, collectMore } from './debounce.ts'
-import { decide } from './decide.ts'
+import { decideRun } from './decide-run.ts'
 import type { Decision, EngineEvent, ExternalEffect, PlacedEffect } from './decision.ts'
 import type { Cause, MailboxInput } from './mailbox-input.ts'
 import type { ItemKind, MailboxItem } from './mailbox.ts'
@@ -117,8 +117,8 @@ export class OpenRuns {
     const { registry, now, party } = this.#input
     const definition = this.#definitionOf(run)
     const { compiled } = definition
-    const decision = decide({ compiled, run: run.state, event, facts: this.factsFor(definition), now, registry })
-    if (!decision.consumed) return false
+    const decision = decideRun({ compiled, run: run.state, event, facts: this.factsFor(definition), now, registry })
+    if (!decision.isConsumed) return false
     run.hasBegun ||= run.state.startedAt === null && decision.run.startedAt !== null
     run.state = decision.run
     run.wakeAt = decision.wait?.wakeAt ?? null

@@ -38,7 +38,7 @@ export type Waiting = {
   memory: unknown
 }
 
-/** One execution of a step. It is told again, whole and under the same index, whenever it changes. */
+/** One execution of a step. Whenever it changes it is recorded again, whole and under the same index. */
 export type StepRecord = {
   id: string
   index: number

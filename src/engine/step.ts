@@ -44,7 +44,7 @@ export interface Turn {
 /** `retryable` is false if trying again can change nothing. */
 export type StepFailure = { code: string; message: string; retryable?: boolean }
 
-/** What any outcome may tell besides. */
+/** What an outcome may say whatever its kind. */
 export type Told = {
   /** What the step worked with, placeholders filled in. */
   input?: unknown

@@ -147,7 +147,7 @@ describe('waiting for a reply', () => {
     })
     run.start()
     run.reply('hello')
-    expect(run.reply('not a number').consumed).to.equal(false)
+    expect(run.reply('not a number').isConsumed).to.equal(false)
     expect(run.run.status).to.equal('waiting')
     expect(run.run.message?.body).to.equal('hello')
     run.reply('7')

@@ -19,7 +19,7 @@ describe('the end of a run', () => {
     const run = new PlayedRun({ settings: { maxDuration: '1d' }, steps: [ask('a', { timeout: '7d' })] })
     expect(run.start().wait).to.include({ until: '2026-03-09T12:00:00.000Z', wakeAt: '2026-03-03T12:00:00.000Z' })
     run.pass(DAY + 1)
-    expect(run.reply('too late').consumed).to.equal(false)
+    expect(run.reply('too late').isConsumed).to.equal(false)
     run.take({ type: 'timer', epoch: 1 })
     expect(run.run.status).to.equal('expired')
     expect(run.trail.at(-1)).to.equal('a:canceled')
@@ -75,7 +75,7 @@ describe('the end of a run', () => {
       { type: 'expired' },
       { type: 'timer', epoch: 0 },
     ] as const) {
-      expect(run.take(event).consumed).to.equal(false)
+      expect(run.take(event).isConsumed).to.equal(false)
     }
     expect(run.run.status).to.equal('completed')
   })

@@ -128,7 +128,7 @@ describe('what is done outside', () => {
       },
     ])
     expect(wait).to.include({ for: 'result', epoch: 1, until: '2026-03-02T12:00:10.000Z' })
-    expect(run.take({ type: 'external_result', epoch: 0, result: { ok: true, output: {} } }).consumed).to.equal(false)
+    expect(run.take({ type: 'external_result', epoch: 0, result: { ok: true, output: {} } }).isConsumed).to.equal(false)
     run.take({ type: 'external_result', epoch: 1, result: { ok: true, output: { price: 12 } } })
     expect(run.sent).to.deep.equal(['12'])
   })

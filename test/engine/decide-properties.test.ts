@@ -255,9 +255,9 @@ describe('whatever happens to whatever run', () => {
         expect(run.status === 'waiting' || isSettled(run), run.status).to.equal(true)
         expect(wait !== null).to.equal(run.status === 'waiting')
         if (!wait) continue
-        expect(wait.epoch).to.equal(before.epoch + (decision.consumed ? 1 : 0))
+        expect(wait.epoch).to.equal(before.epoch + (decision.isConsumed ? 1 : 0))
         expect(Date.parse(wait.wakeAt)).to.be.at.most(Date.parse(run.expiresAt ?? ''))
-        if (decision.consumed)
+        if (decision.isConsumed)
           expect(Date.parse(wait.wakeAt)).to.be.at.least(Math.min(now.getTime(), Date.parse(run.expiresAt ?? '')))
       }
     })
@@ -288,7 +288,7 @@ describe('whatever happens to whatever run', () => {
         const count = decision.run.stepsCount - before.stepsCount
         const fresh = Array.from({ length: count }, (_, offset) => before.stepsCount + offset)
         expect(indexes).to.deep.equal([...open, ...fresh])
-        if (decision.consumed && before.open) expect(open).to.have.lengthOf(1)
+        if (decision.isConsumed && before.open) expect(open).to.have.lengthOf(1)
       }
     })
   })
@@ -297,7 +297,7 @@ describe('whatever happens to whatever run', () => {
     everyPlay((turns) => {
       for (const { before, decision } of turns) {
         if (isSettled(before))
-          expect(decision).to.deep.include({ consumed: false, steps: [], effects: [], run: before })
+          expect(decision).to.deep.include({ isConsumed: false, steps: [], effects: [], run: before })
         if (!isSettled(decision.run)) continue
         expect(decision.run.open).to.equal(null)
         for (const { status, finishedAt } of decision.steps) {
@@ -311,7 +311,7 @@ describe('whatever happens to whatever run', () => {
   it('changes nothing by what is not for it', () => {
     everyPlay((turns) => {
       for (const { before, facts, decision } of turns) {
-        if (decision.consumed) continue
+        if (decision.isConsumed) continue
         expect(decision).to.deep.include({ run: before, facts, steps: [], effects: [] })
       }
     })

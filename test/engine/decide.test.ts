@@ -8,8 +8,8 @@ const no = { left: 1, op: 'eq', right: 2 }
 describe('a run', () => {
   it('goes from step to step in one turn, and is completed after the last', () => {
     const run = new PlayedRun({ steps: [say('a', 'Hi {{contact.name}}'), say('b', 'Bye')] })
-    const { consumed, wait } = run.start()
-    expect([consumed, wait, run.run.status, run.run.stepId]).to.deep.equal([true, null, 'completed', null])
+    const { isConsumed, wait } = run.start()
+    expect([isConsumed, wait, run.run.status, run.run.stepId]).to.deep.equal([true, null, 'completed', null])
     expect(run.sent).to.deep.equal(['Hi Ana', 'Bye'])
     expect(run.trail).to.deep.equal(['a:completed', 'b:completed'])
     expect(run.run).to.include({ stepsCount: 2, startedAt: NOON, finishedAt: NOON })
@@ -24,7 +24,7 @@ describe('a run', () => {
   it('starts once', () => {
     const run = new PlayedRun({ steps: [ask('a')] })
     run.start()
-    expect(run.start().consumed).to.equal(false)
+    expect(run.start().isConsumed).to.equal(false)
     expect(run.sent).to.have.lengthOf(1)
   })
 
@@ -55,7 +55,7 @@ describe('a run', () => {
     const run = new PlayedRun({ steps: [{ id: 'a', type: 'wait', for: '1h' }] })
     run.start()
     const before = run.run
-    expect(run.reply('hello').consumed).to.equal(false)
+    expect(run.reply('hello').isConsumed).to.equal(false)
     expect(run.run).to.equal(before)
   })
 
@@ -79,10 +79,10 @@ describe('a run', () => {
     const run = new PlayedRun({ steps: [ask('a', { timeout: '1h', onTimeout: 'end' }), ask('b', { timeout: '1h' })] })
     run.start()
     run.reply('first')
-    expect(run.take({ type: 'timer', epoch: 1 }).consumed).to.equal(false)
+    expect(run.take({ type: 'timer', epoch: 1 }).isConsumed).to.equal(false)
     expect(run.run.stepId).to.equal('b')
     run.take({ type: 'timer', epoch: 2 })
-    expect(run.reply('late').consumed).to.equal(false)
+    expect(run.reply('late').isConsumed).to.equal(false)
   })
 
   it('waits for a time, and for a moment on the clocks of its zone', () => {
