@@ -2,12 +2,15 @@ import type { SoundStep } from './compile-step.ts'
 import type { ReadTrigger } from './compile-trigger.ts'
 import { problemAt, type Place, type Problem } from './definition/problem.ts'
 import type { Trigger } from './definition/triggers.ts'
-import { pathsOf, TemplateRefused } from './template.ts'
+import { countPlaceholders, pathsOf, TemplateRefused } from './template.ts'
 import { type Root, ROOTS, WEBHOOK_ROOTS } from './values.ts'
 
 type Known = { steps: ReadonlySet<string>; variables: ReadonlySet<string> }
 type Text = { path: string; text: string; roots?: readonly Root[] }
 type Finding = { severity: 'error' | 'warning'; code: string; what: string }
+
+/** Reading 10,000 takes about half a second, in which nobody else is answered. */
+const PLACEHOLDERS_MAX = 5000
 
 /** Whether every placeholder can be read, and reads something that is in `known`. */
 export function checkTemplates(
@@ -19,6 +22,8 @@ export function checkTemplates(
     ...triggers.flatMap(({ place, value }) => textsOfTrigger(value).map((text) => ({ place, ...text }))),
     ...steps.flatMap((step) => textsOf(step).map((text) => ({ place: step.place, ...text }))),
   ]
+  const count = texts.reduce((sum, { text }) => sum + countPlaceholders(text), 0)
+  if (count > PLACEHOLDERS_MAX) return { errors: [tooMany(count)], warnings: [] }
   const problems = texts.flatMap(({ place, path, ...text }) =>
     check(text, known).map((finding) => tell(finding, place, path)),
   )
@@ -26,6 +31,11 @@ export function checkTemplates(
     errors: problems.filter(({ severity }) => severity === 'error').map(({ problem }) => problem),
     warnings: problems.filter(({ severity }) => severity === 'warning').map(({ problem }) => problem),
   }
+}
+
+function tooMany(count: number): Problem {
+  const message = `The workflow has ${count} placeholders: at most ${PLACEHOLDERS_MAX} are allowed`
+  return { stepId: null, code: 'too_many_placeholders', path: 'steps', message }
 }
 
 function tell({ severity, code, what }: Finding, place: Place, path: string) {

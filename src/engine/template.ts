@@ -18,6 +18,11 @@ export function hasPlaceholder(text: string): boolean {
   return text.includes('{{')
 }
 
+/** At least as many as there are, without reading them. */
+export function countPlaceholders(text: string): number {
+  return text.split('{{').length - 1
+}
+
 export function parseTemplate(text: string): Template {
   const known = parsed.get(text)
   if (known) return known
@@ -36,9 +41,10 @@ export function pathsOf(text: string): string[][] {
 function parse(text: string): LiquidTemplate[] {
   if (text.includes('{%')) throw new TemplateRefused('has a {% tag %}: only {{ placeholders }} can be used')
   if (text.length > TEMPLATE_LENGTH_MAX) throw new TemplateRefused(`is longer than ${TEMPLATE_LENGTH_MAX} characters`)
-  const parts = readParts(text)
-  if (parts.length > 2 * PLACEHOLDERS_MAX) throw new TemplateRefused(`has more than ${PLACEHOLDERS_MAX} placeholders`)
-  return parts
+  if (countPlaceholders(text) > PLACEHOLDERS_MAX) {
+    throw new TemplateRefused(`has more than ${PLACEHOLDERS_MAX} placeholders`)
+  }
+  return readParts(text)
 }
 
 function readParts(text: string): LiquidTemplate[] {

@@ -65,6 +65,16 @@ describe('the problems of a definition', () => {
     expect((body.errors as Problem[]).map(({ path }) => path)).to.deep.equal(['triggers.0.match.values.0'])
   })
 
+  it('are more placeholders than can be read while everybody waits', async () => {
+    const body = '{{contact.name}}'.repeat(100)
+    const steps = (length: number) =>
+      Array.from({ length }, (_, index) => ({ id: `s${index}`, type: 'add_note', body }))
+    const refused = await publish({ steps: steps(51) })
+    expect(refused.status).to.equal(422)
+    expect(brief(refused.body.details)).to.deep.equal(['too_many_placeholders steps'])
+    expect((await publish({ steps: steps(50) })).status).to.equal(200)
+  })
+
   it('are buttons under what is said to a wrong reply', async () => {
     const invalidMessage = { body: 'No', buttons: [{ id: 'a', title: 'A' }] }
     const ask = { id: 'a', type: 'ask', message: { body: '?' }, expect: { type: 'number' }, invalidMessage }
