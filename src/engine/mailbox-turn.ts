@@ -8,6 +8,8 @@ import type { JsonObject, MessageFacts } from './run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { ExternalResult } from './step.ts'
 
+const FAULT = { code: 'internal', message: 'The run could not be brought forward, by a fault of ours' }
+
 type Match = { workflow: Published; priority: number }
 
 /**
@@ -42,6 +44,8 @@ export class MailboxTurn {
         return this.runs.begin(runId)
       case 'cancel':
         return this.runs.tell(runId, { type: 'canceled' })
+      case 'fail':
+        return this.runs.tell(runId, { type: 'failed', error: FAULT })
     }
     const run = this.runs.find(runId)
     if (!run) return

@@ -8,9 +8,9 @@ export type Mailbox = { kind: MailboxKind; id: string }
 
 /**
  * `message {messageId, isFirst}`, `event {a TriggerEvent, depth, messageId}`, `timer {runId, epoch}`, `start {runId}`,
- * `cancel {runId}`, `result {runId, epoch, result}`, `signal {runId, event, data}`
+ * `cancel {runId}`, `fail {runId}`, `result {runId, epoch, result}`, `signal {runId, event, data}`
  */
-export type ItemKind = 'message' | 'event' | 'timer' | 'start' | 'cancel' | 'result' | 'signal'
+export type ItemKind = 'message' | 'event' | 'timer' | 'start' | 'cancel' | 'fail' | 'result' | 'signal'
 
 /** Something that happened and that no run has seen yet. */
 export type MailboxItem = { id: string; mailbox: Mailbox; kind: ItemKind; payload: JsonObject; attempts: number }
@@ -65,36 +65,66 @@ type Row = Omit<MailboxItem, 'mailbox'> & { mailboxKind: MailboxKind; mailboxId:
 /** Takes what is due out of the mailboxes, in the order it came: deleting the row is consuming it. */
 export async function takeItems(
   db: Database,
-  { tenantId, mailboxes, now }: { tenantId: string; mailboxes: Mailbox[]; now: Date },
+  {
+    tenantId,
+    mailboxes,
+    now,
+    only = null,
+  }: { tenantId: string; mailboxes: Mailbox[]; now: Date; only?: string | null },
 ): Promise<MailboxItem[]> {
   const { rows } = await db.raw<{ rows: Row[] }>(
-    `delete from inbox where tenant_id = ? and mailbox_id = any(?) and due_at <= ?
+    `delete from inbox where tenant_id = ? and mailbox_id = any(?) and due_at <= ? and id = coalesce(?::uuid, id)
      returning id, mailbox_kind as "mailboxKind", mailbox_id as "mailboxId", kind, payload, attempts`,
-    [tenantId, mailboxes.map(({ id }) => id), now],
+    [tenantId, mailboxes.map(({ id }) => id), now, only],
   )
   return rows
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map(({ mailboxKind, mailboxId, ...item }) => ({ ...item, mailbox: { kind: mailboxKind, id: mailboxId } }))
 }
 
+export type NextItem = Pick<MailboxItem, 'id' | 'payload'>
+
+/** What is first in a mailbox. */
+export async function nextItem(
+  db: Database,
+  { tenantId, mailbox, now }: { tenantId: string; mailbox: Mailbox; now: Date },
+): Promise<NextItem | undefined> {
+  const { rows } = await db.raw<{ rows: NextItem[] }>(
+    'select id, payload from inbox where tenant_id = ? and mailbox_id = ? and due_at <= ? order by id limit 1',
+    [tenantId, mailbox.id, now],
+  )
+  return rows[0]
+}
+
 const ATTEMPTS_MAX = 5
 
 /**
- * Lets a mailbox rest that could not be brought forward, longer each time. After the fifth attempt its items stay where
- * they are for somebody to look at, and what comes later goes past them. True if that has happened now.
+ * Lets an item rest that could not be settled, longer each time, and those behind it with it. After the fifth attempt it
+ * stays where it is for somebody to look at, and the others go past it. True if that has happened now.
  */
-export async function postponeItems(
+export async function postponeItem(
   db: Database,
-  { tenantId, mailbox, now }: { tenantId: string; mailbox: Mailbox; now: Date },
+  { tenantId, mailbox, id, now }: { tenantId: string; mailbox: Mailbox; id: string; now: Date },
 ): Promise<boolean> {
   const { rows } = await db.raw<{ rows: { attempts: number }[] }>(
-    `update inbox set attempts = attempts + 1,
-       due_at = case when attempts + 1 < ? then ?::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end
-     where tenant_id = ? and mailbox_id = ? and due_at <= ?
-     returning attempts`,
-    [ATTEMPTS_MAX, now, tenantId, mailbox.id, now],
+    `with failed as (
+       update inbox set attempts = attempts + 1,
+         due_at = case when attempts + 1 < :max then :now::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end
+       where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id returning attempts, due_at),
+     behind as (
+       update inbox i set due_at = failed.due_at from failed
+       where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now
+         and failed.due_at < 'infinity')
+     select attempts from failed`,
+    { max: ATTEMPTS_MAX, now, tenantId, mailboxId: mailbox.id, id },
   )
   return rows.some(({ attempts }) => attempts >= ATTEMPTS_MAX)
+}
+
+/** What was set aside is looked at once more, as if it were new. */
+export async function retryItem(db: Database, at: { tenantId: string; mailbox: Mailbox; id: string; now: Date }) {
+  const { tenantId, mailbox, id, now } = at
+  await db('inbox').where({ tenant_id: tenantId, mailbox_id: mailbox.id, id }).update({ attempts: 0, due_at: now })
 }
 
 /** Puts items into mailboxes. Ids are time-ordered, so an item is behind those that were there before. */
