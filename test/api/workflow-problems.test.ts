@@ -65,6 +65,15 @@ describe('the problems of a definition', () => {
     expect((body.errors as Problem[]).map(({ path }) => path)).to.deep.equal(['triggers.0.match.values.0'])
   })
 
+  it('are names that would be lost', async () => {
+    const values: unknown = JSON.parse('{"a":1,"__proto__":2}')
+    const variables: unknown = JSON.parse('{"__proto__":{"type":"string"}}')
+    const { status, body } = await publish({ variables, steps: [{ id: 's', type: 'set', values }] })
+    expect(status).to.equal(422)
+    const lost = ['unknown_field variables.__proto__', 'unknown_field steps.0.values.__proto__']
+    expect(brief(body.details)).to.deep.equal(lost)
+  })
+
   it('are more placeholders than can be read while everybody waits', async () => {
     const body = '{{contact.name}}'.repeat(100)
     const steps = (length: number) =>

@@ -1,5 +1,6 @@
 import { type Compilation, compileDefinition } from '../../engine/compile-definition.ts'
 import type { Problem } from '../../engine/definition/problem.ts'
+import { findLostNames } from './find-lost-names.ts'
 import { findUnsupported, type Unsupported } from './not-supported.ts'
 import { stepTypes, stepTypesWithLoopback } from './steps/index.ts'
 
@@ -11,10 +12,11 @@ export function checkDefinition(definition: unknown, { allowsLoopback }: { allow
   const registry = allowsLoopback ? stepTypesWithLoopback : stepTypes
   const { compiled, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
-  if (unsupported.length === 0) return { compiled, errors, warnings }
+  const lost = findLostNames(definition).filter(({ path }) => !errors.some((error) => error.path === path))
+  if (unsupported.length + lost.length === 0) return { compiled, errors, warnings }
   const others = errors.filter((error) => !unsupported.some((one) => explains(one, error)))
   const refused = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))
-  return { compiled: null, errors: [...others, ...refused], warnings }
+  return { compiled: null, errors: [...others, ...lost, ...refused], warnings }
 }
 
 function explains({ within }: Unsupported, { path }: Problem): boolean {
