@@ -7,7 +7,7 @@ import type { Run as RunRow } from '../../models/run.ts'
 import { RunStep as StepRow } from '../../models/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { refuseInside, refuseUnknownSteps } from '../simulations/answer-outside.ts'
+import { refuseInsideSteps, refuseUnknownSteps } from '../simulations/answer-outside.ts'
 import { beginReplay } from './begin-replay.ts'
 import { findBeginning, isStepId } from './find-beginning.ts'
 import { loadReplayed } from './load-replayed.ts'
@@ -47,7 +47,7 @@ export async function planReplay(scope: Scope, old: RunRow, options: ReplayRun):
 function refuseOutputs(compiled: CompiledDefinition, stepIds: string[], past: StepRow[]): void {
   refuseUnknownSteps(compiled, stepIds)
   const done = new Set(past.map(({ stepId }) => stepId))
-  refuseInside(
+  refuseInsideSteps(
     compiled,
     stepIds.filter((stepId) => !done.has(stepId)),
   )

@@ -38,12 +38,12 @@ export function refuseUnknownSteps(compiled: CompiledDefinition, stepIds: string
   })
 }
 
-/** Steps whose outputs come from elsewhere. */
-export const OUTSIDE: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow'])
+/** The types of steps that ask the outside, so that somebody else can say what they give. */
+export const OUTSIDE_STEPS: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow'])
 
 /** @throws UnprocessableError `not_outside`: what the others give follows from what is said and from what they are */
-export function refuseInside(compiled: CompiledDefinition, stepIds: string[]): void {
-  const inside = stepIds.find((stepId) => !OUTSIDE.has(findStep(compiled, stepId)?.type ?? ''))
+export function refuseInsideSteps(compiled: CompiledDefinition, stepIds: string[]): void {
+  const inside = stepIds.find((stepId) => !OUTSIDE_STEPS.has(findStep(compiled, stepId)?.type ?? ''))
   if (inside === undefined) return
   throw new UnprocessableError(
     'not_outside',

@@ -1,6 +1,6 @@
 import { Conversation as ConversationRow } from '../../models/conversation.ts'
 import type { Scope } from '../../scope.ts'
-import { refuseInside, refuseUnknownSteps } from './answer-outside.ts'
+import { refuseInsideSteps, refuseUnknownSteps } from './answer-outside.ts'
 import { diffRuns } from './diff-runs.ts'
 import { loadOthers } from './load-others.ts'
 import { loadParty, openingOf } from './load-party.ts'
@@ -18,7 +18,7 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
   const { workflowId, conversationId, contactId, contact, stepOutputs = {}, trigger } = input
   const subject = await loadSubject(scope, input)
   refuseUnknownSteps(subject.compiled, Object.keys(stepOutputs))
-  refuseInside(subject.compiled, Object.keys(stepOutputs))
+  refuseInsideSteps(subject.compiled, Object.keys(stepOutputs))
   if (conversationId !== undefined) await scope.get(ConversationRow, conversationId)
   const recording =
     conversationId === undefined ? undefined : await loadRecording(scope, { conversationId, workflowId })

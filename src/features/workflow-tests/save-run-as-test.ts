@@ -5,7 +5,7 @@ import { Run as RunRow } from '../../models/run.ts'
 import type { RunStep as StepRow } from '../../models/run-step.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { OUTSIDE } from '../simulations/answer-outside.ts'
+import { OUTSIDE_STEPS } from '../simulations/answer-outside.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
 import { loadParty } from '../simulations/load-party.ts'
 import { loadSubject } from '../simulations/load-subject.ts'
@@ -90,7 +90,7 @@ function dialogueOf({ first, later }: RunRecording): Dialogue {
 function outputsOf(steps: StepRow[]): Record<string, unknown> {
   const rounds = new Map<string, unknown[]>()
   for (const { type, stepId, output, error } of steps) {
-    if (!OUTSIDE.has(type)) continue
+    if (!OUTSIDE_STEPS.has(type)) continue
     rounds.set(stepId, [...(rounds.get(stepId) ?? []), error ? { error } : output])
   }
   return Object.fromEntries([...rounds].map(([stepId, outputs]) => [stepId, { rounds: outputs }]))
