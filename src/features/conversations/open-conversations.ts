@@ -1,7 +1,15 @@
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 
-export type OpenedConversation = { conversationId: string; contactId: string; isNew: boolean; wasClosed: boolean }
+export type OpenedConversation = {
+  conversationId: string
+  contactId: string
+  lastMessageId: string | null
+  isNew: boolean
+  wasClosed: boolean
+}
+
+type Locked = { id: string; contact_id: string; status: string; last_message_id: string | null }
 
 /** The conversations of contacts on a channel, by contact, locked in the order of their ids; made where there is none. */
 export async function openConversations(
@@ -10,15 +18,15 @@ export async function openConversations(
   contactIds: string[],
 ): Promise<Map<string, OpenedConversation>> {
   const own = await createMissing(tx, channelId, contactIds)
-  const { rows: locked } = await tx.db.raw<{ rows: { id: string; contact_id: string; status: string }[] }>(
-    `select id, contact_id, status from conversations
+  const { rows: locked } = await tx.db.raw<{ rows: Locked[] }>(
+    `select id, contact_id, status, last_message ->> 'id' as last_message_id from conversations
      where tenant_id = ? and channel_id = ? and contact_id = any(?) order by id for no key update`,
     [tx.tenantId, channelId, contactIds],
   )
   return new Map(
-    locked.map(({ id, contact_id: contactId, status }) => [
+    locked.map(({ id, contact_id: contactId, status, last_message_id: lastMessageId }) => [
       contactId,
-      { conversationId: id, contactId, isNew: own.has(id), wasClosed: status === 'closed' },
+      { conversationId: id, contactId, lastMessageId, isNew: own.has(id), wasClosed: status === 'closed' },
     ]),
   )
 }

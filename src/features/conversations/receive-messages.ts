@@ -4,6 +4,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from '../contacts/resolve-senders.ts'
 import { advanceBell } from '../runs/wake-waits.ts'
+import { idAfter } from './id-after.ts'
 import { notePerConversation } from './note-inbound.ts'
 import { openConversations, type OpenedConversation } from './open-conversations.ts'
 import { type StorableMessage, storeInbound } from './store-inbound.ts'
@@ -28,7 +29,8 @@ export async function receiveMessages(
     )
     const contactIds = [...senders.values()].map(({ contactId }) => contactId)
     const conversations = await openConversations(tx, channelId, contactIds)
-    const storable = messages.map((message) => place(message, channelId, senders, conversations))
+    const newest = new Map<string, string>()
+    const storable = messages.map((message) => place(message, { channelId, senders, conversations, newest }))
     const fresh = await storeInbound(tx, channelId, storable)
     if (fresh.length > 0) {
       await notePerConversation(tx, fresh)
@@ -40,16 +42,22 @@ export async function receiveMessages(
   })
 }
 
-function place(
-  message: InboundMessage,
-  channelId: string,
-  senders: Map<string, ResolvedSender>,
-  conversations: Map<string, OpenedConversation>,
-): StorableMessage {
+type Places = {
+  channelId: string
+  senders: Map<string, ResolvedSender>
+  conversations: Map<string, OpenedConversation>
+  /** The newest message of a conversation, where this batch has one. */
+  newest: Map<string, string>
+}
+
+function place(message: InboundMessage, { channelId, senders, conversations, newest }: Places): StorableMessage {
   const sender = senders.get(senderKey(message.from))
   const conversation = sender && conversations.get(sender.contactId)
   if (!conversation) throw new Error(`no conversation was opened for a sender of channel ${channelId}`)
-  return { id: newId(), message, conversation }
+  const { conversationId, lastMessageId } = conversation
+  const id = idAfter(newest.get(conversationId) ?? lastMessageId)
+  newest.set(conversationId, id)
+  return { id, message, conversation }
 }
 
 /** What workflows may react to, in the order in which it happened. */

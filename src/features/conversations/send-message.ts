@@ -1,8 +1,8 @@
 import { Conversation as ConversationRow } from '../../models/conversation.ts'
 import { Message as MessageRow } from '../../models/message.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { idAfter } from './id-after.ts'
 import { queueMessages } from './queue-messages.ts'
 import type { Message, SendMessage } from './schema.ts'
 import { isWindowOpen } from './window.ts'
@@ -16,9 +16,9 @@ export function sendMessage(scope: Scope, { conversationId, body }: SendMessage)
   return scope.transaction(async (tx) => {
     const conversation = await tx.lock(ConversationRow, conversationId)
     refuseOutsideWindow(conversation, tx.now())
-    const { contactId, channelId, status, reopenCount } = conversation
+    const { contactId, channelId, lastMessage, status, reopenCount } = conversation
     const { type, id, name } = tx.actor
-    const messageId = newId()
+    const messageId = idAfter(lastMessage?.id)
     const message = {
       id: messageId,
       conversationId,
