@@ -1,25 +1,17 @@
 import { type Mailbox, mailboxOf } from '../../engine/mailbox.ts'
-import type { JsonObject } from '../../engine/run.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
+import type { NewEffect } from './request-effects.ts'
 
 /** How long a performer has; whoever is silent for longer is taken for dead, and somebody else does it again. */
 export const LEASE_MS = 3 * MINUTE
 
-export type ClaimedEffect = {
-  runId: string
+export type ClaimedEffect = NewEffect & {
   mailbox: Mailbox
   contactId: string | null
   conversationId: string | null
-  stepId: string
-  stepIndex: number
-  attempt: number
-  epoch: number
   /** How often somebody began to do it, this time included: whoever settles must be the last who did. */
   performances: number
-  /** As the step has it; null if it leaves it to the performer. */
-  timeoutMs: number | null
-  request: JsonObject
 }
 
 /** The same whenever the same execution of a step is tried again: a receiver that knows it does nothing twice. */

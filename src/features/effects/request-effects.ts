@@ -1,17 +1,14 @@
-import type { Mailbox } from '../../engine/mailbox.ts'
 import type { JsonObject } from '../../engine/run.ts'
 import type { Scope } from '../../scope.ts'
 
 /** What a step of a run wants done outside. `attempt` is the step's, `epoch` that of the wait for the result. */
 export type NewEffect = {
   runId: string
-  mailbox: Mailbox
-  contactId: string | null
-  conversationId: string | null
   stepId: string
   stepIndex: number
   attempt: number
   epoch: number
+  /** As the step has it; null if it leaves it to the performer. */
   timeoutMs: number | null
   request: JsonObject
 }

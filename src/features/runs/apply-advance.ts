@@ -1,5 +1,4 @@
 import type { Advance } from '../../engine/advance.ts'
-import { mailboxOf } from '../../engine/mailbox.ts'
 import type { ExternalEffect, PlacedEffect } from '../../engine/decision.ts'
 import type { Party } from '../../engine/party.ts'
 import type { StoredRun } from '../../engine/run-store.ts'
@@ -100,10 +99,8 @@ function emittedOf({ run, party: { contactId }, effect }: Wanted) {
   return [{ contactId, event: { type: 'event' as const, event, data }, depth: run.state.depth + 1 }]
 }
 
-function requestOf({ run, party: { contactId, conversationId }, placed: { stepId, stepIndex, effect } }: Wanted) {
+function requestOf({ run, placed: { stepId, stepIndex, effect } }: Wanted) {
   if (effect.type !== 'external') return []
   const { attempt, epoch, timeoutMs, request } = effect as ExternalEffect
-  const runId = run.state.id
-  const mailbox = mailboxOf({ id: runId, contactId, conversationId })
-  return [{ runId, mailbox, contactId, conversationId, stepId, stepIndex, attempt, epoch, timeoutMs, request }]
+  return [{ runId: run.state.id, stepId, stepIndex, attempt, epoch, timeoutMs, request }]
 }
