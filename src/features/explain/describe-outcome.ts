@@ -37,11 +37,11 @@ function triggersFor({ event, compiled }: Explained): Trigger[] {
 }
 
 function describeMismatch(explained: Explained): string {
-  const reasons = triggersFor(explained).map((trigger) => describeTrigger(trigger, explained))
+  const reasons = triggersFor(explained).map((trigger) => describeMiss(trigger, explained))
   return reasons.length > 0 ? [...new Set(reasons)].join('. ') : 'No trigger of the workflow matched'
 }
 
-function describeTrigger(trigger: Trigger, { event, message }: Explained): string {
+function describeMiss(trigger: Trigger, { event, message }: Explained): string {
   if (trigger.type === 'message_received') {
     if (!message) return 'The message did not match, and is no longer there'
     if (trigger.channelId !== undefined && trigger.channelId !== message.channelId)
