@@ -130,10 +130,8 @@ export function queueRun(compiled: CompiledDefinition, start: NewRun, now: Date)
   const defaults = Object.entries(compiled.variables).map(([name, variable]) => [name, variable.default])
   return {
     id: start.id,
-    status: 'queued',
+    ...nothingYet(now),
     stepId: compiled.steps[0]?.id ?? null,
-    epoch: 0,
-    stepsCount: 0,
     trigger: start.trigger,
     input: start.input ?? null,
     message: start.message ?? null,
@@ -142,20 +140,29 @@ export function queueRun(compiled: CompiledDefinition, start: NewRun, now: Date)
     frames: [],
     depth: start.depth ?? 0,
     parent: start.parent ?? null,
-    collecting: null,
     steps: {},
     visits: {},
+  }
+}
+
+/** What every run is before it has begun. */
+function nothingYet(now: Date) {
+  return {
+    status: 'queued',
+    epoch: 0,
+    stepsCount: 0,
+    idsCount: 0,
+    collecting: null,
     waiting: null,
     open: null,
     executed: { total: 0, since: now.toISOString(), inHour: 0 },
-    idsCount: 0,
     output: null,
     error: null,
     queuedAt: now.toISOString(),
     startedAt: null,
     expiresAt: null,
     finishedAt: null,
-  }
+  } as const
 }
 
 /**
@@ -170,21 +177,10 @@ export function queueResumption(
   return {
     ...settled,
     id,
-    status: 'queued',
-    epoch: 0,
+    ...nothingYet(now),
     stepsCount,
-    parent: null,
-    collecting: null,
-    waiting: null,
-    open: null,
-    executed: { total: 0, since: now.toISOString(), inHour: 0 },
     idsCount: stepsCount,
-    output: null,
-    error: null,
-    queuedAt: now.toISOString(),
-    startedAt: null,
-    expiresAt: null,
-    finishedAt: null,
+    parent: null,
   }
 }
 
