@@ -14,7 +14,7 @@ const DEFINITION = {
     { id: 'name', type: 'ask', message: { body: 'Name?' }, saveAs: 'vars.name' },
     { id: 'count', type: 'set', values: { 'vars.size': '{{vars.size | plus: 1}}' } },
     say('skipped', 'Never', { if: { left: 1, op: 'eq', right: 2 } }),
-    { id: 'date', type: 'wait', until: 'no date', onError: 'continue' },
+    { id: 'date', type: 'wait', until: '{{"no date"}}', onError: 'continue' },
     {
       id: 'each',
       type: 'loop',
