@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { violationsOf } from '../../storm/report.ts'
 import { runStorm } from '../../storm/run-storm.ts'
 
-const SIZE = { conversations: 60, kills: 14, seed: 20260301, workers: 2, workspaces: 3 }
+const SIZE = { conversations: 50, kills: 11, seed: 20260301, workers: 2, workspaces: 3 }
 
 describe('a storm of killed workers, HTTP processes and databases', function () {
   this.timeout(300_000)
