@@ -1,4 +1,5 @@
 import type { Logger } from '../platform/log.ts'
+import type { AppError } from '../platform/errors.ts'
 import type { Passwords } from '../platform/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { Revocations } from '../platform/revocations.ts'
@@ -36,6 +37,8 @@ export type AuthParts = {
   passwords: Passwords
   lockout: Lockout
   revocations: Revocations
+  /** Why somebody who was let in would not be let in any more: the session is over, or the membership. */
+  refusalOf(caller: Caller): Promise<AppError | undefined>
   appOrigins: ReadonlySet<string>
 }
 

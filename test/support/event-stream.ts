@@ -10,6 +10,8 @@ export class EventStream<T> {
   readonly #aborted: AbortController
   readonly #told: Told<T>[] = []
   #text = ''
+  /** What the stream ended with, if it ended with an error. */
+  failure: object | undefined
 
   constructor(response: Response, aborted: AbortController) {
     this.#reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -25,6 +27,7 @@ export class EventStream<T> {
       const blocks = this.#text.split('\n\n')
       this.#text = blocks.pop() ?? ''
       this.#told.push(...blocks.flatMap((block) => readBlock<T>(block)))
+      this.failure ??= blocks.map(readFailure).find((failure) => failure !== undefined)
     }
     return this.#told.shift() as Told<T>
   }
@@ -69,4 +72,10 @@ function readBlock<T>(block: string): Told<T>[] {
   const id = /^id: ?(.+)$/m.exec(block)?.[1]
   const data = /^data: ?(.+)$/m.exec(block)?.[1]
   return id && data ? [{ id, data: (JSON.parse(data) as { json: T }).json }] : []
+}
+
+function readFailure(block: string): object | undefined {
+  if (!/^event: ?serialized-error$/m.test(block)) return undefined
+  const data = /^data: ?(.+)$/m.exec(block)?.[1] ?? '{}'
+  return (JSON.parse(data) as { json: { data: object } }).json.data
 }

@@ -1,9 +1,15 @@
 import { Passwords } from '../../platform/passwords.ts'
-import type { AuthParts } from '../../trpc/context.ts'
+import type { AuthParts, Caller } from '../../trpc/context.ts'
 import type { SystemScope } from '../../scope.ts'
 import { createIdentify } from './create-identify.ts'
+import { refusalOfCaller } from './refusal-of-caller.ts'
 
 /** What signing in keeps for the life of the process, and who answers when somebody shows a token. */
-export function createAuth({ system, ...parts }: Omit<AuthParts, 'passwords'> & { system: SystemScope }) {
-  return { ...parts, passwords: new Passwords(), identify: createIdentify(system, parts.revocations) }
+export function createAuth({ system, ...parts }: Omit<AuthParts, 'passwords' | 'refusalOf'> & { system: SystemScope }) {
+  return {
+    ...parts,
+    passwords: new Passwords(),
+    identify: createIdentify(system, parts.revocations),
+    refusalOf: (caller: Caller) => refusalOfCaller(system, caller),
+  }
 }

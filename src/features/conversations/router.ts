@@ -1,4 +1,4 @@
-import { live, NEVER } from '../../trpc/live.ts'
+import { live } from '../../trpc/live.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { followMessages } from './follow-messages.ts'
@@ -49,5 +49,5 @@ export const conversationsRouter = router({
 
   onMessage: viewerProcedure
     .input(schema.FollowMessages)
-    .subscription(async ({ ctx, input, signal }) => live(await followMessages(ctx.scope, input, signal ?? NEVER))),
+    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followMessages(ctx.scope, input, until))),
 })

@@ -1,4 +1,4 @@
-import { live, NEVER } from '../../trpc/live.ts'
+import { live } from '../../trpc/live.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { followWorkspace } from './follow-workspace.ts'
@@ -21,5 +21,5 @@ export const eventsRouter = router({
 
   follow: viewerProcedure
     .input(FollowEvents)
-    .subscription(async ({ ctx, input, signal }) => live(await followWorkspace(ctx.scope, input, signal ?? NEVER))),
+    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followWorkspace(ctx.scope, input, until))),
 })

@@ -1,4 +1,4 @@
-import { live, NEVER } from '../../trpc/live.ts'
+import { live } from '../../trpc/live.ts'
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { saveRunAsTest } from '../workflow-tests/save-run-as-test.ts'
@@ -33,7 +33,7 @@ export const runsRouter = router({
 
   follow: viewerProcedure
     .input(FollowRun)
-    .subscription(async ({ ctx, input, signal }) => live(await followRun(ctx.scope, input, signal ?? NEVER))),
+    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followRun(ctx.scope, input, until))),
 
   replay: adminProcedure
     .meta(
