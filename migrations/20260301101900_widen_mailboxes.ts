@@ -10,10 +10,10 @@ export async function up(knex: Knex): Promise<void> {
     -- What is advanced as one: a conversation, a contact that has none, or a run that has neither.
     create index runs_open on runs (tenant_id, (coalesce(conversation_id, contact_id, id)))
       where status in ('queued', 'running', 'waiting');
-    update runs set state = state || jsonb_build_object('frames', '[]'::jsonb, 'sensitive', '[]'::jsonb, 'depth', 0,
-      'parent', null, 'collecting', null);
+    update runs set state = jsonb_build_object('frames', '[]'::jsonb, 'sensitive', '[]'::jsonb, 'depth', 0,
+      'parent', null, 'collecting', null) || state;
     update workflow_versions set compiled = jsonb_set(compiled, '{steps}', (
-      select coalesce(jsonb_agg(step || '{"loops": [], "body": null}'::jsonb order by place), '[]')
+      select coalesce(jsonb_agg('{"loops": [], "body": null}'::jsonb || step order by place), '[]')
       from jsonb_array_elements(compiled -> 'steps') with ordinality as steps (step, place)));
 
     -- A mailbox may outlive what it belongs to: its items are then taken, and nothing happens.
@@ -48,7 +48,8 @@ export async function down(knex: Knex): Promise<void> {
       add foreign key (tenant_id, conversation_id) references conversations (tenant_id, id) on delete cascade;
     create index run_waits_run on run_waits (tenant_id, run_id);
 
-    delete from inbox where mailbox_kind <> 'conversation';
+    delete from inbox i where mailbox_kind <> 'conversation' or not exists (
+      select from conversations c where c.tenant_id = i.tenant_id and c.id = i.mailbox_id);
     alter table inbox drop constraint inbox_pkey, drop constraint inbox_tenant_id_fkey, drop column mailbox_kind;
     alter table inbox rename mailbox_id to conversation_id;
     alter table inbox add primary key (tenant_id, conversation_id, id),
