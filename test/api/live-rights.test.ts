@@ -41,6 +41,18 @@ describe('who follows live', function () {
     return JSON.stringify(told)
   }
 
+  it('is told of a message what a list of messages tells of it, and no more', async () => {
+    const stream = await openEventStream<{ message: object }>(app.url, owner, {
+      procedure: 'conversations.onMessage',
+      input: { conversationId },
+    })
+    await write(app, owner, PHONE, 'alike')
+    const { data } = await stream.next()
+    stream.close()
+    const { body } = await app.rest('GET', `/api/conversations/${conversationId}/messages`, { session: owner })
+    expect(data.message).to.have.all.keys(Object.keys(body.messages[0]))
+  })
+
   it('is told nothing more once they sign out, also while nothing happens', async () => {
     const viewer = await app.join(owner.tenantId, 'viewer')
     const stream = await follow(viewer)

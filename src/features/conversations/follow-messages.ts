@@ -2,7 +2,7 @@ import { Conversation as ConversationRow } from '../../models/conversation.ts'
 import { Message as MessageRow } from '../../models/message.ts'
 import type { Scope } from '../../scope.ts'
 import { followEvents, type Followed } from '../events/follow-events.ts'
-import type { FollowMessages, Message } from './schema.ts'
+import { type FollowMessages, Message } from './schema.ts'
 
 const TYPES = ['received', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled', 'noted'].map(
   (what) => `message.${what}`,
@@ -37,6 +37,6 @@ async function* tell(
     const { data, cursor } = event
     if (data['conversationId'] !== conversationId || !data['messageId']) continue
     const message = await scope.find(MessageRow, data['messageId'])
-    if (message) yield [cursor, { type: 'message', message }]
+    if (message) yield [cursor, { type: 'message', message: Message.parse(message) }]
   }
 }

@@ -3,7 +3,7 @@ import type { Scope } from '../../scope.ts'
 import { type Followed, type FollowedEvent, followEvents } from '../events/follow-events.ts'
 import { presentRunStep, runStepRows } from './run-step-rows.ts'
 import { presentRun, runRows } from './run-rows.ts'
-import type { FollowRun, Run, RunStep } from './schema.ts'
+import { type FollowRun, Run, RunStep } from './schema.ts'
 
 const TYPES = [
   ...['started', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired', 'replayed'].map(
@@ -41,7 +41,11 @@ async function* tell(
     }
     const steps = await changedSteps(scope, run, event)
     const row = steps && (await runRows(scope).findOne('id', run.id))
-    if (row) yield [event.cursor, { type: 'run', run: presentRun(row), steps }]
+    if (!row) continue
+    yield [
+      event.cursor,
+      { type: 'run', run: Run.parse(presentRun(row)), steps: steps.map((step) => RunStep.parse(step)) },
+    ]
   }
 }
 
