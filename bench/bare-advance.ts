@@ -53,7 +53,7 @@ const SQL = {
     where cv.tenant_id = $1 and cv.id = any($2)`,
   messages:
     'select id, body, type, content, provider_at, created_at from messages where tenant_id = $1 and id = any($2)',
-  open: `select id, state from runs where tenant_id = $1 and coalesce(conversation_id, contact_id, id) = any($2)
+  open: `select id, state from runs where tenant_id = $1 and coalesce(conversation_id, contact_id, mailbox_run_id, id) = any($2)
     and status in ('queued', 'running', 'waiting') order by id desc`,
   runs: 'insert into runs select * from jsonb_populate_recordset(null::runs, $1::jsonb)',
   queue: `with stored as (insert into messages select * from jsonb_populate_recordset(null::messages, $1::jsonb) returning 1)

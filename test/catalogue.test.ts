@@ -42,6 +42,7 @@ const NO_REFERENCE: Record<string, string> = {
   'outbox.conversation_id': 'that of its message, which takes the row along',
   'inbox.mailbox_id': 'a conversation, a contact or a run; the mail of one that is gone is thrown away',
   'run_waits.mailbox_id': 'the mailbox of its run',
+  'runs.mailbox_run_id': 'the run in whose mailbox it is, and which is never deleted alone',
   'runs.root_run_id': 'the first of a chain of replays; the chain itself is replay_of',
   'trigger_evaluations.conversation_id': 'kept for a week; the contact takes its rows along',
   'run_count_deltas.workflow_id': 'written while what it counts is being deleted',

@@ -131,6 +131,7 @@ function newRun({
     contactId: demoId('contact', script.contact),
     conversationId,
     parentRunId: null,
+    mailboxRunId: null,
     mode: 'live',
     trigger,
     triggerEventId: demoId('event', n),

@@ -1,5 +1,6 @@
 import type { Database } from '../platform/database.ts'
 import type { Clock } from '../platform/time.ts'
+import { countChained, isChained } from './chained-runs.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import type { PlacedEffect } from './decision.ts'
 import type { EvaluatedEvent } from './evaluation.ts'
@@ -192,6 +193,9 @@ async function openTurns<Tx extends EngineTransaction>(
   const messages = await host.loadMessages(tx, messageIds)
   const published = await host.listPublished(tx)
   const runs = await loadOpenRuns(tx.db, tx.tenantId, mailboxes)
+  const depths = [...items.map(({ payload }) => Number(payload['depth'])), ...runs.map(({ state }) => state.depth)]
+  const mayChain = depths.some((depth) => isChained(depth + 1))
+  const chained = mayChain ? await countChained(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now() }) : new Map()
   const versions = await host.loadVersions(
     tx,
     runs.map(({ workflowId, workflowVersion }) => ({ workflowId, version: workflowVersion })),
@@ -201,7 +205,12 @@ async function openTurns<Tx extends EngineTransaction>(
   return new Map(
     parties.map((party) => [
       party.mailbox.id,
-      new MailboxTurn({ ...shared, party, runs: runs.filter((run) => isIn(run, party)) }),
+      new MailboxTurn({
+        ...shared,
+        party,
+        runs: runs.filter((run) => isIn(run, party)),
+        chained: chained.get(party.mailbox.id) ?? new Map(),
+      }),
     ]),
   )
 }

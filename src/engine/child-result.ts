@@ -1,3 +1,4 @@
+import { CHAINED_MAX } from './chained-runs.ts'
 import type { ExternalEffect, PlacedEffect } from './decision.ts'
 import type { RunState } from './run.ts'
 import type { ExternalResult } from './step.ts'
@@ -7,9 +8,15 @@ export function isChild(effect: PlacedEffect['effect']): effect is ExternalEffec
   return effect.type === 'external' && (effect as ExternalEffect).request['type'] === 'run_workflow'
 }
 
-export function refuseChild(code: string, message: string): ExternalResult {
-  return { ok: false, error: { code, message, retryable: false } }
+export function refuseChild(code: string, message: string, { retryable = false } = {}): ExternalResult {
+  return { ok: false, error: { code, message, retryable } }
 }
+
+export const TOO_OFTEN = refuseChild(
+  'too_often',
+  `Runs of runs may start a workflow ${CHAINED_MAX} times in a minute for a contact`,
+  { retryable: true },
+)
 
 /** What the end of a run is to the run that waits for it. */
 export function resultOfChild({ id, status, output, error }: RunState): ExternalResult {

@@ -13,6 +13,7 @@ const REFUSED: Record<Outcome, string> = {
   reply_taken: 'Another run took what was said for its answer',
   command_first: 'What was said was a command to another workflow',
   too_deep: 'Workflows woke each other too many times in a row',
+  too_often: 'Workflows woke each other too many times in a minute',
 }
 
 const WAITS = { reply: 'a reply', timer: 'a time', event: 'an event', result: 'something from outside' }

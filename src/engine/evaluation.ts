@@ -7,6 +7,7 @@ export type Outcome =
   | 'reply_taken'
   | 'command_first'
   | 'too_deep'
+  | 'too_often'
 
 export type Evaluation = { workflowId: string; version: number; outcome: Outcome; detail: string | null }
 

@@ -1,3 +1,4 @@
+import type { ChainedRuns } from './chained-runs.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import type { Party, Published } from './party.ts'
 import type { MessageFacts } from './run.ts'
@@ -11,6 +12,7 @@ export type MailboxInput = {
   party: Party
   /** Not settled, the newest first. */
   runs: StoredRun[]
+  chained: ChainedRuns
   published: Published[]
   /** By `workflowId:version`. */
   versions: Map<string, CompiledDefinition>

@@ -124,9 +124,10 @@ export class MailboxTurn {
     return matches.sort((a, b) => b.priority - a.priority)
   }
 
-  #refusal({ compiled }: Published, item: MailboxItem): Outcome | undefined {
-    if (this.runs.isHeld(compiled)) return 'automation_paused'
-    return depthOf(item) > DEPTH_MAX ? 'too_deep' : undefined
+  #refusal(workflow: Published, item: MailboxItem): Outcome | undefined {
+    if (this.runs.isHeld(workflow.compiled)) return 'automation_paused'
+    if (depthOf(item) > DEPTH_MAX) return 'too_deep'
+    return this.runs.chained.isFull(workflow.workflowId, depthOf(item)) ? 'too_often' : undefined
   }
 
   /** Starts a run of each workflow, as its re-entry policy allows. True if any was started. */

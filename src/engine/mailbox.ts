@@ -20,9 +20,16 @@ export type NewItem = Omit<MailboxItem, 'attempts'> & {
   dueAt?: Date
 }
 
-export function mailboxOf(run: { id: string; conversationId: string | null; contactId: string | null }): Mailbox {
+/** A run about nobody has its own mailbox, in which those that it starts have their place, too: `mailboxRunId`. */
+export function mailboxOf(run: {
+  id: string
+  conversationId: string | null
+  contactId: string | null
+  mailboxRunId: string | null
+}): Mailbox {
   if (run.conversationId !== null) return { kind: 'conversation', id: run.conversationId }
-  return run.contactId === null ? { kind: 'run', id: run.id } : { kind: 'contact', id: run.contactId }
+  if (run.contactId !== null) return { kind: 'contact', id: run.contactId }
+  return { kind: 'run', id: run.mailboxRunId ?? run.id }
 }
 
 /** At most `limit` of a tenant's mailboxes with something due, the longest waiting first. */

@@ -1,4 +1,4 @@
-import type { Published } from './party.ts'
+import type { Party, Published } from './party.ts'
 import { type NewRun, queueRun } from './run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 
@@ -9,18 +9,21 @@ export type RunBeginning = Omit<NewRun, 'trigger'> & {
   contactId: string | null
   conversationId: string | null
   parentRunId?: string | null
+  mailboxRunId?: string | null
   startedBy?: { type: string; id: string | null }
 }
 
 /** A live run of a workflow's published version, queued. */
 export function newRun({ workflowId, version, compiled }: Published, beginning: RunBeginning, now: Date): StoredRun {
-  const { eventId, contactId, conversationId, parentRunId = null, startedBy, ...start } = beginning
+  const { eventId, contactId, conversationId, parentRunId = null, mailboxRunId = null, ...rest } = beginning
+  const { startedBy, ...start } = rest
   return {
     workflowId,
     workflowVersion: version,
     contactId,
     conversationId,
     parentRunId,
+    mailboxRunId,
     mode: 'live',
     trigger: start.trigger,
     triggerEventId: eventId,
@@ -33,4 +36,13 @@ export function newRun({ workflowId, version, compiled }: Published, beginning: 
     state: queueRun(compiled, start, now),
     wakeAt: null,
   }
+}
+
+/** Where a run is that another one of the mailbox starts. */
+export function placeIn({
+  contactId,
+  conversationId,
+  mailbox,
+}: Party): Pick<RunBeginning, 'contactId' | 'conversationId' | 'mailboxRunId'> {
+  return { contactId, conversationId, mailboxRunId: mailbox.kind === 'run' ? mailbox.id : null }
 }

@@ -1,13 +1,14 @@
 import { addMs, MINUTE } from '../platform/time.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import { splitAnswered } from './answers.ts'
-import { isChild, refuseChild, resultOfChild } from './child-result.ts'
+import { ChainGuard } from './chained-runs.ts'
+import { isChild, refuseChild, resultOfChild, TOO_OFTEN } from './child-result.ts'
 import { collect, collectMore } from './debounce.ts'
 import { decideRun } from './decide-run.ts'
 import type { Decision, EngineEvent, ExternalEffect, PlacedEffect } from './decision.ts'
 import type { Cause, MailboxInput } from './mailbox-input.ts'
 import type { ItemKind, MailboxItem } from './mailbox.ts'
-import { newRun } from './new-run.ts'
+import { newRun, placeIn } from './new-run.ts'
 import type { Party, Published } from './party.ts'
 import { redactStep } from './redact-step.ts'
 import { isSettled, type JsonObject, type MessageFacts, type StepRecord } from './run.ts'
@@ -28,6 +29,7 @@ export class OpenRuns {
   readonly effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[] = []
   /** What nobody may go on with before a later time. */
   readonly postponed: { item: MailboxItem; dueAt: Date }[] = []
+  readonly chained: ChainGuard
   readonly #pause: Pause
   readonly #input: MailboxInput
   readonly #runs: StoredRun[]
@@ -37,6 +39,7 @@ export class OpenRuns {
     const { contact, conversation, workspace } = input.party
     this.#input = input
     this.#runs = [...input.runs]
+    this.chained = new ChainGuard(input.chained)
     this.#facts = { contact, conversation, workspace }
     this.#pause = new Pause(input.party)
   }
@@ -153,11 +156,11 @@ export class OpenRuns {
     if (others.length > 0 && settings.reentry === 'ignore') return undefined
     if (settings.reentry === 'restart') for (const other of others) this.advance(other, { type: 'canceled' })
     versions.set(`${workflow.workflowId}:${workflow.version}`, workflow.compiled)
-    const { contactId, conversationId } = party
     const { debounces, ...beginning } = cause
-    const run = newRun(workflow, { id: newId(), contactId, conversationId, ...beginning }, now)
+    const run = newRun(workflow, { id: newId(), ...placeIn(party), ...beginning }, now)
     this.#runs.unshift(run)
     this.changed.add(run)
+    this.chained.note(run.workflowId, cause.depth)
     if (others.length > 0 && settings.reentry === 'queue') return run
     if (debounces && settings.debounceMs > 0) {
       run.state = collect(run.state, now, settings.debounceMs)
@@ -173,6 +176,7 @@ export class OpenRuns {
     const workflow = this.#input.published.find(({ workflowId }) => workflowId === request['workflowId'])
     if (!workflow) return answer(refuseChild('workflow_not_published', 'The workflow to run is not published'))
     if (depth >= DEPTH_MAX) return answer(refuseChild('too_deep', `Workflows may run each other ${DEPTH_MAX} deep`))
+    if (this.chained.isFull(workflow.workflowId, depth + 1)) return answer(TOO_OFTEN)
     const isAwaited = request['wait'] === true
     if (isAwaited && workflow.compiled.settings.reentry === 'queue' && this.#hasAncestor(id, workflow.workflowId)) {
       return answer(refuseChild('already_running', 'The workflow is already running, and waits for this run'))

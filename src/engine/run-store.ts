@@ -12,6 +12,8 @@ export type StoredRun = {
   contactId: string | null
   conversationId: string | null
   parentRunId: string | null
+  /** Of a run about nobody that another run started: that with the mailbox. */
+  mailboxRunId: string | null
   mode: 'live' | 'dry_run'
   trigger: RunTrigger
   triggerEventId: string
@@ -29,7 +31,7 @@ export type StoredRun = {
 }
 
 const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
-  conversation_id as "conversationId", parent_run_id as "parentRunId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
+  conversation_id as "conversationId", parent_run_id as "parentRunId", mailbox_run_id as "mailboxRunId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
   root_run_id as "rootRunId", replay_from_step_id as "replayFromStepId", started_by as "startedBy",
   messages_sent as "messagesSent", created_at as "createdAt", state, null as "wakeAt"`
 
@@ -37,7 +39,7 @@ const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersi
 export async function loadOpenRuns(db: Database, tenantId: string, mailboxes: Mailbox[]): Promise<StoredRun[]> {
   const { rows } = await db.raw<{ rows: StoredRun[] }>(
     `select ${COLUMNS} from runs
-     where tenant_id = ? and coalesce(conversation_id, contact_id, id) = any(?) and status in ('queued', 'running', 'waiting')
+     where tenant_id = ? and coalesce(conversation_id, contact_id, mailbox_run_id, id) = any(?) and status in ('queued', 'running', 'waiting')
      order by id desc`,
     [tenantId, mailboxes.map(({ id }) => id)],
   )
@@ -68,6 +70,7 @@ function runRow(tenantId: string, { state, ...run }: StoredRun): Record<string, 
     contact_id: run.contactId,
     conversation_id: run.conversationId,
     parent_run_id: run.parentRunId,
+    mailbox_run_id: run.mailboxRunId,
     depth: state.depth,
     status: state.status,
     mode: run.mode,

@@ -1,3 +1,4 @@
+import { chainedAmong } from './chained-runs.ts'
 import type { CompiledDefinition } from './compiled.ts'
 import type { PlacedEffect } from './decision.ts'
 import type { Outcome } from './evaluation.ts'
@@ -73,6 +74,10 @@ export class SimulatedMailbox {
       now,
       registry,
       party,
+      chained: chainedAmong(
+        this.runs.map(({ stored }) => stored),
+        now,
+      ),
       published,
       runs: this.runs.flatMap(({ stored }) => (isSettled(stored.state) ? [] : [stored])).toReversed(),
       versions: this.#versions,
@@ -152,6 +157,7 @@ function storedRun(
     contactId,
     conversationId,
     parentRunId: null,
+    mailboxRunId: null,
     mode: 'dry_run',
     trigger: { messageId: null, ...state.trigger, type: String(state.trigger['type']) },
     triggerEventId: state.id,

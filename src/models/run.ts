@@ -12,6 +12,7 @@ export class Run extends TenantModel {
   declare conversationId: string | null
   declare depth: number
   declare parentRunId: string | null
+  declare mailboxRunId: string | null
   declare status: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'canceled' | 'expired'
   declare mode: 'live' | 'dry_run'
   declare trigger: { type: string; messageId: string | null } & Record<string, unknown>

@@ -1,3 +1,4 @@
+import { chainedAmong } from '../../src/engine/chained-runs.ts'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { MailboxItem } from '../../src/engine/mailbox.ts'
@@ -162,6 +163,7 @@ class Life {
       registry: stepTypes,
       party,
       runs: runs.filter(({ state }) => !isSettled(state)),
+      chained: chainedAmong(runs, new Date(now)),
       published: this.#published,
       versions: new Map(this.#published.map(({ workflowId, compiled }) => [`${workflowId}:1`, compiled])),
       messages: new Map<string, MessageFacts>([['m', { id: 'm', body }]]),

@@ -66,6 +66,7 @@ class Box {
       party,
       runs: this.runs.filter(({ state }) => !isSettled(state)).map((run) => ({ ...run, wakeAt: null })),
       published: this.#published,
+      chained: new Map(),
       versions: new Map(this.#published.map(({ workflowId, compiled }) => [`${workflowId}:1`, compiled])),
       messages: new Map(messages.map((message) => [message.id, message])),
       newId: () => this.newId(),

@@ -14,6 +14,8 @@ export type ClaimedEffect = NewEffect & {
   performances: number
 }
 
+type Row = Omit<ClaimedEffect, 'mailbox'> & { mailboxRunId: string | null }
+
 /** The same whenever the same execution of a step is tried again: a receiver that knows it does nothing twice. */
 export function idempotencyKeyOf({ runId, stepIndex }: ClaimedEffect): string {
   return `${runId}:${stepIndex}`
@@ -25,9 +27,9 @@ export function idempotencyKeyOf({ runId, stepIndex }: ClaimedEffect): string {
  */
 export async function claimEffects(scope: Scope, limit: number): Promise<ClaimedEffect[]> {
   const now = scope.now()
-  const { rows } = await scope.db.raw<{ rows: Omit<ClaimedEffect, 'mailbox'>[] }>(
+  const { rows } = await scope.db.raw<{ rows: Row[] }>(
     `with due as (
-       select e.run_id, e.step_index, e.attempt, r.contact_id, r.conversation_id,
+       select e.run_id, e.step_index, e.attempt, r.contact_id, r.conversation_id, r.mailbox_run_id,
          r.status = 'waiting' and r.epoch = e.epoch as is_wanted
        from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
        where e.tenant_id = :tenantId and e.due_at <= :now
@@ -38,10 +40,13 @@ export async function claimEffects(scope: Scope, limit: number): Promise<Claimed
      update effects e set due_at = :until, performances = e.performances + 1 from due
      where e.tenant_id = :tenantId and e.run_id = due.run_id and e.step_index = due.step_index
        and e.attempt = due.attempt and due.is_wanted
-     returning e.run_id as "runId", due.contact_id as "contactId", due.conversation_id as "conversationId",
+     returning e.run_id as "runId", due.contact_id as "contactId", due.conversation_id as "conversationId", due.mailbox_run_id as "mailboxRunId",
        e.step_id as "stepId", e.step_index as "stepIndex", e.attempt, e.epoch, e.performances,
        e.timeout_ms as "timeoutMs", e.request`,
     { tenantId: scope.tenantId, now, until: addMs(now, LEASE_MS), limit },
   )
-  return rows.map((row) => ({ ...row, mailbox: mailboxOf({ ...row, id: row.runId }) }))
+  return rows.map(({ mailboxRunId, ...row }) => ({
+    ...row,
+    mailbox: mailboxOf({ ...row, id: row.runId, mailboxRunId }),
+  }))
 }

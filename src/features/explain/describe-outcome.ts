@@ -1,3 +1,4 @@
+import { CHAINED_MAX } from '../../engine/chained-runs.ts'
 import type { CompiledDefinition } from '../../engine/compiled.ts'
 import type { Match, Trigger } from '../../engine/definition/triggers.ts'
 import { matchesText } from '../../engine/match-trigger.ts'
@@ -29,6 +30,8 @@ export function describeOutcome({ outcome, detail }: Evaluation, explained: Expl
       return 'A trigger with a higher priority took the message. Give this trigger a priority above 0 to start beside it'
     case 'too_deep':
       return 'The event came from a chain of workflows that start each other, and the chain was too long. Break the circle'
+    case 'too_often':
+      return `The event came from workflows that start each other, and they had started this one ${CHAINED_MAX} times within a minute. Break the circle`
   }
 }
 

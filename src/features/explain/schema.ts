@@ -9,6 +9,7 @@ const OUTCOMES = [
   'reply_taken',
   'command_first',
   'too_deep',
+  'too_often',
 ] as const
 
 const Happened = z.object({

@@ -40,13 +40,14 @@ async function runLive(tx: Scope, { old, plan, stepOutputs }: Live): Promise<voi
   const { takenOver, subject } = plan
   const state = { ...plan.state, ...(stepOutputs ? { answers: stepOutputs } : {}) }
   const at = { tenantId: tx.tenantId, now: tx.now() }
-  const mailbox = mailboxOf({ ...old, id: state.id })
+  const mailbox = mailboxOf({ ...old, id: state.id, mailboxRunId: null })
   if (mailbox.kind !== 'run') await lockMailboxes(tx.db, tx.tenantId, [mailbox])
   const replay = {
     ...old,
     workflowVersion: subject.version,
     mode: 'live' as const,
     parentRunId: null,
+    mailboxRunId: null,
     triggerEventId: state.id,
     replayOf: old.id,
     replayFromStepId: takenOver > 0 ? state.stepId : null,

@@ -75,7 +75,7 @@ function plan(
   const told = { messageId: null, ...trigger }
   const from = { id, trigger: told, eventId: start.eventId ?? id, contactId, conversationId, startedBy }
   const run = newRun(workflow, { ...from, input, ...(variables ? { variables } : {}) }, now)
-  return { run, mailbox: mailboxOf({ id, conversationId, contactId }), workflow }
+  return { run, mailbox: mailboxOf({ ...run, id }), workflow }
 }
 
 /** The caller holds the mailbox's lock. Runs admitted before count as open. */
