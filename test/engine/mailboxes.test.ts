@@ -537,8 +537,21 @@ describe('what workflows do with what happens', () => {
       session: owner,
       body: { automation: { state: 'on' } },
     })
-    app.clock.advance(15 * MINUTE)
     await app.work()
     expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Polite one')
+  })
+
+  it('what came while a person talked is taken up as soon as the conversation is closed', async () => {
+    const steps = [{ id: 'paid', type: 'wait_for_event', event: 'paid' }, say('thanks', 'Thanks')]
+    await publish(app, owner, { triggers: ANY, steps })
+    const { conversationId, contactId } = await customer()
+    await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
+    await post('/api/events', { contactId, event: 'paid' })
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over'])
+    const body = { status: 'closed' }
+    await app.rest('PATCH', `/api/conversations/${conversationId}`, { session: owner, body })
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over', 'Thanks'])
   })
 })

@@ -1,5 +1,6 @@
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../runs/raise-events.ts'
+import { wakeHeld } from '../runs/wake-held.ts'
 
 /** `isLeftToPeople`: automation was paused after the close, and stays so. */
 export type Close = {
@@ -24,6 +25,10 @@ export async function closeConversations(tx: Scope, closes: Close[]): Promise<vo
     { given: JSON.stringify(last), tenantId: tx.tenantId, now: tx.now() },
   )
   await tx.record(...rows.map((data) => ({ type: 'conversation.closed' as const, data })))
+  await wakeHeld(
+    tx,
+    last.flatMap(({ conversationId, isLeftToPeople }) => (isLeftToPeople ? [] : [conversationId])),
+  )
   const depths = new Map(last.map(({ conversationId, depth }) => [conversationId, depth]))
   await raiseEvents(
     tx,

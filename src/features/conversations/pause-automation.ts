@@ -1,4 +1,5 @@
 import type { Scope } from '../../scope.ts'
+import { wakeHeld } from '../runs/wake-held.ts'
 
 export type Pause = { conversationId: string; until: string | null }
 
@@ -29,6 +30,7 @@ export async function resumeAutomation(tx: Scope, conversationIds: string[]): Pr
     .where('tenant_id', tx.tenantId)
     .whereRaw('id = any(?)', [conversationIds])
     .update({ automation_state: 'on', automation_reason: null, automation_until: null, updated_at: tx.now() })
+  await wakeHeld(tx, conversationIds)
   await tx.record(
     ...conversationIds.map((conversationId) => ({
       type: 'conversation.automation_resumed' as const,

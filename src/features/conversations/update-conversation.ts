@@ -3,6 +3,7 @@ import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { raiseEvents } from '../runs/raise-events.ts'
+import { wakeHeld } from '../runs/wake-held.ts'
 import { getConversation } from './get-conversation.ts'
 import type { Conversation, UpdateConversation } from './schema.ts'
 
@@ -14,6 +15,7 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
       { path: 'snoozedUntil', message: 'is given exactly with status snoozed' },
     ])
   }
+  const isGivenBack = status === 'closed' || automation?.state === 'on'
   return scope.transaction(async (tx) => {
     const before = await tx.lock(ConversationRow, conversationId)
     if (assigneeId) await refuseStranger(tx, assigneeId)
@@ -25,12 +27,13 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
         ...(status ? { status, snoozedUntil: snoozedUntil ?? null, closedAt: status === 'closed' ? now : null } : {}),
         ...(status === 'active' && before.status === 'closed' ? { reopenCount: before.reopenCount + 1 } : {}),
         ...(assigneeId === undefined ? {} : { assigneeId }),
-        ...(status === 'closed' || automation?.state === 'on' ? AUTOMATION_ON : {}),
+        ...(isGivenBack ? AUTOMATION_ON : {}),
         ...(automation?.state === 'paused'
           ? { automationState: 'paused', automationReason: 'manual', automationUntil: automation.until ?? null }
           : {}),
         updatedAt: now,
       })
+    if (isGivenBack && before.automationState === 'paused') await wakeHeld(tx, [conversationId])
     if (status === 'closed' && before.status !== 'closed') {
       const { contactId } = before
       await raiseEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])
