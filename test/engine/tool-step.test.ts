@@ -67,6 +67,30 @@ describe('a tool step', () => {
       })
     })
 
+    it('sends no header that is for the call itself to set', async () => {
+      server.play(json({ price: 1 }))
+      const headers = { 'Accept-Encoding': 'gzip', 'Proxy-Authorization': 'Basic x', 'X-Shop': 'main' }
+      const config = { method: 'POST', url: `${server.url}/quote`, headers }
+      await played([use('shop.quote', { article: 'a' })], withQuote({ config }))
+      const [call = expect.fail('nothing was called')] = server.calls
+      expect(call.headers).to.include({ 'accept-encoding': 'identity', 'x-shop': 'main' })
+      expect(call.headers).to.not.have.property('proxy-authorization')
+    })
+
+    it('tells no other host the sealed headers, whatever their names', async () => {
+      const elsewhere = await ScriptedServer.start()
+      try {
+        elsewhere.play(json({ price: 1 }))
+        server.play((_, response) => response.writeHead(307, { location: `${elsewhere.url}/quote` }).end())
+        const config = { method: 'POST', url: `${server.url}/quote`, headers: { 'X-Shop': 'main' } }
+        await played([use('shop.quote', { article: 'a' })], withQuote({ config }))
+        expect(server.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal(['main'])
+        expect(elsewhere.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal([undefined])
+      } finally {
+        await elsewhere.stop()
+      }
+    })
+
     it('puts the input into the query where a request has no body', async () => {
       server.play(json({ price: 1 }))
       const get = withQuote({ config: { method: 'GET', url: `${server.url}/quote?shop=7` } })

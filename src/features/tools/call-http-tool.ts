@@ -4,24 +4,13 @@ import { asText } from '../../engine/values.ts'
 import type { Tool as ToolRow } from '../../models/tool.ts'
 import { mismatchOf } from '../../platform/json-schema.ts'
 import { callOutside, type OutsideAnswer } from '../../platform/outbound/call-outside.ts'
+import { isOwnHeader } from '../../platform/outbound/header-rules.ts'
 import type { Scope } from '../../scope.ts'
 import { openHeaders } from './tool-headers.ts'
 
 type Call = { input: JsonObject; key: string; timeoutMs: number; signal: AbortSignal }
 
 const BYTES_MAX = 1_048_576
-/** What describes the connection and the length of the body is ours to say. */
-const OURS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 
 /**
  * A tool of the workspace: the input goes along as JSON, or in the query where a request has no body; what comes back is
@@ -31,11 +20,13 @@ export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call 
   const { name, config, outputSchema } = row
   const { method } = config
   const hasBody = method !== 'GET' && method !== 'DELETE'
+  const headers = openHeaders(scope, row)
   const answer = await send(scope, {
     ...call,
     method,
     url: hasBody ? config.url : withQuery(config.url, input),
-    headers: openHeaders(scope, row),
+    headers,
+    sealedHeaders: Object.keys(headers).map((header) => header.toLowerCase()),
     body: hasBody ? JSON.stringify(input) : null,
   })
   refuseBadStatus(name, answer.status)
@@ -63,6 +54,7 @@ type Sending = Omit<Call, 'input'> & {
   method: string
   url: string
   headers: Record<string, string>
+  sealedHeaders?: string[]
   body: string | null
 }
 
@@ -72,7 +64,7 @@ function send(scope: Scope, { key, signal, headers, ...request }: Sending): Prom
     accept: 'application/json',
     ...(request.body === null ? {} : { 'content-type': 'application/json' }),
     'idempotency-key': key,
-    ...Object.fromEntries(own.filter(([name]) => !OURS.has(name))),
+    ...Object.fromEntries(own.filter(([name]) => !isOwnHeader(name))),
   }
   return callOutside({ ...request, headers: all, bytesMax: BYTES_MAX, allowsLoopback: scope.allowsLoopback }, signal)
 }

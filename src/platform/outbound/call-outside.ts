@@ -11,6 +11,8 @@ export type OutsideRequest = {
   method: string
   url: string
   headers: Record<string, string>
+  /** Those, in small letters, that only the origin of `url` may be told, whatever their names. */
+  sealedHeaders?: readonly string[]
   body: string | null
   /** For everything together: looking up, redirects, reading the answer. */
   timeoutMs: number
@@ -51,8 +53,8 @@ export async function callOutside(
 }
 
 async function follow(agent: Agent, request: OutsideRequest, signal: AbortSignal): Promise<OutsideAnswer> {
-  const { url, method, headers, body, bytesMax } = request
-  let hop: Hop = { url: vetUrl(url, request), method, headers, body }
+  const { url, method, headers, sealedHeaders = [], body, bytesMax } = request
+  let hop: Hop = { url: vetUrl(url, request), method, headers, sealedHeaders, body }
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const response = await send(agent, hop, signal)
     const { statusCode: status, headers: answered } = response

@@ -19,10 +19,15 @@ const OURS = new Set([
   'proxy-connection',
 ])
 
+/** Whether a header is for the call alone to set. */
+export function isOwnHeader(name: string): boolean {
+  return OURS.has(name.toLowerCase())
+}
+
 /** Why no header may have this name; undefined if one may. */
 export function refusalOfHeaderName(name: string): string | undefined {
   if (!NAME.test(name)) return 'is not the name of a header'
-  return OURS.has(name.toLowerCase()) ? 'is a header that the call sets itself' : undefined
+  return isOwnHeader(name) ? 'is a header that the call sets itself' : undefined
 }
 
 export function isHeaderValue(value: string): boolean {

@@ -2,7 +2,14 @@ import { OutsideRefused } from './outside-refused.ts'
 import { isSensitiveName } from '../sensitive-name.ts'
 import { vetUrl } from './vet-url.ts'
 
-export type Hop = { url: URL; method: string; headers: Record<string, string>; body: string | null }
+export type Hop = {
+  url: URL
+  method: string
+  headers: Record<string, string>
+  body: string | null
+  /** Headers, in small letters, that are as secret as those whose names say so. */
+  sealedHeaders: readonly string[]
+}
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
@@ -25,9 +32,10 @@ export function nextHop(
   // As browsers do: after these the answer is fetched, not sent for once more.
   const isFetched = status === 303 || (status < 303 && hop.method === 'POST')
   const headers = Object.entries(hop.headers).filter(
-    ([name]) => (isSameOrigin || !isPrivate(name)) && !(isFetched && /^content-/i.test(name)),
+    ([name]) => (isSameOrigin || !isPrivate(name, hop)) && !(isFetched && /^content-/i.test(name)),
   )
   return {
+    ...hop,
     url,
     method: isFetched ? 'GET' : hop.method,
     headers: Object.fromEntries(headers),
@@ -35,6 +43,7 @@ export function nextHop(
   }
 }
 
-function isPrivate(name: string): boolean {
-  return name.toLowerCase() === 'idempotency-key' || isSensitiveName(name)
+function isPrivate(name: string, { sealedHeaders }: Hop): boolean {
+  const small = name.toLowerCase()
+  return small === 'idempotency-key' || isSensitiveName(name) || sealedHeaders.includes(small)
 }
