@@ -139,6 +139,21 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
     const { reasons } = await ask()
     expect(reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['workflow_paused', 'automation_paused'])
     expect(reasons[1].message).to.include(`until ${until}`)
+    await app.rest('POST', `/api/workflows/${workflowId}/archive`, { session: owner, body: {} })
+    expect((await ask()).reasons[0].message).to.include('Unarchive it and publish it')
+  })
+
+  it('says that the workflow was published after what happened', async () => {
+    await write('the price')
+    await app.work()
+    app.clock.advance(HOUR)
+    workflowId = await publish({ ...PRICES, triggers: [{ type: 'message_received' }] })
+    const publishedAt = app.clock.now().toISOString()
+    app.clock.advance(HOUR)
+    const { reasons, evaluations } = await ask()
+    expect(evaluations).to.deep.equal([])
+    expect(reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['nothing_happened'])
+    expect(reasons[0].message).to.include(`since the workflow was published, at ${publishedAt}`)
   })
 
   it('says that a workflow only starts when it is called', async () => {

@@ -148,6 +148,19 @@ describe('GET /api/messages/{messageId}/why', () => {
     expect(find(links, 'step')).to.deep.include({ stepId: 'which', branch: 'bread', status: 'completed' })
   })
 
+  it('does not take replays of the run that took a message for others that did', async () => {
+    await write('price')
+    const reply = await write('bread')
+    const [run] = (await app.rest('GET', `/api/runs?workflowId=${workflowId}`, { session: owner })).body.items
+    for (const body of [{ from: 'answer' }, { from: 'which', mode: 'dry_run' }]) {
+      const { status } = await app.rest('POST', `/api/runs/${run.id}/replay`, { session: owner, body })
+      expect(status).to.equal(201)
+    }
+    await app.work()
+    const { links } = await why(reply)
+    expect(links.filter(({ kind }) => kind === 'run').map(({ id }) => id)).to.deep.equal([run.id])
+  })
+
   it('shows a message that no step was content with to the run that asked again', async () => {
     await write('price')
     const reply = await write('neither')
@@ -173,7 +186,7 @@ describe('GET /api/messages/{messageId}/why', () => {
   it('says that nobody waits for messages', async () => {
     await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session: owner, body: {} })
     const { summary } = await why(await write('price'))
-    expect(summary).to.equal('Started nothing: no published workflow waits for messages')
+    expect(summary).to.equal('Started nothing: no published workflow waited for messages then')
   })
 
   it('says which step wrote a note', async () => {
@@ -193,6 +206,7 @@ describe('GET /api/messages/{messageId}/why', () => {
     const match = { mode: 'exact', values: ['deep'] }
     await publish('Outer', { version: 1, triggers: [{ type: 'message_received', match }], steps: [call] })
     const messageId = await write('deep')
+    expect((await why(messageId)).links.filter(({ kind }) => kind === 'run')).to.have.length(1)
     const { summary, links } = await why(await newestMessage())
     expect(summary).to.equal('Sent by step "said" of the workflow "Inner", version 1')
     expect(kinds(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'run', 'step', 'message'])

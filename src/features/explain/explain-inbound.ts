@@ -21,7 +21,7 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
   const steps = await findSteps(scope, message, runs)
   const collecting = await findCollecting(scope, message, runs)
   const taking = runs
-    .filter((run) => !collecting.includes(run))
+    .filter((run) => !collecting.includes(run) && !isInherited(run, message, { runs, steps }))
     .filter((run) => isTakenBy(run, message) || steps.some(({ runId }) => runId === run.id))
   const evaluations = await evaluationLinks(scope, message)
   const links: Link[] = [{ kind: 'sender', ...message.sender }, messageLink(message)]
@@ -44,6 +44,15 @@ async function findRuns(scope: Scope, { conversationId, createdAt }: MessageRow)
     .where((open) => open.whereNull('finishedAt').orWhere('finishedAt', '>=', createdAt))
     .orderBy('id')
     .limit(RUNS_MAX)) as NamedRun[]
+}
+
+/** A child and a replay know the message from the run before them: they did not take it. */
+function isInherited(run: NamedRun, message: MessageRow, { runs, steps }: { runs: NamedRun[]; steps: StepRow[] }) {
+  if (run.replayOf !== null) return run.createdAt > message.createdAt || run.id > message.id
+  const hasStep = ({ id }: NamedRun) => steps.some(({ runId }) => runId === id)
+  const parent = runs.find(({ id }) => id === run.parentRunId)
+  if (!parent || hasStep(run)) return false
+  return parent.trigger.messageId === message.id || isTakenBy(parent, message) || hasStep(parent)
 }
 
 /** The run has it as its newest reply, whether or not a step was content with it. */
@@ -122,7 +131,7 @@ async function summarize(scope: Scope, found: Found): Promise<string> {
   const isOld = message.createdAt < addMs(scope.now(), -EVALUATION_RETENTION_MS)
   return isOld
     ? 'Started nothing; why is kept for 7 days only'
-    : 'Started nothing: no published workflow waits for messages'
+    : 'Started nothing: no published workflow waited for messages then'
 }
 
 async function isWaiting(scope: Scope, { id }: MessageRow): Promise<boolean> {

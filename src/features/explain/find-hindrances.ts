@@ -8,22 +8,28 @@ type Reason = WhyNot['reasons'][number]
 /** These start a workflow only when somebody names it. */
 const CALLED = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
 
-type Asked = { workflow: WorkflowRow; contactId: string; triggers: Trigger[]; isQuiet: boolean }
+type Asked = { workflow: WorkflowRow; contactId: string; triggers: Trigger[]; since: Date; isQuiet: boolean }
 
 /** What keeps a workflow from being started by a contact now, whatever happens. */
 export async function findHindrances(
   scope: Scope,
-  { workflow, contactId, triggers, isQuiet }: Asked,
+  { workflow, contactId, triggers, since, isQuiet }: Asked,
 ): Promise<Reason[]> {
   const reasons = [...statusReasons(workflow), ...triggerReasons(workflow, triggers)]
   const paused = await findPause(scope, contactId)
   if (paused) reasons.push(paused)
-  if (isQuiet && reasons.length === 0)
-    reasons.push({
-      code: 'nothing_happened',
-      message: 'Nothing has happened with this contact in the last 7 days that a trigger of the workflow waits for',
-    })
+  if (isQuiet && reasons.length === 0) reasons.push(quietReason(workflow, since))
   return reasons
+}
+
+/** What happened before a workflow was published never started it, and was not looked at for it. */
+function quietReason({ publishedAt }: WorkflowRow, since: Date): Reason {
+  const span =
+    publishedAt && publishedAt > since
+      ? `since the workflow was published, at ${publishedAt.toISOString()}: what came before does not start it`
+      : 'in the last 7 days'
+  const message = `Nothing that a trigger of the workflow waits for has happened with this contact ${span}`
+  return { code: 'nothing_happened', message }
 }
 
 function statusReasons({ status }: WorkflowRow): Reason[] {
@@ -31,7 +37,7 @@ function statusReasons({ status }: WorkflowRow): Reason[] {
   if (status === 'paused')
     return [{ code: 'workflow_paused', message: 'The workflow is paused and starts no runs. Publish it to go on' }]
   if (status === 'archived')
-    return [{ code: 'workflow_archived', message: 'The workflow is archived and starts no runs. Publish it again' }]
+    return [{ code: 'workflow_archived', message: 'The workflow is archived and starts no runs. Unarchive it and publish it' }]
   return []
 }
 

@@ -34,7 +34,7 @@ export async function whyNot(scope: Scope, input: AskWhyNot): Promise<WhyNot> {
     workflowId,
     since,
     runsStarted,
-    reasons: await findHindrances(scope, { workflow, contactId, triggers: published?.triggers ?? [], isQuiet }),
+    reasons: await findHindrances(scope, { workflow, contactId, triggers: published?.triggers ?? [], since, isQuiet }),
     evaluations: rows.slice(0, limit).map((row) => present(row, versions)),
     hasMore: rows.length > limit,
   }
