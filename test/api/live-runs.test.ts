@@ -134,14 +134,15 @@ describe('following a run live', function () {
     }).runs.follow.subscribe(
       { runId },
       {
-        onStarted: () => void (isFollowing = true),
         onData: ({ id, data }) => void heard.push({ id, data }),
       },
     )
-    let isFollowing = false
     try {
-      await waitUntil(() => isFollowing)
-      for (const answer of ['a', 'b', 'c']) {
+      await waitUntil(() => heard.length > 0)
+      await server.kill()
+      await write(phone, 'a')
+      server = await startParleyProcess({ ...environment, PORT: new URL(url).port })
+      for (const answer of ['b', 'c']) {
         await write(phone, answer)
         await server.kill()
         server = await startParleyProcess({ ...environment, PORT: new URL(url).port })
@@ -149,7 +150,9 @@ describe('following a run live', function () {
       const expected = (await cursorsOf(runId)).slice(before.length)
       expect(expected.length).to.be.greaterThan(8)
       await waitUntil(() => heard.some(({ id }) => id === expected.at(-1)))
-      expect(heard.map(({ id }) => id)).to.deep.equal(expected)
+      const [began, ...changes] = heard
+      expect(began?.data).to.deep.equal({ type: 'began' })
+      expect(changes.map(({ id }) => id)).to.deep.equal(expected)
       const last = heard.at(-1)?.data
       expect(last?.type === 'run' && last.run.status).to.equal('completed')
     } finally {

@@ -58,6 +58,15 @@ describe('following a conversation live', () => {
     resumed.close()
   })
 
+  it('loses nothing for who was cut off before anything was told', async () => {
+    const stream = await follow()
+    stream.close()
+    await write('meanwhile')
+    const resumed = await follow(stream.beganAt)
+    await idOf(resumed, 'meanwhile')
+    resumed.close()
+  })
+
   it('steps over nothing that is committed later than what came after it', async () => {
     const stream = await follow()
     await write('start')

@@ -27,8 +27,8 @@ await new Promise<void>((resolve, reject) => {
   const following = parley.conversations.onMessage.subscribe(
     { conversationId: first.conversationId },
     {
-      onStarted: () => void parley.sandbox.send.mutate({ contactId: contact.id, body: 'two' }),
       onData: ({ data }) => {
+        if (data.type === 'began') void parley.sandbox.send.mutate({ contactId: contact.id, body: 'two' })
         if (data.type !== 'message' || data.message.direction !== 'inbound') return
         told.push(data.message.body ?? '')
         if (data.message.body !== 'two') return

@@ -10,6 +10,8 @@ export class EventStream<T> {
   readonly #aborted: AbortController
   readonly #told: Told<T>[] = []
   #text = ''
+  /** The id under which it was told that it has begun; empty for a stream that resumes. */
+  beganAt = ''
   /** What the stream ended with, if it ended with an error. */
   failure: object | undefined
 
@@ -65,7 +67,12 @@ export async function openEventStream<T>(
     },
   })
   expect(response.status).to.equal(200)
-  return new EventStream<T>(response, aborted)
+  const stream = new EventStream<T>(response, aborted)
+  if (lastEventId !== undefined) return stream
+  const began = await stream.next()
+  expect(began.data).to.deep.equal({ type: 'began' })
+  stream.beganAt = began.id
+  return stream
 }
 
 function readBlock<T>(block: string): Told<T>[] {

@@ -1,15 +1,14 @@
 import { Conversation as ConversationRow } from '../../models/conversation.ts'
 import { Message as MessageRow } from '../../models/message.ts'
 import type { Scope } from '../../scope.ts'
-import { followEvents, type Followed } from '../events/follow-events.ts'
+import { followEvents, type Followed, type Mark } from '../events/follow-events.ts'
 import { type FollowMessages, Message } from './schema.ts'
 
 const TYPES = ['received', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled', 'noted'].map(
   (what) => `message.${what}`,
 )
 
-/** `reset`: events were missed that are no longer kept; read the messages anew. */
-export type MessageChange = { type: 'message'; message: Message } | { type: 'reset' }
+export type MessageChange = { type: 'message'; message: Message } | Mark
 
 /**
  * Every new message of a conversation and every change of one's status, from `lastEventId` on. A message is told as it
@@ -31,7 +30,7 @@ async function* tell(
 ): AsyncGenerator<Followed<MessageChange>> {
   for await (const event of events) {
     if (!('data' in event)) {
-      yield [event.cursor, { type: 'reset' }]
+      yield [event.cursor, { type: event.type }]
       continue
     }
     const { data, cursor } = event

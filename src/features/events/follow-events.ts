@@ -11,7 +11,12 @@ const LOOK_EVERY_MS = 5 * SECOND
 const LOOK_SOON_MS = 25
 
 export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null>; at: Date }
-export type Reset = { cursor: string; type: 'reset' }
+/**
+ * Where a following starts anew, told before all else. `began`: nothing was followed before, and the cursor keeps the
+ * place for who is cut off before anything happens. `reset`: events after the cursor may be gone. Either way whoever
+ * reads what there is after the mark misses nothing.
+ */
+export type Mark = { type: 'began' | 'reset' }
 
 /** What a follower is told, under the cursor from which it goes on afterwards. */
 export type Followed<T> = [cursor: string, told: T]
@@ -20,33 +25,33 @@ type Position = { xid: string; id: string }
 type Row = Position & { type: string; data: Record<string, string | null>; at: Date }
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-const CURSOR = /^(\d{1,20})-([0-9a-f-]{36})$/
+const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
 /** Without `types` all are told. */
 type Following = { types: string[] | null; signal: AbortSignal }
 
 /**
  * A workspace's events from `after` on, each once, in one order for everybody, until `signal` aborts. Without `after`
- * it begins now: where it begins is settled before this returns, so whatever is done after that is told. Where events
- * after the cursor may be gone it yields `reset` first: the follower must read anew.
+ * it begins now: where it begins is settled before this returns, so whatever is done after that is told.
  * @throws InvalidError for a cursor that is none
  */
 export async function followEvents(
   scope: Scope,
   { after, ...following }: Following & { after: string | null },
-): Promise<AsyncGenerator<FollowedEvent | Reset>> {
-  if (after === null) return follow(scope, await currentPosition(scope), following)
-  const position = parseCursor(after)
-  if (!isForgotten(scope, position)) return follow(scope, position, following)
-  return resetAndFollow(scope, await currentPosition(scope), following)
+): Promise<AsyncGenerator<FollowedEvent | (Mark & { cursor: string })>> {
+  const last = after === null ? undefined : parseCursor(after)
+  const now = await currentPosition(scope)
+  if (last && !isForgotten(scope, last) && BigInt(last.xid) <= BigInt(now.xidMax)) return follow(scope, last, following)
+  return markAndFollow(scope, last ? 'reset' : 'began', now, following)
 }
 
-async function* resetAndFollow(
+async function* markAndFollow(
   scope: Scope,
+  type: Mark['type'],
   position: Position,
   following: Following,
-): AsyncGenerator<FollowedEvent | Reset> {
-  yield { cursor: cursorOf(position), type: 'reset' }
+): AsyncGenerator<FollowedEvent | (Mark & { cursor: string })> {
+  yield { cursor: cursorOf(position), type }
   yield* follow(scope, position, following)
 }
 
@@ -83,17 +88,21 @@ function parseCursor(cursor: string): Position {
   return { xid, id }
 }
 
-async function currentPosition(scope: Scope): Promise<Position> {
-  const { rows } = await scope.db.raw<{ rows: { xid: string }[] }>(
-    'select pg_snapshot_xmin(pg_current_snapshot())::text as xid',
+/** Before all that is not yet told, with the time at its end. A cursor beyond `xidMax` is of another database. */
+async function currentPosition(scope: Scope): Promise<Position & { xidMax: string }> {
+  const { rows } = await scope.db.raw<{ rows: { xid: string; xidMax: string }[] }>(
+    `select pg_snapshot_xmin(s)::text as xid, pg_snapshot_xmax(s)::text as "xidMax" from pg_current_snapshot() s`,
   )
-  return { xid: (rows[0] as { xid: string }).xid, id: FIRST_ID }
+  const at = scope.now().getTime().toString(16).padStart(12, '0')
+  return { ...(rows[0] as { xid: string; xidMax: string }), id: FIRST_ID.slice(0, -12) + at }
 }
 
-/** A UUIDv7 begins with its time. A minute of grace keeps clear of a purge that is just going on. */
+/**
+ * An event's id begins with its time, that of a place without an event ends with it. A minute of grace keeps clear of a
+ * purge that is just going on.
+ */
 function isForgotten(scope: Scope, { id }: Position): boolean {
-  if (id === FIRST_ID) return false
-  const at = parseInt(id.replaceAll('-', '').slice(0, 12), 16)
+  const at = parseInt(id.replaceAll('-', '').slice(0, 12), 16) || parseInt(id.slice(-12), 16)
   return at < scope.now().getTime() - EVENT_RETENTION_MS + MINUTE
 }
 

@@ -1,9 +1,9 @@
 import type { Scope } from '../../scope.ts'
-import { type Followed, type FollowedEvent, followEvents } from './follow-events.ts'
+import { type Followed, type FollowedEvent, followEvents, type Mark } from './follow-events.ts'
 import type { FollowEvents } from './schema.ts'
 
-/** `data` holds ids only. `reset`: events were missed that are no longer kept. */
-export type WorkspaceEvent = { type: 'event'; event: Omit<FollowedEvent, 'cursor'> } | { type: 'reset' }
+/** `data` holds ids only. */
+export type WorkspaceEvent = { type: 'event'; event: Omit<FollowedEvent, 'cursor'> } | Mark
 
 /** Every event of the workspace, or those of some types, from `lastEventId` on, each once and in order. */
 export async function followWorkspace(
@@ -16,6 +16,6 @@ export async function followWorkspace(
 
 async function* tell(events: Awaited<ReturnType<typeof followEvents>>): AsyncGenerator<Followed<WorkspaceEvent>> {
   for await (const { cursor, ...event } of events) {
-    yield [cursor, 'data' in event ? { type: 'event', event } : { type: 'reset' }]
+    yield [cursor, 'data' in event ? { type: 'event', event } : event]
   }
 }

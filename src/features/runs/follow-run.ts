@@ -1,6 +1,6 @@
 import { Run as RunRow } from '../../models/run.ts'
 import type { Scope } from '../../scope.ts'
-import { type Followed, type FollowedEvent, followEvents } from '../events/follow-events.ts'
+import { type Followed, type FollowedEvent, followEvents, type Mark } from '../events/follow-events.ts'
 import { presentRunStep, runStepRows } from './run-step-rows.ts'
 import { presentRun, runRows } from './run-rows.ts'
 import { type FollowRun, Run, RunStep } from './schema.ts'
@@ -13,8 +13,8 @@ const TYPES = [
   ...['sent', 'delivered', 'read', 'played', 'failed', 'canceled'].map((what) => `message.${what}`),
 ]
 
-/** The run as it is now with the steps that changed. `reset`: events were missed that are no longer kept; read anew. */
-export type RunChange = { type: 'run'; run: Run; steps: RunStep[] } | { type: 'reset' }
+/** The run as it is now with the steps that changed. */
+export type RunChange = { type: 'run'; run: Run; steps: RunStep[] } | Mark
 
 /**
  * Every change of a run from `lastEventId` on: what one event changed is told at once, so that whoever lost the
@@ -36,7 +36,7 @@ async function* tell(
 ): AsyncGenerator<Followed<RunChange>> {
   for await (const event of events) {
     if (!('data' in event)) {
-      yield [event.cursor, { type: 'reset' }]
+      yield [event.cursor, { type: event.type }]
       continue
     }
     const steps = await changedSteps(scope, run, event)
