@@ -171,6 +171,9 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect((await replay(old, { stepOutputs: { thanks: 1 } })).body.code).to.equal('not_outside')
     expect((await replay(old, { version: 'draft' })).body.code).to.equal('draft_not_live')
     expect((await replay(old, { version: 7 })).status).to.equal(404)
+    expect((await replay(old, { version: 'x' })).body.error).to.equal(
+      'version must be original, published, draft, or the number of a version, 1 or more',
+    )
   })
 
   it('tries a run dry with the replies of then: it is kept, and nothing is sent', async () => {

@@ -88,7 +88,9 @@ export const ReplayRun = z.strictObject({
       examples: ['auto'],
     }),
   version: z
-    .union([z.enum(['original', 'published', 'draft']), z.int().min(1)])
+    .union([z.enum(['original', 'published', 'draft']), z.int().min(1)], {
+      error: 'must be original, published, draft, or the number of a version, 1 or more',
+    })
     .default('original')
     .meta({ description: 'Which definition to run; `draft` only with mode `dry_run`' }),
   mode: z
