@@ -24,6 +24,8 @@ export async function live<T>(
   follow: (signal: Signal) => Promise<AsyncIterable<[cursor: string, item: T]>>,
 ): Promise<AsyncGenerator<TrackedEnvelope<T>>> {
   const ended = new AbortController()
+  // A signal that has aborted already tells nobody any more.
+  if (signal?.aborted) ended.abort()
   signal?.addEventListener('abort', () => ended.abort(), { once: true })
   return tell(subscriber, ended, await follow(ended.signal))
 }
