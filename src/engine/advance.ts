@@ -1,7 +1,6 @@
 import type { Database } from '../platform/database.ts'
 import type { Clock } from '../platform/time.ts'
 import { countChained, isChained } from './chained-runs.ts'
-import type { CompiledDefinition } from './compiled.ts'
 import type { PlacedEffect } from './decision.ts'
 import type { EvaluatedEvent } from './evaluation.ts'
 import {
@@ -46,8 +45,8 @@ export interface TurnHost<Tx extends EngineTransaction> {
   loadParties(tx: Tx, mailboxes: Mailbox[]): Promise<Party[]>
   loadMessages(tx: Tx, messageIds: string[]): Promise<Map<string, MessageFacts>>
   listPublished(tx: Tx): Promise<Published[]>
-  /** By `workflowId:version`. */
-  loadVersions(tx: Tx, wanted: { workflowId: string; version: number }[]): Promise<Map<string, CompiledDefinition>>
+  /** Workflows at these versions, published or not. One that is not there is left out. */
+  loadWorkflows(tx: Tx, wanted: { workflowId: string; version: number }[]): Promise<Published[]>
   /** Does to the world what the runs decided, and tells of it. The runs are saved, their steps are not yet. */
   apply(tx: Tx, advance: Advance): Promise<void>
 }
@@ -196,10 +195,7 @@ async function openTurns<Tx extends EngineTransaction>(
   const depths = [...items.map(({ payload }) => Number(payload['depth'])), ...runs.map(({ state }) => state.depth)]
   const mayChain = depths.some((depth) => isChained(depth + 1))
   const chained = mayChain ? await countChained(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now() }) : new Map()
-  const versions = await host.loadVersions(
-    tx,
-    runs.map(({ workflowId, workflowVersion }) => ({ workflowId, version: workflowVersion })),
-  )
+  const versions = await loadVersions(host, tx, { published, runs })
   const { registry, newId } = host
   const shared = { now: tx.now(), registry, newId, published, versions, messages }
   return new Map(
@@ -213,6 +209,23 @@ async function openTurns<Tx extends EngineTransaction>(
       }),
     ]),
   )
+}
+
+/** Most runs are on what is published, which is there already. */
+async function loadVersions<Tx extends EngineTransaction>(
+  host: TurnHost<Tx>,
+  tx: Tx,
+  { published, runs }: { published: Published[]; runs: StoredRun[] },
+): Promise<Map<string, Published>> {
+  const versions = new Map(published.map((workflow) => [`${workflow.workflowId}:${workflow.version}`, workflow]))
+  const missing = runs
+    .map(({ workflowId, workflowVersion }) => ({ workflowId, version: workflowVersion }))
+    .filter(({ workflowId, version }) => !versions.has(`${workflowId}:${version}`))
+  if (missing.length === 0) return versions
+  for (const workflow of await host.loadWorkflows(tx, missing)) {
+    versions.set(`${workflow.workflowId}:${workflow.version}`, workflow)
+  }
+  return versions
 }
 
 function isIn({ state: { id }, ...run }: StoredRun, { mailbox }: Party): boolean {

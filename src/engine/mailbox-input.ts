@@ -1,5 +1,4 @@
 import type { ChainedRuns } from './chained-runs.ts'
-import type { CompiledDefinition } from './compiled.ts'
 import type { Party, Published } from './party.ts'
 import type { MessageFacts } from './run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
@@ -14,8 +13,8 @@ export type MailboxInput = {
   runs: StoredRun[]
   chained: ChainedRuns
   published: Published[]
-  /** By `workflowId:version`. */
-  versions: Map<string, CompiledDefinition>
+  /** By `workflowId:version`: what is published, and what the runs are on, which need not be published any more. */
+  versions: Map<string, Published>
   newId: () => string
 }
 

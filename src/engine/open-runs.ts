@@ -155,7 +155,7 @@ export class OpenRuns {
     const others = this.#runs.filter((run) => isUnderWay(run, workflow.workflowId))
     if (others.length > 0 && settings.reentry === 'ignore') return undefined
     if (settings.reentry === 'restart') for (const other of others) this.advance(other, { type: 'canceled' })
-    versions.set(`${workflow.workflowId}:${workflow.version}`, workflow.compiled)
+    versions.set(`${workflow.workflowId}:${workflow.version}`, workflow)
     const { debounces, ...beginning } = cause
     const run = newRun(workflow, { id: newId(), ...placeIn(party), ...beginning }, now)
     this.#runs.unshift(run)
@@ -234,11 +234,9 @@ export class OpenRuns {
     workflowId,
     workflowVersion: version,
   }: Pick<StoredRun, 'workflowId' | 'workflowVersion'>): Published {
-    const { published, versions } = this.#input
-    const compiled = versions.get(`${workflowId}:${version}`)
-    if (!compiled) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
-    const name = published.find((workflow) => workflow.workflowId === workflowId)?.name ?? ''
-    return { workflowId, name, version, compiled }
+    const workflow = this.#input.versions.get(`${workflowId}:${version}`)
+    if (!workflow) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
+    return workflow
   }
 }
 

@@ -29,7 +29,7 @@ export class SimulatedMailbox {
   /** What became of events that started nothing, by workflow. */
   readonly refusals: { workflowId: string; outcome: Outcome }[] = []
   readonly #parts: Parts
-  readonly #versions: Map<string, CompiledDefinition>
+  readonly #versions: Map<string, Published>
   readonly #postponed: Due[] = []
   #party: Party
   /** When a person gives the conversation back. */
@@ -39,12 +39,12 @@ export class SimulatedMailbox {
     this.#parts = parts
     this.#party = parts.party
     this.#pausedUntil = parts.party.isPaused ? NEVER : 0
-    this.#versions = new Map(parts.published.map((workflow) => [keyOf(workflow), workflow.compiled]))
+    this.#versions = new Map(parts.published.map((workflow) => [keyOf(workflow), workflow]))
   }
 
   /** Puts in a run that is queued from outside: it begins with an item that says so. */
   put(workflow: Published, state: RunState): void {
-    this.#versions.set(keyOf(workflow), workflow.compiled)
+    this.#versions.set(keyOf(workflow), workflow)
     this.runs.push({ stored: storedRun(workflow, state, this.#party), steps: new Map() })
   }
 

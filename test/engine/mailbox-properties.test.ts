@@ -165,7 +165,7 @@ class Life {
       runs: runs.filter(({ state }) => !isSettled(state)),
       chained: chainedAmong(runs, new Date(now)),
       published: this.#published,
-      versions: new Map(this.#published.map(({ workflowId, compiled }) => [`${workflowId}:1`, compiled])),
+      versions: new Map(this.#published.map((workflow) => [`${workflow.workflowId}:1`, workflow])),
       messages: new Map<string, MessageFacts>([['m', { id: 'm', body }]]),
       newId: () => this.#newId(),
     })

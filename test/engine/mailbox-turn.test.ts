@@ -67,7 +67,7 @@ class Box {
       runs: this.runs.filter(({ state }) => !isSettled(state)).map((run) => ({ ...run, wakeAt: null })),
       published: this.#published,
       chained: new Map(),
-      versions: new Map(this.#published.map(({ workflowId, compiled }) => [`${workflowId}:1`, compiled])),
+      versions: new Map(this.#published.map((workflow) => [`${workflow.workflowId}:1`, workflow])),
       messages: new Map(messages.map((message) => [message.id, message])),
       newId: () => this.newId(),
     })

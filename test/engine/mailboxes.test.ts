@@ -516,6 +516,22 @@ describe('what workflows do with what happens', () => {
     expect(JSON.stringify([run, steps])).to.not.match(/471147|hush/)
   })
 
+  it('a run knows the name of its workflow also when that is not published any more', async () => {
+    const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{workflow.version}}')]
+    const workflowId = await publish(app, owner, { triggers: ANY, steps }, 'Farewell')
+    const conversationId = await write(app, owner, newPhone(), 'one')
+    await app.work()
+    await post(`/api/workflows/${workflowId}/unpublish`)
+    app.clock.advance(MINUTE)
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Farewell 1'])
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    await post(`/api/workflows/${workflowId}/archive`)
+    await post(`/api/runs/${run.id}/replay`, { from: 'answer' })
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Farewell 1', 'Farewell 1'])
+  })
+
   it("a person's reply holds back what workflows do, except for those that go on beside people", async () => {
     const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{message.body}}')]
     await publish(app, owner, { triggers: ANY, steps }, 'Polite')

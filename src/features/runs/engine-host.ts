@@ -5,7 +5,7 @@ import { stepTypes } from '../workflows/steps/index.ts'
 import { applyAdvance } from './apply-advance.ts'
 import { loadMessages } from './load-messages.ts'
 import { loadParties } from './load-parties.ts'
-import { listPublished, loadVersions } from './published-workflows.ts'
+import { listPublished, loadWorkflows } from './published-workflows.ts'
 
 /** What the engine needs to settle items in a transaction that is already open. */
 export const turnHost = {
@@ -14,7 +14,7 @@ export const turnHost = {
   loadParties,
   loadMessages,
   listPublished,
-  loadVersions,
+  loadWorkflows,
   apply: applyAdvance,
 }
 

@@ -26,6 +26,27 @@ export async function listPublished(tx: Scope): Promise<Published[]> {
   }))
 }
 
+/** Workflows at these versions, published or not. One that is not there is left out. */
+export async function loadWorkflows(
+  tx: Scope,
+  wanted: { workflowId: string; version: number }[],
+): Promise<Published[]> {
+  const compiled = await loadVersions(tx, wanted)
+  const rows = await tx
+    .db('workflows')
+    .where({ tenant_id: tx.tenantId })
+    .whereIn('id', [...new Set(wanted.map(({ workflowId }) => workflowId))])
+    .select<{ id: string; name: string }[]>('id', 'name')
+  const names = new Map(rows.map(({ id, name }) => [id, name]))
+  return [...compiled].flatMap(([key, definition]) => {
+    const [workflowId = '', version] = key.split(':')
+    const name = names.get(workflowId)
+    return name === undefined || !definition
+      ? []
+      : [{ workflowId, name, version: Number(version), compiled: definition }]
+  })
+}
+
 /** By `workflowId:version`. */
 export async function loadVersions(
   tx: Scope,
