@@ -37,7 +37,12 @@ function statusReasons({ status }: WorkflowRow): Reason[] {
   if (status === 'paused')
     return [{ code: 'workflow_paused', message: 'The workflow is paused and starts no runs. Publish it to go on' }]
   if (status === 'archived')
-    return [{ code: 'workflow_archived', message: 'The workflow is archived and starts no runs. Unarchive it and publish it' }]
+    return [
+      {
+        code: 'workflow_archived',
+        message: 'The workflow is archived and starts no runs. Unarchive it and publish it',
+      },
+    ]
   return []
 }
 
