@@ -306,6 +306,7 @@ describe('what workflows do with what happens', () => {
         await post(path, { contactId, input: {} }),
         await post(path, { contactId, input: { name: 'x' }, trigger: 'manual' }),
         await post(path, { contactId, conversationId: stranger.conversationId }),
+        await post(path, { contactId, input: { name: 'x' }, variables: { tone: ['not', 'a', 'text'] } }),
       ]
       await post(`/api/workflows/${workflowId}/unpublish`)
       refused.push(await post(path, { contactId }))
@@ -313,6 +314,7 @@ describe('what workflows do with what happens', () => {
         '422 condition_not_met',
         '422 no_such_trigger',
         '422 other_contact',
+        '422 wrong_type',
         '409 workflow_not_published',
       ])
       expect(await runsOf(app, owner, `workflowId=${workflowId}`)).to.deep.equal([])

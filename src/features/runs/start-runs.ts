@@ -1,3 +1,4 @@
+import { assignVariables } from '../../engine/assign-variables.ts'
 import { lockMailboxes, type Mailbox, mailboxOf, putItems } from '../../engine/mailbox.ts'
 import { matchTrigger } from '../../engine/match-trigger.ts'
 import { newRun } from '../../engine/new-run.ts'
@@ -26,7 +27,8 @@ export type NewStart = {
   eventId?: string
 }
 
-export type Refusal = 'not_published' | 'no_such_trigger' | 'condition_not_met' | 'already_running' | 'started_before'
+export type Refusal =
+  'not_published' | 'no_such_trigger' | 'wrong_variables' | 'condition_not_met' | 'already_running' | 'started_before'
 export type Started = { runId: string } | { refused: Refusal }
 
 /**
@@ -68,13 +70,14 @@ function plan(
   places: Awaited<ReturnType<typeof findMailboxes>>,
 ): Planned | { refused: Refusal } {
   if (!workflow) return { refused: 'not_published' }
-  const { trigger, input = null, contactId = null, variables, startedBy } = start
+  const { trigger, input = null, contactId = null, variables = {}, startedBy } = start
   if (!workflow.compiled.triggers.some(({ type }) => type === trigger.type)) return { refused: 'no_such_trigger' }
   const id = newId()
   const conversationId = start.conversationId ?? (contactId && places.get(contactId)?.conversationId) ?? null
   const told = { messageId: null, ...trigger }
   const from = { id, trigger: told, eventId: start.eventId ?? id, contactId, conversationId, startedBy }
-  const run = newRun(workflow, { ...from, input, ...(variables ? { variables } : {}) }, now)
+  const run = newRun(workflow, { ...from, input }, now)
+  if (assignVariables({ run: run.state, compiled: workflow.compiled }, variables)) return { refused: 'wrong_variables' }
   return { run, mailbox: mailboxOf({ ...run, id }), workflow }
 }
 

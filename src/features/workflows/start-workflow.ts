@@ -11,7 +11,7 @@ import type { StartWorkflow } from './schema.ts'
 /**
  * Starts a run on purpose, behind whatever its conversation is still doing.
  * @throws ConflictError `workflow_not_published`, `already_running`
- * @throws UnprocessableError `no_such_trigger`, `condition_not_met`, `other_contact`
+ * @throws UnprocessableError `no_such_trigger`, `wrong_type`, `condition_not_met`, `other_contact`
  */
 export function startWorkflow(scope: Scope, { workflowId, ...given }: StartWorkflow): Promise<Run> {
   return scope.transaction(async (tx) => {
@@ -49,6 +49,11 @@ function refusalOf(refused: Refusal, trigger: string): AppError {
       return new UnprocessableError(
         'no_such_trigger',
         `The published version has no "${trigger}" trigger. Add {"type": "${trigger}"} to its triggers and publish it`,
+      )
+    case 'wrong_variables':
+      return new UnprocessableError(
+        'wrong_type',
+        'A variable cannot hold what it is given: see how the workflow declares it',
       )
     case 'condition_not_met':
       return new UnprocessableError('condition_not_met', `The condition of the "${trigger}" trigger does not hold`)
