@@ -14,6 +14,7 @@ import { RedisSignals } from './platform/redis-signals.ts'
 import { LocalRevocations, type Revocations } from './platform/revocations.ts'
 import { keepSecretKey } from './platform/secret-key.ts'
 import { Secrets } from './platform/secrets.ts'
+import { createSharedReads } from './platform/shared-reads.ts'
 import type { Clock } from './platform/time.ts'
 import type { Parts } from './scope.ts'
 
@@ -53,6 +54,7 @@ export async function openParts(config: Config, { log, clock }: { log: Logger; c
     log,
     jobs,
     signals,
+    reads: createSharedReads(),
     secrets,
     mail,
     allowsLoopback: config.allowsLoopback,

@@ -7,6 +7,7 @@ import type { Bell, JobQueue } from './platform/job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import type { Mail } from './platform/mail.ts'
 import type { Secrets } from './platform/secrets.ts'
+import type { SharedReads } from './platform/shared-reads.ts'
 import type { Signals } from './platform/signals.ts'
 import type { Clock } from './platform/time.ts'
 
@@ -28,6 +29,7 @@ export type Parts = {
   log: Logger
   jobs: JobQueue
   signals: Signals
+  reads: SharedReads
   secrets: Secrets
   mail: Mail
   /** Whether what customers name, such as a channel's provider, may be on this very machine. */
@@ -133,6 +135,11 @@ export class Scope {
   /** Calls `wake` when this tenant may have new events. Returns the function that ends it. */
   onEvents(wake: () => void): () => void {
     return this.#parts.signals.subscribe(this.tenantId, wake)
+  }
+
+  /** `read` as it is now, done once for all who ask for the same `key` meanwhile. Not for transactions. */
+  share<T>(key: string, read: () => Promise<T>): Promise<T> {
+    return this.#parts.reads.do(`${this.tenantId} ${key}`, read) as Promise<T>
   }
 
   /** In a transaction, events are written when all else is done, in one statement. */

@@ -5,6 +5,8 @@ import type { Scope } from '../../scope.ts'
 /** How long events are kept, and so how long a follower may be away. */
 export const EVENT_RETENTION_MS = 7 * DAY
 const BATCH = 200
+/** Followers move on together by so many transactions where they are told nothing, so that one read serves them all. */
+const STRIDE = 1000n
 /** Signals may be lost; a follower looks by itself this often. */
 const LOOK_EVERY_MS = 5 * SECOND
 /** An event lies behind a transaction that is still open: it will not be long. */
@@ -62,7 +64,8 @@ async function* follow(scope: Scope, from: Position, { types, signal }: Followin
   let position = from
   try {
     while (!signal.aborted) {
-      const { rows, hidden, readUpTo } = await read(scope, position, types)
+      const key = `events ${cursorOf(position)} ${JSON.stringify(types)}`
+      const { rows, hidden, readUpTo } = await scope.share(key, () => read(scope, position, types))
       for (const { xid, id, type, data, at } of rows) {
         position = { xid, id }
         yield { cursor: cursorOf(position), type, data, at }
@@ -127,11 +130,13 @@ async function read(scope: Scope, { xid, id }: Position, types: string[] | null)
   const horizon = BigInt((result.rows[0] as { horizon: string }).horizon)
   const found = result.rows.filter((row): row is Row & { horizon: string } => row.xid !== null)
   const rows = found.filter((row) => BigInt(row.xid) < horizon)
-  const isComplete = found.length < BATCH && horizon > BigInt(xid)
+  const last = BigInt(rows.at(-1)?.xid ?? xid)
+  const strideBegin = horizon - (horizon % STRIDE)
+  const isComplete = found.length < BATCH && strideBegin > last
   return {
     rows,
     hidden: rows.length < found.length,
-    readUpTo: isComplete ? { xid: String(horizon), id: FIRST_ID } : undefined,
+    readUpTo: isComplete ? { xid: String(strideBegin), id: FIRST_ID } : undefined,
   }
 }
 
