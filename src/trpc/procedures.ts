@@ -1,11 +1,18 @@
 import { initTRPC } from '@trpc/server'
 import superjson from 'superjson'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
+import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
 import type { RequestContext } from './context.ts'
 import { publicError, toTrpcError } from './errors.ts'
 import { onceForKey } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
+
+/** A connection may die without a word; either side finds out, as long as something is said from time to time. */
+const STILL_THERE = {
+  ping: { enabled: true, intervalMs: 5 * SECOND },
+  client: { reconnectAfterInactivityMs: 20 * SECOND },
+}
 
 const t = initTRPC
   .context<RequestContext>()
@@ -13,6 +20,7 @@ const t = initTRPC
   .create({
     transformer: superjson,
     isDev: false,
+    sse: STILL_THERE,
     errorFormatter({ shape, error, ctx }) {
       const { status, body } = publicError(error, ctx?.requestId ?? 'unknown')
       return {

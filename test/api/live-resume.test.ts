@@ -43,6 +43,22 @@ describe('going on with what was followed live', function () {
     second.close()
   })
 
+  it('is reminded that the connection lives while nothing happens, and told when to give it up', async () => {
+    const dropped = new AbortController()
+    const { cookie, tenantId } = await app.join(owner.tenantId, 'viewer')
+    const { body } = await fetch(`${app.url}/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D`, {
+      signal: dropped.signal,
+      headers: { accept: 'text/event-stream', cookie, 'x-tenant-id': tenantId },
+    })
+    let text = ''
+    for await (const chunk of (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      if (text.includes('event: ping')) break
+    }
+    dropped.abort()
+    expect(text).to.include('"reconnectAfterInactivityMs":20000')
+  })
+
   it('refuses an id that was never given out, before anything is told', async () => {
     const answer = await app.rest('GET', '/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D', {
       session: await app.join(owner.tenantId, 'viewer'),
