@@ -83,6 +83,17 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
     expect(newest.message).to.equal('The trigger matched, but its condition was not met: contact.language eq "es"')
   })
 
+  it('names no condition of a trigger that did not match anyhow', async () => {
+    const [asking] = PRICES.triggers
+    const condition = { left: '{{contact.name}}', op: 'eq', right: 'Zoe' }
+    const match = { mode: 'exact', values: ['hours'] }
+    workflowId = await publish({ ...PRICES, triggers: [asking, { type: 'message_received', match, if: condition }] })
+    await write('Hours')
+    await app.work()
+    const [newest] = (await ask()).evaluations
+    expect(newest.message).to.equal('The trigger matched, but its condition was not met: contact.name eq "Zoe"')
+  })
+
   it('says when the workflow was busy, when a run wanted the message, and when a person had taken over', async () => {
     const sleeping = { id: 'sleep', type: 'wait', for: '2h' }
     const asking = { id: 'ask', type: 'ask', message: { body: 'Which?' } }

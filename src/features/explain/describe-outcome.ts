@@ -1,6 +1,7 @@
 import { CHAINED_MAX } from '../../engine/chained-runs.ts'
 import type { CompiledDefinition } from '../../engine/compiled.ts'
 import type { Match, Trigger } from '../../engine/definition/triggers.ts'
+import { foldText } from '../../engine/fold-text.ts'
 import { matchesText } from '../../engine/match-trigger.ts'
 import { describeCondition } from './describe-condition.ts'
 import type { Evaluation, EvaluatedEvent } from '../../engine/evaluation.ts'
@@ -82,8 +83,21 @@ function describeText({ mode, values }: Match, body: string | null): string {
   return `The message "${quoted}" ${VERBS[mode]}: ${list}`
 }
 
+/** Whether the trigger matched, as far as is still known. */
+function maySuit(trigger: Trigger, { event, message }: Explained): boolean {
+  if (trigger.type === 'message_received') {
+    const { channelId, match } = trigger
+    if (!message) return true
+    return (channelId === undefined || channelId === message.channelId) && matchesText(match, message.body ?? '')
+  }
+  if (event.name === null) return true
+  if ('tag' in trigger) return foldText(trigger.tag) === foldText(event.name)
+  return !('event' in trigger) || trigger.event === event.name
+}
+
 function describeUnmet(explained: Explained): string {
-  const conditions = triggersFor(explained).flatMap((trigger) => (trigger.if ? [describeCondition(trigger.if)] : []))
+  const matching = triggersFor(explained).filter((trigger) => maySuit(trigger, explained))
+  const conditions = matching.flatMap((trigger) => (trigger.if ? [describeCondition(trigger.if)] : []))
   if (conditions.length === 0) return 'The condition of the trigger was not met'
   return `The trigger matched, but its condition was not met: ${[...new Set(conditions)].join('; ')}`
 }
