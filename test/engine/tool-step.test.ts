@@ -77,6 +77,15 @@ describe('a tool step', () => {
       expect(call.headers).to.not.have.property('proxy-authorization')
     })
 
+    it('is not given a sealed key back that the tool quotes', async () => {
+      server.play((call, response) =>
+        response.end(JSON.stringify({ price: 1, note: `Got ${call.headers.authorization}` })),
+      )
+      const customer = await played([use('shop.quote', { article: 'a' })], withQuote())
+      const { steps } = await customer.run()
+      expect(steps[0].output).to.deep.equal({ price: 1, note: 'Got Bearer [redacted]' })
+    })
+
     it('tells no other host the sealed headers, whatever their names', async () => {
       const elsewhere = await ScriptedServer.start()
       try {

@@ -5,12 +5,15 @@ import type { Tool as ToolRow } from '../../models/tool.ts'
 import { mismatchOf } from '../../platform/json-schema.ts'
 import { callOutside, type OutsideAnswer } from '../../platform/outbound/call-outside.ts'
 import { isOwnHeader } from '../../platform/outbound/header-rules.ts'
+import { isSensitiveName } from '../../platform/sensitive-name.ts'
 import type { Scope } from '../../scope.ts'
 import { openHeaders } from './tool-headers.ts'
 
 type Call = { input: JsonObject; key: string; timeoutMs: number; signal: AbortSignal }
 
 const BYTES_MAX = 1_048_576
+/** Shorter words of a header, such as its scheme, stand in any answer. */
+const SECRET_LENGTH_MIN = 8
 
 /**
  * A tool of the workspace: the input goes along as JSON, or in the query where a request has no body; what comes back is
@@ -30,7 +33,8 @@ export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call 
     body: hasBody ? JSON.stringify(input) : null,
   })
   refuseBadStatus(name, answer.status)
-  const output = answer.body.trim() === '' ? {} : readJson(answer.body)
+  const told = withoutSecrets(answer.body, headers)
+  const output = told.trim() === '' ? {} : readJson(told)
   const mismatch = output === undefined ? 'output is no JSON' : mismatchOf(outputSchema, output, 'output')
   if (mismatch) throw new StepError('invalid_tool_output', `The tool "${name}": ${mismatch}`, { retryable: false })
   return output
@@ -67,6 +71,15 @@ function send(scope: Scope, { key, signal, headers, ...request }: Sending): Prom
     ...Object.fromEntries(own.filter(([name]) => !isOwnHeader(name))),
   }
   return callOutside({ ...request, headers: all, bytesMax: BYTES_MAX, allowsLoopback: scope.allowsLoopback }, signal)
+}
+
+/** A tool may quote the keys that it was called with; what it answers is read by whoever may read runs. */
+function withoutSecrets(body: string, headers: Record<string, string>): string {
+  const secrets = Object.entries(headers).flatMap(([name, value]) => (isSensitiveName(name) ? value.split(' ') : []))
+  return secrets
+    .filter(({ length }) => length >= SECRET_LENGTH_MIN)
+    .map((secret) => JSON.stringify(secret).slice(1, -1))
+    .reduce((left, secret) => left.replaceAll(secret, '[redacted]'), body)
 }
 
 function withQuery(base: string, input: JsonObject): string {
