@@ -53,6 +53,10 @@ describe('a message of which nobody knows whether it arrived', () => {
     app.clock.advance(121_000)
     await Promise.all(Array.from({ length: 5 }, () => sweepOutbox(app.system)))
     expect(await told()).to.deep.equal(['message.queued', 'message.failed'])
+    const { body } = await app.rest('GET', `/api/messages/${sent()}/why`, { session: owner })
+    expect(body.summary).to.equal('Sent by step "answer" of the workflow "Answer", version 1')
+    expect(body.links.at(-1)).to.deep.include({ kind: 'status', status: 'failed' })
+    expect(body.links.at(-1).error.code).to.equal('delivery_unknown')
   })
 
   it('is not said to have failed when its status came before the connection broke', async () => {
