@@ -15,9 +15,16 @@ const begun = new Promise<Order & { kind: 'begin' }>((resolve) => {
     else arm(order.kind === 'arm' ? order.arming : undefined)
   })
 })
-process.on('unhandledRejection', (error) =>
-  tell({ kind: 'rejection', text: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
-)
+/**
+ * The job queue's own, when it is put away because the database is gone: nobody outside can catch it. The jobs that it
+ * could not give back are freed like those of the dead.
+ */
+const JOBS_NOT_RETURNED = 'Error occurred whilst returning jobs from local queue'
+
+process.on('unhandledRejection', (error) => {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if (!text.includes(JOBS_NOT_RETURNED)) tell({ kind: 'rejection', text })
+})
 // A storm that dies must not leave its processes behind.
 process.on('disconnect', () => process.exit(1))
 
