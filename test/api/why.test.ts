@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { startRuns } from '../../src/features/runs/start-runs.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
@@ -137,6 +138,25 @@ describe('GET /api/messages/{messageId}/why', () => {
     expect(kinds(links)).to.deep.equal(['sender', 'message', 'trigger', 'run'])
     expect(links[2]).to.deep.include({ message: 'The message contains "precio"' })
     expect(links[3]).to.deep.include({ relation: 'started', workflowId })
+  })
+
+  it('finds the run that a message started among many that are not over', async () => {
+    await write('hello')
+    const sleep = [{ id: 'sleep', type: 'wait', for: '2h' }]
+    const settings = { reentry: 'parallel' }
+    const sleeper = await publish('Sleepers', { version: 1, settings, triggers: [{ type: 'api' }], steps: sleep })
+    const { body } = await app.rest('GET', `/api/conversations/${conversationId}`, { session: owner })
+    const startedBy = { type: 'system', id: null }
+    const start = { workflowId: sleeper, trigger: { type: 'api' as const }, contactId: body.contactId, startedBy }
+    const scope = app.system.forTenant(owner.tenantId)
+    await scope.transaction((tx) =>
+      startRuns(
+        tx,
+        Array.from({ length: 101 }, () => start),
+      ),
+    )
+    await app.work()
+    expect((await why(await write('price'))).summary).to.equal('Started "Prices"')
   })
 
   it('says which run took an inbound message as its reply', async () => {

@@ -11,7 +11,7 @@ import type { Evaluation, EvaluatedEvent } from '../../engine/evaluation.ts'
 import { type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
 import type { Link, Why } from './schema.ts'
 
-/** The runs that the message met are the oldest of those that were not over when it came. */
+/** Of more runs that were not over when it came, the oldest are looked at. */
 const RUNS_MAX = 100
 
 /** What a customer's message started, which run took it as a reply, or why nothing did. */
@@ -37,12 +37,12 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
   }
 }
 
-/** The runs of the conversation that the message could have met, the oldest first. */
-async function findRuns(scope: Scope, { conversationId, createdAt }: MessageRow): Promise<NamedRun[]> {
+/** The runs of the conversation that the message could have met: those that it started, then the oldest. */
+async function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<NamedRun[]> {
   return (await runRows(scope)
     .where({ conversationId })
     .where((open) => open.whereNull('finishedAt').orWhere('finishedAt', '>=', createdAt))
-    .orderBy('id')
+    .orderByRaw(`trigger ->> 'messageId' is not distinct from ? desc, id`, [id])
     .limit(RUNS_MAX)) as NamedRun[]
 }
 
