@@ -18,7 +18,8 @@ export class BenchCaller {
 
   constructor(url: string, width: number) {
     this.#url = url
-    this.#agent = new Agent({ keepAlive: true, maxSockets: width })
+    // The server puts away what was silent for five seconds, perhaps in the very moment in which it is used again.
+    this.#agent = new Agent({ keepAlive: true, maxSockets: width, timeout: 3000 })
   }
 
   /** Signs somebody up, on whose behalf all further calls are made. */
