@@ -14,10 +14,15 @@ export async function insertSleepers({ url, adminUrl }: BenchDatabase, count: nu
   // What is copied refers to what is there; checking it a million times over would only take time.
   await client.query('set session_replication_role = replica')
   await insertPeople(client, Math.ceil(count / RUNS_EACH))
+  await client.query(
+    `create temp table people as select id, contact_id, row_number() over (order by id) - 1 as place
+     from conversations where last_message is null`,
+  )
+  await client.query('analyze people')
   await client.query('create temp table template as select tenant_id, id from runs limit 1')
   for (let done = 0; done < count; done += CHUNK)
     await insertSome(client, { from: done, to: Math.min(done + CHUNK, count) })
-  await client.query('drop table template')
+  await client.query('drop table template, people')
   await client.query('vacuum (analyze) runs, run_steps, run_waits, contacts, conversations')
   await client.end()
 }
@@ -57,10 +62,8 @@ async function insertSome(client: pg.Client, { from, to }: { from: number; to: n
   await client.query('drop table if exists planned')
   await client.query(
     `create temp table planned as
-     select n, uuidv7() as run_id, uuidv7() as event_id, uuidv7() as step_id, cv.id as conversation_id, cv.contact_id
-     from generate_series(${from}, ${to - 1}) n
-     join (select id, contact_id, row_number() over (order by id) - 1 as place, count(*) over () as people
-       from conversations where last_message is null) cv on cv.place = n % cv.people`,
+     select n, uuidv7() as run_id, uuidv7() as event_id, uuidv7() as step_id, people.id as conversation_id, people.contact_id
+     from generate_series(${from}, ${to - 1}) n join people on people.place = n % (select count(*) from people)`,
   )
   await client.query(
     `insert into runs select new.* from template join runs t using (tenant_id, id), planned p, lateral jsonb_populate_record(t, jsonb_build_object(
