@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
 import { decide } from '../../src/engine/decide.ts'
 import type { EngineEvent } from '../../src/engine/decision.ts'
-import { queueRun, type MessageFacts, type StepRecord } from '../../src/engine/run.ts'
+import { newRun } from '../../src/engine/new-run.ts'
+import type { MessageFacts, StepRecord } from '../../src/engine/run.ts'
 import { saveRuns, saveSteps, saveWaits, type StoredRun } from '../../src/engine/run-store.ts'
 import { stepTypes } from '../../src/features/workflows/steps/index.ts'
 import type { WorkflowEffect } from '../../src/features/workflows/steps/effects.ts'
@@ -70,7 +71,7 @@ async function playScript(tx: Knex, { script, n, now }: { script: Script; n: num
     if (line.from === 'agent') continue
     const facts: MessageFacts = { id: message.id, body: line.body, type: 'text', at: at.toISOString() }
     const event: EngineEvent = line.starts ? { type: 'started' } : { type: 'reply', message: facts }
-    run ??= newRun({ n, script, conversationId, message: facts, workflow: WORKFLOWS[line.starts ?? 'welcome'], at })
+    run ??= demoRun({ n, script, conversationId, message: facts, workflow: WORKFLOWS[line.starts ?? 'welcome'], at })
     const workflow = Object.values(WORKFLOWS).find(({ id }) => id === run?.workflowId) as typeof WORKFLOWS.welcome
     const conversation = { id: conversationId, canSendFreeform: true, windowExpiresAt: addMs(at, DAY).toISOString() }
     const known = {
@@ -105,45 +106,27 @@ async function playScript(tx: Knex, { script, n, now }: { script: Script; n: num
   await saveSteps(tx, DEMO.workspaceId, steps)
 }
 
-function newRun({
-  n,
-  script,
-  conversationId,
-  message,
-  workflow,
-  at,
-}: {
+type Start = {
   n: number
   script: Script
   conversationId: string
   message: MessageFacts
   workflow: typeof WORKFLOWS.welcome
   at: Date
-}): StoredRun {
-  const id = demoId('run', n)
-  const trigger = {
-    type: workflow.id === WORKFLOWS.welcome.id ? 'conversation_opened' : 'message_received',
-    messageId: message.id,
-  }
-  return {
-    workflowId: workflow.id,
-    workflowVersion: 1,
+}
+
+function demoRun({ n, script, conversationId, message, workflow, at }: Start): StoredRun {
+  const type = workflow.id === WORKFLOWS.welcome.id ? 'conversation_opened' : 'message_received'
+  const published = { workflowId: workflow.id, name: workflow.name, version: 1, compiled: compileDemo(workflow) }
+  const beginning = {
+    id: demoId('run', n),
+    trigger: { type, messageId: message.id },
+    eventId: demoId('event', n),
     contactId: demoId('contact', script.contact),
     conversationId,
-    parentRunId: null,
-    mailboxRunId: null,
-    mode: 'live',
-    trigger,
-    triggerEventId: demoId('event', n),
-    replayOf: null,
-    rootRunId: id,
-    replayFromStepId: null,
-    startedBy: { type: 'trigger', id: null },
-    messagesSent: 0,
-    createdAt: at,
-    state: queueRun(compileDemo(workflow), { id, trigger, message }, at),
-    wakeAt: null,
+    message,
   }
+  return newRun(published, beginning, at)
 }
 
 function messageRow({

@@ -7,7 +7,6 @@ import {
   lockMailboxes,
   type Mailbox,
   type MailboxItem,
-  mailboxOf,
   nextItem,
   type NextItem,
   pickMailboxes,
@@ -20,7 +19,7 @@ import { MailboxTurn } from './mailbox-turn.ts'
 import type { Party, Published } from './party.ts'
 import type { MessageFacts, StepRecord } from './run.ts'
 import { RunFault } from './run-fault.ts'
-import { loadOpenRuns, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
+import { loadOpenRuns, mailboxOfRun, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
 import type { StepRegistry } from './step.ts'
 
 /** A transaction of one tenant. */
@@ -204,7 +203,7 @@ async function openTurns<Tx extends EngineTransaction>(
       new MailboxTurn({
         ...shared,
         party,
-        runs: runs.filter((run) => isIn(run, party)),
+        runs: runs.filter((run) => mailboxOfRun(run).id === party.mailbox.id),
         chained: chained.get(party.mailbox.id) ?? new Map(),
       }),
     ]),
@@ -226,8 +225,4 @@ async function loadVersions<Tx extends EngineTransaction>(
     versions.set(`${workflow.workflowId}:${workflow.version}`, workflow)
   }
   return versions
-}
-
-function isIn({ state: { id }, ...run }: StoredRun, { mailbox }: Party): boolean {
-  return mailboxOf({ id, ...run }).id === mailbox.id
 }

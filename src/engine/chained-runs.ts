@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database.ts'
 import { addMs, MINUTE } from '../platform/time.ts'
-import type { Mailbox } from './mailbox.ts'
+import { type Mailbox, MAILBOX_ID } from './mailbox.ts'
 import type { StoredRun } from './run-store.ts'
 
 /**
@@ -31,7 +31,7 @@ export class ChainGuard {
   }
 
   note(workflowId: string, depth: number): void {
-    if (isChained(depth)) this.#counts.set(workflowId, (this.#counts.get(workflowId) ?? 0) + 1)
+    if (isChained(depth)) countOne(this.#counts, workflowId)
   }
 }
 
@@ -40,9 +40,13 @@ export function chainedAmong(runs: StoredRun[], now: Date): ChainedRuns {
   const since = addMs(now, -MINUTE)
   const counts = new Map<string, number>()
   for (const { workflowId, createdAt, state } of runs) {
-    if (isChained(state.depth) && createdAt > since) counts.set(workflowId, (counts.get(workflowId) ?? 0) + 1)
+    if (isChained(state.depth) && createdAt > since) countOne(counts, workflowId)
   }
   return counts
+}
+
+function countOne(counts: Map<string, number>, workflowId: string): void {
+  counts.set(workflowId, (counts.get(workflowId) ?? 0) + 1)
 }
 
 /** By mailbox. */
@@ -51,9 +55,8 @@ export async function countChained(
   { tenantId, mailboxes, now }: { tenantId: string; mailboxes: Mailbox[]; now: Date },
 ): Promise<Map<string, ChainedRuns>> {
   const { rows } = await db.raw<{ rows: { mailboxId: string; workflowId: string; n: number }[] }>(
-    `select coalesce(conversation_id, contact_id, mailbox_run_id, id) as "mailboxId", workflow_id as "workflowId", count(*)::int as n
-     from runs where tenant_id = ? and created_at > ? and depth >= ${DEPTH_MIN}
-       and coalesce(conversation_id, contact_id, mailbox_run_id, id) = any(?) group by 1, 2`,
+    `select ${MAILBOX_ID} as "mailboxId", workflow_id as "workflowId", count(*)::int as n
+     from runs where tenant_id = ? and created_at > ? and depth >= ${DEPTH_MIN} and ${MAILBOX_ID} = any(?) group by 1, 2`,
     [tenantId, addMs(now, -MINUTE), mailboxes.map(({ id }) => id)],
   )
   const counts = new Map<string, Map<string, number>>()

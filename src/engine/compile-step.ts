@@ -1,3 +1,4 @@
+import { fieldOf } from '../platform/field-of.ts'
 import type { CompiledStep } from './compiled.ts'
 import { CONTINUE, END } from './definition/names.ts'
 import { explainIssue, problemAt, problemsOf, type Place, type Problem } from './definition/problem.ts'
@@ -79,7 +80,7 @@ function readStep(given: unknown, place: Place, registry: StepRegistry): Fields 
 }
 
 function idOf(step: unknown): string | undefined {
-  const id: unknown = typeof step === 'object' && step !== null ? Reflect.get(step, 'id') : undefined
+  const id = fieldOf(step, 'id')
   return typeof id === 'string' ? id : undefined
 }
 

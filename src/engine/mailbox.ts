@@ -32,6 +32,9 @@ export function mailboxOf(run: {
   return { kind: 'run', id: run.mailboxRunId ?? run.id }
 }
 
+/** The same of a row of `runs`. The index `runs_open` is on it. */
+export const MAILBOX_ID = 'coalesce(conversation_id, contact_id, mailbox_run_id, id)'
+
 /** At most `limit` of a tenant's mailboxes with something due, the longest waiting first. */
 export async function pickMailboxes(
   db: Database,

@@ -1,8 +1,9 @@
 import type { Party, Published } from './party.ts'
-import { type NewRun, queueRun } from './run.ts'
+import { type NewRun, queueRun, type RunState } from './run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 
-export type RunBeginning = Omit<NewRun, 'trigger'> & {
+/** Where a run comes from, and where it has its place. */
+export type RunOrigin = {
   trigger: RunTrigger
   /** What started it; of two with one id, and one workflow, only the first is a run. */
   eventId: string
@@ -13,10 +14,20 @@ export type RunBeginning = Omit<NewRun, 'trigger'> & {
   startedBy?: { type: string; id: string | null }
 }
 
+export type RunBeginning = RunOrigin & Omit<NewRun, 'trigger'>
+
 /** A live run of a workflow's published version, queued. */
-export function newRun({ workflowId, version, compiled }: Published, beginning: RunBeginning, now: Date): StoredRun {
-  const { eventId, contactId, conversationId, parentRunId = null, mailboxRunId = null, ...rest } = beginning
-  const { startedBy, ...start } = rest
+export function newRun(workflow: Published, beginning: RunBeginning, now: Date): StoredRun {
+  return storedRun(workflow, queueRun(workflow.compiled, beginning, now), beginning)
+}
+
+/** A live run around a state that was just queued. */
+export function storedRun(
+  { workflowId, version }: Pick<Published, 'workflowId' | 'version'>,
+  state: RunState,
+  { trigger, eventId, contactId, conversationId, ...origin }: RunOrigin,
+): StoredRun {
+  const { parentRunId = null, mailboxRunId = null, startedBy = { type: 'trigger', id: null } } = origin
   return {
     workflowId,
     workflowVersion: version,
@@ -25,15 +36,15 @@ export function newRun({ workflowId, version, compiled }: Published, beginning: 
     parentRunId,
     mailboxRunId,
     mode: 'live',
-    trigger: start.trigger,
+    trigger,
     triggerEventId: eventId,
     replayOf: null,
-    rootRunId: start.id,
+    rootRunId: state.id,
     replayFromStepId: null,
-    startedBy: startedBy ?? { type: 'trigger', id: null },
+    startedBy,
     messagesSent: 0,
-    createdAt: now,
-    state: queueRun(compiled, start, now),
+    createdAt: new Date(state.queuedAt),
+    state,
     wakeAt: null,
   }
 }
@@ -43,6 +54,6 @@ export function placeIn({
   contactId,
   conversationId,
   mailbox,
-}: Party): Pick<RunBeginning, 'contactId' | 'conversationId' | 'mailboxRunId'> {
+}: Party): Pick<RunOrigin, 'contactId' | 'conversationId' | 'mailboxRunId'> {
   return { contactId, conversationId, mailboxRunId: mailbox.kind === 'run' ? mailbox.id : null }
 }

@@ -1,3 +1,4 @@
+import { fieldOf } from '../platform/field-of.ts'
 import { isWhole } from './is-whole.ts'
 import type { LoopFrame, RunState, StepRecord } from './run.ts'
 
@@ -28,7 +29,7 @@ function roundsAround(step: Round | undefined): { loopId: string; index: number 
 
 function endedRound({ branch, output }: Round): number {
   const name = branch === 'round' ? 'index' : branch === 'done' ? 'rounds' : undefined
-  const count: unknown = name && typeof output === 'object' && output !== null ? Reflect.get(output, name) : undefined
+  const count = name && fieldOf(output, name)
   return typeof count === 'number' ? count : 0
 }
 
@@ -58,5 +59,5 @@ function hasItem(output: unknown): boolean {
 }
 
 function itemOf(output: unknown): unknown {
-  return typeof output === 'object' && output !== null ? (Reflect.get(output, 'item') ?? null) : null
+  return fieldOf(output, 'item') ?? null
 }

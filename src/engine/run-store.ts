@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts'
-import { type Mailbox, mailboxOf } from './mailbox.ts'
+import { type Mailbox, MAILBOX_ID, mailboxOf } from './mailbox.ts'
 import type { JsonObject, RunState, StepRecord } from './run.ts'
 
 /** What started a run: its kind, and what that kind has to say. */
@@ -30,6 +30,10 @@ export type StoredRun = {
   hasBegun?: boolean
 }
 
+export function mailboxOfRun({ state: { id }, ...run }: StoredRun): Mailbox {
+  return mailboxOf({ id, ...run })
+}
+
 const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
   conversation_id as "conversationId", parent_run_id as "parentRunId", mailbox_run_id as "mailboxRunId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
   root_run_id as "rootRunId", replay_from_step_id as "replayFromStepId", started_by as "startedBy",
@@ -39,7 +43,7 @@ const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersi
 export async function loadOpenRuns(db: Database, tenantId: string, mailboxes: Mailbox[]): Promise<StoredRun[]> {
   const { rows } = await db.raw<{ rows: StoredRun[] }>(
     `select ${COLUMNS} from runs
-     where tenant_id = ? and coalesce(conversation_id, contact_id, mailbox_run_id, id) = any(?) and status in ('queued', 'running', 'waiting')
+     where tenant_id = ? and ${MAILBOX_ID} = any(?) and status in ('queued', 'running', 'waiting')
      order by id desc`,
     [tenantId, mailboxes.map(({ id }) => id)],
   )
@@ -156,8 +160,9 @@ export async function saveWaits(
   if (waiting.length > 0) await db('run_waits').insert(waiting)
 }
 
-function waitRow({ state, wakeAt, ...run }: StoredRun, tenantId: string, now: Date): Record<string, unknown> {
-  const mailbox = mailboxOf({ id: state.id, ...run })
+function waitRow(run: StoredRun, tenantId: string, now: Date): Record<string, unknown> {
+  const { state, wakeAt } = run
+  const mailbox = mailboxOfRun(run)
   return {
     tenant_id: tenantId,
     run_id: state.id,

@@ -4,6 +4,7 @@ import type { PlacedEffect } from './decision.ts'
 import type { Outcome } from './evaluation.ts'
 import type { ItemKind, MailboxItem } from './mailbox.ts'
 import { MailboxTurn } from './mailbox-turn.ts'
+import { storedRun } from './new-run.ts'
 import type { Party, Published } from './party.ts'
 import { isSettled, type JsonObject, type MessageFacts, type RunState, type StepRecord } from './run.ts'
 import type { StoredRun } from './run-store.ts'
@@ -45,7 +46,10 @@ export class SimulatedMailbox {
   /** Puts in a run that is queued from outside: it begins with an item that says so. */
   put(workflow: Published, state: RunState): void {
     this.#versions.set(keyOf(workflow), workflow)
-    this.runs.push({ stored: storedRun(workflow, state, this.#party), steps: new Map() })
+    const { contactId, conversationId } = this.#party
+    const trigger = { messageId: null, ...state.trigger, type: String(state.trigger['type']) }
+    const stored = storedRun(workflow, state, { trigger, eventId: state.id, contactId, conversationId })
+    this.runs.push({ stored, steps: new Map() })
   }
 
   /** What comes by itself, and when: nothing while a person talks. */
@@ -144,30 +148,4 @@ const NO_WORKFLOW: Published = {
 
 function keyOf({ workflowId, version }: Published): string {
   return `${workflowId}:${version}`
-}
-
-function storedRun(
-  { workflowId, version }: Published,
-  state: RunState,
-  { contactId, conversationId }: Party,
-): StoredRun {
-  return {
-    workflowId,
-    workflowVersion: version,
-    contactId,
-    conversationId,
-    parentRunId: null,
-    mailboxRunId: null,
-    mode: 'dry_run',
-    trigger: { messageId: null, ...state.trigger, type: String(state.trigger['type']) },
-    triggerEventId: state.id,
-    replayOf: null,
-    rootRunId: state.id,
-    replayFromStepId: null,
-    startedBy: { type: 'system', id: null },
-    messagesSent: 0,
-    createdAt: new Date(state.queuedAt),
-    state,
-    wakeAt: null,
-  }
 }

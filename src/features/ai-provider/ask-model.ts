@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../engine/run.ts'
 import { StepError } from '../../engine/step-error.ts'
 import { callOutside } from '../../platform/outbound/call-outside.ts'
+import { readJson } from '../../platform/read-json.ts'
 import type { LoadedAiProvider } from './load-ai-provider.ts'
 
 const BYTES_MAX = 2_097_152
@@ -96,12 +97,4 @@ function refusalOf(status: number, body: string, { apiKey }: LoadedAiProvider): 
   return isPassing
     ? new StepError('ai_unavailable', `The AI provider answered with status ${status}${told}`)
     : new StepError('ai_refused', `The AI provider refused with status ${status}${told}`, { retryable: false })
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../engine/run.ts'
 import { StepError } from '../../engine/step-error.ts'
 import { mismatchOf } from '../../platform/json-schema.ts'
+import { readJson } from '../../platform/read-json.ts'
 import type { Reply, Usage } from '../ai-provider/ask-model.ts'
 import type { Entry } from './ai-transcript.ts'
 
@@ -41,9 +42,5 @@ function readResult(text: string, schema: JsonObject): unknown {
 
 /** Some models fence what they were asked to give bare. */
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1'))
-  } catch {
-    return undefined
-  }
+  return readJson(text.replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1'))
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../engine/run.ts'
 import { StepError } from '../../engine/step-error.ts'
+import { readJson } from '../../platform/read-json.ts'
 import type { Scope } from '../../scope.ts'
 import type { Reply } from '../ai-provider/ask-model.ts'
 import { findTool } from '../tools/find-tool.ts'
@@ -73,9 +74,6 @@ async function attempt<T>(act: () => Promise<T>): Promise<{ output: T } | { erro
 }
 
 function readArguments(text: string): unknown {
-  try {
-    return text.trim() === '' ? {} : JSON.parse(text)
-  } catch {
-    return text
-  }
+  const read = text.trim() === '' ? {} : readJson(text)
+  return read === undefined ? text : read
 }

@@ -4,6 +4,7 @@ import { type JsonObject, type MessageFacts, queueResumption, queueRun, type Run
 import type { Run as RunRow } from '../../models/run.ts'
 import type { RunStep as StepRow } from '../../models/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
+import { fieldOf } from '../../platform/field-of.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { stepTypes } from '../workflows/steps/index.ts'
@@ -70,7 +71,7 @@ async function messagesBefore(
   records: StepRow[],
 ): Promise<{ first: MessageFacts | null; last: MessageFacts | null }> {
   const taken = records.flatMap(({ output, messageId }) => {
-    const id: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'messageId') : undefined
+    const id = fieldOf(output, 'messageId')
     return typeof id === 'string' && id !== messageId ? [id] : []
   })
   const messages = await loadMessages(scope, [...(trigger.messageId === null ? [] : [trigger.messageId]), ...taken])

@@ -15,6 +15,7 @@ import { UNPUBLISHED } from '../simulations/load-subject.ts'
 import { playQueued } from '../simulations/play-workflow.ts'
 import { loadParties } from './load-parties.ts'
 import type { ReplayPlan } from './plan-replay.ts'
+import { replayOf } from './replay-of.ts'
 import type { ReplayRun } from './schema.ts'
 
 const REAL_MS_MAX = 1000
@@ -54,20 +55,8 @@ async function partyOf(tx: Scope, old: RunRow): Promise<Party> {
 
 async function keep(tx: Scope, { old, plan }: Omit<DryRun, 'options'>, { state, steps }: SimulatedRun): Promise<void> {
   const { subject, takenOver } = plan
-  const replay = {
-    ...old,
-    workflowVersion: subject.version === UNPUBLISHED ? old.workflowVersion : subject.version,
-    mode: 'dry_run' as const,
-    parentRunId: null,
-    triggerEventId: state.id,
-    replayOf: old.id,
-    replayFromStepId: takenOver > 0 ? plan.state.stepId : null,
-    startedBy: { type: tx.actor.type, id: tx.actor.id },
-    messagesSent: 0,
-    createdAt: tx.now(),
-    state,
-    wakeAt: null,
-  }
+  const replay = replayOf(tx, old, { plan, state, mode: 'dry_run' })
+  if (subject.version === UNPUBLISHED) replay.workflowVersion = old.workflowVersion
   await saveRuns(tx.db, tx.tenantId, [replay])
   const simulated = steps.map((step) => ({ runId: state.id, step: withoutMessage(step) }))
   await saveSteps(tx.db, tx.tenantId, simulated)

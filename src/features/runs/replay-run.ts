@@ -1,6 +1,6 @@
-import { lockMailboxes, mailboxOf, putItems } from '../../engine/mailbox.ts'
+import { lockMailboxes, putItems } from '../../engine/mailbox.ts'
 import { isSettled } from '../../engine/run.ts'
-import { copySteps, saveRuns } from '../../engine/run-store.ts'
+import { copySteps, mailboxOfRun, saveRuns } from '../../engine/run-store.ts'
 import { Run as RunRow } from '../../models/run.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
@@ -8,6 +8,7 @@ import type { Scope } from '../../scope.ts'
 import { dryRun } from './dry-run.ts'
 import { getRun } from './get-run.ts'
 import { planReplay, type ReplayPlan } from './plan-replay.ts'
+import { replayOf } from './replay-of.ts'
 import type { ReplayRun, Run } from './schema.ts'
 import { advanceBell } from './wake-waits.ts'
 
@@ -37,28 +38,13 @@ export function replayRun(scope: Scope, { runId, ...options }: ReplayRun): Promi
 type Live = { old: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['stepOutputs'] }
 
 async function runLive(tx: Scope, { old, plan, stepOutputs }: Live): Promise<void> {
-  const { takenOver, subject } = plan
   const state = { ...plan.state, ...(stepOutputs ? { answers: stepOutputs } : {}) }
   const at = { tenantId: tx.tenantId, now: tx.now() }
-  const mailbox = mailboxOf({ ...old, id: state.id, mailboxRunId: null })
+  const replay = replayOf(tx, old, { plan, state, mode: 'live' })
+  const mailbox = mailboxOfRun(replay)
   if (mailbox.kind !== 'run') await lockMailboxes(tx.db, tx.tenantId, [mailbox])
-  const replay = {
-    ...old,
-    workflowVersion: subject.version,
-    mode: 'live' as const,
-    parentRunId: null,
-    mailboxRunId: null,
-    triggerEventId: state.id,
-    replayOf: old.id,
-    replayFromStepId: takenOver > 0 ? state.stepId : null,
-    startedBy: { type: tx.actor.type, id: tx.actor.id },
-    messagesSent: 0,
-    createdAt: at.now,
-    state,
-    wakeAt: null,
-  }
   await saveRuns(tx.db, tx.tenantId, [replay])
-  await copySteps(tx.db, tx.tenantId, { from: old.id, to: state.id, count: takenOver })
+  await copySteps(tx.db, tx.tenantId, { from: old.id, to: state.id, count: plan.takenOver })
   await putItems(tx.db, at, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
   await tx.ring(advanceBell(tx.tenantId))
 }

@@ -1,10 +1,8 @@
-import { lockMailboxes, mailboxOf, putItems } from '../../engine/mailbox.ts'
-import { isSettled } from '../../engine/run.ts'
-import { Run as RunRow } from '../../models/run.ts'
-import { ConflictError } from '../../platform/errors.ts'
+import { putItems } from '../../engine/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getRun } from './get-run.ts'
+import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, SignalRun } from './schema.ts'
 import { advanceBell } from './wake-waits.ts'
 
@@ -14,9 +12,7 @@ import { advanceBell } from './wake-waits.ts'
  */
 export function signalRun(scope: Scope, { runId, event, data }: SignalRun): Promise<Run> {
   return scope.transaction(async (tx) => {
-    const mailbox = mailboxOf(await tx.get(RunRow, runId))
-    await lockMailboxes(tx.db, tx.tenantId, [mailbox])
-    if (isSettled(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
+    const mailbox = await lockOpenRun(tx, runId)
     const payload = { runId, event, data: data ?? null }
     await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, [{ id: newId(), mailbox, kind: 'signal', payload }])
     await tx.ring(advanceBell(tx.tenantId))

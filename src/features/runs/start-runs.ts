@@ -1,10 +1,10 @@
 import { assignVariables } from '../../engine/assign-variables.ts'
-import { lockMailboxes, type Mailbox, mailboxOf, putItems } from '../../engine/mailbox.ts'
+import { lockMailboxes, type Mailbox, putItems } from '../../engine/mailbox.ts'
 import { matchTrigger } from '../../engine/match-trigger.ts'
 import { newRun } from '../../engine/new-run.ts'
 import type { Party, Published } from '../../engine/party.ts'
 import type { JsonObject } from '../../engine/run.ts'
-import { loadOpenRuns, saveRuns, type StoredRun } from '../../engine/run-store.ts'
+import { loadOpenRuns, mailboxOfRun, saveRuns, type StoredRun } from '../../engine/run-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from './find-mailboxes.ts'
@@ -78,7 +78,7 @@ function plan(
   const from = { id, trigger: told, eventId: start.eventId ?? id, contactId, conversationId, startedBy }
   const run = newRun(workflow, { ...from, input }, now)
   if (assignVariables({ run: run.state, compiled: workflow.compiled }, variables)) return { refused: 'wrong_variables' }
-  return { run, mailbox: mailboxOf({ ...run, id }), workflow }
+  return { run, mailbox: mailboxOfRun(run), workflow }
 }
 
 /** The caller holds the mailbox's lock. Runs admitted before count as open. */
@@ -89,8 +89,7 @@ function admit(planned: Planned, known: Known, now: Date): Admitted | { refused:
   if (known.started.has(key)) return { refused: 'started_before' }
   if (!isAllowed(planned, known.parties.get(mailbox.id), now)) return { refused: 'condition_not_met' }
   const others = known.open.filter(
-    ({ state: { id }, ...other }) =>
-      other.workflowId === run.workflowId && mailboxOf({ id, ...other }).id === mailbox.id,
+    (other) => other.workflowId === run.workflowId && mailboxOfRun(other).id === mailbox.id,
   )
   if (others.length > 0 && reentry === 'ignore') return { refused: 'already_running' }
   known.started.add(key)

@@ -2,6 +2,7 @@ import type { DialogueEntry } from '../../engine/simulate.ts'
 import { Message as MessageRow } from '../../models/message.ts'
 import type { Run as RunRow } from '../../models/run.ts'
 import type { RunStep as StepRow } from '../../models/run-step.ts'
+import { fieldOf } from '../../platform/field-of.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { messageFacts, type RecordedRun, withSteps } from './load-recording.ts'
@@ -86,8 +87,4 @@ function spread(happened: Happened[], { startedAt, until }: { startedAt: Date; u
   const entries = happened.map(({ at: next, entry }) => ({ ...entry, afterMs: gapTo(next) }) as DialogueEntry)
   const rest = gapTo(until)
   return rest > 0 ? [...entries, { type: 'advance', afterMs: rest }] : entries
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

@@ -5,6 +5,7 @@ import type { Tool as ToolRow } from '../../models/tool.ts'
 import { mismatchOf } from '../../platform/json-schema.ts'
 import { callOutside, type OutsideAnswer } from '../../platform/outbound/call-outside.ts'
 import { isOwnHeader } from '../../platform/outbound/header-rules.ts'
+import { readJson } from '../../platform/read-json.ts'
 import { isSensitiveName } from '../../platform/sensitive-name.ts'
 import type { Scope } from '../../scope.ts'
 import { openHeaders } from './tool-headers.ts'
@@ -94,12 +95,4 @@ function refuseBadStatus(name: string, status: number): void {
   if (status >= 200 && status < 300) return
   const retryable = status >= 500 || status === 429 || status === 408
   throw new StepError('tool_failed', `The tool "${name}" answered with status ${status}`, { retryable })
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

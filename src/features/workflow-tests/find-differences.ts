@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Played } from '../../engine/simulate.ts'
+import { fieldOf } from '../../platform/field-of.ts'
 import type { Expectation } from './schema.ts'
 
 const SHOWN_MAX = 200
@@ -56,7 +57,7 @@ function tellSaid({ from, body, buttons = [] }: Said): string {
 }
 
 function titleOf(button: unknown): string {
-  const title: unknown = typeof button === 'object' && button !== null ? Reflect.get(button, 'title') : undefined
+  const title = fieldOf(button, 'title')
   return typeof title === 'string' ? title : String(button)
 }
 

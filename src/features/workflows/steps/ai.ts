@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { templateText } from '../../../engine/definition/names.ts'
 import { StepError } from '../../../engine/step-error.ts'
 import { defineStep } from '../../../engine/step.ts'
+import { fieldOf } from '../../../platform/field-of.ts'
 import { refusalOfSchema } from '../../../platform/json-schema.ts'
 import { composeMessage } from './compose-message.ts'
 import { toolName } from './tool.ts'
@@ -56,7 +57,7 @@ export const ai = defineStep({
 })
 
 function textOf(output: unknown): string {
-  const text: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'text') : undefined
+  const text = fieldOf(output, 'text')
   if (typeof text === 'string') return text
   throw new StepError('empty_message', 'The model gave no text to send', { retryable: false })
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { target } from '../../../engine/definition/names.ts'
 import { defineStep, type StepOutcome, type Turn } from '../../../engine/step.ts'
+import { fieldOf } from '../../../platform/field-of.ts'
 import { composeMessage } from './compose-message.ts'
 import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
 import { Expectation, readAnswer, valueOf } from './read-answer.ts'
@@ -95,6 +96,6 @@ function askAgain(config: Ask, turn: Turn): StepOutcome {
 }
 
 function askedBefore(memory: unknown): number {
-  const asked: unknown = typeof memory === 'object' && memory !== null ? Reflect.get(memory, 'asked') : undefined
+  const asked = fieldOf(memory, 'asked')
   return typeof asked === 'number' ? asked : 1
 }

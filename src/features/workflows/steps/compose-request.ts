@@ -3,6 +3,7 @@ import { StepError } from '../../../engine/step-error.ts'
 import type { Turn } from '../../../engine/step.ts'
 import { asText } from '../../../engine/values.ts'
 import { isHeaderValue } from '../../../platform/outbound/header-rules.ts'
+import { readJson } from '../../../platform/read-json.ts'
 import { isSensitiveName } from '../../../platform/sensitive-name.ts'
 import type { Http } from './http.ts'
 
@@ -46,17 +47,14 @@ export function recordOf({ method, url, headers, body, idempotencyKey }: HttpReq
     if (isSensitiveName(name)) shown.searchParams.set(name, '[redacted]')
   }
   const isJson = body !== null && headers['content-type']?.includes('json')
-  const sent = body === null ? {} : isJson ? { json: parse(body) } : { text: body }
+  const sent = body === null ? {} : isJson ? { json: jsonOrText(body) } : { text: body }
   const key = idempotencyKey === null ? {} : { idempotencyKey }
   return recordPayload({ method, url: shown.href, headers, ...sent, ...key }, [])
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+function jsonOrText(text: string): unknown {
+  const read = readJson(text)
+  return read === undefined ? text : read
 }
 
 function urlOf({ url, query = {} }: Http, turn: Turn): string {

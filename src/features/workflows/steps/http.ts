@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { templateText } from '../../../engine/definition/names.ts'
 import { defineStep, type StepFailure } from '../../../engine/step.ts'
+import { fieldOf } from '../../../platform/field-of.ts'
 import { refusalOfHeaderName } from '../../../platform/outbound/header-rules.ts'
 import { refusalOfUrl } from '../../../platform/outbound/vet-url.ts'
 import { composeRequest, recordOf } from './compose-request.ts'
@@ -82,7 +83,7 @@ export const httpWithLoopback = defineStep({ ...calls, schema: fieldsFor({ allow
 const PASSING = new Set([408, 425, 429])
 
 function failureOf(output: unknown, failOn: Http['failOn']): StepFailure | undefined {
-  const status: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'status') : undefined
+  const status = fieldOf(output, 'status')
   if (typeof status !== 'number' || failOn === 'network') return undefined
   if (status < (failOn === '5xx' ? 500 : 400)) return undefined
   const retryable = status >= 500 || PASSING.has(status)

@@ -3,6 +3,7 @@ import { Condition } from '../../../engine/definition/condition.ts'
 import { ident, templateText } from '../../../engine/definition/names.ts'
 import { StepError } from '../../../engine/step-error.ts'
 import { defineStep, type StepOutcome, type Turn } from '../../../engine/step.ts'
+import { fieldOf } from '../../../platform/field-of.ts'
 
 const schema = z
   .strictObject({
@@ -33,7 +34,7 @@ export const loop = defineStep({
   hasBody: true,
   assigns: (config) => (config.as === undefined ? [] : [config.as]),
   recall({ as }, output) {
-    const item: unknown = typeof output === 'object' && output !== null ? Reflect.get(output, 'item') : undefined
+    const item = fieldOf(output, 'item')
     return { saved: output, variables: as !== undefined && item !== undefined ? { [as]: item } : {} }
   },
   execute(config, turn) {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ident, target, templateText } from '../../../engine/definition/names.ts'
 import { StepError } from '../../../engine/step-error.ts'
 import type { Turn } from '../../../engine/step.ts'
+import { fieldOf } from '../../../platform/field-of.ts'
 import { Media } from './media.ts'
 
 /** The most that channels show: three buttons of twenty characters, or a list of ten rows of twenty-four. */
@@ -96,7 +97,7 @@ export const Choices = several(
 type Problem = { path: string[]; message: string; params?: { code: string } }
 
 function problemOf({ body: text, media, buttons }: { body?: string | undefined; media?: unknown; buttons?: unknown }) {
-  const isAudio = typeof media === 'object' && media !== null && Reflect.get(media, 'type') === 'audio'
+  const isAudio = fieldOf(media, 'type') === 'audio'
   const problems: (Problem | false)[] = [
     text === undefined && !media && { path: ['body'], message: 'is required, unless there is media' },
     text === undefined && Boolean(buttons) && { path: ['body'], message: 'is required over buttons' },

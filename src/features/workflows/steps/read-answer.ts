@@ -3,6 +3,7 @@ import { foldText } from '../../../engine/fold-text.ts'
 import { matchesPattern, pattern } from '../../../engine/patterns.ts'
 import type { MessageFacts } from '../../../engine/run.ts'
 import type { Turn } from '../../../engine/step.ts'
+import { fieldOf } from '../../../platform/field-of.ts'
 import { toE164 } from '../../../platform/phone.ts'
 import { Choices, type Choice } from './message.ts'
 import { readDate } from './read-date.ts'
@@ -28,7 +29,7 @@ const email = z.email()
 
 /** What a step that took an answer kept of it, read from what it gave. */
 export function valueOf(output: unknown): unknown {
-  return typeof output === 'object' && output !== null ? (Reflect.get(output, 'value') ?? null) : null
+  return fieldOf(output, 'value') ?? null
 }
 
 /** Undefined if the reply is not what was expected. */
@@ -76,9 +77,7 @@ function isWithin(size: number, min = -Infinity, max = Infinity): boolean {
 
 /** The button that was pressed, or the option that is written: by its title, its id, or its number in the list. */
 function findChoice(message: MessageFacts, text: string, choices: readonly Choice[]): Choice | undefined {
-  const content = message['content']
-  const pressed: unknown =
-    typeof content === 'object' && content !== null ? Reflect.get(content, 'buttonId') : undefined
+  const pressed = fieldOf(message['content'], 'buttonId')
   const folded = foldText(text)
   return (
     choices.find(({ id }) => id === pressed) ??

@@ -1,0 +1,16 @@
+import { lockMailboxes, type Mailbox, mailboxOf } from '../../engine/mailbox.ts'
+import { isSettled } from '../../engine/run.ts'
+import { Run as RunRow } from '../../models/run.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+
+/**
+ * Locks the mailbox of a run, so that it is not being decided meanwhile.
+ * @throws ConflictError `run_finished`
+ */
+export async function lockOpenRun(tx: Scope, runId: string): Promise<Mailbox> {
+  const mailbox = mailboxOf(await tx.get(RunRow, runId))
+  await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+  if (isSettled(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
+  return mailbox
+}
