@@ -1,6 +1,6 @@
 import { loadConfig } from '../src/config.ts'
-import { wakeWaits } from '../src/features/runs/wake-waits.ts'
-import { openParts } from '../src/parts.ts'
+import { wakeWaits } from '../src/features/automation/fire-due-timers.ts'
+import { openParts } from '../src/dependencies.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { SystemScope } from '../src/scope.ts'

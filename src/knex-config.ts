@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { loadConfig } from './config.ts'
-import { MIGRATIONS, SEEDS } from './platform/database.ts'
-import { openStore } from './platform/open-store.ts'
+import { MIGRATIONS, SEEDS } from './platform/database/database.ts'
+import { openStore } from './platform/database/resolve-database.ts'
 
 /** What the knex command line works with: the database of this configuration, brought up if it is our own. */
 export async function knexConfig(): Promise<Knex.Config> {

@@ -1,4 +1,4 @@
-import { clusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
+import { clusterFolder } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import {
   type EmbeddedPostgres,

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { clusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
+import { clusterFolder } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { killServer } from './kill-server.ts'
 
 /** What a transaction is about, told by a statement that only it has. */

@@ -1,4 +1,4 @@
-import type { ClusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
+import type { ClusterFolder } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { listServerProcesses } from '../src/platform/embedded-postgres/postmaster.ts'
 
 /** Kills the postmaster and every process of its server. The first that dies would make the others clean up, so it is quick. */

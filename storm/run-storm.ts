@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../src/platform/embedded-postgres/connection.ts'
+import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
 import { MINUTE } from '../src/platform/time.ts'
 import { checkRows } from './check-rows.ts'
 import { comeToRest } from './come-to-rest.ts'

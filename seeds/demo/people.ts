@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { countryOf } from '../../src/platform/phone.ts'
-import { Passwords } from '../../src/platform/passwords.ts'
+import { Passwords } from '../../src/platform/security/passwords.ts'
 import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
 
 /** `demoId('contact', 3)` is always the same id; the kinds keep apart by their first digits. */

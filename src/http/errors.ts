@@ -3,7 +3,7 @@ import { NotFoundError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { publicError, type PublicError } from '../trpc/errors.ts'
 import { HttpError } from './http-error.ts'
-import { isNative, nativeErrorBody } from './native.ts'
+import { isNative, nativeErrorBody } from './trpc-endpoint.ts'
 
 /** Turns whatever was thrown into the error body. A path nobody answered is a 404 of the same form. */
 export function errorBodies(log: Logger): Middleware {

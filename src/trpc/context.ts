@@ -1,8 +1,8 @@
 import type { Logger } from '../platform/log.ts'
 import type { AppError } from '../platform/errors.ts'
-import type { Passwords } from '../platform/passwords.ts'
+import type { Passwords } from '../platform/security/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
-import type { Revocations } from '../platform/revocations.ts'
+import type { Revocations } from '../platform/notifications/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
 
 export type Session = {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { EventSource } from 'eventsource'
 import { createParleyClient } from '../../src/client.ts'
-import type { RunChange } from '../../src/features/runs/follow-run.ts'
+import type { RunChange } from '../../src/features/live/follow-run.ts'
 import { addMs, DAY, systemClock } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { type EventStream, openEventStream, type Told } from '../support/event-stream.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { foldRunCounts } from '../../src/features/runs/fold-run-counts.ts'
+import { foldRunCounts } from '../../src/features/runs/roll-up-run-counts.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const STATUSES = ['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired']

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { RunChange } from '../../src/features/runs/follow-run.ts'
+import type { RunChange } from '../../src/features/live/follow-run.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { openEventStream } from '../support/event-stream.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { recentTurns } from '../../src/features/effects/recent-turns.ts'
+import { recentTurns } from '../../src/features/external-calls/recent-messages.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const PHONE = '+4915112340001'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { loadSubject } from '../../src/features/simulations/load-subject.ts'
-import { warnOfTests } from '../../src/features/workflow-tests/warn-of-tests.ts'
+import { loadSubject } from '../../src/features/simulations/load-simulated-workflow.ts'
+import { warnOfTests } from '../../src/features/workflow-tests/test-warnings.ts'
 import { MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {

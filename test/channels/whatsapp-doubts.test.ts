@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { sweepOutbox } from '../../src/features/conversations/sweep-outbox.ts'
+import { sweepOutbox } from '../../src/features/outbound/reconcile-outbox.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { FakeCloudApi } from '../support/fake-cloud-api.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { LEASE_MS } from '../../src/features/effects/claim-effects.ts'
-import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
+import { LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
+import { sweepEffects } from '../../src/features/external-calls/enqueue-due-calls.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { Customer } from '../support/customer.ts'

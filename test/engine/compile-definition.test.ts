@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { compileDefinition } from '../../src/engine/compile-definition.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
+import { stepTypes } from '../../src/steps/index.ts'
 import { problemsOf } from '../support/problems.ts'
 import { compile } from '../support/workflow.ts'
 import { ask, pause, say } from '../support/steps.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isMet } from '../../src/engine/conditions.ts'
-import { Condition, type Operator } from '../../src/engine/definition/condition.ts'
-import type { Source } from '../../src/engine/values.ts'
+import { isMet } from '../../src/engine/language/conditions.ts'
+import { Condition, type Operator } from '../../src/engine/language/definition/condition.ts'
+import type { Source } from '../../src/engine/language/values.ts'
 
 const source: Source = {
   timezone: 'America/Sao_Paulo',

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { queueResumption } from '../../src/engine/run.ts'
+import { queueResumption } from '../../src/engine/model/run.ts'
 import { DAY, HOUR } from '../../src/platform/time.ts'
 import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
 import { ask, say } from '../support/steps.ts'

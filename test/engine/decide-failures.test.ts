@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
-import { defineStep, stepRegistry } from '../../src/engine/step.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { defineStep, stepRegistry } from '../../src/engine/model/step.ts'
+import { stepTypes } from '../../src/steps/index.ts'
 import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
 import { ask, say } from '../support/steps.ts'
 

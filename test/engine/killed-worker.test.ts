@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { sweepInbox } from '../../src/features/runs/sweep-inbox.ts'
+import { sweepInbox } from '../../src/features/automation/enqueue-due-mailboxes.ts'
 import { systemClock } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'

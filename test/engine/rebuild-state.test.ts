@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { nearestIds } from '../../src/engine/nearest-ids.ts'
-import { rebuildState } from '../../src/engine/rebuild-state.ts'
-import type { RunState, StepRecord } from '../../src/engine/run.ts'
+import { nearestIds } from '../../src/engine/language/closest-matches.ts'
+import { rebuildState } from '../../src/engine/replay/rebuild-state.ts'
+import type { RunState, StepRecord } from '../../src/engine/model/run.ts'
 import { NOON, PlayedRun, RUN_ID } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 

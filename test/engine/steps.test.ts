@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Facts } from '../../src/engine/step.ts'
+import type { Facts } from '../../src/engine/model/step.ts'
 import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 

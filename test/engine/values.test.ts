@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { StepError } from '../../src/engine/step-error.ts'
-import { pathsOf } from '../../src/engine/template.ts'
-import { resolveText, resolveValue, type Source } from '../../src/engine/values.ts'
+import { StepError } from '../../src/engine/language/step-error.ts'
+import { pathsOf } from '../../src/engine/language/template.ts'
+import { resolveText, resolveValue, type Source } from '../../src/engine/language/values.ts'
 
 const source: Source = {
   timezone: 'America/Sao_Paulo',

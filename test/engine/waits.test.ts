@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { wakeWaits } from '../../src/features/runs/wake-waits.ts'
+import { wakeWaits } from '../../src/features/automation/fire-due-timers.ts'
 import { tasksOf } from '../../src/jobs.ts'
 import { HOUR, MINUTE } from '../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'

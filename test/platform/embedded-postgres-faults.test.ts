@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
-import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
+import { clusterFolder } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { readPostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
-import { processToken } from '../../src/platform/embedded-postgres/process-marks.ts'
-import { serverAccount } from '../../src/platform/embedded-postgres/server-account.ts'
+import { processToken } from '../../src/platform/embedded-postgres/pid-files.ts'
+import { serverAccount } from '../../src/platform/embedded-postgres/cluster/server-account.ts'
 import {
   ask,
   copyDataDir,

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
-import { ADMINISTRATOR, APPLICATION } from '../../src/platform/embedded-postgres/connection.ts'
+import { clusterFolder } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { ADMINISTRATOR, APPLICATION } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { listServerProcesses } from '../../src/platform/embedded-postgres/postmaster.ts'
-import { passwordOf } from '../../src/platform/embedded-postgres/secret.ts'
+import { passwordOf } from '../../src/platform/embedded-postgres/cluster/password-file.ts'
 import {
   ask,
   discardClusters,

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { FairWork } from '../../src/platform/fair-work.ts'
+import { FairWork } from '../../src/platform/jobs/fair-scheduler.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Work that lies about by key, and is done when it is told to be. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { GraphileJobQueue } from '../../src/platform/graphile-job-queue.ts'
+import { GraphileJobQueue } from '../../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { waitUntil } from '../support/wait-until.ts'

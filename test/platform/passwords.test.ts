@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { UnavailableError } from '../../src/platform/errors.ts'
-import { Gate } from '../../src/platform/gate.ts'
-import { Passwords } from '../../src/platform/passwords.ts'
+import { Gate } from '../../src/platform/concurrency/semaphore.ts'
+import { Passwords } from '../../src/platform/security/passwords.ts'
 
 /** Work that ends when it is told to. */
 function work(): { promise: Promise<void>; end: () => void } {

@@ -4,8 +4,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { RedisClientType } from 'redis'
 import { createLogger } from '../../src/platform/log.ts'
-import { connectRedis } from '../../src/platform/redis.ts'
-import { RedisRevocations } from '../../src/platform/redis-revocations.ts'
+import { connectRedis } from '../../src/platform/notifications/redis.ts'
+import { RedisRevocations } from '../../src/platform/notifications/redis-revocations.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const LOG = createLogger('silent')

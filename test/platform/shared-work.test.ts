@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { UnavailableError } from '../../src/platform/errors.ts'
-import { SharedWork } from '../../src/platform/shared-work.ts'
+import { SharedWork } from '../../src/platform/concurrency/batcher.ts'
 
 /** Work that is done when the test says so. */
 function heldWork(options: { batchMax?: number; waitingMax?: number; fails?: (items: number[]) => boolean } = {}) {

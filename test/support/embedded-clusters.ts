@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
-import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
+import { clusterFolder } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import {
   type EmbeddedPostgres,

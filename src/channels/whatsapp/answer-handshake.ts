@@ -1,4 +1,4 @@
-import { isSameSecret } from '../../platform/same-secret.ts'
+import { isSameSecret } from '../../platform/security/timing-safe-equal.ts'
 
 /** The challenge, to be sent back as plain text, if the question comes from somebody who knows the verify token. */
 export function answerHandshake(query: URLSearchParams, verifyToken: string): string | undefined {

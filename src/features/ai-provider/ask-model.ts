@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { JsonObject } from '../../engine/run.ts'
-import { StepError } from '../../engine/step-error.ts'
-import { callOutside } from '../../platform/outbound/call-outside.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { StepError } from '../../engine/language/step-error.ts'
+import { callOutside } from '../../platform/outbound/fetch-public.ts'
 import { readJson } from '../../platform/read-json.ts'
 import type { LoadedAiProvider } from './load-ai-provider.ts'
 

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { nothing } from '../../trpc/schemas.ts'
 import { deleteAiProvider } from './delete-ai-provider.ts'
 import { getAiProvider } from './get-ai-provider.ts'
 import { putAiProvider } from './put-ai-provider.ts'

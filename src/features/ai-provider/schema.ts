@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { instant, text } from '../../trpc/wire.ts'
+import { instant, text } from '../../trpc/schemas.ts'
 
 export const AiProvider = z
   .object({

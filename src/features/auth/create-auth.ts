@@ -1,8 +1,8 @@
-import { Passwords } from '../../platform/passwords.ts'
+import { Passwords } from '../../platform/security/passwords.ts'
 import type { AuthParts, Caller } from '../../trpc/context.ts'
 import type { SystemScope } from '../../scope.ts'
-import { createIdentify } from './create-identify.ts'
-import { refusalOfCaller } from './refusal-of-caller.ts'
+import { createIdentify } from './sessions/create-identify.ts'
+import { refusalOfCaller } from './check-access.ts'
 
 /** What signing in keeps for the life of the process, and who answers when somebody shows a token. */
 export function createAuth({ system, ...parts }: Omit<AuthParts, 'passwords' | 'refusalOf'> & { system: SystemScope }) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PasswordResetRequested, RequestPasswordReset } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { Visit } from './auth-context.ts'
 
 /**
  * Answers alike whether there is an account or not: all that happens before the answer is one bell, the same for all.

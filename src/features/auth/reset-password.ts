@@ -1,8 +1,8 @@
 import { InvalidError } from '../../platform/errors.ts'
-import { hashToken } from '../../platform/opaque-token.ts'
+import { hashToken } from '../../platform/security/opaque-token.ts'
 import type { SystemScope } from '../../scope.ts'
 import type { PasswordReset, ResetPassword } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { Visit } from './auth-context.ts'
 
 /** The token works once. With the old password go all sessions and all other letters: whoever held them is out. */
 export async function resetPassword({ system, auth }: Visit, input: ResetPassword): Promise<PasswordReset> {

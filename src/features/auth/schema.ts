@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, text } from '../../trpc/wire.ts'
+import { id, instant, text } from '../../trpc/schemas.ts'
 
 /** Fields that better-auth's client may send and that change nothing here. */
 const tolerated = {

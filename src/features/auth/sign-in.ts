@@ -1,8 +1,8 @@
 import { LimitExceededError, UnauthorizedError } from '../../platform/errors.ts'
 import type { SystemScope } from '../../scope.ts'
-import { openSession } from './open-session.ts'
+import { openSession } from './sessions/create-session.ts'
 import type { SignedIn, SignIn, User } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { Visit } from './auth-context.ts'
 
 /** An unknown address and a wrong password are refused alike: in words, in time and in what they count. */
 export async function signIn(visit: Visit, input: SignIn): Promise<SignedIn> {

@@ -1,6 +1,6 @@
 import type { SignedOut } from './schema.ts'
-import { clearedCookie } from './session-cookie.ts'
-import type { Visit } from './visit.ts'
+import { clearedCookie } from './sessions/session-cookie.ts'
+import type { Visit } from './auth-context.ts'
 
 /** Ends the session, if there is one; signing out twice is no mistake. */
 export async function signOut({ system, auth, caller, setHeader }: Visit): Promise<SignedOut> {

@@ -2,9 +2,9 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 import { createWorkspace } from '../workspaces/create-workspace.ts'
-import { openSession } from './open-session.ts'
+import { openSession } from './sessions/create-session.ts'
 import type { SignedUp, SignUp, User } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { Visit } from './auth-context.ts'
 
 /** A user, their first workspace and a session, or none of them. Signing up signs in. */
 export async function signUp(visit: Visit, input: SignUp): Promise<SignedUp> {

@@ -1,7 +1,7 @@
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { broadcastRows, presentBroadcast } from './broadcast-rows.ts'
+import { broadcastRows, presentBroadcast } from './broadcast-query.ts'
 import type { Broadcast, BroadcastRef } from './schema.ts'
 
 export async function getBroadcast(scope: Scope, { id }: BroadcastRef): Promise<Broadcast> {

@@ -1,7 +1,7 @@
-import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { broadcastRows, presentBroadcast } from './broadcast-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { broadcastRows, presentBroadcast } from './broadcast-query.ts'
 import type { Broadcast, ListBroadcasts } from './schema.ts'
 
 export async function listBroadcasts(scope: Scope, { limit, offset }: ListBroadcasts): Promise<Page<Broadcast>> {

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { nothing } from '../../trpc/schemas.ts'
 import { createBroadcast } from './create-broadcast.ts'
 import { deleteBroadcast } from './delete-broadcast.ts'
 import { getBroadcast } from './get-broadcast.ts'

@@ -1,8 +1,8 @@
 import { refuseLoopback, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { presentChannel } from './channel-rows.ts'
+import { presentChannel } from './channel-query.ts'
 import { sealContext } from './load-channel.ts'
 import type { Channel, CreateChannel } from './schema.ts'
 

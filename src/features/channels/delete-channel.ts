@@ -1,8 +1,8 @@
-import { Broadcast } from '../../models/broadcast.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Broadcast } from '../../models/messaging/broadcast.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { lockConversationsOf } from '../conversations/lock-conversations-of.ts'
+import { lockConversationsOf } from '../conversations/lock-conversations.ts'
 import type { ChannelRef } from './schema.ts'
 
 /** Its conversations and messages go with it. */

@@ -1,6 +1,6 @@
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
-import { presentChannel } from './channel-rows.ts'
+import { presentChannel } from './channel-query.ts'
 import type { Channel } from './schema.ts'
 
 export async function listChannels(scope: Scope): Promise<{ items: Channel[] }> {

@@ -1,6 +1,6 @@
 import type { Channel as Adapter } from '../../channels/channel.ts'
 import { openChannel } from '../../channels/index.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
 
 export type LoadedChannel = {

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { nothing } from '../../trpc/schemas.ts'
 import { createChannel } from './create-channel.ts'
 import { deleteChannel } from './delete-channel.ts'
 import { getChannel } from './get-channel.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
-import { id, instant, text } from '../../trpc/wire.ts'
+import { id, instant, text } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 
 export const Channel = z

@@ -1,10 +1,10 @@
 import { WhatsappCredentials } from '../../channels/whatsapp/settings.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { deliverBell } from '../conversations/queue-messages.ts'
-import { presentChannel } from './channel-rows.ts'
+import { deliverBell } from '../outbound/queue-messages.ts'
+import { presentChannel } from './channel-query.ts'
 import { sealContext } from './load-channel.ts'
 import type { Channel, UpdateChannel } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
-import { changedDetails } from './changed-details.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
+import { changedDetails } from './diff-details.ts'
 
 /** What is absent stays; in `fields` null removes a key. */
 export type ContactChange = {

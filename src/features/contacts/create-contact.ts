@@ -1,12 +1,12 @@
-import { Contact as ContactRow } from '../../models/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { newId } from '../../platform/ids.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags } from './change-tags.ts'
 import { getContact } from './get-contact.ts'
-import { refuseTakenContact } from './refuse-taken-contact.ts'
+import { refuseTakenContact } from './unique-contact-error.ts'
 import type { Contact, CreateContact } from './schema.ts'
 
 /** A phone number, and an external id, belong to one contact of a workspace only. */

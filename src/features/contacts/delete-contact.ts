@@ -1,6 +1,6 @@
-import { Contact as ContactRow } from '../../models/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Scope } from '../../scope.ts'
-import { lockConversationsOf } from '../conversations/lock-conversations-of.ts'
+import { lockConversationsOf } from '../conversations/lock-conversations.ts'
 import type { ContactRef } from './schema.ts'
 
 /** Erases the person: conversations, messages, runs and list entries go with the contact. */

@@ -1,7 +1,7 @@
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { contactRows, presentContact } from './contact-rows.ts'
+import { contactRows, presentContact } from './contact-query.ts'
 import type { Contact, ContactRef } from './schema.ts'
 
 export async function getContact(scope: Scope, { contactId }: ContactRef): Promise<Contact> {

@@ -1,7 +1,7 @@
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { contactRows, presentContact } from './contact-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { contactRows, presentContact } from './contact-query.ts'
 import type { Contact, ListContacts } from './schema.ts'
 
 /** Newest first. `total` counts what the filters match, on every page, also past the end. */

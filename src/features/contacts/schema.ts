@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { toE164 } from '../../platform/phone.ts'
-import { freeForm, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { freeForm, id, instant, page, pageOf, text } from '../../trpc/schemas.ts'
 
 const PHONE = 'must be in international format, such as +14155550100'
 

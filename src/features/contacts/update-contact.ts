@@ -1,12 +1,12 @@
-import { Contact as ContactRow } from '../../models/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { countryOf } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
-import { changedDetails } from './changed-details.ts'
+import { changedDetails } from './diff-details.ts'
 import { getContact } from './get-contact.ts'
-import { refuseTakenContact } from './refuse-taken-contact.ts'
+import { refuseTakenContact } from './unique-contact-error.ts'
 import type { Contact, UpdateContact } from './schema.ts'
 
 /** Changes what is given and leaves the rest; nothing given is no change. */

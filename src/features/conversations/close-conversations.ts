@@ -1,6 +1,6 @@
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
-import { wakeHeld } from '../runs/wake-held.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
+import { wakeHeld } from '../automation/resume-paused-runs.ts'
 
 /** `isLeftToPeople`: automation was paused after the close, and stays so. */
 export type Close = {

@@ -1,8 +1,8 @@
 import { raw } from 'objection'
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { Scope } from '../../scope.ts'
 import type { Conversation } from './schema.ts'
-import { isWindowOpen } from './window.ts'
+import { isWindowOpen } from './service-window.ts'
 
 type Row = ConversationRow & Pick<Conversation, 'channel' | 'contact' | 'activeRunId'>
 

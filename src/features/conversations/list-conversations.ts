@@ -1,9 +1,9 @@
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { TenantQueryBuilder } from '../../models/tenant-model.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
+import type { Page } from '../../trpc/schemas.ts'
 import { conversationRows, presentConversation } from './conversation-rows.ts'
 import type { Conversation, ListConversations } from './schema.ts'
 

@@ -1,13 +1,13 @@
-import { live } from '../../trpc/live.ts'
+import { live } from '../../trpc/subscriptions.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { followMessages } from './follow-messages.ts'
+import { followMessages } from '../live/follow-messages.ts'
 import { getConversation } from './get-conversation.ts'
 import { listConversations } from './list-conversations.ts'
 import { listMessages } from './list-messages.ts'
 import { readConversation } from './read-conversation.ts'
 import * as schema from './schema.ts'
-import { sendMessage } from './send-message.ts'
+import { sendMessage } from '../outbound/send-message.ts'
 import { updateConversation } from './update-conversation.ts'
 
 export const conversationsRouter = router({

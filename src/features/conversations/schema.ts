@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { id, instant, page, pageOf, text } from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([

@@ -1,6 +1,6 @@
 import { addMs } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
-import { EVENT_RETENTION_MS } from './follow-events.ts'
+import { EVENT_RETENTION_MS } from '../live/follow-events.ts'
 
 /** Purging twice purges once. */
 export async function purgeEvents(system: SystemScope): Promise<void> {

@@ -1,8 +1,8 @@
-import { live } from '../../trpc/live.ts'
+import { live } from '../../trpc/subscriptions.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { followWorkspace } from './follow-workspace.ts'
-import { raiseEvent } from './raise-event.ts'
+import { followWorkspace } from '../live/follow-workspace.ts'
+import { raiseEvent } from './send-event.ts'
 import { FollowEvents, RaisedEvent, RaiseEvent } from './schema.ts'
 
 const RAISE = {

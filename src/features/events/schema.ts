@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { eventName } from '../../engine/definition/names.ts'
-import { freeForm, id, instant } from '../../trpc/wire.ts'
+import { eventName } from '../../engine/language/definition/names.ts'
+import { freeForm, id, instant } from '../../trpc/schemas.ts'
 
 export const FollowEvents = z.strictObject({
   types: z

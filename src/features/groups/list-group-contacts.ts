@@ -1,8 +1,8 @@
-import { Group as GroupRow } from '../../models/group.ts'
-import { GroupContact } from '../../models/group-contact.ts'
+import { Group as GroupRow } from '../../models/contacts/group.ts'
+import { GroupContact } from '../../models/contacts/group-contact.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { contactRows, presentContact } from '../contacts/contact-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { contactRows, presentContact } from '../contacts/contact-query.ts'
 import type { Contact } from '../contacts/schema.ts'
 import type { ListGroupContacts } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { Run as RunRow } from '../../models/run.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
 import { presentRunStep, runStepRows } from './run-step-rows.ts'
 import type { RunRef, RunStep } from './schema.ts'

@@ -1,6 +1,6 @@
-import { lockMailboxes, type Mailbox, mailboxOf } from '../../engine/mailbox.ts'
-import { isSettled } from '../../engine/run.ts'
-import { Run as RunRow } from '../../models/run.ts'
+import { lockMailboxes, type Mailbox, mailboxOf } from '../../engine/mailbox/mailbox.ts'
+import { isSettled } from '../../engine/model/run.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 

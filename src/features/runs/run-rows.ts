@@ -1,8 +1,8 @@
 import { raw } from 'objection'
-import { isSettled, type RunState } from '../../engine/run.ts'
-import { Run as RunRow } from '../../models/run.ts'
+import { isSettled, type RunState } from '../../engine/model/run.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
-import { hideSecrets } from './hide-secrets.ts'
+import { hideSecrets } from './redact-secrets.ts'
 import type { Run } from './schema.ts'
 
 type Row = RunRow & { workflowName: string; replayCount: number; hasDeliveryFailures: boolean }

@@ -1,5 +1,5 @@
 import { raw } from 'objection'
-import { RunStep as StepRow } from '../../models/run-step.ts'
+import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import type { Scope } from '../../scope.ts'
 import type { RunStep } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { eventName } from '../../engine/definition/names.ts'
-import { freeForm, freeFormValue, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { eventName } from '../../engine/language/definition/names.ts'
+import { freeForm, freeFormValue, id, instant, page, pageOf, text } from '../../trpc/schemas.ts'
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
 export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])

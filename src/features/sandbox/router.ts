@@ -1,7 +1,7 @@
 import { agentProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { Message } from '../conversations/schema.ts'
-import { playCustomer } from './play-customer.ts'
+import { playCustomer } from './send-as-customer.ts'
 import { PlayCustomer } from './schema.ts'
 
 export const sandboxRouter = router({

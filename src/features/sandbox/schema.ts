@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, text } from '../../trpc/wire.ts'
+import { id, text } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 import { messageBody } from '../conversations/schema.ts'
 

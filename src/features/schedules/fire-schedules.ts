@@ -1,7 +1,7 @@
-import { deriveId } from '../../engine/derive-id.ts'
+import { deriveId } from '../../engine/model/derive-id.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
-import { type DueSchedule, momentAfter, momentOf } from './schedule-moments.ts'
+import { type DueSchedule, momentAfter, momentOf } from './schedule-occurrences.ts'
 
 /** How many members of a group are begun at a time, and how often in a round: a process that stops waits for one. */
 const CHUNK = 500

@@ -1,9 +1,9 @@
-import type { CompiledDefinition } from '../../engine/compiled.ts'
-import type { TriggerOf } from '../../engine/definition/triggers.ts'
+import type { CompiledDefinition } from '../../engine/model/compiled.ts'
+import type { TriggerOf } from '../../engine/language/definition/triggers.ts'
 import { nextOccurrence } from '../../platform/cron.ts'
 import { parseInstant } from '../../platform/zoned-time.ts'
 import type { Scope } from '../../scope.ts'
-import { workflowZone } from '../workflows/workflow-zone.ts'
+import { workflowZone } from '../automation/workflow-zone.ts'
 
 /**
  * Makes the workflow's schedules those of the definition, or none. One that stays as it was keeps its place: what is

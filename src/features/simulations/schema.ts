@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { duration } from '../../engine/definition/duration.ts'
-import { freeForm, freeFormValue, id, instant, text } from '../../trpc/wire.ts'
+import { duration } from '../../engine/language/definition/duration.ts'
+import { freeForm, freeFormValue, id, instant, text } from '../../trpc/schemas.ts'
 import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
 import { draft } from '../workflows/schema.ts'
 

@@ -1,6 +1,6 @@
 import type { Scope } from '../../scope.ts'
 import type { Tag } from './schema.ts'
-import { tagRows } from './tag-rows.ts'
+import { tagRows } from './tag-query.ts'
 
 export async function listTags(scope: Scope): Promise<{ items: Tag[] }> {
   const rows = await tagRows(scope).orderBy([

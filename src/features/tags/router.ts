@@ -1,11 +1,11 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { nothing } from '../../trpc/schemas.ts'
 import { createTag } from './create-tag.ts'
 import { deleteTag } from './delete-tag.ts'
 import { listTags } from './list-tags.ts'
 import { CreateTag, Tag, TagRef, Tags, UpdateTag } from './schema.ts'
-import { getTag } from './tag-rows.ts'
+import { getTag } from './tag-query.ts'
 import { updateTag } from './update-tag.ts'
 
 export const tagsRouter = router({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, text } from '../../trpc/wire.ts'
+import { id, instant, text } from '../../trpc/schemas.ts'
 import { tagName } from '../contacts/schema.ts'
 
 const color = z

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { nothing } from '../../trpc/schemas.ts'
 import { createTemplate } from './create-template.ts'
 import { deleteTemplate } from './delete-template.ts'
 import { getTemplate } from './get-template.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { id, instant, page, pageOf, text } from '../../trpc/schemas.ts'
 
 const name = z
   .string()

@@ -1,11 +1,11 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { refuseUncallable } from '../../platform/outbound/assert-callable.ts'
+import { refuseTakenName } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, refuseBuiltinName } from './tool-rows.ts'
+import { getTool, refuseBuiltinName } from './tool-query.ts'
 
 export async function createTool(scope: Scope, { enabled = true, config: given, ...input }: CreateTool): Promise<Tool> {
   refuseBuiltinName(input.name)

@@ -1,7 +1,7 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import type { Scope } from '../../scope.ts'
 import type { ToolRef } from './schema.ts'
-import { refuseBuiltin } from './tool-rows.ts'
+import { refuseBuiltin } from './tool-query.ts'
 
 export function deleteTool(scope: Scope, { id }: ToolRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {

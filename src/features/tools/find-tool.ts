@@ -1,9 +1,9 @@
-import { StepError } from '../../engine/step-error.ts'
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { StepError } from '../../engine/language/step-error.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from './builtin-tools.ts'
 import type { Tool } from './schema.ts'
-import { presentTool } from './tool-rows.ts'
+import { presentTool } from './tool-query.ts'
 
 /** A tool that may be called now; `row` is there for one of the workspace's own. */
 export type CallableTool = { tool: Tool; row: ToolRow | null }

@@ -1,8 +1,8 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from './builtin-tools.ts'
 import type { Tool } from './schema.ts'
-import { presentTool } from './tool-rows.ts'
+import { presentTool } from './tool-query.ts'
 
 /** The built-in ones, then the workspace's own, the newest first. */
 export async function listTools(scope: Scope): Promise<{ items: Tool[] }> {

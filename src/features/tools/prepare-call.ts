@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../engine/run.ts'
-import { StepError } from '../../engine/step-error.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { StepError } from '../../engine/language/step-error.ts'
 import { mismatchOf } from '../../platform/json-schema.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_ACTIONS } from './builtin-actions.ts'

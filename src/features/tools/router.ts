@@ -1,11 +1,11 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { nothing } from '../../trpc/schemas.ts'
 import { createTool } from './create-tool.ts'
 import { deleteTool } from './delete-tool.ts'
 import { listTools } from './list-tools.ts'
 import { CreateTool, Tool, ToolRef, Tools, UpdateTool } from './schema.ts'
-import { getTool } from './tool-rows.ts'
+import { getTool } from './tool-query.ts'
 import { updateTool } from './update-tool.ts'
 
 export const toolsRouter = router({

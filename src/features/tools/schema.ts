@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { refusalOfSchema } from '../../platform/json-schema.ts'
-import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { freeForm, id, instant, text } from '../../trpc/schemas.ts'
 
 const effect = z.enum(['read', 'write', 'external_send'])
 const storedSchema = z.record(z.string(), z.unknown())

@@ -1,7 +1,7 @@
-import { StepError } from '../../engine/step-error.ts'
-import type { StepFailure } from '../../engine/step.ts'
+import { StepError } from '../../engine/language/step-error.ts'
+import type { StepFailure } from '../../engine/model/step.ts'
 import { AppError, LimitExceededError, UnavailableError } from '../../platform/errors.ts'
-import { OutsideRefused } from '../../platform/outbound/outside-refused.ts'
+import { OutsideRefused } from '../../platform/outbound/outbound-error.ts'
 
 /** How a call failed, for whoever made it. An error that is nobody's to see is thrown on. */
 export function failureOf(error: unknown): StepFailure {

@@ -1,11 +1,11 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { refuseUncallable } from '../../platform/outbound/assert-callable.ts'
+import { refuseTakenName } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, refuseBuiltin, refuseBuiltinName } from './tool-rows.ts'
+import { getTool, refuseBuiltin, refuseBuiltinName } from './tool-query.ts'
 
 export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
   refuseBuiltin(id)

@@ -1,12 +1,12 @@
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
-import { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { refuseTakenName } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
-import { writeDialogue } from '../simulations/write-dialogue.ts'
+import { writeDialogue } from '../simulations/format-dialogue.ts'
 import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
-import { presentTest } from './test-rows.ts'
+import { presentTest } from './workflow-test-query.ts'
 
 /** All of them are run whenever the workflow is published. */
 const TESTS_MAX = 100

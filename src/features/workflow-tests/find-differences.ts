@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Played } from '../../engine/simulate.ts'
+import type { Played } from '../../engine/simulate/simulate.ts'
 import { fieldOf } from '../../platform/field-of.ts'
 import type { Expectation } from './schema.ts'
 

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Published } from '../../engine/party.ts'
+import type { Published } from '../../engine/model/subject.ts'
 import type { Scope } from '../../scope.ts'
-import { loadSubject } from '../simulations/load-subject.ts'
-import { playTest } from './play-test.ts'
+import { loadSubject } from '../simulations/load-simulated-workflow.ts'
+import { playTest } from './run-workflow-test.ts'
 import type { RunWorkflowTests, TestOutcome, TestOutcomes } from './schema.ts'
-import { testsOf } from './test-rows.ts'
+import { testsOf } from './workflow-test-query.ts'
 
 const REAL_MS_MAX = 5000
 const ONE_MS_MAX = 1000

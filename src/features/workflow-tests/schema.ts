@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { freeForm, id, instant, text } from '../../trpc/schemas.ts'
 import { RunStatus } from '../runs/schema.ts'
 import { ContactFacts, Dialogue, StartedBy, StartsAt, StepOutputs } from '../simulations/schema.ts'
 

@@ -1,9 +1,9 @@
-import { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
+import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { refuseTakenName } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { UpdateWorkflowTest, WorkflowTest } from './schema.ts'
-import { findTest, presentTest } from './test-rows.ts'
+import { findTest, presentTest } from './workflow-test-query.ts'
 
 export function updateWorkflowTest(
   scope: Scope,

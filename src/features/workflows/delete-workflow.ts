@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { WorkflowRef } from './schema.ts'

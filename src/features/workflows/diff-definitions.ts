@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { definitionHash } from '../../engine/definition-hash.ts'
-import { type RawPart, stepsOf, triggersOf, wholeOf } from './raw-definition.ts'
+import { definitionHash } from '../../engine/compile/definition-hash.ts'
+import { type RawPart, stepsOf, triggersOf, wholeOf } from './stored-definition.ts'
 import type { DefinitionDiff, FieldChange } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>

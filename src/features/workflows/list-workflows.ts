@@ -1,6 +1,6 @@
 import type { Scope } from '../../scope.ts'
 import type { ListWorkflows, Workflow } from './schema.ts'
-import { presentWorkflow, workflowRows } from './workflow-rows.ts'
+import { presentWorkflow, workflowRows } from './workflow-query.ts'
 
 export async function listWorkflows(scope: Scope, { status }: ListWorkflows): Promise<{ items: Workflow[] }> {
   const rows = workflowRows(scope).orderBy([

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { freeForm, id, instant, text } from '../../trpc/schemas.ts'
 
 const DEFINITION_BYTES_MAX = 512 * 1024
 

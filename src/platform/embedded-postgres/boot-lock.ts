@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
-import { leaveMark, listLiveMarks, markPid } from './process-marks.ts'
+import { leaveMark, listLiveMarks, markPid } from './pid-files.ts'
 
 /** Longer than a start may take, so that whoever waits sees the holder's own error first. */
 const WAIT_MS = 6 * MINUTE

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { type ClusterFolder, isSameFolder } from './cluster-folder.ts'
-import { hasProc, processToken } from './process-marks.ts'
+import { type ClusterFolder, isSameFolder } from './cluster/data-directory.ts'
+import { hasProc, processToken } from './pid-files.ts'
 
 /** What the server says of itself in `postmaster.pid`, a file that only the server may write or delete. */
 export type Postmaster = { pid: number; port: number; status: string }

@@ -1,15 +1,21 @@
 import { adoptPostmaster } from './adopt-postmaster.ts'
 import { findBinaries } from './binaries.ts'
 import { withBootLock } from './boot-lock.ts'
-import { assertReachable, type ClusterFolder, clusterFolder, hasCluster, makeClusterFolder } from './cluster-folder.ts'
-import { ADMINISTRATOR, APPLICATION, connectionString } from './connection.ts'
-import { ensureDatabase } from './ensure-database.ts'
-import { assertSameMajor, initCluster } from './init-cluster.ts'
+import {
+  assertReachable,
+  type ClusterFolder,
+  clusterFolder,
+  hasCluster,
+  makeClusterFolder,
+} from './cluster/data-directory.ts'
+import { ADMINISTRATOR, APPLICATION, connectionString } from './cluster/connection.ts'
+import { ensureDatabase } from './cluster/ensure-database.ts'
+import { assertSameMajor, initCluster } from './cluster/init-cluster.ts'
 import { launchPostmaster } from './launch-postmaster.ts'
 import type { Postmaster } from './postmaster.ts'
-import { leaveMark, listLiveMarks, type Mark } from './process-marks.ts'
+import { leaveMark, listLiveMarks, type Mark } from './pid-files.ts'
 import { childEnvironment, type Surroundings } from './run-program.ts'
-import { serverAccount } from './server-account.ts'
+import { serverAccount } from './cluster/server-account.ts'
 import { stopPostmaster } from './stop-postmaster.ts'
 
 export type EmbeddedPostgresOptions = {

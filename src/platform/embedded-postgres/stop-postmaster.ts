@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
 import type { Binaries } from './binaries.ts'
-import type { ClusterFolder } from './cluster-folder.ts'
+import type { ClusterFolder } from './cluster/data-directory.ts'
 import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
 import { findLivePostmaster } from './postmaster.ts'
-import { processToken } from './process-marks.ts'
+import { processToken } from './pid-files.ts'
 import { childEnvironment, runProgram } from './run-program.ts'
 
 const STOP_WAIT_MS = MINUTE

@@ -6,7 +6,7 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible'
 import type { RedisClientType } from 'redis'
-import type { Database } from '../database.ts'
+import type { Database } from '../database/database.ts'
 import type { Breaker } from './breaker.ts'
 import { firstAnswer } from './first-answer.ts'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Clock, MINUTE, SECOND } from '../time.ts'
 import { firstAnswer } from './first-answer.ts'
 import type { Stores } from './limiter-chain.ts'
-import { MemoryTries, PostgresTries, RedisTries, type Span, type Tries } from './tries.ts'
+import { MemoryTries, PostgresTries, RedisTries, type Span, type Tries } from './attempt-store.ts'
 
 const LOCK_MS = 15 * MINUTE
 
