@@ -1,5 +1,5 @@
 /** The three lines a person reads after starting Parley. */
-export function welcome({ url, isEmbedded }: { url: string | undefined; isEmbedded: boolean }): string[] {
+export function banner({ url, isEmbedded }: { url: string | undefined; isEmbedded: boolean }): string[] {
   if (url === undefined) return ['Parley works in the background; this process answers no HTTP']
   const signIn = isEmbedded
     ? `Sign in: POST ${url}/api/auth/sign-in/email {"email":"demo@parley.example","password":"parley-demo"}`

@@ -1,4 +1,4 @@
-import { clusterFolder } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import {
   type EmbeddedPostgres,
@@ -36,11 +36,11 @@ export class StormDatabase {
   }
 
   get isServed(): boolean {
-    return findLivePostmaster(clusterFolder(this.dataDir)) !== undefined
+    return findLivePostmaster(dataDirectory(this.dataDir)) !== undefined
   }
 
   kill(): void {
-    killServer(clusterFolder(this.dataDir))
+    killServer(dataDirectory(this.dataDir))
   }
 
   /** Resolves when the server has replayed its log and answers; a machine that is busy may need several tries. */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { countryOf } from '../../src/platform/phone.ts'
+import { phoneCountry } from '../../src/platform/phone.ts'
 import { Passwords } from '../../src/platform/security/passwords.ts'
 import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
 
@@ -130,7 +130,7 @@ function contactRow(n: number, person: { name: string; phone: string; language: 
     tenant_id: DEMO.workspaceId,
     id: demoId('contact', n),
     ...person,
-    country: countryOf(person.phone),
+    country: phoneCountry(person.phone),
     email:
       n % 3 === 0
         ? null

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { readBytes } from './read-body.ts'
 
 /** What providers call: the raw bytes and headers go in, a plain answer comes out. */
-export type Inbound = (call: {
+export type ProviderWebhookHandlers = (call: {
   kind: string
   channelId: string
   method: 'GET' | 'POST'
@@ -15,7 +15,7 @@ const PATH = /^\/inbound\/([a-z]+)\/([0-9A-Za-z-]+)$/
 const WEBHOOK_BYTES_MAX = 3 * 1024 * 1024
 
 /** Provider webhooks live outside `/api`: no session, no tenant header, no limit per address; their signature decides. */
-export function inboundRoutes(inbound: Inbound): Middleware {
+export function providerWebhookRoutes(inbound: ProviderWebhookHandlers): Middleware {
   return async function answerInbound(ctx: Context, next) {
     const [, kind, channelId] = PATH.exec(ctx.path) ?? []
     if (!kind || !channelId || (ctx.method !== 'GET' && ctx.method !== 'POST')) return next()

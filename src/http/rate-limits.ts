@@ -3,24 +3,24 @@ import type { AppRouter } from '../router.ts'
 import { LimitExceededError } from '../platform/errors.ts'
 import type { LimitState, RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Tier } from '../platform/rate-limit/tiers.ts'
-import { namesOfBatch } from './trpc-endpoint.ts'
-import { listOperations, proceduresOf } from './rest.ts'
+import { listBatchedProcedures } from './trpc-endpoint.ts'
+import { listOperations, listProcedures } from './rest.ts'
 
 /** What a request costs, by its method and path. */
-export type Price = (ctx: Context) => Tier[][]
+export type Cost = (ctx: Context) => Tier[][]
 
 /**
  * The table of prices comes from the procedures themselves. Every call under `/api` pays the general tier; below
  * `/api/auth` it pays the tier of its procedure first, and a path that is none pays the tier of "all other".
  */
-export function priceList(router: AppRouter): Price {
+export function costTable(router: AppRouter): Cost {
   const rest = new Map(listOperations(router).map(({ method, path, meta }) => [`${method} ${path}`, meta.tier]))
-  const procedures = proceduresOf(router)
+  const procedures = listProcedures(router)
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   return (ctx) => {
     const { path, method } = ctx
     if (!path.startsWith('/api/') && path !== '/api') return []
-    const names = namesOfBatch(path)
+    const names = listBatchedProcedures(path)
     if (names) return names.map((name) => tiers(procedures[name]?._def.meta?.tier))
     if (!path.startsWith('/api/auth/')) return [tiers(undefined)]
     return [tiers(rest.get(`${method} ${path}`) ?? 'auth')]
@@ -28,7 +28,7 @@ export function priceList(router: AppRouter): Price {
 }
 
 /** Charges before anything else is done, and tells on every answer what is left. */
-export function chargeLimits(limits: RateLimits, price: Price): Middleware {
+export function rateLimit(limits: RateLimits, price: Cost): Middleware {
   return async function charge(ctx, next) {
     const addressKey = ctx.state['addressKey'] as string
     let tightest: LimitState | undefined

@@ -12,21 +12,21 @@ import { BODY_BYTES_MAX } from './read-body.ts'
 const NATIVE_PREFIX = '/api/trpc'
 const BATCH_MAX = 10
 
-export function isNative(path: string): boolean {
+export function isTrpcPath(path: string): boolean {
   return path.startsWith(`${NATIVE_PREFIX}/`)
 }
 
 /** The procedures a native call names, or undefined for any other path. */
-export function namesOfBatch(path: string): string[] | undefined {
-  return isNative(path) ? path.slice(NATIVE_PREFIX.length + 1).split(',') : undefined
+export function listBatchedProcedures(path: string): string[] | undefined {
+  return isTrpcPath(path) ? path.slice(NATIVE_PREFIX.length + 1).split(',') : undefined
 }
 
 type OpenContext = (ctx: Context, connection: { tenantId: string | null }) => Promise<RequestContext>
 
 /** The procedures as tRPC clients call them: batches, superjson, subscriptions as server-sent events. */
-export function nativeEndpoint(router: AppRouter, openContext: OpenContext): Middleware {
+export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middleware {
   return async function answerNative(ctx, next) {
-    const names = namesOfBatch(ctx.path)
+    const names = listBatchedProcedures(ctx.path)
     if (!names) return next()
     refuseWhatClientsNeverSend(ctx, names)
     // Koa presets 404, which tRPC would keep; and the answer is written to the socket behind Koa's back.
@@ -70,7 +70,7 @@ function wantsStream(ctx: Context): boolean {
 }
 
 /** A refusal of the shell in the form tRPC clients understand; they apply it to each call of the batch. */
-export function nativeErrorBody({ status, body }: PublicError): object {
+export function trpcErrorBody({ status, body }: PublicError): object {
   const data = { code: codeOf(status), httpStatus: status, ...body }
   return { error: superjson.serialize({ message: body.error, code: -32000 - status, data }) }
 }

@@ -3,7 +3,7 @@ import { HttpError } from './http-error.ts'
 import { BODY_BYTES_MAX, readBytes } from './read-body.ts'
 
 /** What the senders of webhooks call: the raw bytes and headers go in, an answer in JSON comes out. */
-export type AnswerHook = (call: {
+export type HandleWebhookCall = (call: {
   hookId: string
   header: (name: string) => string
   body: Buffer
@@ -12,7 +12,7 @@ export type AnswerHook = (call: {
 const PATH = /^\/inbound\/hooks\/([0-9A-Za-z-]+)$/
 
 /** The address of a workflow lives outside `/api`: no session, no tenant header; the secret decides. */
-export function hookRoutes(answer: AnswerHook): Middleware {
+export function workflowWebhookRoutes(answer: HandleWebhookCall): Middleware {
   return async function answerCall(ctx: Context, next) {
     const [, hookId] = PATH.exec(ctx.path) ?? []
     if (!hookId) return next()

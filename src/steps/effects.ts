@@ -1,9 +1,9 @@
 import type { Media } from './messages/media.ts'
-import type { Option } from './messages/message.ts'
+import type { ButtonOption } from './messages/message.ts'
 
 /** What the steps want done to the world; whoever does it reads these. Times are ISO 8601 texts. */
 export type WorkflowEffect =
-  | { type: 'send_message'; messageId: string; body: string | null; buttons: Option[]; media?: Media }
+  | { type: 'send_message'; messageId: string; body: string | null; buttons: ButtonOption[]; media?: Media }
   | { type: 'add_tag'; tags: string[] }
   | { type: 'remove_tag'; tags: string[] }
   | { type: 'update_contact'; values: ContactChanges }

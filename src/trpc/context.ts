@@ -33,7 +33,7 @@ export type Caller = {
 }
 
 /** What signing in needs beside the database, and keeps for the life of the process. */
-export type AuthParts = {
+export type AuthDependencies = {
   passwords: Passwords
   lockout: Lockout
   revocations: Revocations
@@ -46,7 +46,7 @@ export type AuthParts = {
 export type RequestContext = {
   requestId: string
   system: SystemScope
-  auth: AuthParts
+  auth: AuthDependencies
   log: Logger
   caller: Caller | null
   /** The session token as it was presented, for ending that session. */

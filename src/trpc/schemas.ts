@@ -25,13 +25,13 @@ export const id = z.string().meta({ description: 'A UUID', examples: ['0199a7a0-
 const MAX_DEPTH = 32
 
 /** Free-form JSON that a caller may store: bounded in depth, and storable to its last key. */
-export const freeForm = z.record(z.string(), z.unknown()).superRefine((value, issues) => {
+export const json = z.record(z.string(), z.unknown()).superRefine((value, issues) => {
   const problem = findProblem(value, MAX_DEPTH)
   if (problem) issues.addIssue({ code: 'custom', message: problem })
 })
 
 /** One value of such JSON. */
-export const freeFormValue = z.unknown().superRefine((value, issues) => {
+export const jsonValue = z.unknown().superRefine((value, issues) => {
   const problem = findProblem(value, MAX_DEPTH)
   if (problem) issues.addIssue({ code: 'custom', message: problem })
 })
@@ -60,11 +60,11 @@ export const page = {
 
 export type Page<T> = { items: T[]; total: number }
 
-export function pageOf<T extends z.ZodType>(item: T) {
+export function toPage<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), total: z.int() })
 }
 
 /** A moment in an answer: ISO-8601, UTC, milliseconds. */
-export const instant = z.date().meta({ override: { type: 'string', format: 'date-time' } })
+export const timestamp = z.date().meta({ override: { type: 'string', format: 'date-time' } })
 
-export const nothing = z.object({})
+export const empty = z.object({})

@@ -2,12 +2,12 @@ import { tracked, type TrackedEnvelope } from '@trpc/server'
 import type { AppError } from '../platform/errors.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Scope } from '../scope.ts'
-import type { AuthParts, Caller } from './context.ts'
+import type { AuthDependencies, Caller } from './context.ts'
 import { toTrpcError } from './errors.ts'
 
 type Signal = InstanceType<typeof AbortController>['signal']
 
-type Subscriber = { auth: AuthParts; caller: Caller; scope: Scope }
+type Subscriber = { auth: AuthDependencies; caller: Caller; scope: Scope }
 
 /** How long what was found of a subscriber's rights holds, where no revocation tells of a change. */
 const TRUSTED_MS = 3 * SECOND
@@ -18,7 +18,7 @@ const LOOK_EVERY_MS = 5 * SECOND
  * A subscription: each item under the id from which a client that lost the connection goes on, and none for somebody who
  * would not be let in any more. `signal` ends it; where it begins is settled before this returns.
  */
-export async function live<T>(
+export async function subscription<T>(
   subscriber: Subscriber,
   signal: Signal | undefined,
   follow: (signal: Signal) => Promise<AsyncIterable<[cursor: string, item: T]>>,

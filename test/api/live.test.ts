@@ -97,7 +97,7 @@ describe('following a conversation live', () => {
     const longAgo = `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`
     await purgeEvents(app.system)
     const resumed = await follow(longAgo)
-    expect((await resumed.next()).data.type).to.equal('reset')
+    expect((await resumed.next()).data.type).to.equal('gap')
     resumed.close()
   })
 })

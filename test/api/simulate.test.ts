@@ -236,7 +236,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     expect(failed.body.runs[0]).to.deep.include({ status: 'failed', error: { ...error, stepId: 'price' } })
     const bare = await simulate(workflowId, given)
     expect(bare.body.runs[0].variables).to.deep.equal({ price: { simulated: true } })
-    expect((await simulate(workflowId, { stepOutputs: { tell: 1 } })).body.code).to.equal('not_outside')
+    expect((await simulate(workflowId, { stepOutputs: { tell: 1 } })).body.code).to.equal('not_external_step')
     expect((await simulate(workflowId, { trigger: { type: 'manual' } })).body.ended).to.equal('not_started')
   })
 

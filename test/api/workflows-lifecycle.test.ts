@@ -78,7 +78,7 @@ describe("a workflow's life", () => {
 
     it('lets go of what never ran, and keeps what did', async () => {
       const idle = await create({ ...FIRST, triggers: [] }, { published: true })
-      expect(await refusal('DELETE', `/workflows/${idle}`)).to.deep.equal([409, 'workflow_was_published'])
+      expect(await refusal('DELETE', `/workflows/${idle}`)).to.deep.equal([409, 'workflow_already_published'])
       const busy = await create(FIRST, { published: true })
       await write()
       for (const id of [idle, busy]) await ok('POST', `/workflows/${id}/archive`)

@@ -112,6 +112,6 @@ describe('workflows', () => {
     const published = await create()
     await call('POST', `/${published}/publish`, {})
     const kept = await call('DELETE', `/${published}`)
-    expect([kept.status, kept.body.code]).to.deep.equal([409, 'workflow_was_published'])
+    expect([kept.status, kept.body.code]).to.deep.equal([409, 'workflow_already_published'])
   })
 })

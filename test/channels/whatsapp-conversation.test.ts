@@ -201,7 +201,7 @@ describe('a WhatsApp number', () => {
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
-    const { sweepOutbox } = await import('../../src/features/outbound/reconcile-outbox.ts')
+    const { reconcileOutbox: sweepOutbox } = await import('../../src/features/outbound/reconcile-outbox.ts')
     await sweepOutbox(app.system)
     await waitUntil(async () => (await messagesWith(phone)).at(-1)?.status === 'failed')
     expect((await messagesWith(phone)).at(-1)?.error?.code).to.equal('delivery_unknown')

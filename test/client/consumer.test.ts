@@ -28,7 +28,7 @@ await new Promise<void>((resolve, reject) => {
     { conversationId: first.conversationId },
     {
       onData: ({ data }) => {
-        if (data.type === 'began') void parley.sandbox.send.mutate({ contactId: contact.id, body: 'two' })
+        if (data.type === 'ready') void parley.sandbox.send.mutate({ contactId: contact.id, body: 'two' })
         if (data.type !== 'message' || data.message.direction !== 'inbound') return
         told.push(data.message.body ?? '')
         if (data.message.body !== 'two') return

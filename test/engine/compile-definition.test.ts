@@ -73,7 +73,7 @@ describe('a definition', () => {
     [
       'a default of another type',
       { variables: { a: { type: 'number', default: 'x' } } },
-      ['wrong_type variables.a.default'],
+      ['type_mismatch variables.a.default'],
     ],
     ['a variable with a bad name', { variables: { 'A b': { type: 'string' } } }, ['invalid variables.A b']],
     ['too many steps', steps(...Array.from({ length: 501 }, (_, i) => say(`s${i}`, 'x'))), ['invalid steps']],

@@ -106,7 +106,7 @@ describe('a step that fails', () => {
     })
     run.start()
     run.reply('many')
-    expect(run.run.error).to.deep.include({ code: 'wrong_type', stepId: 'a' })
+    expect(run.run.error).to.deep.include({ code: 'type_mismatch', stepId: 'a' })
     expect(run.run.variables).to.deep.equal({ n: null })
   })
 })

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import {
@@ -47,7 +47,7 @@ export async function ask(url: string, sql: string): Promise<Record<string, unkn
 }
 
 export function isServed(dataDir: string): boolean {
-  return findLivePostmaster(clusterFolder(dataDir)) !== undefined
+  return findLivePostmaster(dataDirectory(dataDir)) !== undefined
 }
 
 export async function discardClusters(): Promise<void> {

@@ -70,7 +70,7 @@ export async function openEventStream<T>(
   const stream = new EventStream<T>(response, aborted)
   if (lastEventId !== undefined) return stream
   const began = await stream.next()
-  expect(began.data).to.deep.equal({ type: 'began' })
+  expect(began.data).to.deep.equal({ type: 'ready' })
   stream.beganAt = began.id
   return stream
 }

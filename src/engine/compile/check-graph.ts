@@ -1,16 +1,16 @@
-import { compileStep, type SoundStep } from './compile-step.ts'
+import { compileStep, type ParsedStep } from './compile-step.ts'
 import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../model/compiled.ts'
 import { BREAK, CONTINUE, END } from '../language/definition/names.ts'
 import { problemAt, type Problem } from '../language/definition/problems.ts'
 import type { Target } from '../model/step.ts'
 
 /** `waits`: unless it is passed over, it waits before it goes on. */
-type Node = { step: CompiledStep; read: SoundStep; ways: string[]; waits: boolean }
+type Node = { step: CompiledStep; read: ParsedStep; ways: string[]; waits: boolean }
 
 /** Where the steps lead: round in a circle, or never to some of them. */
 export function checkGraph(
   compiled: CompiledDefinition,
-  reads: SoundStep[],
+  reads: ParsedStep[],
 ): { errors: Problem[]; warnings: Problem[] } {
   const nodes = new Map<string, Node>()
   for (const [index, step] of compiled.steps.entries()) {
@@ -40,16 +40,16 @@ export function checkGraph(
  * Ways to what is not there. Of a step that cannot be read no more than its id is known, and leading there is no
  * mistake: it is told even while other mistakes are left.
  */
-export function checkTargets(steps: SoundStep[], unread: ReadonlySet<string>): Problem[] {
+export function checkTargets(steps: ParsedStep[], unread: ReadonlySet<string>): Problem[] {
   const lists = new Map(steps.map(({ base, loops }) => [base.id, loops.join()]))
   return steps.flatMap((step) => unknownTargets(step, { lists, unread }))
 }
 
 /** Every way on that can be taken. */
-function waysOf(step: CompiledStep, { type, config }: SoundStep): Target[] {
-  const onwards = type.onwards(config)
+function waysOf(step: CompiledStep, { type, config }: ParsedStep): Target[] {
+  const fallthrough = type.fallthrough(config)
   const ways: Target[] = step.disabled ? [] : [...type.targets(config)]
-  if (!step.disabled && onwards !== 'never') ways.push({ to: step.next, path: 'next' })
+  if (!step.disabled && fallthrough !== 'never') ways.push({ to: step.next, path: 'next' })
   if (!step.disabled && step.body !== null) ways.push({ to: step.body, path: 'steps' })
   if (step.disabled || step.if) ways.push({ to: step.skip, path: 'next' })
   if (step.onTimeout) ways.push({ to: step.onTimeout, path: 'onTimeout' })
@@ -61,7 +61,7 @@ function waysOf(step: CompiledStep, { type, config }: SoundStep): Target[] {
 type Known = { lists: ReadonlyMap<string, string>; unread: ReadonlySet<string> }
 
 /** Also of ways that are never taken, such as the `next` of a step that stops the run. */
-function unknownTargets(read: SoundStep, known: Known): Problem[] {
+function unknownTargets(read: ParsedStep, known: Known): Problem[] {
   const { base, type, config, place, loops } = read
   const ways = waysOf(compileStep(read), read).filter(({ path }) => path !== 'steps')
   const named = [...ways, ...type.targets(config), ...(base.next ? [{ to: base.next, path: 'next' }] : [])]

@@ -1,8 +1,8 @@
-import type { SoundStep } from './compile-step.ts'
-import type { ReadTrigger } from './compile-trigger.ts'
-import { problemAt, type Place, type Problem } from '../language/definition/problems.ts'
+import type { ParsedStep } from './compile-step.ts'
+import type { ParsedTrigger } from './compile-trigger.ts'
+import { problemAt, type Location, type Problem } from '../language/definition/problems.ts'
 import type { Trigger } from '../language/definition/triggers.ts'
-import { countPlaceholders, pathsOf, TemplateRefused } from '../language/template.ts'
+import { countPlaceholders, listPaths, TemplateError } from '../language/template.ts'
 import { type Root, ROOTS, WEBHOOK_ROOTS } from '../language/values.ts'
 
 type Known = { steps: ReadonlySet<string>; variables: ReadonlySet<string> }
@@ -14,8 +14,8 @@ const PLACEHOLDERS_MAX = 5000
 
 /** Whether every placeholder can be read, and reads something that is in `known`. */
 export function checkTemplates(
-  triggers: ReadTrigger[],
-  steps: SoundStep[],
+  triggers: ParsedTrigger[],
+  steps: ParsedStep[],
   known: Known,
 ): { errors: Problem[]; warnings: Problem[] } {
   const texts = [
@@ -38,11 +38,11 @@ function tooMany(count: number): Problem {
   return { stepId: null, code: 'too_many_placeholders', path: 'steps', message }
 }
 
-function tell({ severity, code, what }: Finding, place: Place, path: string) {
+function tell({ severity, code, what }: Finding, place: Location, path: string) {
   return { severity, problem: problemAt(place, path, code, what) }
 }
 
-function textsOf({ base, type, config }: SoundStep): Text[] {
+function textsOf({ base, type, config }: ParsedStep): Text[] {
   const own = Object.entries(config).flatMap(([field, value]) => textsIn(value, field))
   return [...textsIn(base.if, 'if'), ...own.filter(({ path }) => !type.literal.includes(path))]
 }
@@ -62,9 +62,9 @@ function textsOfTrigger(trigger: Trigger | null): Text[] {
 function check({ text, roots = ROOTS }: Omit<Text, 'path'>, known: Known): Finding[] {
   if (!text.includes('{{') && !text.includes('{%')) return []
   try {
-    return pathsOf(text).flatMap((path) => checkPath(path, { ...known, roots }) ?? [])
+    return listPaths(text).flatMap((path) => checkPath(path, { ...known, roots }) ?? [])
   } catch (error) {
-    if (!(error instanceof TemplateRefused)) throw error
+    if (!(error instanceof TemplateError)) throw error
     return [{ severity: 'error', code: 'invalid_template', what: error.message }]
   }
 }

@@ -1,16 +1,16 @@
 import { checkGraph, checkTargets } from './check-graph.ts'
 import { checkTemplates } from './check-templates.ts'
-import { compileStep, type ReadStep, readSteps, type SoundStep } from './compile-step.ts'
-import { compileTrigger, type ReadTrigger, repeatedWebhooks } from './compile-trigger.ts'
+import { compileStep, type StepReader, parseSteps, type ParsedStep } from './compile-step.ts'
+import { compileTrigger, type ParsedTrigger, repeatedWebhooks } from './compile-trigger.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
 import { Definition, STEPS_MAX } from '../language/definition/definition.ts'
-import { explainIssue, problemAt, problemsOf, type Place, type Problem } from '../language/definition/problems.ts'
+import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
 import type { StepRegistry } from '../model/step.ts'
 
 /** `compiled` is there exactly if there are no errors. Warnings stop nothing. */
 export type Compilation = { compiled: CompiledDefinition | null; errors: Problem[]; warnings: Problem[] }
 
-const WHOLE: Place = { stepId: null, path: '', name: 'Workflow' }
+const WHOLE: Location = { stepId: null, path: '', name: 'Workflow' }
 
 /**
  * Checks a definition of any form and brings it into the form that runs. Every mistake is told at once, except those
@@ -19,14 +19,14 @@ const WHOLE: Place = { stepId: null, path: '', name: 'Workflow' }
 export function compileDefinition(definition: unknown, registry: StepRegistry): Compilation {
   const outer = Definition.safeParse(definition, { error: explainIssue })
   const triggers = listIn(definition, 'triggers').map(compileTrigger)
-  const steps = readSteps(listIn(definition, 'steps'), registry)
+  const steps = parseSteps(listIn(definition, 'steps'), registry)
   const sound = steps.flatMap(({ value }) => value ?? [])
   const templates = checkTemplates(triggers, sound, {
     steps: new Set(steps.flatMap(({ place }) => place.stepId ?? [])),
     variables: new Set([...Object.keys(outer.data?.variables ?? {}), ...sound.flatMap(variablesOf)]),
   })
   const errors = [
-    ...(outer.success ? [] : problemsOf(outer.error, WHOLE)),
+    ...(outer.success ? [] : toProblems(outer.error, WHOLE)),
     ...[...triggers, ...steps].flatMap(({ problems }) => problems),
     ...repeatedWebhooks(triggers),
     ...repeatedIds(sound),
@@ -42,7 +42,7 @@ export function compileDefinition(definition: unknown, registry: StepRegistry): 
   return { compiled: errors.length > 0 ? null : compiled, errors, warnings }
 }
 
-function assemble(outer: Definition, triggers: ReadTrigger[], steps: SoundStep[]): CompiledDefinition {
+function assemble(outer: Definition, triggers: ParsedTrigger[], steps: ParsedStep[]): CompiledDefinition {
   return {
     version: outer.version,
     triggers: triggers.flatMap(({ value }) => value ?? []),
@@ -53,11 +53,11 @@ function assemble(outer: Definition, triggers: ReadTrigger[], steps: SoundStep[]
   }
 }
 
-function variablesOf({ base, type, config }: SoundStep): string[] {
+function variablesOf({ base, type, config }: ParsedStep): string[] {
   return [...(base.saveAs ? [base.saveAs] : []), ...type.assigns(config)]
 }
 
-function unreadIds(steps: ReadStep[]): Set<string> {
+function unreadIds(steps: StepReader[]): Set<string> {
   return new Set(steps.flatMap(({ value, place }) => (value ? [] : (place.stepId ?? []))))
 }
 
@@ -68,7 +68,7 @@ function listIn(definition: unknown, field: 'triggers' | 'steps'): unknown[] {
   return Array.isArray(list) && list.length <= STEPS_MAX ? list : []
 }
 
-function repeatedIds(steps: SoundStep[]): Problem[] {
+function repeatedIds(steps: ParsedStep[]): Problem[] {
   const seen = new Set<string>()
   return steps.flatMap(({ base, place }) => {
     const isRepeated = seen.has(base.id)

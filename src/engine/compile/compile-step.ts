@@ -1,13 +1,13 @@
-import { fieldOf } from '../../platform/field-of.ts'
+import { getField } from '../../platform/get-field.ts'
 import type { CompiledStep } from '../model/compiled.ts'
 import { CONTINUE, END } from '../language/definition/names.ts'
-import { explainIssue, problemAt, problemsOf, type Place, type Problem } from '../language/definition/problems.ts'
+import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
 import { splitStep, StepBase } from '../language/definition/step-base.ts'
 import type { StepRegistry, StepType } from '../model/step.ts'
 
 /** A step that its schemas accept; whether it fits among the others is still open. */
-export type SoundStep = {
-  place: Place
+export type ParsedStep = {
+  place: Location
   base: StepBase
   type: StepType
   /** The fields of the type's own, without the steps of a loop. */
@@ -20,7 +20,7 @@ export type SoundStep = {
   body: string | null
 }
 
-export type ReadStep = { place: Place; value: SoundStep | null; problems: Problem[] }
+export type StepReader = { place: Location; value: ParsedStep | null; problems: Problem[] }
 
 /** The position of a list of steps: its path in the definition, and the loops around it. */
 type List = { path: string; loops: string[] }
@@ -29,7 +29,7 @@ const ROOT: List = { path: 'steps', loops: [] }
 const LOOPS_DEPTH_MAX = 5
 
 /** Reads a list of steps, each loop's own list behind the loop: what stands deeper stays in the order of the text. */
-export function readSteps(given: unknown[], registry: StepRegistry, list: List = ROOT): ReadStep[] {
+export function parseSteps(given: unknown[], registry: StepRegistry, list: List = ROOT): StepReader[] {
   return given.flatMap((step, index) => {
     const place = placeOf(step, `${list.path}.${index}`, index)
     const read = readStep(step, place, registry)
@@ -38,7 +38,7 @@ export function readSteps(given: unknown[], registry: StepRegistry, list: List =
     const problems = [...read.problems, ...(body.length > 0 ? refuseDepth(place, list) : [])]
     if (!base || !type || !config) return [{ place, value: null, problems }]
     const { steps: _, ...own } = config
-    const value: SoundStep = {
+    const value: ParsedStep = {
       place,
       base,
       type,
@@ -48,24 +48,31 @@ export function readSteps(given: unknown[], registry: StepRegistry, list: List =
       body: idOf(body[0]) ?? null,
     }
     const within = { path: `${place.path}.steps`, loops: [...list.loops, base.id] }
-    return [{ place, value, problems }, ...(problems.length > 0 ? [] : readSteps(body, registry, within))]
+    return [{ place, value, problems }, ...(problems.length > 0 ? [] : parseSteps(body, registry, within))]
   })
 }
 
-function refuseDepth(place: Place, { loops }: List): Problem[] {
+function refuseDepth(place: Location, { loops }: List): Problem[] {
   if (loops.length < LOOPS_DEPTH_MAX) return []
-  return [problemAt(place, 'steps', 'too_deep', `stands in ${LOOPS_DEPTH_MAX} loops already: no deeper one is allowed`)]
+  return [
+    problemAt(
+      place,
+      'steps',
+      'max_depth_exceeded',
+      `stands in ${LOOPS_DEPTH_MAX} loops already: no deeper one is allowed`,
+    ),
+  ]
 }
 
 type Fields = { base?: StepBase; type?: StepType; config?: Record<string, unknown>; problems: Problem[] }
 
-function readStep(given: unknown, place: Place, registry: StepRegistry): Fields {
+function readStep(given: unknown, place: Location, registry: StepRegistry): Fields {
   if (typeof given !== 'object' || given === null) {
     return { problems: [problemAt(place, '', 'invalid', 'must be an object')] }
   }
   const fields = splitStep(given)
   const base = StepBase.safeParse(fields.base, { error: explainIssue })
-  const problems = base.success ? [] : problemsOf(base.error, place)
+  const problems = base.success ? [] : toProblems(base.error, place)
   const name = fields.base['type']
   if (typeof name !== 'string') return { problems }
   const type = registry.get(name)
@@ -74,17 +81,17 @@ function readStep(given: unknown, place: Place, registry: StepRegistry): Fields 
     return { problems: [...problems, problemAt(place, 'type', 'unknown_step_type', what)] }
   }
   const own = type.schema.safeParse(fields.own, { error: explainIssue })
-  if (!own.success) problems.push(...problemsOf(own.error, place))
+  if (!own.success) problems.push(...toProblems(own.error, place))
   if (!base.success || !own.success) return { problems }
   return { base: base.data, type, config: own.data, problems }
 }
 
 function idOf(step: unknown): string | undefined {
-  const id = fieldOf(step, 'id')
+  const id = getField(step, 'id')
   return typeof id === 'string' ? id : undefined
 }
 
-function placeOf(given: unknown, path: string, index: number): Place {
+function placeOf(given: unknown, path: string, index: number): Location {
   const id = idOf(given)
   return id === undefined
     ? { stepId: null, path, name: `Step ${index + 1}` }
@@ -92,7 +99,7 @@ function placeOf(given: unknown, path: string, index: number): Place {
 }
 
 /** Brings a step into the form that runs: every way on is named. */
-export function compileStep({ base, type, config, skip, loops, body }: SoundStep): CompiledStep {
+export function compileStep({ base, type, config, skip, loops, body }: ParsedStep): CompiledStep {
   return {
     id: base.id,
     type: base.type,
@@ -100,7 +107,7 @@ export function compileStep({ base, type, config, skip, loops, body }: SoundStep
     name: base.name ?? null,
     if: base.if ?? null,
     disabled: base.disabled,
-    next: type.onwards(config) === 'falls_through' ? skip : (base.next ?? END),
+    next: type.fallthrough(config) === 'always' ? skip : (base.next ?? END),
     skip,
     onError: base.onError,
     retry: base.retry ?? null,

@@ -1,10 +1,10 @@
-import { explainIssue, problemAt, problemsOf, type Place, type Problem } from '../language/definition/problems.ts'
+import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
 import { isTriggerType, TRIGGERS, type Trigger } from '../language/definition/triggers.ts'
 
-export type ReadTrigger = { place: Place; value: Trigger | null; problems: Problem[] }
+export type ParsedTrigger = { place: Location; value: Trigger | null; problems: Problem[] }
 
-export function compileTrigger(given: unknown, index: number): ReadTrigger {
-  const place: Place = { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` }
+export function compileTrigger(given: unknown, index: number): ParsedTrigger {
+  const place: Location = { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` }
   if (typeof given !== 'object' || given === null) {
     return { place, value: null, problems: [problemAt(place, '', 'invalid', 'must be an object')] }
   }
@@ -14,12 +14,12 @@ export function compileTrigger(given: unknown, index: number): ReadTrigger {
     return { place, value: null, problems: [problemAt(place, 'type', 'unknown_trigger_type', what)] }
   }
   const read = TRIGGERS[type].safeParse(given, { error: explainIssue })
-  if (!read.success) return { place, value: null, problems: problemsOf(read.error, place) }
+  if (!read.success) return { place, value: null, problems: toProblems(read.error, place) }
   return { place, value: read.data, problems: [] }
 }
 
 /** A workflow has one address, so that two triggers could not tell whose call it is. */
-export function repeatedWebhooks(triggers: ReadTrigger[]): Problem[] {
+export function repeatedWebhooks(triggers: ParsedTrigger[]): Problem[] {
   return triggers
     .filter(({ value }) => value?.type === 'webhook')
     .slice(1)

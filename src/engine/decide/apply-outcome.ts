@@ -1,17 +1,17 @@
 import { addMs } from '../../platform/time.ts'
 import { assignVariables } from './assign-variables.ts'
 import { closeRun } from './close-run.ts'
-import type { Execution, ExternalEffect, Progress } from '../model/decision.ts'
+import type { Execution, ExternalEffect, DecisionDraft } from '../model/decision.ts'
 import { type CompiledStep, findStep, resolveTarget } from '../model/compiled.ts'
 import { END } from '../language/definition/names.ts'
 import type { Retry } from '../language/definition/step-base.ts'
-import { type LoopFrame, type StepRecord, visitsOf, type Waiting } from '../model/run.ts'
-import type { StepFailure, StepOutcome, Told } from '../model/step.ts'
+import { type LoopFrame, type StepRecord, countVisits, type Waiting } from '../model/run.ts'
+import type { StepFailure, StepOutcome, StepReport } from '../model/step.ts'
 
 type Outcome<Kind extends StepOutcome['kind']> = Extract<StepOutcome, { kind: Kind }>
 
 /** Writes down what a step came to. Gives the step to go on with, or null if the run waits or is over. */
-export function settleStep(progress: Progress, execution: Execution, outcome: StepOutcome): string | null {
+export function applyOutcome(progress: DecisionDraft, execution: Execution, outcome: StepOutcome): string | null {
   if (outcome.input !== undefined) execution.record.input = outcome.input
   switch (outcome.kind) {
     case 'next':
@@ -30,7 +30,7 @@ export function settleStep(progress: Progress, execution: Execution, outcome: St
 }
 
 /** The wait ran out before what the step waited for came. */
-export function timeOut(progress: Progress, execution: Execution, isForResult: boolean): string | null {
+export function applyTimeout(progress: DecisionDraft, execution: Execution, isForResult: boolean): string | null {
   const { step } = execution
   if (isForResult && step.onTimeout === null) {
     return fail(progress, execution, { code: 'timed_out', message: 'No result came within the time allowed' })
@@ -40,12 +40,12 @@ export function timeOut(progress: Progress, execution: Execution, isForResult: b
 }
 
 /** A step that is passed over leaves what it gave before as it was. */
-export function skipStep(progress: Progress, execution: Execution): string | null {
+export function skipStep(progress: DecisionDraft, execution: Execution): string | null {
   write(progress, execution, { status: 'skipped' })
   return goTo(progress, execution, execution.step.skip)
 }
 
-function goOn(progress: Progress, execution: Execution, outcome: Outcome<'next'>): string | null {
+function goOn(progress: DecisionDraft, execution: Execution, outcome: Outcome<'next'>): string | null {
   const { step } = execution
   const { output = null, saved = output } = outcome
   const changes = { ...outcome.variables, ...(step.saveAs ? { [step.saveAs]: saved } : {}) }
@@ -56,7 +56,7 @@ function goOn(progress: Progress, execution: Execution, outcome: Outcome<'next'>
   return leave(progress, execution, output, outcome.to ?? step.next)
 }
 
-function wait(progress: Progress, execution: Execution, outcome: Outcome<'wait'>): null {
+function wait(progress: DecisionDraft, execution: Execution, outcome: Outcome<'wait'>): null {
   const { timeoutMs } = execution.step
   const timeout = outcome.for !== 'timer' && timeoutMs !== null ? addMs(progress.now, timeoutMs) : null
   const until = (outcome.until ?? timeout)?.toISOString() ?? null
@@ -64,7 +64,7 @@ function wait(progress: Progress, execution: Execution, outcome: Outcome<'wait'>
   return block(progress, execution, { for: outcome.for, until, retrying: false, memory: outcome.memory ?? null })
 }
 
-function askOutside(progress: Progress, execution: Execution, outcome: Outcome<'external'>): null {
+function askOutside(progress: DecisionDraft, execution: Execution, outcome: Outcome<'external'>): null {
   const { timeoutMs } = execution.step
   const until = timeoutMs === null ? null : addMs(progress.now, timeoutMs).toISOString()
   tell(progress, execution, outcome)
@@ -76,7 +76,7 @@ function askOutside(progress: Progress, execution: Execution, outcome: Outcome<'
   return null
 }
 
-function end(progress: Progress, execution: Execution, outcome: Outcome<'end'>): null {
+function end(progress: DecisionDraft, execution: Execution, outcome: Outcome<'end'>): null {
   const { status, output = null, reason = 'The workflow stopped here' } = outcome
   tell(progress, execution, outcome)
   write(progress, execution, { status: 'completed', output })
@@ -85,7 +85,7 @@ function end(progress: Progress, execution: Execution, outcome: Outcome<'end'>):
   return null
 }
 
-function fail(progress: Progress, execution: Execution, failure: StepFailure): string | null {
+function fail(progress: DecisionDraft, execution: Execution, failure: StepFailure): string | null {
   const { step, record } = execution
   const { code, message, retryable = true } = failure
   record.error = { code, message }
@@ -107,7 +107,7 @@ function delayOf({ backoff, delayMs, maxDelayMs }: Retry, attempt: number): numb
 }
 
 /** The step waits, and the run with it. */
-function block(progress: Progress, { step, record }: Execution, waiting: Waiting): null {
+function block(progress: DecisionDraft, { step, record }: Execution, waiting: Waiting): null {
   const { run } = progress
   Object.assign(record, { status: 'waiting', waitingUntil: waiting.until } satisfies Partial<StepRecord>)
   progress.steps.push(record)
@@ -115,13 +115,13 @@ function block(progress: Progress, { step, record }: Execution, waiting: Waiting
   return null
 }
 
-function write(progress: Progress, { record }: Execution, last: Partial<StepRecord>): void {
+function write(progress: DecisionDraft, { record }: Execution, last: Partial<StepRecord>): void {
   Object.assign(record, { waitingUntil: null, finishedAt: progress.now.toISOString(), ...last })
   if (record.status === 'completed') record.error = null
   progress.steps.push(record)
 }
 
-function tell(progress: Progress, { step, record }: Execution, told: Told): void {
+function tell(progress: DecisionDraft, { step, record }: Execution, told: StepReport): void {
   const effects = (told.effects ?? []).map((effect) => ({ stepId: step.id, stepIndex: record.index, effect }))
   progress.effects.push(...effects)
   if (told.messageId) record.messageId = told.messageId
@@ -132,15 +132,15 @@ function tell(progress: Progress, { step, record }: Execution, told: Told): void
   }
 }
 
-function leave(progress: Progress, execution: Execution, output: unknown, to: string): string | null {
+function leave(progress: DecisionDraft, execution: Execution, output: unknown, to: string): string | null {
   progress.run.steps = { ...progress.run.steps, [execution.step.id]: { output } }
   return goTo(progress, execution, to)
 }
 
-function goTo({ run, compiled }: Progress, { step }: Execution, target: string): string | null {
+function goTo({ run, compiled }: DecisionDraft, { step }: Execution, target: string): string | null {
   const to = resolveTarget(compiled, step, target)
   const around = findStep(compiled, to)?.loops ?? []
-  run.visits = { ...run.visits, [step.id]: visitsOf(run, step.id) + 1 }
+  run.visits = { ...run.visits, [step.id]: countVisits(run, step.id) + 1 }
   // Whoever goes back to the loop from within goes on with it; whoever leaves it will find it as new.
   run.frames = run.frames.filter(({ loopId }) => around.includes(loopId) || (loopId === to && isWithin(step, to)))
   run.stepId = to === END ? null : to
@@ -152,7 +152,7 @@ function isWithin(step: CompiledStep, loopId: string): boolean {
 }
 
 /** The loop's own round is counted where the loop stands, before its first step is taken. */
-function goRound(progress: Progress, execution: Execution, outcome: Outcome<'round'>): string | null {
+function goRound(progress: DecisionDraft, execution: Execution, outcome: Outcome<'round'>): string | null {
   const { run } = progress
   const { step } = execution
   const refused = assignVariables(progress, outcome.variables ?? {})

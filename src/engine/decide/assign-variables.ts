@@ -1,4 +1,4 @@
-import type { Progress } from '../model/decision.ts'
+import type { DecisionDraft } from '../model/decision.ts'
 import type { JsonObject } from '../model/run.ts'
 import type { StepFailure } from '../model/step.ts'
 import { assignVariable } from '../language/variables.ts'
@@ -8,7 +8,7 @@ const VARIABLES_LENGTH_MAX = 1_000_000
 
 /** Changes all of the variables, or none and says why. One that is not declared takes any value. */
 export function assignVariables(
-  { run, compiled }: Pick<Progress, 'run' | 'compiled'>,
+  { run, compiled }: Pick<DecisionDraft, 'run' | 'compiled'>,
   changes: JsonObject,
 ): StepFailure | undefined {
   const names = Object.keys(changes)
@@ -20,7 +20,7 @@ export function assignVariables(
     const result = declared ? assignVariable(declared.type, value) : { ok: true as const, value }
     if (!result.ok) {
       const message = `vars.${name} is declared as ${declared?.type}, and cannot hold what it was given`
-      return { code: 'wrong_type', message, retryable: false }
+      return { code: 'type_mismatch', message, retryable: false }
     }
     assigned[name] = result.value
   }

@@ -1,11 +1,11 @@
-import type { Progress } from '../model/decision.ts'
+import type { DecisionDraft } from '../model/decision.ts'
 import type { RunError, RunStatus } from '../model/run.ts'
 
 type Settled = Extract<RunStatus, 'completed' | 'failed' | 'canceled' | 'expired'>
 
 /** The run is over. A step that still waits is given up; a completed run stands at no step any more. */
 export function closeRun(
-  progress: Progress,
+  progress: DecisionDraft,
   status: Settled,
   { output, error }: { output: unknown; error: RunError | null },
 ): void {

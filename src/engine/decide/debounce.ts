@@ -5,22 +5,22 @@ import type { MessageFacts, RunState } from '../model/run.ts'
 const COLLECTING_MS_MAX = MINUTE
 
 /** Lets a queued run wait for what the customer may still be writing. */
-export function collect(run: RunState, now: Date, debounceMs: number): RunState {
+export function startDebounce(run: RunState, now: Date, debounceMs: number): RunState {
   const until = addMs(now, debounceMs).toISOString()
   const latest = addMs(now, Math.max(COLLECTING_MS_MAX, debounceMs)).toISOString()
-  return { ...run, epoch: run.epoch + 1, collecting: { until, latest } }
+  return { ...run, epoch: run.epoch + 1, debouncing: { until, latest } }
 }
 
 /** Takes one more message into a run that collects: it reads them as one, the newest with the texts of all. */
-export function collectMore(run: RunState, message: MessageFacts, now: Date, debounceMs: number): RunState {
-  const { collecting, message: before } = run
-  if (!collecting) return run
+export function appendMessage(run: RunState, message: MessageFacts, now: Date, debounceMs: number): RunState {
+  const { debouncing: debouncing, message: before } = run
+  if (!debouncing) return run
   const bodies = [before?.body, message.body].filter((body) => typeof body === 'string' && body !== '')
   const until = addMs(now, debounceMs).toISOString()
   return {
     ...run,
     epoch: run.epoch + 1,
     message: { ...message, body: bodies.length > 0 ? bodies.join('\n') : null },
-    collecting: { ...collecting, until: until < collecting.latest ? until : collecting.latest },
+    debouncing: { ...debouncing, until: until < debouncing.latest ? until : debouncing.latest },
   }
 }

@@ -1,12 +1,12 @@
 import { addMs } from '../../platform/time.ts'
 import { closeRun } from './close-run.ts'
 import { findStep, type CompiledDefinition } from '../model/compiled.ts'
-import type { Decision, EngineEvent, Execution, Progress, Wait } from '../model/decision.ts'
-import { countExecution, isSettled, type RunState, type WaitingFor } from '../model/run.ts'
-import { settleStep, timeOut } from './apply-outcome.ts'
-import type { Facts, StepRegistry, Wakeup } from '../model/step.ts'
-import { openTurn } from './step-context.ts'
-import { execute, outcomeOf, stopAtLimit, walk } from './walk.ts'
+import type { Decision, EngineEvent, Execution, DecisionDraft, Wait } from '../model/decision.ts'
+import { countExecution, isFinished, type RunState, type WaitingFor } from '../model/run.ts'
+import { applyOutcome, applyTimeout } from './apply-outcome.ts'
+import type { Facts, StepRegistry, WakeUp } from '../model/step.ts'
+import { createStepContext } from './step-context.ts'
+import { execute, runStep, stopAtLimit, walk } from './walk.ts'
 
 export type DecideInput = {
   compiled: CompiledDefinition
@@ -22,8 +22,8 @@ export type DecideInput = {
  * the same input decides the same, to the last id.
  */
 export function decide({ run, event, ...input }: DecideInput): Decision {
-  const progress: Progress = { ...input, run: { ...run }, steps: [], effects: [] }
-  if (isSettled(run) || !takeIn(progress, event)) {
+  const progress: DecisionDraft = { ...input, run: { ...run }, steps: [], effects: [] }
+  if (isFinished(run) || !takeIn(progress, event)) {
     return { isConsumed: false, run, facts: input.facts, steps: [], effects: [], wait: waitOf(run) }
   }
   const { steps, effects, facts } = progress
@@ -31,7 +31,7 @@ export function decide({ run, event, ...input }: DecideInput): Decision {
 }
 
 /** False if the event is not for the run as it stands. */
-function takeIn(progress: Progress, event: EngineEvent): boolean {
+function takeIn(progress: DecisionDraft, event: EngineEvent): boolean {
   const { run, now } = progress
   switch (event.type) {
     case 'started':
@@ -42,7 +42,7 @@ function takeIn(progress: Progress, event: EngineEvent): boolean {
       return resume(progress, event)
     case 'timer':
       if (run.epoch !== event.epoch) return false
-      return run.collecting ? start(progress) : ring(progress)
+      return run.debouncing ? start(progress) : ring(progress)
     case 'event':
       if (!isWaitingFor(run, 'event') || isPast(run, now.toISOString())) return false
       return resume(progress, event)
@@ -58,17 +58,17 @@ function takeIn(progress: Progress, event: EngineEvent): boolean {
   }
 }
 
-function start(progress: Progress): boolean {
+function start(progress: DecisionDraft): boolean {
   const { run, now, compiled } = progress
   if (run.status !== 'queued') return false
   const expiresAt = addMs(now, compiled.settings.maxDurationMs).toISOString()
-  Object.assign(run, { status: 'running', startedAt: now.toISOString(), expiresAt, collecting: null })
+  Object.assign(run, { status: 'running', startedAt: now.toISOString(), expiresAt, debouncing: null })
   walk(progress, run.stepId)
   return true
 }
 
 /** The one timer of a wait stands for the wait's own end, for the next attempt, or for the end of the run. */
-function ring(progress: Progress): boolean {
+function ring(progress: DecisionDraft): boolean {
   const { run } = progress
   if (!run.waiting) return false
   const { until, retrying } = run.waiting
@@ -80,7 +80,7 @@ function ring(progress: Progress): boolean {
   return run.waiting.for === 'timer' ? resume(progress, { type: 'timer' }) : giveUpWaiting(progress)
 }
 
-function retry(progress: Progress): boolean {
+function retry(progress: DecisionDraft): boolean {
   const execution = openExecution(progress)
   if (!execution) return false
   if (countExecution(progress.run, progress.now)) {
@@ -93,34 +93,34 @@ function retry(progress: Progress): boolean {
   return true
 }
 
-function giveUpWaiting(progress: Progress): boolean {
+function giveUpWaiting(progress: DecisionDraft): boolean {
   const execution = openExecution(progress)
   if (!execution) return false
   const isForResult = isWaitingFor(progress.run, 'result')
   wake(progress)
-  walk(progress, timeOut(progress, execution, isForResult))
+  walk(progress, applyTimeout(progress, execution, isForResult))
   return true
 }
 
-function resume(progress: Progress, wakeup: Wakeup): boolean {
+function resume(progress: DecisionDraft, wakeup: WakeUp): boolean {
   const execution = openExecution(progress)
   const type = execution && progress.registry.get(execution.step.type)
   if (!execution || !type) return false
   const { step, record } = execution
-  const turn = openTurn(progress, step, record.attempt)
-  const outcome = outcomeOf(() => type.resume(step.config, turn, wakeup))
+  const turn = createStepContext(progress, step, record.attempt)
+  const outcome = runStep(() => type.resume(step.config, turn, wakeup))
   if (outcome.kind === 'ignore') return false
   wake(progress)
-  walk(progress, settleStep(progress, execution, outcome))
+  walk(progress, applyOutcome(progress, execution, outcome))
   return true
 }
 
-function wake({ run }: Progress): void {
+function wake({ run }: DecisionDraft): void {
   Object.assign(run, { status: 'running', waiting: null, open: null })
 }
 
 /** The step that waits, with a record of its own to go on writing in. */
-function openExecution({ run, compiled }: Progress): Execution | undefined {
+function openExecution({ run, compiled }: DecisionDraft): Execution | undefined {
   const step = run.open ? findStep(compiled, run.open.stepId) : undefined
   return step && run.open ? { step, record: { ...run.open } } : undefined
 }

@@ -1,7 +1,7 @@
 const NEAREST = 3
 
 /** The ids that look most like one that is not there, the likeliest first. */
-export function nearestIds(id: string, ids: Iterable<string>): string[] {
+export function closestMatches(id: string, ids: Iterable<string>): string[] {
   return [...new Set(ids)]
     .map((candidate) => ({ candidate, distance: distanceOf(id, candidate) }))
     .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))

@@ -1,18 +1,18 @@
 import { parseInstant } from '../../platform/zoned-time.ts'
 import type { Comparison, Condition, Operator } from './definition/condition.ts'
-import { foldText } from './normalize-text.ts'
+import { normalizeText } from './normalize-text.ts'
 import { matchesPattern } from './patterns.ts'
 import { StepError } from './step-error.ts'
-import { asText, resolveValue, type Source } from './values.ts'
+import { toText, resolveValue, type Source } from './values.ts'
 
 /**
  * Whether a condition holds. Text is compared without regard to case and outer blanks, numbers also when written as
  * text. What cannot be compared, or read at all, compares as missing: a condition never fails.
  */
-export function isMet(condition: Condition, source: Source): boolean {
-  if ('all' in condition) return condition.all.every((part) => isMet(part, source))
-  if ('any' in condition) return condition.any.some((part) => isMet(part, source))
-  if ('not' in condition) return !isMet(condition.not, source)
+export function evaluateCondition(condition: Condition, source: Source): boolean {
+  if ('all' in condition) return condition.all.every((part) => evaluateCondition(part, source))
+  if ('any' in condition) return condition.any.some((part) => evaluateCondition(part, source))
+  if ('not' in condition) return !evaluateCondition(condition.not, source)
   return compare(condition, source)
 }
 
@@ -41,9 +41,9 @@ const OPERATIONS: Record<Operator, Operation> = {
   lte: ordered((order) => order <= 0),
   contains,
   not_contains: (left, right) => !contains(left, right),
-  starts_with: (left, right) => isText(left) && isText(right) && foldText(left).startsWith(foldText(right)),
-  ends_with: (left, right) => isText(left) && isText(right) && foldText(left).endsWith(foldText(right)),
-  matches: (left, right) => isPlain(left) && isText(right) && matchesPattern(right, asText(left)),
+  starts_with: (left, right) => isText(left) && isText(right) && normalizeText(left).startsWith(normalizeText(right)),
+  ends_with: (left, right) => isText(left) && isText(right) && normalizeText(left).endsWith(normalizeText(right)),
+  matches: (left, right) => isPlain(left) && isText(right) && matchesPattern(right, toText(left)),
   in: (left, right) => listOf(right).some((entry) => isEqual(left, entry)),
   not_in: (left, right) => !listOf(right).some((entry) => isEqual(left, entry)),
   exists: (left, right) => (left !== null) === (right !== false),
@@ -72,9 +72,9 @@ function numberOf(value: unknown): number | undefined {
 
 function isEqual(left: unknown, right: unknown): boolean {
   if (!isPlain(left) || !isPlain(right)) return JSON.stringify(left) === JSON.stringify(right)
-  if (isText(left) && isText(right)) return foldText(left) === foldText(right)
+  if (isText(left) && isText(right)) return normalizeText(left) === normalizeText(right)
   const [a, b] = [numberOf(left), numberOf(right)]
-  return a !== undefined && b !== undefined ? a === b : foldText(asText(left)) === foldText(asText(right))
+  return a !== undefined && b !== undefined ? a === b : normalizeText(toText(left)) === normalizeText(toText(right))
 }
 
 /** Numbers by size, moments by time, other texts by their letters; a mixture has no order. */
@@ -85,7 +85,7 @@ function ordered(holds: (order: number) => boolean): Operation {
     if (!isText(left) || !isText(right)) return false
     const [from, to] = [parseInstant(left, timezone), parseInstant(right, timezone)]
     if (from !== undefined && to !== undefined) return holds(from - to)
-    const [first, second] = [foldText(left), foldText(right)]
+    const [first, second] = [normalizeText(left), normalizeText(right)]
     return holds(first < second ? -1 : Number(first > second))
   }
 }
@@ -93,7 +93,7 @@ function ordered(holds: (order: number) => boolean): Operation {
 function contains(left: unknown, right: unknown): boolean {
   if (Array.isArray(left)) return left.some((entry) => isEqual(entry, right))
   if (!isPlain(left) || !isPlain(right)) return false
-  return foldText(asText(left)).includes(foldText(asText(right)))
+  return normalizeText(toText(left)).includes(normalizeText(toText(right)))
 }
 
 function listOf(value: unknown): unknown[] {

@@ -8,7 +8,7 @@ const PLACEHOLDERS_MAX = 200
 export type Template = readonly (string | Value)[]
 
 /** A text that cannot be used as a template, in words for its author. */
-export class TemplateRefused extends Error {
+export class TemplateError extends Error {
   override name = 'TemplateRefused'
 }
 
@@ -32,17 +32,17 @@ export function parseTemplate(text: string): Template {
 }
 
 /** What the placeholders of a text read, path by path: `{{steps.ask.output}}` reads `['steps', 'ask', 'output']`. */
-export function pathsOf(text: string): string[][] {
+export function listPaths(text: string): string[][] {
   return liquid
     .globalVariableSegmentsSync(parse(text))
     .map((path) => path.map((part) => (Array.isArray(part) ? '' : String(part))))
 }
 
 function parse(text: string): LiquidTemplate[] {
-  if (text.includes('{%')) throw new TemplateRefused('has a {% tag %}: only {{ placeholders }} can be used')
-  if (text.length > TEMPLATE_LENGTH_MAX) throw new TemplateRefused(`is longer than ${TEMPLATE_LENGTH_MAX} characters`)
+  if (text.includes('{%')) throw new TemplateError('has a {% tag %}: only {{ placeholders }} can be used')
+  if (text.length > TEMPLATE_LENGTH_MAX) throw new TemplateError(`is longer than ${TEMPLATE_LENGTH_MAX} characters`)
   if (countPlaceholders(text) > PLACEHOLDERS_MAX) {
-    throw new TemplateRefused(`has more than ${PLACEHOLDERS_MAX} placeholders`)
+    throw new TemplateError(`has more than ${PLACEHOLDERS_MAX} placeholders`)
   }
   return readParts(text)
 }
@@ -52,7 +52,7 @@ function readParts(text: string): LiquidTemplate[] {
     return liquid.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/, line:.*$/s, '') : String(error)
-    throw new TemplateRefused(`is not a template that can be read: ${reason}`, { cause: error })
+    throw new TemplateError(`is not a template that can be read: ${reason}`, { cause: error })
   }
 }
 

@@ -1,7 +1,7 @@
 import { Context, Drop, toValueSync } from 'liquidjs'
 import { liquid, TEMPLATE_LENGTH_MAX } from './liquid.ts'
 import { StepError } from './step-error.ts'
-import { hasPlaceholder, parseTemplate, TemplateRefused, type Template } from './template.ts'
+import { hasPlaceholder, parseTemplate, TemplateError, type Template } from './template.ts'
 
 /** Everything a placeholder may read starts with one of these. */
 export const ROOTS = [
@@ -40,7 +40,7 @@ export function resolveValue(value: unknown, source: Source): unknown {
 }
 
 export function resolveText(text: string, source: Source): string {
-  return asText(resolveValue(text, source))
+  return toText(resolveValue(text, source))
 }
 
 type Budget = { left: number }
@@ -59,7 +59,7 @@ function fill(text: string, source: Source, budget: Budget): unknown {
   const result =
     template.length === 1 && typeof only === 'object'
       ? read(only, context)
-      : template.map((part) => (typeof part === 'string' ? part : asText(read(part, context)))).join('')
+      : template.map((part) => (typeof part === 'string' ? part : toText(read(part, context)))).join('')
   budget.left -= lengthOf(result)
   if (budget.left < 0 || (typeof result === 'string' && result.length > TEMPLATE_LENGTH_MAX)) {
     throw new StepError('value_too_large', 'The value is too large once its placeholders are filled in', FINAL)
@@ -73,7 +73,7 @@ function readTemplate(text: string): Template {
   try {
     return parseTemplate(text)
   } catch (error) {
-    if (!(error instanceof TemplateRefused)) throw error
+    if (!(error instanceof TemplateError)) throw error
     throw new StepError('template_error', `A text ${error.message}`, { ...FINAL, cause: error })
   }
 }
@@ -101,7 +101,7 @@ function asJson(value: unknown): unknown {
   return Array.isArray(value) ? value.map(asJson) : value
 }
 
-export function asText(value: unknown): string {
+export function toText(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

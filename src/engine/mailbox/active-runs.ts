@@ -1,19 +1,19 @@
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
-import { splitAnswered } from '../replay/step-output-overrides.ts'
-import { ChainGuard } from './cascade-limiter.ts'
-import { isChild, refuseChild, resultOfChild, TOO_OFTEN } from './child-result.ts'
-import { collect, collectMore } from '../decide/debounce.ts'
+import { splitOverridden } from '../replay/step-output-overrides.ts'
+import { CascadeLimiter } from './cascade-limiter.ts'
+import { isChild, childError, childResult, CASCADE_RATE_LIMITED } from './child-result.ts'
+import { startDebounce, appendMessage } from '../decide/debounce.ts'
 import { decideRun } from '../decide/decide-run.ts'
-import type { Decision, EngineEvent, ExternalEffect, PlacedEffect } from '../model/decision.ts'
-import type { Cause, MailboxInput } from './mailbox-input.ts'
+import type { Decision, EngineEvent, ExternalEffect, EffectRequest } from '../model/decision.ts'
+import type { StartRequest, MailboxInput } from './mailbox-input.ts'
 import type { ItemKind, MailboxItem } from './mailbox.ts'
-import { newRun, placeIn } from '../model/new-run.ts'
-import type { Party, Published } from '../model/subject.ts'
+import { newRun, subjectPlace } from '../model/new-run.ts'
+import type { Subject, PublishedWorkflow } from '../model/subject.ts'
 import { redactStep } from '../redact/redact-step.ts'
-import { isSettled, type JsonObject, type MessageFacts, type StepRecord } from '../model/run.ts'
-import { Pause } from './human-takeover.ts'
-import { isAwaitedBy, isOverdue, isQueued, isUnderWay } from '../model/run-standing.ts'
+import { isFinished, type JsonObject, type MessageFacts, type StepRecord } from '../model/run.ts'
+import { HumanTakeover } from './human-takeover.ts'
+import { isAwaitedBy, isOverdue, isQueued, isActive } from '../model/run-standing.ts'
 import type { StoredRun } from './run-store.ts'
 import type { ExternalResult, Facts } from '../model/step.ts'
 
@@ -23,14 +23,14 @@ export const DEPTH_MAX = 8
 const SNOOZE_MS = 15 * MINUTE
 
 /** The runs of one mailbox while it is brought forward: what each decides, the others see. Pure. */
-export class OpenRuns {
+export class ActiveRuns {
   readonly changed = new Set<StoredRun>()
   readonly steps: { runId: string; step: StepRecord }[] = []
-  readonly effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[] = []
+  readonly effects: { run: StoredRun; party: Subject; placed: EffectRequest[] }[] = []
   /** What nobody may go on with before a later time. */
   readonly postponed: { item: MailboxItem; dueAt: Date }[] = []
-  readonly chained: ChainGuard
-  readonly #pause: Pause
+  readonly chained: CascadeLimiter
+  readonly #pause: HumanTakeover
   readonly #input: MailboxInput
   readonly #runs: StoredRun[]
   #facts: Omit<Facts, 'workflow'>
@@ -39,12 +39,12 @@ export class OpenRuns {
     const { contact, conversation, workspace } = input.party
     this.#input = input
     this.#runs = [...input.runs]
-    this.chained = new ChainGuard(input.chained)
+    this.chained = new CascadeLimiter(input.chained)
     this.#facts = { contact, conversation, workspace }
-    this.#pause = new Pause(input.party)
+    this.#pause = new HumanTakeover(input.party)
   }
 
-  factsFor({ workflowId: id, name, version }: Published): Facts {
+  factsFor({ workflowId: id, name, version }: PublishedWorkflow): Facts {
     return { ...this.#facts, workflow: { id, name, version } }
   }
 
@@ -73,7 +73,7 @@ export class OpenRuns {
 
   /** The timer of an earlier wait is void. A run that is queued had its turn, but a person talked. */
   ring(run: StoredRun, epoch: number): void {
-    if (run.state.epoch !== epoch || isSettled(run.state)) return
+    if (run.state.epoch !== epoch || isFinished(run.state)) return
     if (this.isHeldRun(run)) this.#wakeLater(run)
     else if (isQueued(run)) this.begin(run.state.id)
     else this.advance(run, { type: 'timer', epoch })
@@ -105,14 +105,16 @@ export class OpenRuns {
 
   /** Adds a message to the runs that have not begun because the customer may still be writing. False if there are none. */
   collect(message: MessageFacts): boolean {
-    const collecting = this.#runs.filter((run) => run.state.collecting && !isSettled(run.state) && !this.isHeldRun(run))
-    for (const run of collecting) {
+    const debouncing = this.#runs.filter(
+      (run) => run.state.debouncing && !isFinished(run.state) && !this.isHeldRun(run),
+    )
+    for (const run of debouncing) {
       const { debounceMs } = this.#definitionOf(run).compiled.settings
-      run.state = collectMore(run.state, message, this.#input.now, debounceMs)
-      run.wakeAt = run.state.collecting?.until ?? null
+      run.state = appendMessage(run.state, message, this.#input.now, debounceMs)
+      run.wakeAt = run.state.debouncing?.until ?? null
       this.changed.add(run)
     }
-    return collecting.length > 0
+    return debouncing.length > 0
   }
 
   /** False if the run has no use for the event. */
@@ -132,39 +134,39 @@ export class OpenRuns {
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redactStep(step, run.state) })))
     this.#cancelUnawaited(run)
-    const [answered, wanted] = splitAnswered(run.state, decision.effects)
+    const [answered, wanted] = splitOverridden(run.state, decision.effects)
     const placed = wanted.filter(({ effect }) => !isChild(effect))
     if (placed.length > 0) this.effects.push({ run, party, placed })
     for (const event of answered) this.advance(run, event)
     for (const { effect } of wanted) if (isChild(effect)) this.#startChild(run, effect)
     // What was answered at once may have ended the run already, and that end was followed up then.
-    if (isSettled(decision.run)) this.#followUp(run)
+    if (isFinished(decision.run)) this.#followUp(run)
     return true
   }
 
   /** A run that another one waited for ends when that one goes on without it. */
   #cancelUnawaited({ state }: StoredRun): void {
-    const children = this.#runs.filter((run) => run.state.parent?.runId === state.id && !isSettled(run.state))
+    const children = this.#runs.filter((run) => run.state.parent?.runId === state.id && !isFinished(run.state))
     for (const child of children) if (!isAwaitedBy(child, state)) this.advance(child, { type: 'canceled' })
   }
 
   /** Undefined if the workflow's re-entry policy forbids another run now. */
-  start(workflow: Published, cause: Cause): StoredRun | undefined {
+  start(workflow: PublishedWorkflow, cause: StartRequest): StoredRun | undefined {
     const { now, versions, party, newId } = this.#input
     const { settings } = workflow.compiled
-    const others = this.#runs.filter((run) => isUnderWay(run, workflow.workflowId))
+    const others = this.#runs.filter((run) => isActive(run, workflow.workflowId))
     if (others.length > 0 && settings.reentry === 'ignore') return undefined
     if (settings.reentry === 'restart') for (const other of others) this.advance(other, { type: 'canceled' })
     versions.set(`${workflow.workflowId}:${workflow.version}`, workflow)
     const { debounces, ...beginning } = cause
-    const run = newRun(workflow, { id: newId(), ...placeIn(party), ...beginning }, now)
+    const run = newRun(workflow, { id: newId(), ...subjectPlace(party), ...beginning }, now)
     this.#runs.unshift(run)
     this.changed.add(run)
     this.chained.note(run.workflowId, cause.depth)
     if (others.length > 0 && settings.reentry === 'queue') return run
     if (debounces && settings.debounceMs > 0) {
-      run.state = collect(run.state, now, settings.debounceMs)
-      run.wakeAt = run.state.collecting?.until ?? null
+      run.state = startDebounce(run.state, now, settings.debounceMs)
+      run.wakeAt = run.state.debouncing?.until ?? null
     } else {
       this.advance(run, { type: 'started' })
     }
@@ -174,12 +176,13 @@ export class OpenRuns {
   #startChild({ state: { id, depth, message } }: StoredRun, { epoch, request }: ExternalEffect): void {
     const answer = (result: ExternalResult) => this.tell(id, { type: 'external_result', epoch, result })
     const workflow = this.#input.published.find(({ workflowId }) => workflowId === request['workflowId'])
-    if (!workflow) return answer(refuseChild('workflow_not_published', 'The workflow to run is not published'))
-    if (depth >= DEPTH_MAX) return answer(refuseChild('too_deep', `Workflows may run each other ${DEPTH_MAX} deep`))
-    if (this.chained.isFull(workflow.workflowId, depth + 1)) return answer(TOO_OFTEN)
+    if (!workflow) return answer(childError('workflow_not_published', 'The workflow to run is not published'))
+    if (depth >= DEPTH_MAX)
+      return answer(childError('max_depth_exceeded', `Workflows may run each other ${DEPTH_MAX} deep`))
+    if (this.chained.isFull(workflow.workflowId, depth + 1)) return answer(CASCADE_RATE_LIMITED)
     const isAwaited = request['wait'] === true
     if (isAwaited && workflow.compiled.settings.reentry === 'queue' && this.#hasAncestor(id, workflow.workflowId)) {
-      return answer(refuseChild('already_running', 'The workflow is already running, and waits for this run'))
+      return answer(childError('already_running', 'The workflow is already running, and waits for this run'))
     }
     const child = this.start(workflow, {
       trigger: { type: 'workflow', messageId: null, runId: id },
@@ -190,7 +193,7 @@ export class OpenRuns {
       depth: depth + 1,
       ...(isAwaited ? { parent: { runId: id, epoch } } : {}),
     })
-    if (!child) return answer(refuseChild('already_running', 'The workflow is already running for this contact'))
+    if (!child) return answer(childError('already_running', 'The workflow is already running for this contact'))
     if (!isAwaited) answer({ ok: true, output: { runId: child.state.id } })
   }
 
@@ -208,7 +211,7 @@ export class OpenRuns {
 
   /** What the end of a run means: whoever waits for it goes on, whoever queued behind it begins. */
   #followUp({ workflowId, state }: StoredRun): void {
-    if (state.parent) this.#tellParent(state.parent, resultOfChild(state))
+    if (state.parent) this.#tellParent(state.parent, childResult(state))
     const next = this.#runs.findLast((run) => run.workflowId === workflowId && isQueued(run))
     if (!next || this.#mustQueue(next)) return
     if (this.isHeldRun(next)) this.#wakeLater(next)
@@ -217,7 +220,7 @@ export class OpenRuns {
 
   #tellParent({ runId, epoch }: { runId: string; epoch: number }, result: ExternalResult): void {
     const run = this.find(runId)
-    if (!run || isSettled(run.state) || run.state.epoch !== epoch) return
+    if (!run || isFinished(run.state) || run.state.epoch !== epoch) return
     if (this.isHeldRun(run)) this.postponeNew('result', { runId, epoch, result })
     else this.advance(run, { type: 'external_result', epoch, result })
   }
@@ -226,14 +229,14 @@ export class OpenRuns {
   #mustQueue({ workflowId, workflowVersion, state: { id } }: StoredRun): boolean {
     if (this.#definitionOf({ workflowId, workflowVersion }).compiled.settings.reentry !== 'queue') return false
     return this.#runs.some(
-      (other) => isUnderWay(other, workflowId) && other.state.id !== id && (!isQueued(other) || other.state.id < id),
+      (other) => isActive(other, workflowId) && other.state.id !== id && (!isQueued(other) || other.state.id < id),
     )
   }
 
   #definitionOf({
     workflowId,
     workflowVersion: version,
-  }: Pick<StoredRun, 'workflowId' | 'workflowVersion'>): Published {
+  }: Pick<StoredRun, 'workflowId' | 'workflowVersion'>): PublishedWorkflow {
     const workflow = this.#input.versions.get(`${workflowId}:${version}`)
     if (!workflow) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
     return workflow

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database/database.ts'
 import type { Clock } from '../../platform/time.ts'
-import { countChained, isChained } from './cascade-limiter.ts'
-import type { PlacedEffect } from '../model/decision.ts'
+import { countCascades, isCascade } from './cascade-limiter.ts'
+import type { EffectRequest } from '../model/decision.ts'
 import type { EvaluatedEvent } from '../model/evaluation.ts'
 import {
   lockMailboxes,
@@ -9,17 +9,17 @@ import {
   type MailboxItem,
   nextItem,
   type NextItem,
-  pickMailboxes,
+  listDueMailboxes,
   postponeItem,
   putItems,
   retryItem,
-  takeItems,
+  claimItems,
 } from './mailbox.ts'
-import { MailboxTurn } from './processor.ts'
-import type { Party, Published } from '../model/subject.ts'
+import { MailboxProcessor } from './processor.ts'
+import type { Subject, PublishedWorkflow } from '../model/subject.ts'
 import type { MessageFacts, StepRecord } from '../model/run.ts'
-import { RunFault } from '../model/corrupt-run-error.ts'
-import { loadOpenRuns, mailboxOfRun, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
+import { CorruptRunError } from '../model/corrupt-run-error.ts'
+import { loadActiveRuns, runMailbox, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
 import type { StepRegistry } from '../model/step.ts'
 
 /** A transaction of one tenant. */
@@ -32,25 +32,25 @@ export type Advance = {
   /** Each whole, and again whenever it changed. */
   steps: { runId: string; step: StepRecord }[]
   /** In the order in which they were decided. */
-  effects: { run: StoredRun; party: Party; placed: PlacedEffect[] }[]
+  effects: { run: StoredRun; party: Subject; placed: EffectRequest[] }[]
   evaluated: EvaluatedEvent[]
 }
 
 /** What the engine must be given to know the product. Every call is for a whole batch. */
-export interface TurnHost<Tx extends EngineTransaction> {
+export interface DecisionPort<Tx extends EngineTransaction> {
   readonly registry: StepRegistry
   newId(): string
   /** Mailboxes that are gone are left out. */
-  loadParties(tx: Tx, mailboxes: Mailbox[]): Promise<Party[]>
+  loadParties(tx: Tx, mailboxes: Mailbox[]): Promise<Subject[]>
   loadMessages(tx: Tx, messageIds: string[]): Promise<Map<string, MessageFacts>>
-  listPublished(tx: Tx): Promise<Published[]>
+  listPublished(tx: Tx): Promise<PublishedWorkflow[]>
   /** Workflows at these versions, published or not. One that is not there is left out. */
-  loadWorkflows(tx: Tx, wanted: { workflowId: string; version: number }[]): Promise<Published[]>
+  loadWorkflows(tx: Tx, wanted: { workflowId: string; version: number }[]): Promise<PublishedWorkflow[]>
   /** Does to the world what the runs decided, and tells of it. The runs are saved, their steps are not yet. */
   apply(tx: Tx, advance: Advance): Promise<void>
 }
 
-export interface EngineHost<Tx extends EngineTransaction> extends TurnHost<Tx> {
+export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<Tx> {
   transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
   /** A mailbox could not be brought forward. `isSetAside`: it was tried for the last time. */
   report(error: unknown, about: { tenantId: string; mailbox: Mailbox; isSetAside: boolean }): void
@@ -65,14 +65,14 @@ const BATCHES_MAX = 4
  * they are. True if more is due: a tenant with much to do lets others take their turn in between.
  */
 export async function advance<Tx extends EngineTransaction>(
-  host: EngineHost<Tx>,
+  host: EnginePort<Tx>,
   db: Database,
   clock: Clock,
   tenantId: string,
 ): Promise<boolean> {
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
     const now = clock.now()
-    const mailboxes = await pickMailboxes(db, { tenantId, now, limit: MAILBOXES_MAX })
+    const mailboxes = await listDueMailboxes(db, { tenantId, now, limit: MAILBOXES_MAX })
     if (mailboxes.length === 0) return false
     await advanceSome(host, tenantId, mailboxes)
   }
@@ -81,7 +81,7 @@ export async function advance<Tx extends EngineTransaction>(
 
 /** One batch in one transaction; if that fails, one mailbox at a time, so that one cannot hold up the others. */
 async function advanceSome<Tx extends EngineTransaction>(
-  host: EngineHost<Tx>,
+  host: EnginePort<Tx>,
   tenantId: string,
   mailboxes: Mailbox[],
 ): Promise<void> {
@@ -96,7 +96,7 @@ async function advanceSome<Tx extends EngineTransaction>(
 
 /** What cannot be settled rests, and holds up its own mailbox at most until it is set aside. */
 async function advanceOneByOne<Tx extends EngineTransaction>(
-  host: EngineHost<Tx>,
+  host: EnginePort<Tx>,
   tenantId: string,
   mailbox: Mailbox,
 ): Promise<void> {
@@ -115,17 +115,17 @@ type Unsettled = { tenantId: string; mailbox: Mailbox; item: NextItem; error: un
 
 /** False if it is tried again later. What can be done for nobody any more ends the run that stands in the way. */
 async function isSetAside<Tx extends EngineTransaction>(
-  host: EngineHost<Tx>,
+  host: EnginePort<Tx>,
   { tenantId, mailbox, item: { id, payload }, error }: Unsettled,
 ): Promise<boolean> {
   const isLast = await host.transaction(tenantId, (tx) => postponeItem(tx.db, { tenantId, mailbox, id, now: tx.now() }))
   host.report(error, { tenantId, mailbox, isSetAside: isLast })
-  const runId = payload['runId'] ?? (error instanceof RunFault ? error.runId : null)
+  const runId = payload['runId'] ?? (error instanceof CorruptRunError ? error.runId : null)
   if (!isLast || typeof runId !== 'string') return isLast
   try {
     await host.transaction(tenantId, async (tx) => {
       await lockMailboxes(tx.db, tenantId, [mailbox])
-      await settleItems(host, tx, [{ id: host.newId(), mailbox, kind: 'fail', payload: { runId }, attempts: 0 }])
+      await processItems(host, tx, [{ id: host.newId(), mailbox, kind: 'fail', payload: { runId }, attempts: 0 }])
       // Others may have a use for it, now that the run is over.
       await retryItem(tx.db, { tenantId, mailbox, id, now: tx.now() })
     })
@@ -136,19 +136,19 @@ async function isSetAside<Tx extends EngineTransaction>(
 }
 
 async function advanceBatch<Tx extends EngineTransaction>(
-  host: EngineHost<Tx>,
+  host: EnginePort<Tx>,
   tx: Tx,
   mailboxes: Mailbox[],
   only: string | null = null,
 ): Promise<void> {
   await lockMailboxes(tx.db, tx.tenantId, mailboxes)
-  const items = await takeItems(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now(), only })
-  await settleItems(host, tx, items)
+  const items = await claimItems(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now(), only })
+  await processItems(host, tx, items)
 }
 
 /** Decides what items come to, and saves it. The caller holds the locks of their mailboxes. */
-export async function settleItems<Tx extends EngineTransaction>(
-  host: TurnHost<Tx>,
+export async function processItems<Tx extends EngineTransaction>(
+  host: DecisionPort<Tx>,
   tx: Tx,
   items: MailboxItem[],
 ): Promise<void> {
@@ -156,7 +156,7 @@ export async function settleItems<Tx extends EngineTransaction>(
   const { tenantId, db } = tx
   const now = tx.now()
   const turns = await openTurns(host, tx, items)
-  for (const item of items) turns.get(item.mailbox.id)?.take(item)
+  for (const item of items) turns.get(item.mailbox.id)?.handle(item)
   const all = [...turns.values()]
   const runs = all.flatMap((turn) => [...turn.runs.changed])
   const steps = all.flatMap((turn) => turn.runs.steps)
@@ -179,10 +179,10 @@ export async function settleItems<Tx extends EngineTransaction>(
 }
 
 async function openTurns<Tx extends EngineTransaction>(
-  host: TurnHost<Tx>,
+  host: DecisionPort<Tx>,
   tx: Tx,
   items: MailboxItem[],
-): Promise<Map<string, MailboxTurn>> {
+): Promise<Map<string, MailboxProcessor>> {
   const mailboxes = [...new Map(items.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
   const messageIds = items.flatMap(({ payload }) =>
     typeof payload['messageId'] === 'string' ? [payload['messageId']] : [],
@@ -190,20 +190,20 @@ async function openTurns<Tx extends EngineTransaction>(
   const parties = await host.loadParties(tx, mailboxes)
   const messages = await host.loadMessages(tx, messageIds)
   const published = await host.listPublished(tx)
-  const runs = await loadOpenRuns(tx.db, tx.tenantId, mailboxes)
+  const runs = await loadActiveRuns(tx.db, tx.tenantId, mailboxes)
   const depths = [...items.map(({ payload }) => Number(payload['depth'])), ...runs.map(({ state }) => state.depth)]
-  const mayChain = depths.some((depth) => isChained(depth + 1))
-  const chained = mayChain ? await countChained(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now() }) : new Map()
+  const mayChain = depths.some((depth) => isCascade(depth + 1))
+  const chained = mayChain ? await countCascades(tx.db, { tenantId: tx.tenantId, mailboxes, now: tx.now() }) : new Map()
   const versions = await loadVersions(host, tx, { published, runs })
   const { registry, newId } = host
   const shared = { now: tx.now(), registry, newId, published, versions, messages }
   return new Map(
     parties.map((party) => [
       party.mailbox.id,
-      new MailboxTurn({
+      new MailboxProcessor({
         ...shared,
         party,
-        runs: runs.filter((run) => mailboxOfRun(run).id === party.mailbox.id),
+        runs: runs.filter((run) => runMailbox(run).id === party.mailbox.id),
         chained: chained.get(party.mailbox.id) ?? new Map(),
       }),
     ]),
@@ -212,10 +212,10 @@ async function openTurns<Tx extends EngineTransaction>(
 
 /** Most runs are on what is published, which is there already. */
 async function loadVersions<Tx extends EngineTransaction>(
-  host: TurnHost<Tx>,
+  host: DecisionPort<Tx>,
   tx: Tx,
-  { published, runs }: { published: Published[]; runs: StoredRun[] },
-): Promise<Map<string, Published>> {
+  { published, runs }: { published: PublishedWorkflow[]; runs: StoredRun[] },
+): Promise<Map<string, PublishedWorkflow>> {
   const versions = new Map(published.map((workflow) => [`${workflow.workflowId}:${workflow.version}`, workflow]))
   const missing = runs
     .map(({ workflowId, workflowVersion }) => ({ workflowId, version: workflowVersion }))

@@ -1,13 +1,13 @@
 import type { CompiledDefinition } from '../model/compiled.ts'
-import type { PlacedEffect } from '../model/decision.ts'
-import type { Party } from '../model/subject.ts'
+import type { EffectRequest } from '../model/decision.ts'
+import type { Subject } from '../model/subject.ts'
 
 /** Whether a person talks, while a mailbox is brought forward: what runs decide may change it. */
-export class Pause {
+export class HumanTakeover {
   #isOn: boolean
   #isByReply: boolean
 
-  constructor({ isPaused, isPausedByReply }: Pick<Party, 'isPaused' | 'isPausedByReply'>) {
+  constructor({ isPaused, isPausedByReply }: Pick<Subject, 'isPaused' | 'isPausedByReply'>) {
     this.#isOn = isPaused
     this.#isByReply = isPausedByReply
   }
@@ -17,7 +17,7 @@ export class Pause {
     return this.#isOn && (settings.pauseOnHumanReply || !this.#isByReply)
   }
 
-  note({ type }: PlacedEffect['effect']): void {
+  note({ type }: EffectRequest['effect']): void {
     if (type === 'handoff') [this.#isOn, this.#isByReply] = [true, false]
     if (type === 'resume_automation' || type === 'close_conversation') this.#isOn = false
   }

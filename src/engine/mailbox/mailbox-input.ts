@@ -1,5 +1,5 @@
-import type { ChainedRuns } from './cascade-limiter.ts'
-import type { Party, Published } from '../model/subject.ts'
+import type { CascadeCounts } from './cascade-limiter.ts'
+import type { Subject, PublishedWorkflow } from '../model/subject.ts'
 import type { MessageFacts } from '../model/run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { StepRegistry } from '../model/step.ts'
@@ -8,18 +8,18 @@ import type { StepRegistry } from '../model/step.ts'
 export type MailboxInput = {
   now: Date
   registry: StepRegistry
-  party: Party
+  party: Subject
   /** Not settled, the newest first. */
   runs: StoredRun[]
-  chained: ChainedRuns
-  published: Published[]
+  chained: CascadeCounts
+  published: PublishedWorkflow[]
   /** By `workflowId:version`: what is published, and what the runs are on, which need not be published any more. */
-  versions: Map<string, Published>
+  versions: Map<string, PublishedWorkflow>
   newId: () => string
 }
 
 /** Why a run is started. */
-export type Cause = {
+export type StartRequest = {
   trigger: RunTrigger
   eventId: string
   depth: number

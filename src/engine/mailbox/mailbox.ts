@@ -21,7 +21,7 @@ export type NewItem = Omit<MailboxItem, 'attempts'> & {
 }
 
 /** A run about nobody has its own mailbox, in which those that it starts have their place, too: `mailboxRunId`. */
-export function mailboxOf(run: {
+export function toMailbox(run: {
   id: string
   conversationId: string | null
   contactId: string | null
@@ -33,10 +33,10 @@ export function mailboxOf(run: {
 }
 
 /** The same of a row of `runs`. The index `runs_open` is on it. */
-export const MAILBOX_ID = 'coalesce(conversation_id, contact_id, mailbox_run_id, id)'
+export const MAILBOX_ID_SQL = 'coalesce(conversation_id, contact_id, mailbox_run_id, id)'
 
 /** At most `limit` of a tenant's mailboxes with something due, the longest waiting first. */
-export async function pickMailboxes(
+export async function listDueMailboxes(
   db: Database,
   { tenantId, now, limit }: { tenantId: string; now: Date; limit: number },
 ): Promise<Mailbox[]> {
@@ -73,7 +73,7 @@ export async function lockMailboxes(db: Database, tenantId: string, mailboxes: M
 type Row = Omit<MailboxItem, 'mailbox'> & { mailboxKind: MailboxKind; mailboxId: string }
 
 /** Takes what is due out of the mailboxes, in the order it came: deleting the row is consuming it. */
-export async function takeItems(
+export async function claimItems(
   db: Database,
   {
     tenantId,

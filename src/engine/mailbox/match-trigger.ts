@@ -1,11 +1,11 @@
 import type { CompiledDefinition } from '../model/compiled.ts'
-import { isMet } from '../language/conditions.ts'
+import { evaluateCondition } from '../language/conditions.ts'
 import type { Match, Trigger } from '../language/definition/triggers.ts'
-import { foldText } from '../language/normalize-text.ts'
+import { normalizeText } from '../language/normalize-text.ts'
 import { matchesPattern } from '../language/patterns.ts'
 import type { JsonObject, MessageFacts } from '../model/run.ts'
 import type { Facts } from '../model/step.ts'
-import { timezoneOf } from '../decide/step-context.ts'
+import { runTimezone } from '../decide/step-context.ts'
 
 /** Something that may start runs. `isFirst`: the message is the first since its conversation was opened. */
 export type TriggerEvent =
@@ -37,11 +37,11 @@ export function matchTrigger(
   if (suiting.length === 0) return { outcome: 'no_match' }
   const [first, ...others] = suiting.filter((trigger) => isAllowed(trigger, { compiled, event, facts, now }))
   if (!first) return { outcome: 'condition_not_met' }
-  return { trigger: others.reduce((best, one) => (priorityOf(best) >= priorityOf(one) ? best : one), first) }
+  return { trigger: others.reduce((best, one) => (triggerPriority(best) >= triggerPriority(one) ? best : one), first) }
 }
 
 /** Above zero it is a command, which starts its workflow even while another run waits for the reply. */
-export function priorityOf(trigger: Trigger): number {
+export function triggerPriority(trigger: Trigger): number {
   return trigger.type === 'message_received' ? trigger.priority : 0
 }
 
@@ -56,7 +56,7 @@ function suits(trigger: Trigger, event: TriggerEvent): boolean {
   }
   // A schedule and a webhook belong to one workflow and start it themselves: no event is theirs.
   if (trigger.type !== event.type) return false
-  if ('tag' in trigger) return 'tag' in event && foldText(trigger.tag) === foldText(event.tag)
+  if ('tag' in trigger) return 'tag' in event && normalizeText(trigger.tag) === normalizeText(event.tag)
   if ('groupId' in trigger) return 'groupId' in event && trigger.groupId === event.groupId
   if (trigger.type === 'contact_updated') {
     const { fields } = trigger
@@ -74,8 +74,8 @@ function isAmong(field: string, wanted: string[]): boolean {
 export function matchesText({ mode, values }: Match, body: string): boolean {
   if (mode === 'any') return true
   if (mode === 'regex') return values.some((value) => matchesPattern(value, body))
-  const text = foldText(body)
-  return values.map(foldText).some((value) => {
+  const text = normalizeText(body)
+  return values.map(normalizeText).some((value) => {
     if (mode === 'exact') return text === value
     return mode === 'contains' ? text.includes(value) : text.startsWith(value)
   })
@@ -87,6 +87,6 @@ function isAllowed(trigger: Trigger, { compiled, event, facts, now }: Circumstan
   if (!trigger.if) return true
   const data: JsonObject = { ...event }
   const roots = { ...facts, trigger: data, message: data['message'] ?? null, input: data['input'] ?? null }
-  const timezone = timezoneOf(compiled.settings.timezone, facts)
-  return isMet(trigger.if, { roots: { ...roots, now: now.toISOString() }, timezone })
+  const timezone = runTimezone(compiled.settings.timezone, facts)
+  return evaluateCondition(trigger.if, { roots: { ...roots, now: now.toISOString() }, timezone })
 }

@@ -1,29 +1,29 @@
 import type { EvaluatedEvent, Evaluation, Outcome } from '../model/evaluation.ts'
 import type { MailboxItem } from './mailbox.ts'
-import { matchTrigger, priorityOf, type TriggerEvent } from './match-trigger.ts'
+import { matchTrigger, triggerPriority, type TriggerEvent } from './match-trigger.ts'
 import type { MailboxInput } from './mailbox-input.ts'
-import { DEPTH_MAX, OpenRuns } from './active-runs.ts'
-import type { Published } from '../model/subject.ts'
+import { DEPTH_MAX, ActiveRuns } from './active-runs.ts'
+import type { PublishedWorkflow } from '../model/subject.ts'
 import type { JsonObject, MessageFacts } from '../model/run.ts'
 import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { ExternalResult } from '../model/step.ts'
 
 const FAULT = { code: 'internal', message: 'The run could not be brought forward, by a fault of ours' }
 
-type Match = { workflow: Published; priority: number }
+type Match = { workflow: PublishedWorkflow; priority: number }
 
 /**
  * What one mailbox makes of its mail, in order. Pure: it gathers what is to be saved and done, and each item sees what
  * those before it came to.
  */
-export class MailboxTurn {
-  readonly runs: OpenRuns
+export class MailboxProcessor {
+  readonly runs: ActiveRuns
   readonly evaluated: EvaluatedEvent[] = []
   readonly #input: MailboxInput
   readonly #messages: Map<string, MessageFacts>
 
   constructor({ messages, ...input }: MailboxInput & { messages: Map<string, MessageFacts> }) {
-    this.runs = new OpenRuns(input)
+    this.runs = new ActiveRuns(input)
     this.#input = input
     this.#messages = messages
   }
@@ -33,7 +33,7 @@ export class MailboxTurn {
     return this.runs.postponed
   }
 
-  take(item: MailboxItem): void {
+  handle(item: MailboxItem): void {
     const { runId, epoch, ...payload } = item.payload
     switch (item.kind) {
       case 'message':
@@ -76,8 +76,8 @@ export class MailboxTurn {
     const matches = this.#match(event, item)
     const commands = matches.filter(({ priority }) => priority > 0)
     const others = matches.filter(({ priority }) => priority <= 0)
-    if (this.#startAll(commands, event, item)) return this.#note(event, item, evaluate(others, 'command_first'))
-    if (this.#isTaken(message)) return this.#note(event, item, evaluate(others, 'reply_taken'))
+    if (this.#startAll(commands, event, item)) return this.#note(event, item, evaluate(others, 'preempted_by_priority'))
+    if (this.#isTaken(message)) return this.#note(event, item, evaluate(others, 'consumed_as_reply'))
     this.#startAll(others, event, item)
   }
 
@@ -116,7 +116,7 @@ export class MailboxTurn {
       const match = matchTrigger(workflow.compiled, event, this.runs.factsFor(workflow), now)
       if (!match) return []
       const outcome = 'outcome' in match ? match.outcome : this.#refusal(workflow, item)
-      if (outcome === undefined && 'trigger' in match) return [{ workflow, priority: priorityOf(match.trigger) }]
+      if (outcome === undefined && 'trigger' in match) return [{ workflow, priority: triggerPriority(match.trigger) }]
       if (outcome) refused.push(...evaluate([{ workflow }], outcome))
       return []
     })
@@ -124,10 +124,10 @@ export class MailboxTurn {
     return matches.sort((a, b) => b.priority - a.priority)
   }
 
-  #refusal(workflow: Published, item: MailboxItem): Outcome | undefined {
+  #refusal(workflow: PublishedWorkflow, item: MailboxItem): Outcome | undefined {
     if (this.runs.isHeld(workflow.compiled)) return 'automation_paused'
-    if (depthOf(item) > DEPTH_MAX) return 'too_deep'
-    return this.runs.chained.isFull(workflow.workflowId, depthOf(item)) ? 'too_often' : undefined
+    if (depthOf(item) > DEPTH_MAX) return 'max_depth_exceeded'
+    return this.runs.chained.isFull(workflow.workflowId, depthOf(item)) ? 'cascade_rate_limited' : undefined
   }
 
   /** Starts a run of each workflow, as its re-entry policy allows. True if any was started. */
@@ -177,6 +177,6 @@ function depthOf({ payload }: MailboxItem): number {
   return typeof payload['depth'] === 'number' ? payload['depth'] : 0
 }
 
-function evaluate(matches: { workflow: Published }[], outcome: Outcome): Evaluation[] {
+function evaluate(matches: { workflow: PublishedWorkflow }[], outcome: Outcome): Evaluation[] {
   return matches.map(({ workflow: { workflowId, version } }) => ({ workflowId, version, outcome, detail: null }))
 }

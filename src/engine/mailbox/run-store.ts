@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/database/database.ts'
-import { type Mailbox, MAILBOX_ID, mailboxOf } from './mailbox.ts'
+import { type Mailbox, MAILBOX_ID_SQL, toMailbox } from './mailbox.ts'
 import type { JsonObject, RunState, StepRecord } from '../model/run.ts'
 
 /** What started a run: its kind, and what that kind has to say. */
@@ -30,8 +30,8 @@ export type StoredRun = {
   hasBegun?: boolean
 }
 
-export function mailboxOfRun({ state: { id }, ...run }: StoredRun): Mailbox {
-  return mailboxOf({ id, ...run })
+export function runMailbox({ state: { id }, ...run }: StoredRun): Mailbox {
+  return toMailbox({ id, ...run })
 }
 
 const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
@@ -40,10 +40,10 @@ const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersi
   messages_sent as "messagesSent", created_at as "createdAt", state, null as "wakeAt"`
 
 /** The runs of these mailboxes that are not settled, the newest first. */
-export async function loadOpenRuns(db: Database, tenantId: string, mailboxes: Mailbox[]): Promise<StoredRun[]> {
+export async function loadActiveRuns(db: Database, tenantId: string, mailboxes: Mailbox[]): Promise<StoredRun[]> {
   const { rows } = await db.raw<{ rows: StoredRun[] }>(
     `select ${COLUMNS} from runs
-     where tenant_id = ? and ${MAILBOX_ID} = any(?) and status in ('queued', 'running', 'waiting')
+     where tenant_id = ? and ${MAILBOX_ID_SQL} = any(?) and status in ('queued', 'running', 'waiting')
      order by id desc`,
     [tenantId, mailboxes.map(({ id }) => id)],
   )
@@ -162,7 +162,7 @@ export async function saveWaits(
 
 function waitRow(run: StoredRun, tenantId: string, now: Date): Record<string, unknown> {
   const { state, wakeAt } = run
-  const mailbox = mailboxOfRun(run)
+  const mailbox = runMailbox(run)
   return {
     tenant_id: tenantId,
     run_id: state.id,

@@ -1,5 +1,5 @@
 /** A run that cannot be decided: by a fault of ours, or because what is stored of it is damaged. */
-export class RunFault extends Error {
+export class CorruptRunError extends Error {
   override name = 'RunFault'
   readonly runId: string
 

@@ -14,7 +14,7 @@ export type EngineEvent =
   | { type: 'expired' }
 
 /** An effect and the step that wants it. */
-export type PlacedEffect = { stepId: string; stepIndex: number; effect: Effect }
+export type EffectRequest = { stepId: string; stepIndex: number; effect: Effect }
 
 export type Wait = {
   for: WaitingFor
@@ -33,20 +33,20 @@ export type Decision = {
   facts: Facts
   /** At most one per index, in order: those that this event wrote, first the one that had been waiting. */
   steps: StepRecord[]
-  effects: PlacedEffect[]
+  effects: EffectRequest[]
   /** There exactly if the run waits now. */
   wait: Wait | null
 }
 
 /** What a decision gathers while it is made. `run` is a copy of its own. */
-export type Progress = {
+export type DecisionDraft = {
   readonly compiled: CompiledDefinition
   readonly registry: StepRegistry
   readonly now: Date
   readonly run: RunState
   facts: Facts
   readonly steps: StepRecord[]
-  readonly effects: PlacedEffect[]
+  readonly effects: EffectRequest[]
 }
 
 /** What is asked of the world outside the transaction, and how its answer finds back. */

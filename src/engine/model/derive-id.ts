@@ -16,7 +16,7 @@ export function deriveId(runId: string, nth: number, ms: number): string {
 }
 
 /** The time that a UUIDv7 carries. */
-export function msOfId(id: string): number | undefined {
+export function idTimestamp(id: string): number | undefined {
   const [, high, low] = V7.exec(id) ?? []
   return high && low ? Number.parseInt(high + low, 16) : undefined
 }

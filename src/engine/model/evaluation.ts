@@ -4,10 +4,10 @@ export type Outcome =
   | 'condition_not_met'
   | 'already_running'
   | 'automation_paused'
-  | 'reply_taken'
-  | 'command_first'
-  | 'too_deep'
-  | 'too_often'
+  | 'consumed_as_reply'
+  | 'preempted_by_priority'
+  | 'max_depth_exceeded'
+  | 'cascade_rate_limited'
 
 export type Evaluation = { workflowId: string; version: number; outcome: Outcome; detail: string | null }
 

@@ -1,4 +1,4 @@
-import type { Party, Published } from './subject.ts'
+import type { Subject, PublishedWorkflow } from './subject.ts'
 import { type NewRun, queueRun, type RunState } from './run.ts'
 import type { RunTrigger, StoredRun } from '../mailbox/run-store.ts'
 
@@ -14,16 +14,16 @@ export type RunOrigin = {
   startedBy?: { type: string; id: string | null }
 }
 
-export type RunBeginning = RunOrigin & Omit<NewRun, 'trigger'>
+export type RunStart = RunOrigin & Omit<NewRun, 'trigger'>
 
 /** A live run of a workflow's published version, queued. */
-export function newRun(workflow: Published, beginning: RunBeginning, now: Date): StoredRun {
-  return storedRun(workflow, queueRun(workflow.compiled, beginning, now), beginning)
+export function newRun(workflow: PublishedWorkflow, beginning: RunStart, now: Date): StoredRun {
+  return toStoredRun(workflow, queueRun(workflow.compiled, beginning, now), beginning)
 }
 
 /** A live run around a state that was just queued. */
-export function storedRun(
-  { workflowId, version }: Pick<Published, 'workflowId' | 'version'>,
+export function toStoredRun(
+  { workflowId, version }: Pick<PublishedWorkflow, 'workflowId' | 'version'>,
   state: RunState,
   { trigger, eventId, contactId, conversationId, ...origin }: RunOrigin,
 ): StoredRun {
@@ -50,10 +50,10 @@ export function storedRun(
 }
 
 /** Where a run is that another one of the mailbox starts. */
-export function placeIn({
+export function subjectPlace({
   contactId,
   conversationId,
   mailbox,
-}: Party): Pick<RunOrigin, 'contactId' | 'conversationId' | 'mailboxRunId'> {
+}: Subject): Pick<RunOrigin, 'contactId' | 'conversationId' | 'mailboxRunId'> {
   return { contactId, conversationId, mailboxRunId: mailbox.kind === 'run' ? mailbox.id : null }
 }

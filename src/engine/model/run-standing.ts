@@ -1,13 +1,13 @@
-import { isSettled, type RunState } from './run.ts'
+import { isFinished, type RunState } from './run.ts'
 import type { StoredRun } from '../mailbox/run-store.ts'
 
 /** It waits for its turn; one that still collects messages has it. */
-export function isQueued({ state: { status, collecting } }: StoredRun): boolean {
-  return status === 'queued' && collecting === null
+export function isQueued({ state: { status, debouncing: debouncing } }: StoredRun): boolean {
+  return status === 'queued' && debouncing === null
 }
 
-export function isUnderWay({ workflowId, state }: StoredRun, wanted: string): boolean {
-  return workflowId === wanted && !isSettled(state)
+export function isActive({ workflowId, state }: StoredRun, wanted: string): boolean {
+  return workflowId === wanted && !isFinished(state)
 }
 
 export function isAwaitedBy({ state: { parent } }: StoredRun, { waiting, epoch }: RunState): boolean {

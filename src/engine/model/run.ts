@@ -16,7 +16,7 @@ export type StepStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'skipp
 const SETTLED: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'canceled', 'expired'])
 
 /** Nothing will ever happen to it again. */
-export function isSettled(run: { status: RunStatus }): boolean {
+export function isFinished(run: { status: RunStatus }): boolean {
   return SETTLED.has(run.status)
 }
 
@@ -65,7 +65,7 @@ export type StepRecord = {
 export type LoopFrame = { loopId: string; index: number; items: unknown[] | null }
 
 /** A run that has not begun because the customer may still be writing. */
-export type Collecting = {
+export type Debouncing = {
   /** When it begins, unless another message comes before. */
   until: string
   /** When it begins whatever comes. */
@@ -93,7 +93,7 @@ export type RunState = {
   depth: number
   /** The run that waits for this one, and the epoch of its wait. */
   parent: { runId: string; epoch: number } | null
-  collecting: Collecting | null
+  debouncing: Debouncing | null
   /** What steps are told instead of asking the outside, by id. */
   answers?: JsonObject
   /** What steps gave, by id, the last time they were done. */
@@ -152,7 +152,7 @@ function nothingYet(now: Date) {
     epoch: 0,
     stepsCount: 0,
     idsCount: 0,
-    collecting: null,
+    debouncing: null,
     waiting: null,
     open: null,
     executed: { total: 0, since: now.toISOString(), inHour: 0 },
@@ -185,7 +185,7 @@ export function queueResumption(
 }
 
 /** Steps may be named like anything that an object inherits. */
-export function visitsOf({ visits }: RunState, stepId: string): number {
+export function countVisits({ visits }: RunState, stepId: string): number {
   return Object.hasOwn(visits, stepId) ? (visits[stepId] ?? 0) : 0
 }
 

@@ -16,7 +16,7 @@ export type Facts = {
 export type Effect = { readonly type: string } & Readonly<JsonObject>
 
 /** What a step may know and do while it is decided. Nothing here reads a clock, draws lots or leaves the process. */
-export interface Turn {
+export interface StepContext {
   /** The recorded time of the step. */
   readonly now: Date
   /** On whose clocks a time without an offset is meant. */
@@ -45,7 +45,7 @@ export interface Turn {
 export type StepFailure = { code: string; message: string; retryable?: boolean }
 
 /** What an outcome may say whatever its kind. */
-export type Told = {
+export type StepReport = {
   /** What the step worked with, placeholders filled in. */
   input?: unknown
   effects?: Effect[]
@@ -56,7 +56,7 @@ export type Told = {
 }
 
 export type StepOutcome =
-  | (Told & {
+  | (StepReport & {
       kind: 'next'
       output?: unknown
       /** What `saveAs` keeps, if not the whole output. */
@@ -67,19 +67,19 @@ export type StepOutcome =
       /** Where to go on, if not where the definition says. */
       to?: string
     })
-  | (Told & { kind: 'wait'; for: Exclude<WaitingFor, 'result'>; until: Date | null; memory?: unknown })
+  | (StepReport & { kind: 'wait'; for: Exclude<WaitingFor, 'result'>; until: Date | null; memory?: unknown })
   /** Goes through the body of the loop once more. */
-  | (Told & { kind: 'round'; index: number; items: unknown[] | null; output?: unknown; variables?: JsonObject })
-  | (Told & { kind: 'external'; request: JsonObject; memory?: unknown })
-  | (Told & { kind: 'end'; status: 'completed' | 'failed'; output?: unknown; reason?: string })
-  | (Told & { kind: 'fail'; error: StepFailure })
+  | (StepReport & { kind: 'round'; index: number; items: unknown[] | null; output?: unknown; variables?: JsonObject })
+  | (StepReport & { kind: 'external'; request: JsonObject; memory?: unknown })
+  | (StepReport & { kind: 'end'; status: 'completed' | 'failed'; output?: unknown; reason?: string })
+  | (StepReport & { kind: 'fail'; error: StepFailure })
 
 /** What a step makes of what it waited for. `ignore` leaves a reply to others and waits on. */
 export type Resumption = StepOutcome | { kind: 'ignore' }
 
 export type ExternalResult = { ok: true; output: unknown } | { ok: false; error: StepFailure }
 
-export type Wakeup =
+export type WakeUp =
   | { type: 'reply'; message: MessageFacts }
   | { type: 'timer' }
   | { type: 'event'; event: string; data: unknown }
@@ -92,7 +92,7 @@ export type Target = { to: string; path: string }
  * Where a step goes that has said all: to `next` or else the following step; to `next` only when it is told, and else
  * to the end of the run; or nowhere, because it always names its way itself.
  */
-export type Onwards = 'falls_through' | 'when_told' | 'never'
+export type Fallthrough = 'always' | 'explicit' | 'never'
 
 /** What a step type provides. `Config` is what its schema makes of the fields that are its own. */
 interface StepBehaviour<Config> {
@@ -103,14 +103,14 @@ interface StepBehaviour<Config> {
   targets?(config: Config): Target[]
   /** The variables that it fills in, besides that of `saveAs`. */
   assigns?(config: Config): string[]
-  onwards?(config: Config): Onwards
+  fallthrough?(config: Config): Fallthrough
   /** Whether it always waits before it goes on: a circle of steps that has no such step would never rest. */
   waits?(config: Config): boolean
   /** What a recorded output of the step left in variables, if not all of it in that of `saveAs`. */
   recall?(config: Config, output: unknown): { saved?: unknown; variables?: JsonObject }
-  execute(config: Config, turn: Turn): StepOutcome
+  execute(config: Config, turn: StepContext): StepOutcome
   /** Goes on after a wait. Without it, a step that waited for a time or for a result goes to `next` with it. */
-  resume?(config: Config, turn: Turn, wakeup: Wakeup): Resumption
+  resume?(config: Config, turn: StepContext, wakeup: WakeUp): Resumption
 }
 
 export interface StepType extends Required<StepBehaviour<unknown>> {
@@ -128,7 +128,7 @@ export function defineStep<Schema extends z.ZodObject>(
     hasBody: false,
     targets: () => [],
     assigns: () => [],
-    onwards: () => 'falls_through',
+    fallthrough: () => 'always',
     waits: () => false,
     recall: (_config: unknown, output: unknown) => ({ saved: output }),
     resume: goOn,
@@ -137,7 +137,7 @@ export function defineStep<Schema extends z.ZodObject>(
   return { ...defaults, ...step } as unknown as StepType
 }
 
-function goOn(_config: unknown, _turn: Turn, wakeup: Wakeup): Resumption {
+function goOn(_config: unknown, _turn: StepContext, wakeup: WakeUp): Resumption {
   if (wakeup.type === 'reply' || wakeup.type === 'event') return { kind: 'ignore' }
   if (wakeup.type === 'timer') return { kind: 'next' }
   const { result } = wakeup

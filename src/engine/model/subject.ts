@@ -3,10 +3,10 @@ import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { JsonObject } from './run.ts'
 
 /** A workflow that may start runs, at the version that new runs take. */
-export type Published = { workflowId: string; name: string; version: number; compiled: CompiledDefinition }
+export type PublishedWorkflow = { workflowId: string; name: string; version: number; compiled: CompiledDefinition }
 
 /** Whom a mailbox is about, and what its runs may know. */
-export type Party = {
+export type Subject = {
   mailbox: Mailbox
   conversationId: string | null
   channelId: string | null

@@ -4,7 +4,7 @@ import type { RunState } from '../model/run.ts'
 const SECRETS_MAX = 500
 
 /** What the run's sensitive variables hold, down to the last text and number: either may turn up anywhere. */
-export function secretsOf({ sensitive, variables }: Pick<RunState, 'sensitive' | 'variables'>): string[] {
+export function collectSecrets({ sensitive, variables }: Pick<RunState, 'sensitive' | 'variables'>): string[] {
   const found = new Set<string>()
   const left = sensitive.map((name) => variables[name])
   while (left.length > 0 && found.size < SECRETS_MAX) {

@@ -1,10 +1,10 @@
 import { recordPayload } from './record-payload.ts'
 import type { RunState, StepRecord } from '../model/run.ts'
-import { secretsOf } from './collect-secrets.ts'
+import { collectSecrets } from './collect-secrets.ts'
 
 /** A step as it is kept: without the values of the run's sensitive variables. */
 export function redactStep(step: StepRecord, state: RunState): StepRecord {
-  const secrets = secretsOf(state)
+  const secrets = collectSecrets(state)
   return {
     ...step,
     input: recordPayload(step.input, secrets),

@@ -1,5 +1,5 @@
-import { fieldOf } from '../../platform/field-of.ts'
-import { isWhole } from '../model/is-complete.ts'
+import { getField } from '../../platform/get-field.ts'
+import { isComplete } from '../model/is-complete.ts'
 import type { LoopFrame, RunState, StepRecord } from '../model/run.ts'
 
 type Round = Pick<StepRecord, 'stepId' | 'path' | 'output' | 'branch'>
@@ -29,7 +29,7 @@ function roundsAround(step: Round | undefined): { loopId: string; index: number 
 
 function endedRound({ branch, output }: Round): number {
   const name = branch === 'round' ? 'index' : branch === 'done' ? 'rounds' : undefined
-  const count = name && fieldOf(output, name)
+  const count = name && getField(output, name)
   return typeof count === 'number' ? count : 0
 }
 
@@ -51,7 +51,7 @@ function frameOf(
     return open && { loopId, index, items: open.items }
   }
   const items = [...started, ...later.slice(0, end)].map(({ output }) => itemOf(output))
-  return isWhole(items) ? { loopId, index, items } : undefined
+  return isComplete(items) ? { loopId, index, items } : undefined
 }
 
 function hasItem(output: unknown): boolean {
@@ -59,5 +59,5 @@ function hasItem(output: unknown): boolean {
 }
 
 function itemOf(output: unknown): unknown {
-  return fieldOf(output, 'item') ?? null
+  return getField(output, 'item') ?? null
 }

@@ -1,9 +1,16 @@
-import { answerFor } from './step-output-overrides.ts'
+import { findOverride } from './step-output-overrides.ts'
 import { assignVariables } from '../decide/assign-variables.ts'
 import { type CompiledDefinition, findStep } from '../model/compiled.ts'
-import { isWhole } from '../model/is-complete.ts'
+import { isComplete } from '../model/is-complete.ts'
 import { rebuildFrames } from './rebuild-frames.ts'
-import { type JsonObject, type MessageFacts, queueRun, type RunState, type StepRecord, visitsOf } from '../model/run.ts'
+import {
+  type JsonObject,
+  type MessageFacts,
+  queueRun,
+  type RunState,
+  type StepRecord,
+  countVisits,
+} from '../model/run.ts'
 import type { StepRegistry } from '../model/step.ts'
 
 /** A step as it was recorded. */
@@ -27,14 +34,14 @@ export type Rebuild = {
 }
 
 /** Why a state cannot be told any more: a step's output was not kept whole, or the list of a loop was not. */
-export type Lost = { lost: string }
+export type NotRecorded = { lost: string }
 
 /**
  * A queued run that begins with a step in the middle, and knows what the run knew when it came there: what each step
  * before gave, as it was recorded, and the variables that this filled in. A variable that was given at the start and
  * that only a later step has changed holds its default.
  */
-export function rebuildState(rebuild: Rebuild): RunState | Lost {
+export function rebuildState(rebuild: Rebuild): RunState | NotRecorded {
   const { compiled, old, records, at, id, message, now } = rebuild
   const { trigger, input, depth } = old
   const state = queueRun(compiled, { id, trigger, input, message, depth }, now)
@@ -69,8 +76,8 @@ function relive(state: RunState, rebuild: Rebuild, index: number): string | unde
   if (!record || !step) return undefined
   const { stepId, status, branch, error } = record
   const output = status === 'failed' ? { error } : outputOf(state, rebuild, index)
-  if (!isWhole(output) && !isKnown(rebuild, index)) return stepId
-  state.visits = { ...state.visits, [stepId]: visitsOf(state, stepId) + 1 }
+  if (!isComplete(output) && !isKnown(rebuild, index)) return stepId
+  state.visits = { ...state.visits, [stepId]: countVisits(state, stepId) + 1 }
   if (status === 'skipped') return undefined
   state.steps = { ...state.steps, [stepId]: { output } }
   const isTimedOut = branch === 'timeout' && record.output === null
@@ -86,7 +93,7 @@ function outputOf(state: RunState, rebuild: Rebuild, index: number): unknown {
   const { records, stepOutputs, old } = rebuild
   const record = records[index]
   if (!record) return null
-  const told = answerFor(stepOutputs, record.stepId, visitsOf(state, record.stepId))
+  const told = findOverride(stepOutputs, record.stepId, countVisits(state, record.stepId))
   if (told) return told.ok ? told.output : { error: told.error }
   return isKnown(rebuild, index) ? (old.steps[record.stepId]?.output ?? null) : record.output
 }

@@ -1,4 +1,4 @@
-import type { EngineEvent, PlacedEffect } from '../model/decision.ts'
+import type { EngineEvent, EffectRequest } from '../model/decision.ts'
 import type { JsonObject, RunState } from '../model/run.ts'
 import type { ExternalResult } from '../model/step.ts'
 
@@ -6,7 +6,7 @@ import type { ExternalResult } from '../model/step.ts'
  * What a step is told instead of asking the outside: by step id an output, or `{ error: { code, message } }`, or
  * `{ rounds: [one for each time] }`. Undefined if nobody said.
  */
-export function answerFor(answers: JsonObject, stepId: string, iteration: number): ExternalResult | undefined {
+export function findOverride(answers: JsonObject, stepId: string, iteration: number): ExternalResult | undefined {
   return Object.hasOwn(answers, stepId) ? resultOf(roundOf(answers[stepId], iteration)) : undefined
 }
 
@@ -39,12 +39,12 @@ function onlyField(given: unknown, name: string): unknown {
 type Answered = Extract<EngineEvent, { type: 'external_result' }>
 
 /** What a step asks of the outside, and was told beforehand, needs nobody to do it. */
-export function splitAnswered({ answers, open }: RunState, effects: PlacedEffect[]): [Answered[], PlacedEffect[]] {
+export function splitOverridden({ answers, open }: RunState, effects: EffectRequest[]): [Answered[], EffectRequest[]] {
   if (!answers || !open) return [[], effects]
-  const [answered, wanted]: [Answered[], PlacedEffect[]] = [[], []]
+  const [answered, wanted]: [Answered[], EffectRequest[]] = [[], []]
   for (const placed of effects) {
     const { stepId, effect } = placed
-    const result = effect.type === 'external' ? answerFor(answers, stepId, open.iteration) : undefined
+    const result = effect.type === 'external' ? findOverride(answers, stepId, open.iteration) : undefined
     if (result) answered.push({ type: 'external_result', epoch: Number(effect['epoch']), result })
     else wanted.push(placed)
   }

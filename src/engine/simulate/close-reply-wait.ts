@@ -1,10 +1,10 @@
-import { isSettled } from '../model/run.ts'
+import { isFinished } from '../model/run.ts'
 import type { SimulatedRun } from './simulate.ts'
 
 /** A simulated run that still waits, as it is kept: nothing will ever wake it, so it is canceled and says why. */
-export function closeWaiting(run: SimulatedRun, why: string | null, now: Date): SimulatedRun {
+export function closeWaitingRun(run: SimulatedRun, why: string | null, now: Date): SimulatedRun {
   const { state, steps } = run
-  if (isSettled(state)) return run
+  if (isFinished(state)) return run
   const finishedAt = now.toISOString()
   const message = why ?? 'The run waited for something that was not recorded'
   return {
@@ -14,8 +14,8 @@ export function closeWaiting(run: SimulatedRun, why: string | null, now: Date): 
       status: 'canceled',
       waiting: null,
       open: null,
-      collecting: null,
-      error: { code: 'nothing_recorded', message, stepId: state.stepId },
+      debouncing: null,
+      error: { code: 'input_not_recorded', message, stepId: state.stepId },
       finishedAt,
     },
     steps: steps.map((step) =>

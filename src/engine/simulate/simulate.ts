@@ -1,10 +1,16 @@
 import { addMs, DAY } from '../../platform/time.ts'
 import { deriveId } from '../model/derive-id.ts'
-import { endingOf, type Ending } from './simulation-result.ts'
+import { toSimulationEnd, type SimulationEnd } from './simulation-result.ts'
 import type { TriggerEvent } from '../mailbox/match-trigger.ts'
-import type { Party, Published } from '../model/subject.ts'
+import type { Subject, PublishedWorkflow } from '../model/subject.ts'
 import type { JsonObject, MessageFacts, RunState, StepRecord } from '../model/run.ts'
-import { type Due, type Mail, type Placed, type PlayedRun, SimulatedMailbox } from './simulated-mailbox.ts'
+import {
+  type Timer,
+  type Item,
+  type RunEffect,
+  type SimulatedRunRecord,
+  SimulatedMailbox,
+} from './simulated-mailbox.ts'
 import type { Effect, ExternalResult, StepRegistry } from '../model/step.ts'
 
 /** What the customer does or what happens, and how long after what came before. */
@@ -22,21 +28,27 @@ export type DialogueEntry =
 export type Opening = 'contact_created' | 'conversation_opened'
 
 /** A step that asked for something outside. */
-export type Asked = { trigger: JsonObject; stepId: string; iteration: number; attempt: number; request: unknown }
+export type ExternalRequest = {
+  trigger: JsonObject
+  stepId: string
+  iteration: number
+  attempt: number
+  request: unknown
+}
 
 export type Simulation = {
   /** When it begins, on the clock of the simulation. */
   now: Date
   registry: StepRegistry
-  party: Party
-  published: Published[]
+  party: Subject
+  published: PublishedWorkflow[]
   /** A run that is there from the start, queued; else only the dialogue starts any. */
-  queued?: { workflow: Published; state: RunState } | undefined
+  queued?: { workflow: PublishedWorkflow; state: RunState } | undefined
   dialogue: DialogueEntry[]
   /** What the first message makes happen before it is taken; if anything, it is the first of the conversation. */
   opens?: Opening[]
   /** What the outside answers; undefined if nobody said, and a placeholder stands in. */
-  answer(asked: Asked): ExternalResult | undefined
+  answer(asked: ExternalRequest): ExternalResult | undefined
   /** What an effect makes happen besides, to which runs react. */
   raises?(effect: Effect): TriggerEvent[]
   /** True once it has taken too long in real time. */
@@ -51,7 +63,7 @@ export type SimulatedRun = {
   steps: StepRecord[]
 }
 
-export type Said = {
+export type TranscriptEntry = {
   at: string
   from: 'customer' | 'workflow'
   body: string | null
@@ -59,9 +71,9 @@ export type Said = {
   stepId: string | null
 }
 
-export type Played = Ending & {
+export type SimulationTrace = SimulationEnd & {
   runs: SimulatedRun[]
-  transcript: Said[]
+  transcript: TranscriptEntry[]
   effects: ({ at: string; runId: string; stepId: string; type: string } & JsonObject)[]
   /** Where the clock of the simulation stands. */
   endedAt: string
@@ -78,15 +90,15 @@ const PLACEHOLDER: ExternalResult = { ok: true, output: { simulated: true } }
  * Plays a dialogue against workflows as it would go live, on a clock that jumps to whatever comes next, and does nothing
  * to the world. The same simulation comes to the same, to the last id.
  */
-export function simulate(simulation: Simulation): Played {
+export function simulate(simulation: Simulation): SimulationTrace {
   return new Simulator(simulation).play()
 }
 
 class Simulator {
   readonly #simulation: Simulation
   readonly #mailbox: SimulatedMailbox
-  readonly #transcript: Said[] = []
-  readonly #effects: Played['effects'] = []
+  readonly #transcript: TranscriptEntry[] = []
+  readonly #effects: SimulationTrace['effects'] = []
   #now: Date
   #idsCount = 0
   #mailCount = 0
@@ -101,7 +113,7 @@ class Simulator {
     this.#mailbox = new SimulatedMailbox({ registry, party, published, newId: (at) => this.#newId(at) })
   }
 
-  play(): Played {
+  play(): SimulationTrace {
     const { queued, dialogue } = this.#simulation
     if (queued) {
       this.#mailbox.put(queued.workflow, queued.state)
@@ -111,7 +123,7 @@ class Simulator {
     this.#settleTimers()
     const { runs, refusals } = this.#mailbox
     const told = { transcript: this.#transcript, effects: this.#effects, endedAt: this.#now.toISOString() }
-    const ending = endingOf(runs, refusals, this.#stoppedBy)
+    const ending = toSimulationEnd(runs, refusals, this.#stoppedBy)
     return { runs: runs.map(presentRun), ...told, ...ending }
   }
 
@@ -136,15 +148,15 @@ class Simulator {
   }
 
   /** Gives the mailbox one item, then whatever comes of that. */
-  #take(mail: Mail): void {
+  #take(mail: Item): void {
     if (this.#isOver(this.#now)) return
     this.#mailCount += 1
-    const placed = this.#mailbox.take(mail, this.#now)
+    const placed = this.#mailbox.handle(mail, this.#now)
     for (const one of placed) this.#note(one)
     for (const one of placed) this.#follow(one)
   }
 
-  #note({ run, placed: { stepId, effect } }: Placed): void {
+  #note({ run, placed: { stepId, effect } }: RunEffect): void {
     const at = this.#now.toISOString()
     const { type, ...rest } = effect
     this.#effects.push({ ...rest, at, runId: run.stored.state.id, stepId, type })
@@ -154,7 +166,7 @@ class Simulator {
     this.#transcript.push({ at, from: 'workflow', body: said, buttons: Array.isArray(buttons) ? buttons : [], stepId })
   }
 
-  #follow({ run, placed: { stepId, effect } }: Placed): void {
+  #follow({ run, placed: { stepId, effect } }: RunEffect): void {
     const { id, open, trigger, depth } = run.stored.state
     if (effect.type !== 'external') {
       const raised = this.#simulation.raises?.(effect) ?? []
@@ -186,7 +198,7 @@ class Simulator {
     }
   }
 
-  #nextDue(filter: (due: Due) => boolean = () => true): Due | undefined {
+  #nextDue(filter: (due: Timer) => boolean = () => true): Timer | undefined {
     const [first, ...rest] = this.#mailbox.due().filter(filter)
     return first && rest.reduce((earliest, due) => (due.at < earliest.at ? due : earliest), first)
   }
@@ -209,7 +221,7 @@ class Simulator {
   }
 }
 
-function presentRun({ stored: { state, workflowId, workflowVersion }, steps }: PlayedRun): SimulatedRun {
+function presentRun({ stored: { state, workflowId, workflowVersion }, steps }: SimulatedRunRecord): SimulatedRun {
   const ordered = [...steps.values()].sort((a, b) => a.index - b.index)
   return { id: state.id, workflowId, workflowVersion, state, steps: ordered }
 }

@@ -1,24 +1,28 @@
 import type { Outcome } from '../model/evaluation.ts'
-import { isSettled, type RunState } from '../model/run.ts'
-import type { PlayedRun } from './simulated-mailbox.ts'
+import { isFinished, type RunState } from '../model/run.ts'
+import type { SimulatedRunRecord } from './simulated-mailbox.ts'
 
 /** How a simulation ends, and why it did not come further. */
-export type Ending = { ended: 'settled' | 'waiting' | 'not_started'; why: string | null }
+export type SimulationEnd = { ended: 'settled' | 'waiting' | 'not_started'; why: string | null }
 
 const REFUSED: Record<Outcome, string> = {
   no_match: 'What was said or happened is not what a trigger of the workflow is for',
   condition_not_met: 'A trigger was for what was said or happened, but its condition was not met',
   already_running: 'The workflow was running already, and its re-entry policy allows no second run',
   automation_paused: 'Automation of the conversation is paused',
-  reply_taken: 'Another run took what was said for its answer',
-  command_first: 'What was said was a command to another workflow',
-  too_deep: 'Workflows woke each other too many times in a row',
-  too_often: 'Workflows woke each other too many times in a minute',
+  consumed_as_reply: 'Another run took what was said for its answer',
+  preempted_by_priority: 'What was said was a command to another workflow',
+  max_depth_exceeded: 'Workflows woke each other too many times in a row',
+  cascade_rate_limited: 'Workflows woke each other too many times in a minute',
 }
 
 const WAITS = { reply: 'a reply', timer: 'a time', event: 'an event', result: 'something from outside' }
 
-export function endingOf(runs: PlayedRun[], refusals: { outcome: Outcome }[], stoppedBy: string | null): Ending {
+export function toSimulationEnd(
+  runs: SimulatedRunRecord[],
+  refusals: { outcome: Outcome }[],
+  stoppedBy: string | null,
+): SimulationEnd {
   if (runs.length === 0) {
     const refused = refusals.at(-1)?.outcome
     const why = refused
@@ -26,7 +30,7 @@ export function endingOf(runs: PlayedRun[], refusals: { outcome: Outcome }[], st
       : 'Nothing was said and nothing happened that a trigger of the workflow is for'
     return { ended: 'not_started', why: stoppedBy ?? why }
   }
-  const open = runs.find(({ stored }) => !isSettled(stored.state))
+  const open = runs.find(({ stored }) => !isFinished(stored.state))
   if (!open) return { ended: 'settled', why: stoppedBy }
   return { ended: 'waiting', why: stoppedBy ?? whyWaiting(open.stored.state) }
 }

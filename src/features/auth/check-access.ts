@@ -6,7 +6,7 @@ import type { Caller } from '../../trpc/context.ts'
  * Why somebody who was let in would not be let in any more; undefined for who would. It goes by the session, not by its
  * token: who has come by a newer one is still the same.
  */
-export async function refusalOfCaller(system: SystemScope, caller: Caller): Promise<AppError | undefined> {
+export async function checkAccess(system: SystemScope, caller: Caller): Promise<AppError | undefined> {
   const workspaceId = typeof caller.workspace === 'string' ? null : caller.workspace.id
   const { rows } = await system.db.raw<{ rows: { isMember: boolean }[] }>(
     `select exists (

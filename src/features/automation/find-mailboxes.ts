@@ -1,10 +1,10 @@
 import type { Mailbox } from '../../engine/mailbox/mailbox.ts'
 import type { Scope } from '../../scope.ts'
 
-export type Place = { mailbox: Mailbox; conversationId: string | null }
+export type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }
 
 /** Where what happens to contacts is taken up: in their newest conversation, or with the contact if there is none. */
-export async function findMailboxes(tx: Scope, contactIds: string[]): Promise<Map<string, Place>> {
+export async function findMailboxes(tx: Scope, contactIds: string[]): Promise<Map<string, ContactMailbox>> {
   if (contactIds.length === 0) return new Map()
   const { rows } = await tx.db.raw<{ rows: { contactId: string; conversationId: string | null }[] }>(
     `select c.id as "contactId", newest.id as "conversationId"

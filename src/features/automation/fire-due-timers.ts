@@ -8,7 +8,7 @@ const BATCH = 500
  * Puts what is due into the mailboxes and rings. A row is taken once, by whichever process is first; a wait that ended
  * in the meantime is told by its epoch, and nothing happens.
  */
-export async function wakeWaits(system: SystemScope): Promise<number> {
+export async function fireDueTimers(system: SystemScope): Promise<number> {
   let woken = 0
   for (let batch = BATCH; batch === BATCH; woken += batch) batch = await wakeBatch(system)
   return woken
@@ -37,11 +37,11 @@ function wakeBatch(system: SystemScope): Promise<number> {
       }))
       await putItems(tx.db, { tenantId, now }, items)
     }
-    await tx.ring(...[...byTenant.keys()].map(advanceBell))
+    await tx.enqueue(...[...byTenant.keys()].map(advanceJob))
     return rows.length
   })
 }
 
-export function advanceBell(tenantId: string) {
+export function advanceJob(tenantId: string) {
   return { task: 'advance', key: `advance:${tenantId}`, payload: { tenantId } }
 }

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import type { Published } from '../../engine/model/subject.ts'
+import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Scope } from '../../scope.ts'
 
 /** A version never changes, so what was read once need not be read again. */
 const versions = new LRUCache<string, CompiledDefinition>({ max: 1000 })
 
 /** The workflows of a workspace that may start runs, the oldest first. */
-export async function listPublished(tx: Scope): Promise<Published[]> {
+export async function listPublished(tx: Scope): Promise<PublishedWorkflow[]> {
   const rows = await tx
     .db('workflows')
     .where({ tenant_id: tx.tenantId, status: 'published' })
@@ -30,7 +30,7 @@ export async function listPublished(tx: Scope): Promise<Published[]> {
 export async function loadWorkflows(
   tx: Scope,
   wanted: { workflowId: string; version: number }[],
-): Promise<Published[]> {
+): Promise<PublishedWorkflow[]> {
   const compiled = await loadVersions(tx, wanted)
   const rows = await tx
     .db('workflows')

@@ -4,7 +4,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from './find-mailboxes.ts'
 import { listPublished } from './published-workflows.ts'
-import { advanceBell } from './fire-due-timers.ts'
+import { advanceJob } from './fire-due-timers.ts'
 
 export type RaisedEvent = {
   contactId: string
@@ -36,7 +36,7 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
   })
   if (items.length === 0) return
   await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
-  await tx.ring(advanceBell(tx.tenantId))
+  await tx.enqueue(advanceJob(tx.tenantId))
 }
 
 async function listWanted(tx: Scope): Promise<Set<string>> {

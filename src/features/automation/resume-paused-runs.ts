@@ -1,8 +1,8 @@
 import type { Scope } from '../../scope.ts'
-import { advanceBell } from './fire-due-timers.ts'
+import { advanceJob } from './fire-due-timers.ts'
 
 /** What a person held up in these conversations goes on now, not when it would have come again. */
-export async function wakeHeld(tx: Scope, conversationIds: string[]): Promise<void> {
+export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
   const at = { tenantId: tx.tenantId, now: tx.now(), conversationIds }
   // What rests after a failure keeps its time.
@@ -15,8 +15,8 @@ export async function wakeHeld(tx: Scope, conversationIds: string[]): Promise<vo
     `update run_waits w set due_at = :now from runs r
      where w.tenant_id = :tenantId and w.mailbox_id = any(:conversationIds) and w.due_at > :now
        and r.tenant_id = w.tenant_id and r.id = w.run_id
-       and (r.waiting_until <= :now or (r.status = 'queued' and r.state -> 'collecting' = 'null'))`,
+       and (r.waiting_until <= :now or (r.status = 'queued' and r.state -> 'debouncing' = 'null'))`,
     at,
   )
-  await tx.ring(advanceBell(tx.tenantId))
+  await tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -1,7 +1,7 @@
 import type { Scope } from '../../scope.ts'
 
 /** Whose clocks a workflow reads while there is no contact: its own, or the workspace's. */
-export async function workflowZone(scope: Scope, setting: string | null): Promise<string> {
+export async function workflowTimezone(scope: Scope, setting: string | null): Promise<string> {
   if (setting && setting !== 'contact') return setting
   const workspace = await scope
     .db('workspaces')

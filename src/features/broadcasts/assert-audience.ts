@@ -10,7 +10,7 @@ import type { Audience } from './schema.ts'
  * Every id of an audience must be of this workspace.
  * @throws NotFoundError
  */
-export async function refuseForeignAudience(tx: Scope, audience: Audience): Promise<void> {
+export async function assertAudience(tx: Scope, audience: Audience): Promise<void> {
   const { groupIds = [], tagIds = [], contactIds = [] } = audience
   await refuseForeign('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
   await refuseForeign('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())

@@ -20,11 +20,11 @@ const TEMPLATE = raw(`(
   select json_build_object('id', t.id, 'name', t.name, 'language', t.language) from templates t
   where t.tenant_id = broadcasts.tenant_id and t.id = broadcasts.template_id) as template`)
 
-export function broadcastRows(scope: Scope) {
+export function broadcastQuery(scope: Scope) {
   return scope.query(BroadcastRow).select('broadcasts.*', TEMPLATE)
 }
 
-export function presentBroadcast(row: BroadcastRow): Broadcast {
+export function toBroadcast(row: BroadcastRow): Broadcast {
   return {
     ...(row as BroadcastRow & Pick<Broadcast, 'template'>),
     audience: { groupIds: [], tagIds: [], contactIds: [], ...row.audience },

@@ -4,7 +4,7 @@ import type { Scope } from '../../scope.ts'
 import { NO_COUNTS } from './broadcast-query.ts'
 import { getBroadcast } from './get-broadcast.ts'
 import { lockTemplate } from './lock-template.ts'
-import { refuseForeignAudience } from './assert-audience.ts'
+import { assertAudience } from './assert-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
 /** A draft: nobody is sent anything. */
@@ -13,7 +13,7 @@ export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<B
   return scope.transaction(async (tx) => {
     const template = await lockTemplate(tx, input.templateId, input.channelId)
     const { audience = {} } = input
-    await refuseForeignAudience(tx, audience)
+    await assertAudience(tx, audience)
     const now = tx.now()
     await tx.query(BroadcastRow).insert({
       id: broadcastId,

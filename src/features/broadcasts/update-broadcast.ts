@@ -4,7 +4,7 @@ import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { getBroadcast } from './get-broadcast.ts'
 import { lockTemplate } from './lock-template.ts'
-import { refuseForeignAudience } from './assert-audience.ts'
+import { assertAudience } from './assert-audience.ts'
 import type { Broadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
@@ -20,7 +20,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
       )
     }
     const template = await lockTemplate(tx, templateId ?? before.templateId, channelId)
-    if (audience) await refuseForeignAudience(tx, audience)
+    if (audience) await assertAudience(tx, audience)
     await tx
       .query(BroadcastRow)
       .findOne('id', id)

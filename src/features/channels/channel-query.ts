@@ -2,7 +2,7 @@ import type { WhatsappSettings } from '../../channels/whatsapp/settings.ts'
 import type { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Channel } from './schema.ts'
 
-export function presentChannel({ settings, ...row }: ChannelRow): Channel {
+export function toChannel({ settings, ...row }: ChannelRow): Channel {
   const { phoneNumberId, wabaId, baseUrl, version } = settings as Partial<WhatsappSettings>
   return {
     ...row,

@@ -23,7 +23,7 @@ export async function loadChannel(scope: Scope, channelId: string): Promise<Load
 }
 
 /** A channel that cannot send now says why, and its queue rests until then. */
-export async function noteChannelTrouble(
+export async function recordChannelError(
   tx: Scope,
   channelId: string,
   { reason, until, isStopped }: { reason: string; until: Date; isStopped: boolean },

@@ -11,11 +11,11 @@ const TAGS = raw(`coalesce((
   from contact_tags ct join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
   where ct.tenant_id = contacts.tenant_id and ct.contact_id = contacts.id), '[]') as tags`)
 
-export function contactRows(scope: Scope) {
+export function contactQuery(scope: Scope) {
   return scope.query(ContactRow).select('contacts.*', TAGS)
 }
 
-export function presentContact(row: ContactRow): Contact {
+export function toContact(row: ContactRow): Contact {
   const { marketingConsent, consentSource, consentAt, ...rest } = row
   const consent = { marketing: marketingConsent, source: consentSource, at: consentAt }
   return { ...(rest as Omit<ContactRow, keyof Contact> & Omit<Contact, 'consent'> & Tags), consent }

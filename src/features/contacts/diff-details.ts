@@ -17,7 +17,7 @@ const DETAILS: [column: string, name: string][] = [
 ]
 
 /** Which details differ: `email`, `fields.plan`. */
-export function changedDetails(before: Contact, after: Contact): string[] {
+export function diffDetails(before: Contact, after: Contact): string[] {
   const details = DETAILS.filter(([column]) => !isDeepStrictEqual(before[column], after[column])).map(
     ([, name]) => name,
   )

@@ -1,8 +1,8 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/schemas.ts'
-import { AskWhyNot, WhyNot } from '../explanations/schema.ts'
-import { whyNot } from '../explanations/evaluate-triggers.ts'
+import { empty } from '../../trpc/schemas.ts'
+import { ListTriggerEvaluations, TriggerEvaluations } from '../explanations/schema.ts'
+import { listTriggerEvaluations } from '../explanations/evaluate-triggers.ts'
 import { createContact } from './create-contact.ts'
 import { deleteContact } from './delete-contact.ts'
 import { getContact } from './get-contact.ts'
@@ -38,16 +38,16 @@ export const contactsRouter = router({
   delete: agentProcedure
     .meta(rest('DELETE', '/contacts/{contactId}', 'Delete a contact and all that was said with them', { status: 204 }))
     .input(ContactRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteContact(ctx.scope, input)),
 
-  whyNot: viewerProcedure
+  triggerEvaluations: viewerProcedure
     .meta(
-      rest('GET', '/contacts/{contactId}/why-not', 'Explain why a workflow was not started by a contact', {
+      rest('GET', '/contacts/{contactId}/trigger-evaluations', 'Explain why a workflow was not started by a contact', {
         description: 'What keeps it from starting now, and what happened in the last 7 days and did not start it',
       }),
     )
-    .input(AskWhyNot)
-    .output(WhyNot)
-    .query(({ ctx, input }) => whyNot(ctx.scope, input)),
+    .input(ListTriggerEvaluations)
+    .output(TriggerEvaluations)
+    .query(({ ctx, input }) => listTriggerEvaluations(ctx.scope, input)),
 })

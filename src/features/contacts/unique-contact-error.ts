@@ -7,7 +7,7 @@ import type { Scope } from '../../scope.ts'
  * The database decides whether a number is free: two callers who ask first and write then would both get it.
  * @throws ConflictError `contact_exists`, naming the contact that has it
  */
-export async function refuseTakenContact<T>(
+export async function toUniqueContactError<T>(
   scope: Scope,
   wanted: { phone?: string | undefined; externalId?: string | null | undefined },
   write: () => Promise<T>,

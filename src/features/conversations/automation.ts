@@ -1,5 +1,5 @@
 import type { Scope } from '../../scope.ts'
-import { wakeHeld } from '../automation/resume-paused-runs.ts'
+import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 
 export type Pause = { conversationId: string; until: string | null }
 
@@ -30,7 +30,7 @@ export async function resumeAutomation(tx: Scope, conversationIds: string[]): Pr
     .where('tenant_id', tx.tenantId)
     .whereRaw('id = any(?)', [conversationIds])
     .update({ automation_state: 'on', automation_reason: null, automation_until: null, updated_at: tx.now() })
-  await wakeHeld(tx, conversationIds)
+  await resumePausedRuns(tx, conversationIds)
   await tx.record(
     ...conversationIds.map((conversationId) => ({
       type: 'conversation.automation_resumed' as const,

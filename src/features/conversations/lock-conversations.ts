@@ -7,7 +7,7 @@ type Whose = { column: 'contact_id' | 'channel_id'; id: string }
  * Locks what goes with a contact or a channel that is about to be deleted. Whoever acts in a conversation holds its lock
  * before that of its contact or channel, and so must whoever deletes.
  */
-export async function lockConversationsOf(tx: Scope, { column, id }: Whose): Promise<void> {
+export async function lockConversations(tx: Scope, { column, id }: Whose): Promise<void> {
   if (!isUuid(id)) return
   // Counted where they are: a channel may have a great many.
   await tx.db.raw(

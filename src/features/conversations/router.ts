@@ -1,4 +1,4 @@
-import { live } from '../../trpc/subscriptions.ts'
+import { subscription } from '../../trpc/subscriptions.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { followMessages } from '../live/follow-messages.ts'
@@ -49,5 +49,7 @@ export const conversationsRouter = router({
 
   onMessage: viewerProcedure
     .input(schema.FollowMessages)
-    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followMessages(ctx.scope, input, until))),
+    .subscription(({ ctx, input, signal }) =>
+      subscription(ctx, signal, (until) => followMessages(ctx.scope, input, until)),
+    ),
 })

@@ -19,6 +19,6 @@ export type LastMessage = {
 }
 
 /** What a list of conversations shows of the newest message. */
-export function lastMessageOf({ body, at, ...message }: Omit<LastMessage, 'at'> & { at: Date }): LastMessage {
+export function toLastMessage({ body, at, ...message }: Omit<LastMessage, 'at'> & { at: Date }): LastMessage {
   return { ...message, body: body?.slice(0, PREVIEW_MAX).toWellFormed() ?? null, at: at.toISOString() }
 }

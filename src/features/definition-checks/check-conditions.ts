@@ -1,6 +1,6 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { ROOTS } from '../../engine/language/values.ts'
-import { type RawPart, stepsOf, triggersOf, valuesAt } from '../workflows/stored-definition.ts'
+import { type RawPart, listSteps, listTriggers, valuesAt } from '../workflows/stored-definition.ts'
 
 const CONDITIONS = ['if', 'while', 'match', 'cases.*.if']
 
@@ -16,7 +16,7 @@ type Comparison = { path: string; left: unknown; op: unknown; right: unknown }
 
 /** Warns of conditions of a sound definition that can only ever come to the same. */
 export function checkConditions(definition: unknown): Problem[] {
-  return [...triggersOf(definition), ...stepsOf(definition)].flatMap((part) => problemsIn(part))
+  return [...listTriggers(definition), ...listSteps(definition)].flatMap((part) => problemsIn(part))
 }
 
 function problemsIn(part: RawPart): Problem[] {
@@ -24,7 +24,7 @@ function problemsIn(part: RawPart): Problem[] {
   return comparisons.flatMap(({ path, left, op, right }) => {
     if (typeof left === 'string' && BARE_PATH.test(left)) {
       const what = `is the text ${JSON.stringify(left)} itself: write {{${left}}} to read it`
-      return [problemAt(part.place, `${path}.left`, 'not_read', what)]
+      return [problemAt(part.place, `${path}.left`, 'literal_instead_of_placeholder', what)]
     }
     const isOfNoUse = op === 'matches' ? typeof right !== 'string' : WITH_ONE.has(op) && typeof right === 'object'
     if (!isOfNoUse) return []

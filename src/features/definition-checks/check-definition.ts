@@ -1,6 +1,6 @@
 import { type Compilation, compileDefinition } from '../../engine/compile/compile-definition.ts'
 import type { Problem } from '../../engine/language/definition/problems.ts'
-import { findLostNames } from './find-removed-names.ts'
+import { findRemovedNames } from './find-removed-names.ts'
 import { findUnsupported, type Unsupported } from './not-supported.ts'
 import { stepTypes, stepTypesWithLoopback } from '../../steps/index.ts'
 
@@ -12,7 +12,7 @@ export function checkDefinition(definition: unknown, { allowsLoopback }: { allow
   const registry = allowsLoopback ? stepTypesWithLoopback : stepTypes
   const { compiled, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
-  const lost = findLostNames(definition).filter(({ path }) => !errors.some((error) => error.path === path))
+  const lost = findRemovedNames(definition).filter(({ path }) => !errors.some((error) => error.path === path))
   if (unsupported.length + lost.length === 0) return { compiled, errors, warnings }
   const others = errors.filter((error) => !unsupported.some((one) => explains(one, error)))
   const refused = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))

@@ -5,11 +5,11 @@ import { checkSchedules } from './check-schedules.ts'
 import { checkAi } from './check-ai.ts'
 import { checkConditions } from './check-conditions.ts'
 import { checkDefinition } from './check-definition.ts'
-import { checkIdleFields } from './check-ineffective-fields.ts'
+import { checkIneffectiveFields } from './check-ineffective-fields.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkReferences } from './check-references.ts'
 import { checkWindow } from './check-window.ts'
-import { stepsOf, triggersOf } from '../workflows/stored-definition.ts'
+import { listSteps, listTriggers } from '../workflows/stored-definition.ts'
 
 /** What publishing says: what the definition alone tells, and how it fits into the workspace. */
 export async function checkInWorkspace(
@@ -27,7 +27,7 @@ export async function checkInWorkspace(
     warnings: [
       ...warnings,
       ...references.warnings,
-      ...checkIdleFields(definition),
+      ...checkIneffectiveFields(definition),
       ...checkConditions(definition),
       ...(await checkSchedules(scope, compiled)),
       ...checkWindow(compiled, definition),
@@ -42,10 +42,12 @@ const TO_SOMEBODY: ReadonlySet<unknown> = new Set(['send_message', 'ask', 'wait_
 
 /** A schedule without a group starts a run that is about nobody. */
 function contactless(definition: unknown): Problem[] {
-  const isAboutNobody = triggersOf(definition).some(
+  const isAboutNobody = listTriggers(definition).some(
     ({ fields }) => fields['type'] === 'schedule' && fields['groupId'] === undefined,
   )
-  const talking = isAboutNobody ? stepsOf(definition).find(({ fields }) => TO_SOMEBODY.has(fields['type'])) : undefined
+  const talking = isAboutNobody
+    ? listSteps(definition).find(({ fields }) => TO_SOMEBODY.has(fields['type']))
+    : undefined
   if (!talking) return []
   const what = 'needs a contact, and a schedule without groupId starts runs that have none'
   return [problemAt(talking.place, '', 'no_contact', what)]

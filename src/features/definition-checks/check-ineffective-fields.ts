@@ -1,5 +1,5 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { type RawPart, stepsOf, triggersOf, valuesAt, wholeOf } from '../workflows/stored-definition.ts'
+import { type RawPart, listSteps, listTriggers, valuesAt, asDocument } from '../workflows/stored-definition.ts'
 
 /** A field that changes nothing where it stands, and why. */
 type Idle = { at: string; why: string; isIdle?: (part: RawPart) => boolean }
@@ -61,16 +61,16 @@ const OF_THE_WHOLE: Idle[] = [
   {
     at: 'settings.debounce',
     why: 'it is for message_received triggers, and there is none',
-    isIdle: ({ fields }) => !triggersOf(fields).some((trigger) => trigger.fields['type'] === 'message_received'),
+    isIdle: ({ fields }) => !listTriggers(fields).some((trigger) => trigger.fields['type'] === 'message_received'),
   },
 ]
 
 /** Warns of everything that a sound definition says in vain. */
-export function checkIdleFields(definition: unknown): Problem[] {
+export function checkIneffectiveFields(definition: unknown): Problem[] {
   return [
-    ...idleIn(wholeOf(definition), OF_THE_WHOLE),
-    ...triggersOf(definition).flatMap((trigger) => idleIn(trigger, listOf(OF_TRIGGERS, trigger))),
-    ...stepsOf(definition)
+    ...idleIn(asDocument(definition), OF_THE_WHOLE),
+    ...listTriggers(definition).flatMap((trigger) => idleIn(trigger, listOf(OF_TRIGGERS, trigger))),
+    ...listSteps(definition)
       .filter(({ fields }) => fields['disabled'] !== true)
       .flatMap((step) => idleIn(step, [...OF_ALL_STEPS, ...listOf(OF_STEPS, step)])),
   ]
@@ -79,7 +79,7 @@ export function checkIdleFields(definition: unknown): Problem[] {
 function idleIn(part: RawPart, fields: Idle[]): Problem[] {
   return fields
     .filter(({ at, isIdle = () => true }) => valuesAt(part, at).length > 0 && isIdle(part))
-    .map(({ at, why }) => problemAt(part.place, at, 'no_effect', `has no effect: ${why}`))
+    .map(({ at, why }) => problemAt(part.place, at, 'ineffective_field', `has no effect: ${why}`))
 }
 
 function listOf(table: Record<string, Idle[]>, { fields: { type } }: RawPart): Idle[] {

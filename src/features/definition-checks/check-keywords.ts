@@ -1,10 +1,10 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { foldText } from '../../engine/language/normalize-text.ts'
-import type { Published } from '../../engine/model/subject.ts'
+import { normalizeText } from '../../engine/language/normalize-text.ts'
+import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Scope } from '../../scope.ts'
 import { listPublished } from '../automation/published-workflows.ts'
-import { triggersOf } from '../workflows/stored-definition.ts'
+import { listTriggers } from '../workflows/stored-definition.ts'
 
 type Keyword = { text: string; mode: string; channelId: string | undefined; path: string }
 
@@ -17,17 +17,17 @@ export async function checkKeywords(
   const own = compiled.triggers.flatMap((_, index) => keywordsOf(compiled, index))
   if (own.length === 0) return []
   const others = (await listPublished(scope)).filter((other) => other.workflowId !== workflowId)
-  const triggers = triggersOf(definition)
+  const triggers = listTriggers(definition)
   return own.flatMap((keyword) => {
     const rival = others.find((other) => hasKeyword(other, keyword))
     const place = triggers[Number(keyword.path.split('.')[0])]?.place
     if (!rival || !place) return []
     const what = `${JSON.stringify(keyword.text)} starts the published workflow "${rival.name}" too`
-    return [problemAt(place, keyword.path.split('.').slice(1), 'same_keyword', what)]
+    return [problemAt(place, keyword.path.split('.').slice(1), 'duplicate_keyword', what)]
   })
 }
 
-function hasKeyword({ compiled }: Published, keyword: Keyword): boolean {
+function hasKeyword({ compiled }: PublishedWorkflow, keyword: Keyword): boolean {
   return compiled.triggers
     .flatMap((_, index) => keywordsOf(compiled, index))
     .some(
@@ -44,7 +44,7 @@ function keywordsOf({ triggers }: CompiledDefinition, index: number): Keyword[] 
   if (trigger?.type !== 'message_received' || trigger.if) return []
   const { match, channelId } = trigger
   return match.values.map((value, at) => ({
-    text: match.mode === 'regex' ? value : foldText(value),
+    text: match.mode === 'regex' ? value : normalizeText(value),
     mode: match.mode,
     channelId,
     path: `${index}.match.values.${at}`,

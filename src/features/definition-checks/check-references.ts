@@ -1,15 +1,15 @@
-import { problemAt, type Place, type Problem } from '../../engine/language/definition/problems.ts'
+import { problemAt, type Location, type Problem } from '../../engine/language/definition/problems.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from '../tools/builtin-tools.ts'
-import { stepsOf, triggersOf, valuesAt } from '../workflows/stored-definition.ts'
+import { listSteps, listTriggers, valuesAt } from '../workflows/stored-definition.ts'
 
 export type Findings = { errors: Problem[]; warnings: Problem[] }
 
 type Kind = 'group' | 'channel' | 'workflow' | 'member' | 'tool'
 
 /** A name of something outside the definition. */
-type Reference = { kind: Kind; place: Place; path: string; name: string }
+type Reference = { kind: Kind; place: Location; path: string; name: string }
 
 /** Where definitions name something of the workspace, by the type of the trigger or step; `*` is every type. */
 const OF_TRIGGERS: [type: string, at: string, kind: Kind][] = [
@@ -38,8 +38,8 @@ export async function checkReferences(scope: Scope, definition: unknown): Promis
 
 function referencesIn(definition: unknown): Reference[] {
   const parts = [
-    ...triggersOf(definition).map((part) => ({ part, table: OF_TRIGGERS })),
-    ...stepsOf(definition).map((part) => ({ part, table: OF_STEPS })),
+    ...listTriggers(definition).map((part) => ({ part, table: OF_TRIGGERS })),
+    ...listSteps(definition).map((part) => ({ part, table: OF_STEPS })),
   ]
   return parts.flatMap(({ part, table }) =>
     table

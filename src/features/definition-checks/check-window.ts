@@ -1,7 +1,7 @@
 import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../../engine/model/compiled.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { DAY } from '../../platform/time.ts'
-import { stepsOf } from '../workflows/stored-definition.ts'
+import { listSteps } from '../workflows/stored-definition.ts'
 import { stepTypes } from '../../steps/index.ts'
 
 /** A way on, and how long it may be since the customer wrote once it is taken. */
@@ -14,7 +14,7 @@ type Way = { to: string; ms: number }
 export function checkWindow(compiled: CompiledDefinition, definition: unknown): Problem[] {
   const silence = measureSilence(compiled)
   const late = new Set(compiled.steps.filter((step) => isAtRisk(step, silence.get(step.id))).map(({ id }) => id))
-  return stepsOf(definition)
+  return listSteps(definition)
     .filter(({ place }) => place.stepId !== null && late.has(place.stepId))
     .map(({ place, fields }) => problemAt(place, '', 'outside_window_possible', describe(fields['type'])))
 }
@@ -53,9 +53,9 @@ function waysOf(step: CompiledStep, before: number): Way[] {
   // A reply ends the silence; a wait for one that ends by itself does not.
   const done = asks ? 0 : before + waitOf(step)
   const timedOut = before + (timeoutMs ?? 0)
-  const onwards = type?.onwards(config) === 'never' ? [] : [{ to: next, ms: done }]
+  const fallthrough = type?.fallthrough(config) === 'never' ? [] : [{ to: next, ms: done }]
   return [
-    ...onwards,
+    ...fallthrough,
     ...(body === null ? [] : [{ to: body, ms: before }]),
     ...(type?.targets(config) ?? []).map(({ to }) => ({ to, ms: done })),
     ...(step.if || onError === 'continue' ? [{ to: skip, ms: before }] : []),

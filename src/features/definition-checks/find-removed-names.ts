@@ -1,5 +1,5 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { type RawPart, stepsOf, triggersOf, wholeOf } from '../workflows/stored-definition.ts'
+import { type RawPart, listSteps, listTriggers, asDocument } from '../workflows/stored-definition.ts'
 
 /** Objects of JavaScript lose what stands under this name when they are copied. */
 const LOST = '__proto__'
@@ -7,8 +7,8 @@ const LOST = '__proto__'
 const APART: ReadonlySet<string> = new Set(['steps', 'triggers', 'ui'])
 
 /** Names in a definition that would be lost without a word. */
-export function findLostNames(definition: unknown): Problem[] {
-  const parts = [wholeOf(definition), ...triggersOf(definition), ...stepsOf(definition)]
+export function findRemovedNames(definition: unknown): Problem[] {
+  const parts = [asDocument(definition), ...listTriggers(definition), ...listSteps(definition)]
   return parts.flatMap((part) => pathsIn(part).map((path) => tell(part, path)))
 }
 

@@ -1,5 +1,5 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { type RawPart, stepsOf, triggersOf, valuesAt, wholeOf } from '../workflows/stored-definition.ts'
+import { type RawPart, listSteps, listTriggers, valuesAt, asDocument } from '../workflows/stored-definition.ts'
 
 /**
  * What the language knows and nothing acts on yet, each with what to do instead. An entry goes when its substance has
@@ -71,9 +71,9 @@ export type Unsupported = Problem & { within: string[] }
 /** Everything in a definition, of any form, that is of the language and that nothing acts on. */
 export function findUnsupported(definition: unknown): Unsupported[] {
   return [
-    ...triggersOf(definition).flatMap((trigger) => typeIn(trigger, TRIGGERS)),
-    ...fieldsIn(wholeOf(definition), OF_THE_WHOLE),
-    ...stepsOf(definition).flatMap((step) => [...typeIn(step, STEPS), ...fieldsIn(step, OF_STEPS)]),
+    ...listTriggers(definition).flatMap((trigger) => typeIn(trigger, TRIGGERS)),
+    ...fieldsIn(asDocument(definition), OF_THE_WHOLE),
+    ...listSteps(definition).flatMap((step) => [...typeIn(step, STEPS), ...fieldsIn(step, OF_STEPS)]),
   ]
 }
 

@@ -1,9 +1,9 @@
-import { live } from '../../trpc/subscriptions.ts'
+import { subscription } from '../../trpc/subscriptions.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { followWorkspace } from '../live/follow-workspace.ts'
-import { raiseEvent } from './send-event.ts'
-import { FollowEvents, RaisedEvent, RaiseEvent } from './schema.ts'
+import { sendEvent } from './send-event.ts'
+import { FollowEvents, SentEvent, SendEvent } from './schema.ts'
 
 const RAISE = {
   status: 202,
@@ -15,11 +15,13 @@ const RAISE = {
 export const eventsRouter = router({
   raise: agentProcedure
     .meta(rest('POST', '/events', 'Tell workflows of something that happened to a contact', RAISE))
-    .input(RaiseEvent)
-    .output(RaisedEvent)
-    .mutation(({ ctx, input }) => raiseEvent(ctx.scope, input)),
+    .input(SendEvent)
+    .output(SentEvent)
+    .mutation(({ ctx, input }) => sendEvent(ctx.scope, input)),
 
   follow: viewerProcedure
     .input(FollowEvents)
-    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followWorkspace(ctx.scope, input, until))),
+    .subscription(({ ctx, input, signal }) =>
+      subscription(ctx, signal, (until) => followWorkspace(ctx.scope, input, until)),
+    ),
 })

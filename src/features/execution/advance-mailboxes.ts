@@ -1,11 +1,11 @@
 import { advance } from '../../engine/mailbox/advance.ts'
 import type { SystemScope } from '../../scope.ts'
-import { engineHost } from './engine-port.ts'
-import { advanceBell } from '../automation/fire-due-timers.ts'
+import { enginePort } from './engine-port.ts'
+import { advanceJob } from '../automation/fire-due-timers.ts'
 
 /** Running twice, or at once in two processes, is safe: a mailbox is locked, and its mail is taken once. */
 export async function advanceMailboxes(system: SystemScope, { tenantId }: Record<string, string>): Promise<void> {
   if (!tenantId) throw new TypeError('the bell names no tenant')
-  const isMoreDue = await advance(engineHost(system), system.db, system, tenantId)
-  if (isMoreDue) await system.ring(advanceBell(tenantId))
+  const isMoreDue = await advance(enginePort(system), system.db, system, tenantId)
+  if (isMoreDue) await system.enqueue(advanceJob(tenantId))
 }

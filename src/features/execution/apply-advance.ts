@@ -1,21 +1,21 @@
 import type { Advance } from '../../engine/mailbox/advance.ts'
-import type { ExternalEffect, PlacedEffect } from '../../engine/model/decision.ts'
-import type { Party } from '../../engine/model/subject.ts'
+import type { ExternalEffect, EffectRequest } from '../../engine/model/decision.ts'
+import type { Subject } from '../../engine/model/subject.ts'
 import type { StoredRun } from '../../engine/mailbox/run-store.ts'
 import type { Scope } from '../../scope.ts'
 import { changeContacts } from '../contacts/change-contacts.ts'
 import { changeTags } from '../contacts/change-tags.ts'
 import { pauseAutomation, resumeAutomation } from '../conversations/automation.ts'
 import { queueMessages } from '../outbound/queue-messages.ts'
-import { dropEffects } from '../external-calls/discard-calls.ts'
-import { requestEffects } from '../external-calls/request-calls.ts'
+import { discardCalls } from '../external-calls/discard-calls.ts'
+import { requestCalls } from '../external-calls/request-calls.ts'
 import { recordEvaluations } from './record-evaluations.ts'
 import type { WorkflowEffect } from '../../steps/effects.ts'
 import { applyUpkeep } from './apply-upkeep.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { eventsOf } from './run-events.ts'
+import { toRunEvents } from './run-events.ts'
 
-type Wanted = { run: StoredRun; party: Party; placed: PlacedEffect; effect: WorkflowEffect }
+type Wanted = { run: StoredRun; party: Subject; placed: EffectRequest; effect: WorkflowEffect }
 
 /**
  * Does what a batch of runs decided, in a few statements whatever its size. Effects of one kind are done together and
@@ -25,7 +25,7 @@ export async function applyAdvance(tx: Scope, { runs, steps, effects, evaluated 
   const wanted: Wanted[] = effects.flatMap(({ run, party, placed }) =>
     placed.map((one) => ({ run, party, placed: one, effect: one.effect as WorkflowEffect })),
   )
-  await dropEffects(
+  await discardCalls(
     tx,
     runs.filter(({ hasBegun }) => !hasBegun),
   )
@@ -45,9 +45,9 @@ export async function applyAdvance(tx: Scope, { runs, steps, effects, evaluated 
     })),
   )
   await raiseEvents(tx, wanted.flatMap(emittedOf))
-  await requestEffects(tx, wanted.flatMap(requestOf))
+  await requestCalls(tx, wanted.flatMap(requestOf))
   await recordEvaluations(tx, evaluated)
-  await tx.record(...eventsOf(runs, steps))
+  await tx.record(...toRunEvents(runs, steps))
 }
 
 function messageOf({ run, party, placed: { stepId }, effect }: Wanted) {

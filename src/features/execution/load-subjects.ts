@@ -1,9 +1,9 @@
 import type { Mailbox } from '../../engine/mailbox/mailbox.ts'
-import type { Party } from '../../engine/model/subject.ts'
+import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
 
-type ConversationRow = Omit<Party, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
+type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
   conversationId: string
   conversation: JsonObject
   automationState: 'on' | 'paused'
@@ -24,7 +24,7 @@ const CONTACT = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone
 const WORKSPACE = `jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)`
 
 /** All of a batch in one statement for each kind of mailbox, after their locks are taken. */
-export async function loadParties(tx: Scope, mailboxes: Mailbox[]): Promise<Party[]> {
+export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Subject[]> {
   const idsOf = (kind: Mailbox['kind']) => mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
   const [conversations, contacts, runs] = [idsOf('conversation'), idsOf('contact'), idsOf('run')]
   return [
@@ -34,7 +34,7 @@ export async function loadParties(tx: Scope, mailboxes: Mailbox[]): Promise<Part
   ]
 }
 
-async function loadConversations(tx: Scope, ids: string[]): Promise<Party[]> {
+async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
   const { rows } = await tx.db.raw<{ rows: ConversationRow[] }>(
     `select cv.id as "conversationId", cv.channel_id as "channelId", cv.contact_id as "contactId",
        cv.automation_state as "automationState", cv.automation_reason as "automationReason", cv.automation_until as "automationUntil", ${CONTACT} as contact,
@@ -51,7 +51,7 @@ async function loadConversations(tx: Scope, ids: string[]): Promise<Party[]> {
   return rows.map((row) => presentConversation(row, tx.now()))
 }
 
-function presentConversation(row: ConversationRow, now: Date): Party {
+function presentConversation(row: ConversationRow, now: Date): Subject {
   const { automationState, automationReason, automationUntil, lastInboundAt, windowExpiresAt, ...loaded } = row
   return {
     ...loaded,
@@ -69,7 +69,7 @@ function presentConversation(row: ConversationRow, now: Date): Party {
 
 const NOBODY = { conversationId: null, channelId: null, conversation: null, isPaused: false, isPausedByReply: false }
 
-async function loadContacts(tx: Scope, ids: string[]): Promise<Party[]> {
+async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
   const { rows } = await tx.db.raw<{ rows: { contactId: string; contact: JsonObject; workspace: JsonObject }[] }>(
     `select c.id as "contactId", ${CONTACT} as contact, ${WORKSPACE} as workspace
      from contacts c join workspaces w on w.id = c.tenant_id where c.tenant_id = ? and c.id = any(?)`,
@@ -78,7 +78,7 @@ async function loadContacts(tx: Scope, ids: string[]): Promise<Party[]> {
   return rows.map((row) => ({ ...NOBODY, ...row, mailbox: { kind: 'contact', id: row.contactId } }))
 }
 
-async function loadRuns(tx: Scope, ids: string[]): Promise<Party[]> {
+async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
   const { rows } = await tx.db.raw<{ rows: { id: string; workspace: JsonObject }[] }>(
     `select r.id, ${WORKSPACE} as workspace from runs r join workspaces w on w.id = r.tenant_id
      where r.tenant_id = ? and r.id = any(?)`,

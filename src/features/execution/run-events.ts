@@ -8,7 +8,7 @@ const NO_STEPS = { firstStep: null, lastStep: null }
  * What is told of runs that changed. An event says which of the run's steps were written with it, from `firstStep` to
  * `lastStep`, so that whoever follows the run reads those and no others.
  */
-export function eventsOf(runs: StoredRun[], steps: { runId: string; step: StepRecord }[]): Event[] {
+export function toRunEvents(runs: StoredRun[], steps: { runId: string; step: StepRecord }[]): Event[] {
   const written = new Map<string, number[]>()
   for (const { runId, step } of steps) written.set(runId, [...(written.get(runId) ?? []), step.index])
   return runs.flatMap(({ state: { id, status }, workflowId, conversationId, hasBegun }): Event[] => {

@@ -1,13 +1,13 @@
-import { CHAINED_MAX } from '../../engine/mailbox/cascade-limiter.ts'
+import { CASCADES_MAX } from '../../engine/mailbox/cascade-limiter.ts'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { Match, Trigger } from '../../engine/language/definition/triggers.ts'
-import { foldText } from '../../engine/language/normalize-text.ts'
+import { normalizeText } from '../../engine/language/normalize-text.ts'
 import { matchesText } from '../../engine/mailbox/match-trigger.ts'
 import { describeCondition } from './describe-condition.ts'
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 
 /** What is still known of an event: its message may be gone. */
-export type Explained = {
+export type OutcomeDescription = {
   event: EvaluatedEvent['event']
   message: { body: string | null; channelId: string } | undefined
   /** The version that was published then. */
@@ -15,7 +15,7 @@ export type Explained = {
 }
 
 /** Why the workflow was not started, in a sentence that says what would have to be different. */
-export function describeOutcome({ outcome, detail }: Evaluation, explained: Explained): string {
+export function describeOutcome({ outcome, detail }: Evaluation, explained: OutcomeDescription): string {
   switch (outcome) {
     case 'no_match':
       return describeMismatch(explained)
@@ -25,27 +25,27 @@ export function describeOutcome({ outcome, detail }: Evaluation, explained: Expl
       return 'The workflow was already running, and its re-entry policy is "ignore". Wait for that run or cancel it, or set settings.reentry to "queue", "restart" or "parallel"'
     case 'automation_paused':
       return `Automation was paused by a person${detail ? ` until ${detail}` : ''}. Resume it in the conversation to let workflows start`
-    case 'reply_taken':
+    case 'consumed_as_reply':
       return 'A run that waited for a reply took the message. Give the trigger a priority above 0 to go before waiting runs'
-    case 'command_first':
+    case 'preempted_by_priority':
       return 'A trigger with a higher priority took the message. Give this trigger a priority above 0 to start beside it'
-    case 'too_deep':
+    case 'max_depth_exceeded':
       return 'The event came from a chain of workflows that start each other, and the chain was too long. Break the circle'
-    case 'too_often':
-      return `The event came from workflows that start each other, and they had started this one ${CHAINED_MAX} times within a minute. Break the circle`
+    case 'cascade_rate_limited':
+      return `The event came from workflows that start each other, and they had started this one ${CASCADES_MAX} times within a minute. Break the circle`
   }
 }
 
-function triggersFor({ event, compiled }: Explained): Trigger[] {
+function triggersFor({ event, compiled }: OutcomeDescription): Trigger[] {
   return compiled?.triggers.filter(({ type }) => type === event.type) ?? []
 }
 
-function describeMismatch(explained: Explained): string {
+function describeMismatch(explained: OutcomeDescription): string {
   const reasons = triggersFor(explained).map((trigger) => describeMiss(trigger, explained))
   return reasons.length > 0 ? [...new Set(reasons)].join('. ') : 'No trigger of the workflow matched'
 }
 
-function describeMiss(trigger: Trigger, { event, message }: Explained): string {
+function describeMiss(trigger: Trigger, { event, message }: OutcomeDescription): string {
   if (trigger.type === 'message_received') {
     if (!message) return 'The message did not match, and is no longer there'
     if (trigger.channelId !== undefined && trigger.channelId !== message.channelId)
@@ -84,18 +84,18 @@ function describeText({ mode, values }: Match, body: string | null): string {
 }
 
 /** Whether the trigger matched, as far as is still known. */
-function maySuit(trigger: Trigger, { event, message }: Explained): boolean {
+function maySuit(trigger: Trigger, { event, message }: OutcomeDescription): boolean {
   if (trigger.type === 'message_received') {
     const { channelId, match } = trigger
     if (!message) return true
     return (channelId === undefined || channelId === message.channelId) && matchesText(match, message.body ?? '')
   }
   if (event.name === null) return true
-  if ('tag' in trigger) return foldText(trigger.tag) === foldText(event.name)
+  if ('tag' in trigger) return normalizeText(trigger.tag) === normalizeText(event.name)
   return !('event' in trigger) || trigger.event === event.name
 }
 
-function describeUnmet(explained: Explained): string {
+function describeUnmet(explained: OutcomeDescription): string {
   const matching = triggersFor(explained).filter((trigger) => maySuit(trigger, explained))
   const conditions = matching.flatMap((trigger) => (trigger.if ? [describeCondition(trigger.if)] : []))
   if (conditions.length === 0) return 'The condition of the trigger was not met'

@@ -5,10 +5,10 @@ import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import { describeOutcome } from './describe-outcome.ts'
-import { findHindrances } from './find-obstacles.ts'
+import { findObstacles } from './find-obstacles.ts'
 import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
 import type { Evaluation as StoredEvaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
-import type { AskWhyNot, Evaluation, WhyNot } from './schema.ts'
+import type { ListTriggerEvaluations, Evaluation, TriggerEvaluations } from './schema.ts'
 
 type Row = {
   at: Date
@@ -18,7 +18,7 @@ type Row = {
 }
 
 /** Why a workflow was not started by a contact: what keeps it from starting now, and what happened and did not start it. */
-export async function whyNot(scope: Scope, input: AskWhyNot): Promise<WhyNot> {
+export async function listTriggerEvaluations(scope: Scope, input: ListTriggerEvaluations): Promise<TriggerEvaluations> {
   const { id: contactId } = await scope.get(ContactRow, input.contactId)
   const workflow = await scope.get(WorkflowRow, input.workflowId)
   const workflowId = workflow.id
@@ -34,7 +34,7 @@ export async function whyNot(scope: Scope, input: AskWhyNot): Promise<WhyNot> {
     workflowId,
     since,
     runsStarted,
-    reasons: await findHindrances(scope, { workflow, contactId, triggers: published?.triggers ?? [], since, isQuiet }),
+    reasons: await findObstacles(scope, { workflow, contactId, triggers: published?.triggers ?? [], since, isQuiet }),
     evaluations: rows.slice(0, limit).map((row) => present(row, versions)),
     hasMore: rows.length > limit,
   }

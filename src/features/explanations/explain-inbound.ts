@@ -3,43 +3,43 @@ import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
-import { runRows } from '../runs/run-rows.ts'
+import { runQuery } from '../runs/run-rows.ts'
 import { describeOutcome } from './describe-outcome.ts'
 import { messageLink } from './message-links.ts'
 import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import { type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
-import type { Link, Why } from './schema.ts'
+import type { Link, Explanation } from './schema.ts'
 
 /** Of more runs that were not over when it came, the oldest are looked at. */
 const RUNS_MAX = 100
 
 /** What a customer's message started, which run took it as a reply, or why nothing did. */
-export async function explainInbound(scope: Scope, message: MessageRow): Promise<Omit<Why, 'messageId'>> {
+export async function explainInbound(scope: Scope, message: MessageRow): Promise<Omit<Explanation, 'messageId'>> {
   const runs = await findRuns(scope, message)
   const started = runs.filter(({ trigger, replayOf }) => trigger.messageId === message.id && replayOf === null)
   const steps = await findSteps(scope, message, runs)
-  const collecting = await findCollecting(scope, message, runs)
+  const debouncing = await findCollecting(scope, message, runs)
   const taking = runs
-    .filter((run) => !collecting.includes(run) && !isInherited(run, message, { runs, steps }))
+    .filter((run) => !debouncing.includes(run) && !isInherited(run, message, { runs, steps }))
     .filter((run) => isTakenBy(run, message) || steps.some(({ runId }) => runId === run.id))
   const evaluations = await evaluationLinks(scope, message)
   const links: Link[] = [{ kind: 'sender', ...message.sender }, messageLink(message)]
   for (const run of started) links.push(await triggerLink(scope, run, message), runLink(run, 'started'))
-  links.push(...collecting.map((run) => runLink(run, 'took_in')))
+  links.push(...debouncing.map((run) => runLink(run, 'debounced')))
   for (const run of taking) {
     const own = steps.filter(({ runId }) => runId === run.id)
-    links.push(runLink(run, 'took_reply'), ...own.map((step) => stepLink(step, undefined)))
+    links.push(runLink(run, 'reply_consumed'), ...own.map((step) => stepLink(step, undefined)))
   }
   return {
-    summary: await summarize(scope, { message, started, collecting, taking, evaluations }),
+    summary: await summarize(scope, { message, started, debouncing, taking, evaluations }),
     links: [...links, ...evaluations],
   }
 }
 
 /** The runs of the conversation that the message could have met: those that it started, then the oldest. */
 async function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<NamedRun[]> {
-  return (await runRows(scope)
+  return (await runQuery(scope)
     .where({ conversationId })
     .where((open) => open.whereNull('finishedAt').orWhere('finishedAt', '>=', createdAt))
     .orderByRaw(`trigger ->> 'messageId' is not distinct from ? desc, id`, [id])
@@ -115,16 +115,16 @@ async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[
 type Found = {
   message: MessageRow
   started: NamedRun[]
-  collecting: NamedRun[]
+  debouncing: NamedRun[]
   taking: NamedRun[]
   evaluations: Link[]
 }
 
 async function summarize(scope: Scope, found: Found): Promise<string> {
-  const { message, started, collecting, taking, evaluations } = found
+  const { message, started, debouncing, taking, evaluations } = found
   const names = (runs: NamedRun[]) => runs.map(({ workflowName }) => `"${workflowName}"`).join(', ')
   if (started.length > 0) return `Started ${names(started)}`
-  if (collecting.length > 0) return `Was read together with the messages before it by ${names(collecting)}`
+  if (debouncing.length > 0) return `Was read together with the messages before it by ${names(debouncing)}`
   if (taking.length > 0) return `Was taken as a reply by ${names(taking)}`
   if (await isWaiting(scope, message)) return 'Waits in the mailbox and has not been looked at yet'
   if (evaluations.length > 0) return 'Started nothing: no workflow was ready for it'

@@ -2,13 +2,13 @@ import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import type { Scope } from '../../scope.ts'
-import { runRows } from '../runs/run-rows.ts'
+import { runQuery } from '../runs/run-rows.ts'
 import { messageLink, statusLinks } from './message-links.ts'
 import { eventLink, type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
-import type { Link, Why } from './schema.ts'
+import type { Link, Explanation } from './schema.ts'
 
 /** Who or what sent a message, and how it fared. */
-export async function explainOutbound(scope: Scope, message: MessageRow): Promise<Omit<Why, 'messageId'>> {
+export async function explainOutbound(scope: Scope, message: MessageRow): Promise<Omit<Explanation, 'messageId'>> {
   const cause = (await causeInRun(scope, message)) ?? (await causeInBroadcast(scope, message)) ?? causeInPerson(message)
   const isNote = message.direction === 'internal'
   const statuses = isNote ? [] : await statusLinks(scope, message)
@@ -22,7 +22,7 @@ type Cause = { by: string; links: Link[] }
 
 async function causeInRun(scope: Scope, message: MessageRow): Promise<Cause | undefined> {
   if (message.runId === null) return undefined
-  const run = (await runRows(scope).findOne('id', message.runId)) as NamedRun | undefined
+  const run = (await runQuery(scope).findOne('id', message.runId)) as NamedRun | undefined
   if (!run) return undefined
   const callers = await findCallers(scope, run)
   const first = callers[0] ?? run
@@ -53,7 +53,7 @@ async function findCallers(scope: Scope, { id, parentRunId }: NamedRun): Promise
     { tenantId: scope.tenantId, id },
   )
   const ids = rows.map((row) => row.id)
-  const runs = (await runRows(scope).whereIn('id', ids)) as NamedRun[]
+  const runs = (await runQuery(scope).whereIn('id', ids)) as NamedRun[]
   return runs.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
 }
 

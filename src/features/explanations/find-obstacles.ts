@@ -1,9 +1,9 @@
 import type { Trigger } from '../../engine/language/definition/triggers.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import type { Scope } from '../../scope.ts'
-import type { WhyNot } from './schema.ts'
+import type { TriggerEvaluations } from './schema.ts'
 
-type Reason = WhyNot['reasons'][number]
+type Reason = TriggerEvaluations['reasons'][number]
 
 /** These start a workflow only when somebody names it. */
 const CALLED = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
@@ -11,7 +11,7 @@ const CALLED = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
 type Asked = { workflow: WorkflowRow; contactId: string; triggers: Trigger[]; since: Date; isQuiet: boolean }
 
 /** What keeps a workflow from being started by a contact now, whatever happens. */
-export async function findHindrances(
+export async function findObstacles(
   scope: Scope,
   { workflow, contactId, triggers, since, isQuiet }: Asked,
 ): Promise<Reason[]> {
@@ -29,7 +29,7 @@ function quietReason({ publishedAt }: WorkflowRow, since: Date): Reason {
       ? `since the workflow was published, at ${publishedAt.toISOString()}: what came before does not start it`
       : 'in the last 7 days'
   const message = `Nothing that a trigger of the workflow waits for has happened with this contact ${span}`
-  return { code: 'nothing_happened', message }
+  return { code: 'no_matching_event', message }
 }
 
 function statusReasons({ status }: WorkflowRow): Reason[] {

@@ -1,16 +1,16 @@
 import { router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { AskWhy, Why } from './schema.ts'
-import { why } from './explain-message.ts'
+import { ExplainMessage, Explanation } from './schema.ts'
+import { explainMessage } from './explain-message.ts'
 
 export const messagesRouter = router({
-  why: viewerProcedure
+  explanation: viewerProcedure
     .meta(
-      rest('GET', '/messages/{messageId}/why', 'Explain a message', {
+      rest('GET', '/messages/{messageId}/explanation', 'Explain a message', {
         description: 'What led to it and what came of it: event, trigger, run, step, message, statuses',
       }),
     )
-    .input(AskWhy)
-    .output(Why)
-    .query(({ ctx, input }) => why(ctx.scope, input)),
+    .input(ExplainMessage)
+    .output(Explanation)
+    .query(({ ctx, input }) => explainMessage(ctx.scope, input)),
 })

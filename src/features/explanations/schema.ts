@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { id, instant } from '../../trpc/schemas.ts'
+import { id, timestamp } from '../../trpc/schemas.ts'
 
 const OUTCOMES = [
   'no_match',
   'condition_not_met',
   'already_running',
   'automation_paused',
-  'reply_taken',
-  'command_first',
-  'too_deep',
-  'too_often',
+  'consumed_as_reply',
+  'preempted_by_priority',
+  'max_depth_exceeded',
+  'cascade_rate_limited',
 ] as const
 
 const Happened = z.object({
@@ -25,7 +25,7 @@ const message = z.string().meta({
 
 export const Evaluation = z
   .object({
-    at: instant,
+    at: timestamp,
     event: Happened,
     version: z.int().meta({ description: 'The version that was published then' }),
     outcome: z.enum(OUTCOMES),
@@ -35,11 +35,11 @@ export const Evaluation = z
   .meta({ id: 'Evaluation' })
 export type Evaluation = z.infer<typeof Evaluation>
 
-export const WhyNot = z
+export const TriggerEvaluations = z
   .object({
     contactId: id,
     workflowId: id,
-    since: instant.meta({ description: 'Nothing older is kept' }),
+    since: timestamp.meta({ description: 'Nothing older is kept' }),
     runsStarted: z.int().meta({ description: 'Runs of the workflow that the contact did start since then' }),
     reasons: z
       .array(
@@ -50,7 +50,7 @@ export const WhyNot = z
             'workflow_archived',
             'no_trigger',
             'automation_paused',
-            'nothing_happened',
+            'no_matching_event',
           ]),
           message,
         }),
@@ -60,18 +60,18 @@ export const WhyNot = z
     hasMore: z.boolean().meta({ description: 'There are older ones: ask again with a higher `offset`' }),
   })
   .meta({ id: 'WhyNot' })
-export type WhyNot = z.infer<typeof WhyNot>
+export type TriggerEvaluations = z.infer<typeof TriggerEvaluations>
 
 const LIMIT = 'must be an integer between 1 and 100'
 const OFFSET = 'must be an integer between 0 and 100000'
 
-export const AskWhyNot = z.strictObject({
+export const ListTriggerEvaluations = z.strictObject({
   contactId: id,
   workflowId: id,
   limit: z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(50),
   offset: z.int(OFFSET).min(0, OFFSET).max(100_000, OFFSET).default(0),
 })
-export type AskWhyNot = z.infer<typeof AskWhyNot>
+export type ListTriggerEvaluations = z.infer<typeof ListTriggerEvaluations>
 
 const named = z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() })
 const failure = z.object({ code: z.string(), message: z.string() }).nullable()
@@ -80,7 +80,7 @@ const Link = z.discriminatedUnion('kind', [
   z
     .object({
       kind: z.literal('event'),
-      at: instant,
+      at: timestamp,
       id: id.meta({ description: 'The same event never starts a workflow twice' }),
       type: z.string(),
       message: z.object({ id, body: z.string().nullable() }).nullable(),
@@ -90,21 +90,21 @@ const Link = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('trigger'), type: z.string(), message: z.string() }).meta({ description: 'What it met' }),
   z.object({
     kind: z.literal('run'),
-    at: instant,
+    at: timestamp,
     id,
     workflowId: id,
     workflowName: z.string(),
     version: z.int(),
     status: z.string(),
     relation: z
-      .enum(['started', 'took_reply', 'took_in', 'called', 'sent'])
-      .meta({ description: '`took_in`: read together with the messages before it; `called`: called the next run' }),
+      .enum(['started', 'reply_consumed', 'debounced', 'called', 'sent'])
+      .meta({ description: '`debounced`: read together with the messages before it; `called`: called the next run' }),
     parentRunId: id.nullable(),
     replayOf: id.nullable(),
   }),
   z.object({
     kind: z.literal('step'),
-    at: instant,
+    at: timestamp,
     id,
     index: z.int(),
     stepId: z.string(),
@@ -121,18 +121,18 @@ const Link = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('broadcast'), id, name: z.string(), status: z.string() }),
   z.object({
     kind: z.literal('message'),
-    at: instant,
+    at: timestamp,
     id,
     direction: z.enum(['inbound', 'outbound', 'internal']),
     body: z.string().nullable(),
     status: z.string(),
     error: failure,
   }),
-  z.object({ kind: z.literal('status'), at: instant, status: z.string(), error: failure }),
+  z.object({ kind: z.literal('status'), at: timestamp, status: z.string(), error: failure }),
   z
     .object({
       kind: z.literal('evaluation'),
-      at: instant,
+      at: timestamp,
       workflowId: id,
       workflowName: z.string().nullable(),
       version: z.int(),
@@ -143,14 +143,14 @@ const Link = z.discriminatedUnion('kind', [
 ])
 export type Link = z.infer<typeof Link>
 
-export const Why = z
+export const Explanation = z
   .object({
     messageId: id,
     summary: z.string().meta({ examples: ['Sent by step "answer" of the workflow "Prices", version 3'] }),
     links: z.array(Link).meta({ description: 'What led to what, from the beginning on' }),
   })
   .meta({ id: 'Why' })
-export type Why = z.infer<typeof Why>
+export type Explanation = z.infer<typeof Explanation>
 
-export const AskWhy = z.strictObject({ messageId: id })
-export type AskWhy = z.infer<typeof AskWhy>
+export const ExplainMessage = z.strictObject({ messageId: id })
+export type ExplainMessage = z.infer<typeof ExplainMessage>

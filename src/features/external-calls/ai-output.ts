@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import { mismatchOf } from '../../platform/json-schema.ts'
-import { readJson } from '../../platform/read-json.ts'
-import type { Reply, Usage } from '../ai-provider/ask-model.ts'
+import { findMismatch } from '../../platform/json-schema.ts'
+import { parseJson } from '../../platform/parse-json.ts'
+import type { ModelReply, Usage } from '../ai-provider/ask-model.ts'
 import type { Entry } from './ai-transcript.ts'
 
 /**
  * What an `ai` step gives: the model's last words, read as the schema says if there is one, and what was done before.
  * @throws StepError `invalid_ai_output`
  */
-export function outputOf(
-  { reply, usage }: { reply: Reply; usage: Usage },
+export function parseAiOutput(
+  { reply, usage }: { reply: ModelReply; usage: Usage },
   entries: readonly Entry[],
   schema: JsonObject | null,
 ): JsonObject {
@@ -35,12 +35,12 @@ function withoutIds({ type: _type, callId: _callId, ...called }: Extract<Entry, 
 
 function readResult(text: string, schema: JsonObject): unknown {
   const value = parse(text)
-  const mismatch = value === undefined ? 'it is no JSON' : mismatchOf(schema, value, 'output')
+  const mismatch = value === undefined ? 'it is no JSON' : findMismatch(schema, value, 'output')
   if (mismatch === undefined) return value
   throw new StepError('invalid_ai_output', `The model's result is not of the shape that was asked for: ${mismatch}`)
 }
 
 /** Some models fence what they were asked to give bare. */
 function parse(text: string): unknown {
-  return readJson(text.replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1'))
+  return parseJson(text.replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1'))
 }

@@ -2,15 +2,16 @@ import { lockMailboxes } from '../../engine/mailbox/mailbox.ts'
 import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { Scope } from '../../scope.ts'
-import type { Reply, Usage } from '../ai-provider/ask-model.ts'
-import type { ClaimedEffect } from './claim-calls.ts'
-import { storable } from './sanitize-result.ts'
+import type { ModelReply, Usage } from '../ai-provider/ask-model.ts'
+import type { ClaimedCall } from './claim-calls.ts'
+import { sanitizeResult } from './sanitize-result.ts'
 
 /** What a tool gave to the model, or how it failed. */
-export type Called = { tool: string; input: unknown } & ({ output: unknown } | { error: StepFailure })
+export type ModelToolCall = { tool: string; input: unknown } & ({ output: unknown } | { error: StepFailure })
 
 /** What was said and done within one step, in order. */
-export type Entry = { type: 'asked'; reply: Reply; usage: Usage } | ({ type: 'called'; callId: string } & Called)
+export type Entry =
+  { type: 'asked'; reply: ModelReply; usage: Usage } | ({ type: 'called'; callId: string } & ModelToolCall)
 
 /**
  * Keeps what a model asked for and what came of it, so that doing the step again, after a crash or as its next attempt,
@@ -18,16 +19,16 @@ export type Entry = { type: 'asked'; reply: Reply; usage: Usage } | ({ type: 'ca
  */
 export class AiTranscript {
   readonly entries: Entry[]
-  readonly #effect: ClaimedEffect
+  readonly #effect: ClaimedCall
   #version: number
 
-  private constructor(effect: ClaimedEffect, entries: Entry[], version: number) {
+  private constructor(effect: ClaimedCall, entries: Entry[], version: number) {
     this.#effect = effect
     this.entries = entries
     this.#version = version
   }
 
-  static async load(scope: Scope, effect: ClaimedEffect): Promise<AiTranscript> {
+  static async load(scope: Scope, effect: ClaimedCall): Promise<AiTranscript> {
     const kept = await scope
       .db('ai_transcripts')
       .where({ tenant_id: scope.tenantId, run_id: effect.runId, step_index: effect.stepIndex })
@@ -88,7 +89,7 @@ export class AiTranscript {
 
 /** @throws StepError */
 function checkStorable(entry: Entry): Entry {
-  const cleaned = storable({ ok: true, output: entry })
+  const cleaned = sanitizeResult({ ok: true, output: entry })
   if (!cleaned.ok) throw new StepError(cleaned.error.code, cleaned.error.message, { retryable: false })
   // Only texts were changed.
   return cleaned.output as Entry

@@ -1,34 +1,34 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import { readJson } from '../../platform/read-json.ts'
+import { parseJson } from '../../platform/parse-json.ts'
 import type { Scope } from '../../scope.ts'
-import type { Reply } from '../ai-provider/ask-model.ts'
+import type { ModelReply } from '../ai-provider/ask-model.ts'
 import { findTool } from '../tools/find-tool.ts'
 import { type CallLimits, prepareCall, type PreparedCall, type ToolCaller } from '../tools/prepare-call.ts'
-import { failureOf } from '../tools/tool-failure.ts'
-import type { AiTranscript, Called, Entry } from './ai-transcript.ts'
-import { chosenInput, toolNamed } from './model-tools.ts'
+import { toFailure } from '../tools/tool-failure.ts'
+import type { AiTranscript, ModelToolCall, Entry } from './ai-transcript.ts'
+import { parseToolInput, findToolByName } from './model-tools.ts'
 
 const OUTPUT_LENGTH_MAX = 32_768
 
-type ToolCall = NonNullable<Reply['tool_calls']>[number]
+type ToolCall = NonNullable<ModelReply['tool_calls']>[number]
 
 /** Whose behalf, which tools, and within what. */
-export type Bounds = { caller: ToolCaller; tools: readonly string[]; limits: CallLimits }
+export type CallBounds = { caller: ToolCaller; tools: readonly string[]; limits: CallLimits }
 
 /**
  * Makes a call that the model wants, and writes down what came of it. That it failed is for the model to know, which may
  * find another way.
  */
-export async function callForModel(
+export async function callModelTool(
   scope: Scope,
   transcript: AiTranscript,
   { id: callId, function: wanted }: ToolCall,
-  bounds: Bounds,
+  bounds: CallBounds,
 ): Promise<void> {
-  const tool = toolNamed(wanted.name)
+  const tool = findToolByName(wanted.name)
   const given = readArguments(wanted.arguments)
-  const entry = (called: Omit<Called, 'tool' | 'input'>, input: unknown = given) =>
+  const entry = (called: Omit<ModelToolCall, 'tool' | 'input'>, input: unknown = given) =>
     ({ type: 'called', callId, tool, input, ...called }) as Entry
   const prepared = await attempt(() => prepare(scope, { tool, given }, bounds))
   if ('error' in prepared) return transcript.add(scope, async () => entry(prepared))
@@ -45,7 +45,7 @@ export async function callForModel(
 async function prepare(
   scope: Scope,
   { tool, given }: { tool: string; given: unknown },
-  { caller, tools }: Bounds,
+  { caller, tools }: CallBounds,
 ): Promise<{ call: PreparedCall; input: JsonObject }> {
   if (!tools.includes(tool)) {
     throw new StepError('unknown_tool', `There is no tool "${tool.slice(0, 64)}" here`, { retryable: false })
@@ -54,7 +54,7 @@ async function prepare(
     throw new StepError('invalid_tool_input', 'The arguments are no JSON object', { retryable: false })
   }
   const { row } = await findTool(scope, tool)
-  const input = row ? (given as JsonObject) : chosenInput(given as JsonObject)
+  const input = row ? (given as JsonObject) : parseToolInput(given as JsonObject)
   return { call: await prepareCall(scope, { tool, input }, caller), input }
 }
 
@@ -65,15 +65,15 @@ function cut(output: unknown): unknown {
   return { $truncated: true, bytes: Buffer.byteLength(text), preview: text.slice(0, OUTPUT_LENGTH_MAX) }
 }
 
-async function attempt<T>(act: () => Promise<T>): Promise<{ output: T } | { error: ReturnType<typeof failureOf> }> {
+async function attempt<T>(act: () => Promise<T>): Promise<{ output: T } | { error: ReturnType<typeof toFailure> }> {
   try {
     return { output: await act() }
   } catch (error) {
-    return { error: failureOf(error) }
+    return { error: toFailure(error) }
   }
 }
 
 function readArguments(text: string): unknown {
-  const read = text.trim() === '' ? {} : readJson(text)
+  const read = text.trim() === '' ? {} : parseJson(text)
   return read === undefined ? text : read
 }

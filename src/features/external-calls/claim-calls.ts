@@ -1,12 +1,12 @@
-import { type Mailbox, mailboxOf } from '../../engine/mailbox/mailbox.ts'
+import { type Mailbox, toMailbox } from '../../engine/mailbox/mailbox.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import type { NewEffect } from './request-calls.ts'
+import type { NewCall } from './request-calls.ts'
 
 /** How long a performer has; whoever is silent for longer is taken for dead, and somebody else does it again. */
 export const LEASE_MS = 3 * MINUTE
 
-export type ClaimedEffect = NewEffect & {
+export type ClaimedCall = NewCall & {
   mailbox: Mailbox
   contactId: string | null
   conversationId: string | null
@@ -14,10 +14,10 @@ export type ClaimedEffect = NewEffect & {
   performances: number
 }
 
-type Row = Omit<ClaimedEffect, 'mailbox'> & { mailboxRunId: string | null }
+type Row = Omit<ClaimedCall, 'mailbox'> & { mailboxRunId: string | null }
 
 /** The same whenever the same execution of a step is tried again: a receiver that knows it does nothing twice. */
-export function idempotencyKeyOf({ runId, stepIndex }: ClaimedEffect): string {
+export function idempotencyKey({ runId, stepIndex }: ClaimedCall): string {
   return `${runId}:${stepIndex}`
 }
 
@@ -25,7 +25,7 @@ export function idempotencyKeyOf({ runId, stepIndex }: ClaimedEffect): string {
  * Takes what is due, the longest waiting first. What belongs to a run that waits for something else by now, or for
  * nothing, is dropped: nobody would take its result.
  */
-export async function claimEffects(scope: Scope, limit: number): Promise<ClaimedEffect[]> {
+export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCall[]> {
   const now = scope.now()
   const { rows } = await scope.db.raw<{ rows: Row[] }>(
     `with due as (
@@ -47,6 +47,6 @@ export async function claimEffects(scope: Scope, limit: number): Promise<Claimed
   )
   return rows.map(({ mailboxRunId, ...row }) => ({
     ...row,
-    mailbox: mailboxOf({ ...row, id: row.runId, mailboxRunId }),
+    mailbox: toMailbox({ ...row, id: row.runId, mailboxRunId }),
   }))
 }

@@ -6,14 +6,14 @@ import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { askModel } from '../ai-provider/ask-model.ts'
 import { findAiProvider, type LoadedAiProvider } from '../ai-provider/load-ai-provider.ts'
-import { failureOf } from '../tools/tool-failure.ts'
-import { outputOf } from './ai-output.ts'
+import { toFailure } from '../tools/tool-failure.ts'
+import { parseAiOutput } from './ai-output.ts'
 import { AiTranscript, type Entry } from './ai-transcript.ts'
-import { callForModel } from './call-model-tool.ts'
-import { type ClaimedEffect, idempotencyKeyOf } from './claim-calls.ts'
+import { callModelTool } from './call-model-tool.ts'
+import { type ClaimedCall, idempotencyKey } from './claim-calls.ts'
 import { describeTools } from './model-tools.ts'
-import type { Performer } from './executors.ts'
-import { recentTurns } from './recent-messages.ts'
+import type { Executor } from './executors.ts'
+import { listRecentMessages } from './recent-messages.ts'
 
 const TIMEOUT_MS = MINUTE
 /** Short of what a performer has. */
@@ -31,7 +31,7 @@ const Request = z.object({
 type Request = z.output<typeof Request>
 
 /** Lets a model answer, and makes the calls of tools that it asks for on the way: each of them once. */
-export const performAi: Performer = async (scope, effect, signal) => {
+export const executeAi: Executor = async (scope, effect, signal) => {
   const timeoutMs = Math.min(effect.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX)
   const limit = deadline(timeoutMs, signal)
   try {
@@ -39,14 +39,14 @@ export const performAi: Performer = async (scope, effect, signal) => {
     const output = await converse(scope, transcript, { effect, timeoutMs, signal: limit.signal })
     return { settle: (tx) => transcript.forget(tx).then(() => ({ ok: true, output })) }
   } catch (error) {
-    if (!limit.signal.aborted) return { ok: false, error: failureOf(error) }
+    if (!limit.signal.aborted) return { ok: false, error: toFailure(error) }
     return { ok: false, error: { code: 'timed_out', message: 'The model did not finish within the time allowed' } }
   } finally {
     limit.release()
   }
 }
 
-type Bounds = { effect: ClaimedEffect; timeoutMs: number; signal: AbortSignal }
+type Bounds = { effect: ClaimedCall; timeoutMs: number; signal: AbortSignal }
 
 async function converse(scope: Scope, transcript: AiTranscript, bounds: Bounds): Promise<JsonObject> {
   const { effect, signal, timeoutMs } = bounds
@@ -66,7 +66,7 @@ async function converse(scope: Scope, transcript: AiTranscript, bounds: Bounds):
     const { model, output } = request
     const limits = { signal, timeoutMs, allowsLoopback: scope.allowsLoopback }
     const answer = await askModel(provider, { model, messages, tools, output }, limits)
-    if (!answer.reply.tool_calls?.length) return outputOf(answer, transcript.entries, output)
+    if (!answer.reply.tool_calls?.length) return parseAiOutput(answer, transcript.entries, output)
     await transcript.add(scope, async () => ({ type: 'asked', ...answer }))
   }
 }
@@ -82,10 +82,10 @@ async function getProvider(scope: Scope): Promise<LoadedAiProvider> {
 /** Some models want to be spoken to: without a conversation, the instructions are what is said. */
 async function openingOf(
   scope: Scope,
-  { conversationId }: ClaimedEffect,
+  { conversationId }: ClaimedCall,
   { instructions, history }: Request,
 ): Promise<JsonObject[]> {
-  const turns = await recentTurns(scope, conversationId, history)
+  const turns = await listRecentMessages(scope, conversationId, history)
   return [{ role: turns.length > 0 ? 'system' : 'user', content: instructions }, ...turns]
 }
 
@@ -105,9 +105,9 @@ async function makeCalls(
   const calls = asked.reply.tool_calls ?? []
   for (const call of calls.slice(entries.length - last - 1)) {
     signal.throwIfAborted()
-    const key = `${idempotencyKeyOf(effect)}:${entries.length}`
+    const key = `${idempotencyKey(effect)}:${entries.length}`
     const caller = { runId, stepId, contactId, conversationId, key }
-    await callForModel(scope, transcript, call, { caller, tools, limits })
+    await callModelTool(scope, transcript, call, { caller, tools, limits })
   }
 }
 

@@ -1,11 +1,11 @@
 import type { ExternalResult } from '../../engine/model/step.ts'
 import { deadline } from '../../platform/concurrency/deadline.ts'
-import { FairWork } from '../../platform/jobs/fair-scheduler.ts'
+import { FairScheduler } from '../../platform/jobs/fair-scheduler.ts'
 import { MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
-import { claimEffects, type ClaimedEffect, LEASE_MS } from './claim-calls.ts'
-import { type Performed, performers } from './executors.ts'
-import { settleEffect } from './settle-call.ts'
+import { claimCalls, type ClaimedCall, LEASE_MS } from './claim-calls.ts'
+import { type ExecutionResult, executors } from './executors.ts'
+import { settleCall } from './settle-call.ts'
 
 /** How much one process does at once, and how much of that for one workspace. */
 const UNDER_WAY_MAX = 64
@@ -22,12 +22,12 @@ const PERFORMANCES_MAX = 5
  * after, so what a dead process left behind is done again, under the same key. Running twice is safe: an effect is
  * claimed by one, and settled only by the last who claimed it.
  */
-export function performEffects(system: SystemScope): (payload: Record<string, string>) => Promise<void> {
-  const work = new FairWork({
+export function executeCalls(system: SystemScope): (payload: Record<string, string>) => Promise<void> {
+  const work = new FairScheduler({
     max: UNDER_WAY_MAX,
     maxPerKey: UNDER_WAY_PER_TENANT_MAX,
     async take(tenantId, limit) {
-      const claimed = await claimEffects(system.forTenant(tenantId), limit)
+      const claimed = await claimCalls(system.forTenant(tenantId), limit)
       return claimed.map((effect) => () => perform(system, tenantId, effect))
     },
   })
@@ -35,21 +35,21 @@ export function performEffects(system: SystemScope): (payload: Record<string, st
 }
 
 /** What fails here is left leased, and done again by whoever finds it due. */
-async function perform(system: SystemScope, tenantId: string, effect: ClaimedEffect): Promise<void> {
+async function perform(system: SystemScope, tenantId: string, effect: ClaimedCall): Promise<void> {
   const { runId, stepId, attempt } = effect
   const scope = system.forTenant(tenantId, { type: 'run', id: runId, name: null })
   try {
-    const isSettled = await settleEffect(scope, effect, await resultOf(scope, effect))
+    const isSettled = await settleCall(scope, effect, await resultOf(scope, effect))
     if (!isSettled) scope.log.info({ tenantId, runId, stepId, attempt }, 'a result came too late to be used')
   } catch (error) {
     scope.log.error({ err: error, tenantId, runId, stepId, attempt }, 'the result of a call could not be recorded')
   }
 }
 
-async function resultOf(scope: Scope, effect: ClaimedEffect): Promise<Performed> {
+async function resultOf(scope: Scope, effect: ClaimedCall): Promise<ExecutionResult> {
   const { request, performances, runId, stepId } = effect
   const type = String(request['type'])
-  const performer = performers.get(type)
+  const performer = executors.get(type)
   if (!performer) return failed('unknown_request', `Nothing here knows how to do "${type}"`)
   if (performances > PERFORMANCES_MAX) {
     return failed('outcome_unknown', `The call was begun ${PERFORMANCES_MAX} times, and its outcome was lost each time`)

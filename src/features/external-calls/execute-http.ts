@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { callOutside, type OutsideAnswer } from '../../platform/outbound/fetch-public.ts'
-import { OutsideRefused } from '../../platform/outbound/outbound-error.ts'
+import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-public.ts'
+import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { SECOND } from '../../platform/time.ts'
-import { idempotencyKeyOf } from './claim-calls.ts'
-import type { Performer } from './executors.ts'
+import { idempotencyKey } from './claim-calls.ts'
+import type { Executor } from './executors.ts'
 
 const TIMEOUT_MS = 10 * SECOND
 const TIMEOUT_MS_MAX = 60 * SECOND
@@ -18,11 +18,11 @@ const Request = z.object({
 })
 
 /** Makes the call of an `http` step. Every answer is a result, whatever its status. */
-export const performHttp: Performer = async (scope, effect, signal) => {
-  const { idempotencyKey, headers, ...request } = Request.parse(effect.request)
-  const key = idempotencyKey ?? idempotencyKeyOf(effect)
+export const executeHttp: Executor = async (scope, effect, signal) => {
+  const { idempotencyKey: ownKey, headers, ...request } = Request.parse(effect.request)
+  const key = ownKey ?? idempotencyKey(effect)
   try {
-    const answer = await callOutside(
+    const answer = await fetchPublic(
       {
         ...request,
         headers: { 'user-agent': 'Parley', 'idempotency-key': key, ...headers },
@@ -34,7 +34,7 @@ export const performHttp: Performer = async (scope, effect, signal) => {
     )
     return { ok: true, output: read(answer) }
   } catch (error) {
-    if (!(error instanceof OutsideRefused)) throw error
+    if (!(error instanceof OutboundError)) throw error
     const { code, message, retryable } = error
     return { ok: false, error: { code, message, retryable } }
   }
@@ -43,7 +43,7 @@ export const performHttp: Performer = async (scope, effect, signal) => {
 const JSON_TYPE = /^(?:application\/(?:[\w.-]+\+)?|text\/)json\b/i
 
 /** What says it is JSON is read as such, and its text left out; what lies about it stays text. */
-function read({ status, headers, body }: OutsideAnswer): {
+function read({ status, headers, body }: PublicResponse): {
   status: number
   headers: object
   json: unknown

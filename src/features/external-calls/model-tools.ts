@@ -22,19 +22,19 @@ export async function describeTools(scope: Scope, names: readonly string[]): Pro
   }))
 }
 
-export function toolNamed(modelName: string): string {
+export function findToolByName(modelName: string): string {
   return modelName.replaceAll('-', '.')
 }
 
 /** What the model gave a built-in tool, without what is not its to give. */
-export function chosenInput(input: JsonObject): JsonObject {
+export function parseToolInput(input: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(input).filter(([name]) => !OWN.has(name)))
 }
 
 function withoutOwn({ properties, required, ...schema }: JsonObject): JsonObject {
   return {
     ...schema,
-    properties: chosenInput(Object(properties) as JsonObject),
+    properties: parseToolInput(Object(properties) as JsonObject),
     required: (Array.isArray(required) ? required : []).filter((name) => !OWN.has(String(name))),
   }
 }

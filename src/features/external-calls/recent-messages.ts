@@ -3,7 +3,11 @@ import { Message as MessageRow } from '../../models/messaging/message.ts'
 import type { Scope } from '../../scope.ts'
 
 /** The last of what was said, oldest first, as a model reads a conversation: its part is ours. */
-export async function recentTurns(scope: Scope, conversationId: string | null, count: number): Promise<JsonObject[]> {
+export async function listRecentMessages(
+  scope: Scope,
+  conversationId: string | null,
+  count: number,
+): Promise<JsonObject[]> {
   if (conversationId === null || count === 0) return []
   const rows = await scope
     .query(MessageRow)

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
 
 /** What a step of a run wants done outside. `attempt` is the step's, `epoch` that of the wait for the result. */
-export type NewEffect = {
+export type NewCall = {
   runId: string
   stepId: string
   stepIndex: number
@@ -14,7 +14,7 @@ export type NewEffect = {
 }
 
 /** Writes down what is to be done, in the transaction that makes the runs wait for it. */
-export async function requestEffects(tx: Scope, effects: NewEffect[]): Promise<void> {
+export async function requestCalls(tx: Scope, effects: NewCall[]): Promise<void> {
   if (effects.length === 0) return
   const now = tx.now()
   await tx.db('effects').insert(
@@ -31,9 +31,9 @@ export async function requestEffects(tx: Scope, effects: NewEffect[]): Promise<v
       created_at: now,
     })),
   )
-  await tx.ring(performBell(tx.tenantId))
+  await tx.enqueue(executeJob(tx.tenantId))
 }
 
-export function performBell(tenantId: string) {
+export function executeJob(tenantId: string) {
   return { task: 'perform', key: `perform:${tenantId}`, payload: { tenantId } }
 }

@@ -3,12 +3,12 @@ import type { ExternalResult } from '../../engine/model/step.ts'
 const DEPTH_MAX = 64
 
 /** The result, with nothing in it that cannot be stored as JSON and read again: whoever gave it may be anybody. */
-export function storable(result: ExternalResult): ExternalResult {
+export function sanitizeResult(result: ExternalResult): ExternalResult {
   try {
     return clean(result, 0) as ExternalResult
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return { ok: false, error: { code: 'answer_unreadable', message: error.message, retryable: false } }
+    return { ok: false, error: { code: 'invalid_response', message: error.message, retryable: false } }
   }
 }
 

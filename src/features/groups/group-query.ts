@@ -9,12 +9,12 @@ const CONTACT_COUNT = raw(`(
   select count(*)::int from group_contacts gc
   where gc.tenant_id = groups.tenant_id and gc.group_id = groups.id) as contact_count`)
 
-export function groupRows(scope: Scope) {
+export function groupQuery(scope: Scope) {
   return scope.query(GroupRow).select('groups.*', CONTACT_COUNT)
 }
 
 export async function getGroup(scope: Scope, { id }: GroupRef): Promise<Group> {
-  const row = isUuid(id) ? await groupRows(scope).findOne('id', id) : undefined
+  const row = isUuid(id) ? await groupQuery(scope).findOne('id', id) : undefined
   if (!row) throw new NotFoundError('Group')
   return row as GroupRow & Group
 }

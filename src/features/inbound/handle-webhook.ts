@@ -1,5 +1,5 @@
 import { NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
-import type { InboundWork } from './inbound-batcher.ts'
+import type { InboundBatcher } from './inbound-batcher.ts'
 
 type Call = {
   kind: string
@@ -16,7 +16,7 @@ type Answer = { status: number; body: string; type: string }
  * What a provider tells us is believed when it is signed, and stored before it is acknowledged: without our 200 the
  * provider tells it again.
  */
-export async function answerWebhook(work: InboundWork, call: Call): Promise<Answer> {
+export async function handleWebhook(work: InboundBatcher, call: Call): Promise<Answer> {
   const found = await work.findChannel(call.channelId)
   const { channel } = found
   if (channel.kind !== call.kind || channel.kind === 'sandbox') throw new NotFoundError('Channel')

@@ -1,13 +1,13 @@
 import type { InboundMessage, StatusUpdate } from '../../channels/channel.ts'
 import { isOutage } from '../../platform/database/database.ts'
-import { SharedWork } from '../../platform/concurrency/batcher.ts'
+import { Batcher } from '../../platform/concurrency/batcher.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { applyStatuses } from '../outbound/apply-statuses.ts'
 import { receiveMessages } from './receive-messages.ts'
 import { findInboundChannel, type InboundChannel } from './find-inbound-channel.ts'
 
 /** What the webhooks of a channel have in common when many come at once: one transaction stores those that wait. */
-export type InboundWork = {
+export type InboundBatcher = {
   findChannel(channelId: string): Promise<InboundChannel>
   receiveMessages(channel: InboundChannel, messages: InboundMessage[]): Promise<void>
   applyStatuses(channel: InboundChannel, statuses: StatusUpdate[]): Promise<void>
@@ -17,8 +17,8 @@ const BATCH_MAX = 50
 const WAITING_MAX = 2000
 
 /** One per process, since what is shared is shared between the calls it answers. */
-export function createInboundWork(system: SystemScope): InboundWork {
-  const channels = new SharedWork<null, InboundChannel>({
+export function createInboundBatcher(system: SystemScope): InboundBatcher {
+  const channels = new Batcher<null, InboundChannel>({
     batchMax: WAITING_MAX,
     waitingMax: WAITING_MAX,
     isOfOne: () => false,
@@ -43,7 +43,7 @@ export function createInboundWork(system: SystemScope): InboundWork {
 function storedTogether<T>(
   store: (scope: Scope, channelId: string, told: T[]) => Promise<unknown>,
 ): (channel: InboundChannel, told: T[]) => Promise<void> {
-  const work = new SharedWork<{ from: InboundChannel; told: T[] }, undefined>({
+  const work = new Batcher<{ from: InboundChannel; told: T[] }, undefined>({
     batchMax: BATCH_MAX,
     waitingMax: WAITING_MAX,
     sizeOf: ({ told }) => told.length,

@@ -2,17 +2,17 @@ import type { InboundMessage } from '../../channels/channel.ts'
 import type { Scope } from '../../scope.ts'
 import type { OpenedConversation } from './open-conversations.ts'
 
-export type StorableMessage = { id: string; message: InboundMessage; conversation: OpenedConversation }
+export type NewInboundMessage = { id: string; message: InboundMessage; conversation: OpenedConversation }
 
 /**
  * Stores the messages that were not stored before, and says which those are. The unique key on the provider's id
  * decides, so two deliveries at once leave one message; the reference and the message are one statement.
  */
-export async function storeInbound(
+export async function insertInbound(
   tx: Scope,
   channelId: string,
-  messages: StorableMessage[],
-): Promise<StorableMessage[]> {
+  messages: NewInboundMessage[],
+): Promise<NewInboundMessage[]> {
   const distinct = [...new Map(messages.toReversed().map((entry) => [entry.message.providerMessageId, entry])).values()]
   const rows = distinct.map(({ id, message, conversation }) => ({
     id,

@@ -3,11 +3,11 @@ import { putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
-import { advanceBell } from '../automation/fire-due-timers.ts'
-import { idAfter } from '../outbound/next-message-id.ts'
-import { notePerConversation } from './touch-conversations.ts'
+import { advanceJob } from '../automation/fire-due-timers.ts'
+import { nextMessageId } from '../outbound/next-message-id.ts'
+import { touchConversations } from './touch-conversations.ts'
 import { openConversations, type OpenedConversation } from './open-conversations.ts'
-import { type StorableMessage, storeInbound } from './insert-inbound.ts'
+import { type NewInboundMessage, insertInbound } from './insert-inbound.ts'
 
 export type ReceivedMessage = { messageId: string; conversationId: string; isDuplicate: boolean }
 
@@ -31,12 +31,12 @@ export async function receiveMessages(
     const conversations = await openConversations(tx, channelId, contactIds)
     const newest = new Map<string, string>()
     const storable = messages.map((message) => place(message, { channelId, senders, conversations, newest }))
-    const fresh = await storeInbound(tx, channelId, storable)
+    const fresh = await insertInbound(tx, channelId, storable)
     if (fresh.length > 0) {
-      await notePerConversation(tx, fresh)
+      await touchConversations(tx, fresh)
       await deliverToMailboxes(tx, fresh, senders)
       await tx.record(...eventsOf(fresh, senders))
-      await tx.ring(advanceBell(tx.tenantId))
+      await tx.enqueue(advanceJob(tx.tenantId))
     }
     return answersFor(tx, { channelId, storable, fresh })
   })
@@ -50,12 +50,12 @@ type Places = {
   newest: Map<string, string>
 }
 
-function place(message: InboundMessage, { channelId, senders, conversations, newest }: Places): StorableMessage {
+function place(message: InboundMessage, { channelId, senders, conversations, newest }: Places): NewInboundMessage {
   const sender = senders.get(senderKey(message.from))
   const conversation = sender && conversations.get(sender.contactId)
   if (!conversation) throw new Error(`no conversation was opened for a sender of channel ${channelId}`)
   const { conversationId, lastMessageId } = conversation
-  const id = idAfter(newest.get(conversationId) ?? lastMessageId)
+  const id = nextMessageId(newest.get(conversationId) ?? lastMessageId)
   newest.set(conversationId, id)
   return { id, message, conversation }
 }
@@ -63,7 +63,7 @@ function place(message: InboundMessage, { channelId, senders, conversations, new
 /** What workflows may react to, in the order in which it happened. */
 async function deliverToMailboxes(
   tx: Scope,
-  fresh: StorableMessage[],
+  fresh: NewInboundMessage[],
   senders: Map<string, ResolvedSender>,
 ): Promise<void> {
   const seen = new Set<string>()
@@ -84,7 +84,7 @@ async function deliverToMailboxes(
   await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
 }
 
-function eventsOf(fresh: StorableMessage[], senders: Map<string, ResolvedSender>): Event[] {
+function eventsOf(fresh: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {
   const conversations = new Map(fresh.map(({ conversation }) => [conversation.conversationId, conversation]))
   const created = [...senders.values()].filter(({ isNew }) => isNew)
   return [
@@ -102,7 +102,7 @@ function eventsOf(fresh: StorableMessage[], senders: Map<string, ResolvedSender>
 
 async function answersFor(
   tx: Scope,
-  { channelId, storable, fresh }: { channelId: string; storable: StorableMessage[]; fresh: StorableMessage[] },
+  { channelId, storable, fresh }: { channelId: string; storable: NewInboundMessage[]; fresh: NewInboundMessage[] },
 ): Promise<ReceivedMessage[]> {
   const isFresh = new Set(fresh.map(({ id }) => id))
   const repeated = storable.filter(({ id }) => !isFresh.has(id)).map(({ message }) => message.providerMessageId)

@@ -1,6 +1,6 @@
 import type { Sender } from '../../channels/channel.ts'
 import { newId } from '../../platform/ids.ts'
-import { countryOf } from '../../platform/phone.ts'
+import { phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 
 type Identity = { kind: 'phone' | 'bsuid'; value: string }
@@ -94,7 +94,7 @@ async function createContacts(tx: Scope, senders: Sender[]): Promise<Map<string,
     name: (sender.profileName?.trim() || sender.username || sender.phone || 'Unknown').slice(0, 200),
     phone: sender.phone,
     username: sender.username,
-    country: sender.phone === null ? null : countryOf(sender.phone),
+    country: sender.phone === null ? null : phoneCountry(sender.phone),
     source: 'inbound',
     created_at: now,
     updated_at: now,

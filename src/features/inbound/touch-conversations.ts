@@ -1,19 +1,19 @@
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { HELD_CONTACTS } from '../conversations/lock-contacts.ts'
-import { lastMessageOf, WINDOW_MS } from '../conversations/service-window.ts'
-import type { StorableMessage } from './insert-inbound.ts'
+import { LOCKED_CONTACTS } from '../conversations/lock-contacts.ts'
+import { toLastMessage, WINDOW_MS } from '../conversations/service-window.ts'
+import type { NewInboundMessage } from './insert-inbound.ts'
 
 /**
  * What new messages change about their conversations and contacts. The window counts from when the customer wrote, by
  * the provider's clock, and never goes back.
  */
-export async function notePerConversation(tx: Scope, fresh: StorableMessage[]): Promise<void> {
+export async function touchConversations(tx: Scope, fresh: NewInboundMessage[]): Promise<void> {
   const notes = new Map<string, { id: string; contact_id: string; count: number; at: Date; last: unknown }>()
   for (const { id, message, conversation } of fresh) {
     const before = notes.get(conversation.conversationId)
     const at = before && before.at > message.at ? before.at : message.at
-    const last = lastMessageOf({ id, body: message.body, direction: 'inbound', type: message.type, at: tx.now() })
+    const last = toLastMessage({ id, body: message.body, direction: 'inbound', type: message.type, at: tx.now() })
     const count = (before?.count ?? 0) + 1
     notes.set(conversation.conversationId, {
       id: conversation.conversationId,
@@ -37,7 +37,7 @@ export async function notePerConversation(tx: Scope, fresh: StorableMessage[]): 
          automation_until = case when status = 'closed' then null else automation_until end,
          status = 'active', snoozed_until = null, closed_at = null, updated_at = :now
        from given x where cv.tenant_id = :tenantId and cv.id = x.id),
-     held as (${HELD_CONTACTS})
+     held as (${LOCKED_CONTACTS})
      update contacts c set last_inbound_at = greatest(last_inbound_at, x.at)
      from held join given x on x.contact_id = held.id where c.tenant_id = :tenantId and c.id = held.id`,
     { given: JSON.stringify(rows), contactIds: rows.map((row) => row.contact_id), tenantId: tx.tenantId, now },

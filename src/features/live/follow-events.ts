@@ -18,7 +18,7 @@ export type FollowedEvent = { cursor: string; type: string; data: Record<string,
  * place for who is cut off before anything happens. `reset`: events after the cursor may be gone. Either way whoever
  * reads what there is after the mark misses nothing.
  */
-export type Mark = { type: 'began' | 'reset' }
+export type Mark = { type: 'ready' | 'gap' }
 
 /** What a follower is told, under the cursor from which it goes on afterwards. */
 export type Followed<T> = [cursor: string, told: T]
@@ -44,7 +44,7 @@ export async function followEvents(
   const last = after === null ? undefined : parseCursor(after)
   const now = await currentPosition(scope)
   if (last && !isForgotten(scope, last) && BigInt(last.xid) <= BigInt(now.xidMax)) return follow(scope, last, following)
-  return markAndFollow(scope, last ? 'reset' : 'began', now, following)
+  return markAndFollow(scope, last ? 'gap' : 'ready', now, following)
 }
 
 async function* markAndFollow(
@@ -59,13 +59,13 @@ async function* markAndFollow(
 
 async function* follow(scope: Scope, from: Position, { types, signal }: Following): AsyncGenerator<FollowedEvent> {
   const bell = createBell()
-  const unsubscribe = scope.onEvents(bell.ring)
+  const unsubscribe = scope.subscribe(bell.ring)
   signal.addEventListener('abort', bell.ring)
   let position = from
   try {
     while (!signal.aborted) {
       const key = `events ${cursorOf(position)} ${JSON.stringify(types)}`
-      const { rows, hidden, readUpTo } = await scope.share(key, () => read(scope, position, types))
+      const { rows, hidden, readUpTo } = await scope.singleFlight(key, () => read(scope, position, types))
       for (const { xid, id, type, data, at } of rows) {
         position = { xid, id }
         yield { cursor: cursorOf(position), type, data, at }

@@ -1,8 +1,8 @@
 import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
 import { type Followed, type FollowedEvent, followEvents, type Mark } from './follow-events.ts'
-import { presentRunStep, runStepRows } from '../runs/run-step-rows.ts'
-import { presentRun, runRows } from '../runs/run-rows.ts'
+import { toRunStep, runStepQuery } from '../runs/run-step-rows.ts'
+import { toRun, runQuery } from '../runs/run-rows.ts'
 import { type FollowRun, Run, RunStep } from '../runs/schema.ts'
 
 const TYPES = [
@@ -40,12 +40,9 @@ async function* tell(
       continue
     }
     const steps = await changedSteps(scope, run, event)
-    const row = steps && (await runRows(scope).findOne('id', run.id))
+    const row = steps && (await runQuery(scope).findOne('id', run.id))
     if (!row) continue
-    yield [
-      event.cursor,
-      { type: 'run', run: Run.parse(presentRun(row)), steps: steps.map((step) => RunStep.parse(step)) },
-    ]
+    yield [event.cursor, { type: 'run', run: Run.parse(toRun(row)), steps: steps.map((step) => RunStep.parse(step)) }]
   }
 }
 
@@ -57,15 +54,15 @@ async function changedSteps(scope: Scope, run: RunRow, { type, data }: FollowedE
   const { firstStep, lastStep } = data
   // A run that is replayed stays as it is, but for being told so.
   if (firstStep === null || (type === 'run.replayed' && !isCopy)) return []
-  const rows = runStepRows(scope, run.id)
+  const rows = runStepQuery(scope, run.id)
   // An event that does not say which steps it wrote may have written any.
   if (firstStep !== undefined) void rows.whereBetween('index', [Number(firstStep), Number(lastStep)])
-  return (await rows).map(presentRunStep)
+  return (await rows).map(toRunStep)
 }
 
 async function delivered(scope: Scope, run: RunRow, data: FollowedEvent['data']): Promise<RunStep[] | undefined> {
   const { messageId, conversationId } = data
   if (!messageId || run.conversationId === null || conversationId !== run.conversationId) return undefined
-  const rows = await runStepRows(scope, run.id).where({ messageId })
-  return rows.length > 0 ? rows.map(presentRunStep) : undefined
+  const rows = await runStepQuery(scope, run.id).where({ messageId })
+  return rows.length > 0 ? rows.map(toRunStep) : undefined
 }

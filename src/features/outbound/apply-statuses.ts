@@ -1,7 +1,7 @@
 import type { StatusUpdate } from '../../channels/channel.ts'
 import { isUuid, newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { raiseStatuses } from './promote-statuses.ts'
+import { promoteStatuses } from './promote-statuses.ts'
 
 /**
  * Keeps what a provider tells of our messages, and raises them by it. It may come twice, out of order, or before we
@@ -52,6 +52,6 @@ export async function applyStatuses(
        update messages m set provider_message_id = found.ref from found where m.tenant_id = :tenantId and m.id = found.id`,
       given,
     )
-    await raiseStatuses(tx, messageIds)
+    await promoteStatuses(tx, messageIds)
   })
 }

@@ -8,7 +8,7 @@ import { settleMessages } from './settle-messages.ts'
 /** How many messages may be in doubt at most when a process dies. */
 const CLAIM_MAX = 64
 
-export type Sent = { message: ClaimedMessage; result: SendResult }
+export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
 /**
  * The pump of a channel: claims, sends, settles, until nothing is due. The claim is committed before the provider is
@@ -46,7 +46,7 @@ async function deliverSome(scope: Scope, channel: LoadedChannel): Promise<boolea
   )
 }
 
-function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<Sent[]> {
+function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<DeliveryOutcome[]> {
   return Promise.all(
     messages.map(async (message) => ({
       message,

@@ -6,7 +6,7 @@ type Changed = { messageId: string; conversationId: string; contactId: string; s
  * Brings messages to the highest status that was told of them. What arrived stays arrived whatever comes later; a
  * failure counts only against messages of which nothing better is known.
  */
-export async function raiseStatuses(tx: Scope, messageIds: string[]): Promise<void> {
+export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<void> {
   if (messageIds.length === 0) return
   const { rows } = await tx.db.raw<{ rows: Changed[] }>(
     `with told as (

@@ -1,6 +1,6 @@
 import type { Event, Scope } from '../../scope.ts'
-import { HELD_CONTACTS } from '../conversations/lock-contacts.ts'
-import { lastMessageOf } from '../conversations/service-window.ts'
+import { LOCKED_CONTACTS } from '../conversations/lock-contacts.ts'
+import { toLastMessage } from '../conversations/service-window.ts'
 
 export type NewOutbound = {
   id: string
@@ -57,7 +57,7 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
   )
   await noteOutbound(tx, messages)
   await tx.record(...messages.map(queuedEvent))
-  await tx.ring(...messages.map(({ channelId }) => deliverBell(tx.tenantId, channelId)))
+  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
 }
 
 function typeOf(content: NewOutbound['content']): string {
@@ -71,7 +71,7 @@ function queuedEvent({ id, conversationId, contactId }: NewOutbound): Event {
   return { type: 'message.queued', data: { messageId: id, conversationId, contactId } }
 }
 
-export function deliverBell(tenantId: string, channelId: string) {
+export function deliverJob(tenantId: string, channelId: string) {
   return { task: 'deliver', key: `deliver:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
 }
 
@@ -80,13 +80,13 @@ async function noteOutbound(tx: Scope, messages: NewOutbound[]): Promise<void> {
   const newest = new Map(messages.map((message) => [message.conversationId, message]))
   const rows = [...newest.values()].map(({ id, conversationId, body, content }) => ({
     id: conversationId,
-    last: lastMessageOf({ id, body, direction: 'outbound', type: typeOf(content), at: now }),
+    last: toLastMessage({ id, body, direction: 'outbound', type: typeOf(content), at: now }),
   }))
   await tx.db.raw(
     `with noted as (
        update conversations cv set last_message = x.last, last_message_at = :now, updated_at = :now
        from jsonb_to_recordset(:given::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
-     held as (${HELD_CONTACTS})
+     held as (${LOCKED_CONTACTS})
      update contacts c set last_outbound_at = :now from held where c.tenant_id = :tenantId and c.id = held.id`,
     {
       given: JSON.stringify(rows),

@@ -1,6 +1,6 @@
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
-import { deliverBell } from './queue-messages.ts'
+import { deliverJob } from './queue-messages.ts'
 import { failMessages } from './settle-messages.ts'
 
 /** How long a claimed message may be without an outcome before it counts as in doubt. */
@@ -12,14 +12,14 @@ type Doubt = { tenantId: string; channelId: string; messageId: string; conversat
  * Rings for channels with something due, and makes doubts visible: a message claimed by a process that died may or may
  * not have reached the provider. It is marked and never sent again; a status that still comes settles it.
  */
-export async function sweepOutbox(system: SystemScope): Promise<void> {
+export async function reconcileOutbox(system: SystemScope): Promise<void> {
   const now = system.now()
   const due = await system
     .db('outbox')
     .where('not_before', '<=', now)
     .whereNull('leased_at')
     .distinct<{ tenant_id: string; channel_id: string }[]>('tenant_id', 'channel_id')
-  await system.ring(...due.map(({ tenant_id, channel_id }) => deliverBell(tenant_id, channel_id)))
+  await system.enqueue(...due.map(({ tenant_id, channel_id }) => deliverJob(tenant_id, channel_id)))
   const leasedBefore = addMs(now, -DOUBT_AFTER_MS)
   const { rows } = await system.db.raw<{ rows: Doubt[] }>(
     `select o.tenant_id as "tenantId", o.channel_id as "channelId", o.message_id as "messageId",

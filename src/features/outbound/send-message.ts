@@ -2,7 +2,7 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { idAfter } from './next-message-id.ts'
+import { nextMessageId } from './next-message-id.ts'
 import { queueMessages } from './queue-messages.ts'
 import type { Message, SendMessage } from '../conversations/schema.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
@@ -18,7 +18,7 @@ export function sendMessage(scope: Scope, { conversationId, body }: SendMessage)
     refuseOutsideWindow(conversation, tx.now())
     const { contactId, channelId, lastMessage, status, reopenCount } = conversation
     const { type, id, name } = tx.actor
-    const messageId = idAfter(lastMessage?.id)
+    const messageId = nextMessageId(lastMessage?.id)
     const message = {
       id: messageId,
       conversationId,

@@ -1,14 +1,14 @@
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { type LoadedChannel, noteChannelTrouble } from '../channels/load-channel.ts'
+import { type LoadedChannel, recordChannelError } from '../channels/load-channel.ts'
 import { messageEvent } from './claim-messages.ts'
-import type { Sent } from './deliver-messages.ts'
-import { raiseStatuses } from './promote-statuses.ts'
+import type { DeliveryOutcome } from './deliver-messages.ts'
+import { promoteStatuses } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
 
 /** Writes down how sends ended: all of a batch in a few statements. */
-export async function settleMessages(tx: Scope, channel: LoadedChannel, sent: Sent[]): Promise<void> {
+export async function settleMessages(tx: Scope, channel: LoadedChannel, sent: DeliveryOutcome[]): Promise<void> {
   if (sent.length === 0) return
   const ended = sent.map(({ message, result }) => {
     const isLastTry = result.kind === 'retry' && message.attempt >= ATTEMPTS_MAX && result.scope === 'recipient'
@@ -19,7 +19,7 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, sent: Se
   await settlePostponed(tx, channel, ended)
 }
 
-async function settleAccepted(tx: Scope, channel: LoadedChannel, ended: Sent[]): Promise<void> {
+async function settleAccepted(tx: Scope, channel: LoadedChannel, ended: DeliveryOutcome[]): Promise<void> {
   const rows = ended.flatMap(({ message, result }) =>
     result.kind === 'accepted' ? [{ id: message.messageId, ref: result.providerMessageId, message }] : [],
   )
@@ -56,14 +56,14 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, ended: Sent[]):
   )
   // Statuses may have overtaken the provider's answer.
   if (!arrived)
-    await raiseStatuses(
+    await promoteStatuses(
       tx,
       rows.map(({ id }) => id),
     )
 }
 
 /** A doubt is a failure that everybody can see, and that a status may still lift; it is never sent again. */
-async function settleFailed(tx: Scope, channel: LoadedChannel, ended: Sent[]): Promise<void> {
+async function settleFailed(tx: Scope, channel: LoadedChannel, ended: DeliveryOutcome[]): Promise<void> {
   const failed = ended.flatMap(({ message, result }) =>
     result.kind === 'refused' || result.kind === 'unknown' ? [{ message, error: result.error }] : [],
   )
@@ -106,7 +106,7 @@ export async function failMessages(
   await tx.record(...lost.map((message) => messageEvent('message.failed', message)))
 }
 
-async function settlePostponed(tx: Scope, channel: LoadedChannel, ended: Sent[]): Promise<void> {
+async function settlePostponed(tx: Scope, channel: LoadedChannel, ended: DeliveryOutcome[]): Promise<void> {
   const now = tx.now()
   const postponed = ended.flatMap(({ message, result }) => {
     if (result.kind === 'stopped') return [{ id: message.messageId, at: addMs(now, HOUR) }]
@@ -130,7 +130,7 @@ async function settlePostponed(tx: Scope, channel: LoadedChannel, ended: Sent[])
   )
   if (trouble && 'error' in trouble.result) {
     const rests = trouble.result.kind === 'stopped' ? HOUR : 'afterMs' in trouble.result ? trouble.result.afterMs : 0
-    await noteChannelTrouble(tx, channel.id, {
+    await recordChannelError(tx, channel.id, {
       reason: trouble.result.error.message,
       until: addMs(now, rests),
       isStopped: trouble.result.kind === 'stopped',

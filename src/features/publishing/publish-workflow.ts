@@ -3,9 +3,9 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { ensureHook } from '../workflow-webhooks/ensure-webhook.ts'
+import { ensureWebhook } from '../workflow-webhooks/ensure-webhook.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
-import { warnOfTests } from '../workflow-tests/test-warnings.ts'
+import { listTestWarnings } from '../workflow-tests/test-warnings.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
 import { getWorkflow } from '../workflows/get-workflow.ts'
 import type { PublishedWorkflow, PublishWorkflow } from '../workflows/schema.ts'
@@ -25,7 +25,7 @@ export async function publishWorkflow(scope: Scope, { workflowId, note }: Publis
       throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
     }
     await replaceSchedules(tx, workflowId, compiled)
-    await ensureHook(tx, workflowId, compiled)
+    await ensureWebhook(tx, workflowId, compiled)
     const hash = definitionHash(workflow.draft)
     const version =
       (await sameVersion(tx, workflow, hash)) ?? (await addVersion(tx, workflow, { hash, compiled, note }))
@@ -41,7 +41,7 @@ export async function publishWorkflow(scope: Scope, { workflowId, note }: Publis
     return { published, subject: { workflowId, name: workflow.name, version, compiled } }
   })
   // Tests only warn, and take their time: nothing is locked meanwhile.
-  return { ...published, warnings: [...published.warnings, ...(await warnOfTests(scope, subject))] }
+  return { ...published, warnings: [...published.warnings, ...(await listTestWarnings(scope, subject))] }
 }
 
 async function sameVersion(tx: Scope, workflow: WorkflowRow, hash: string): Promise<number | undefined> {

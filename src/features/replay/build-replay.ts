@@ -5,7 +5,7 @@ import type { Scope } from '../../scope.ts'
 import type { ReplayPlan } from './plan-replay.ts'
 
 /** A run again: a run of its own, started by whoever asks for it, about whom the old one was about. */
-export function replayOf(
+export function buildReplay(
   tx: Scope,
   old: RunRow,
   { plan, state, mode }: { plan: ReplayPlan; state: RunState; mode: StoredRun['mode'] },

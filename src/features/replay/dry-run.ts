@@ -1,6 +1,6 @@
-import { mailboxOf } from '../../engine/mailbox/mailbox.ts'
-import type { Party } from '../../engine/model/subject.ts'
-import { closeWaiting } from '../../engine/simulate/close-reply-wait.ts'
+import { toMailbox } from '../../engine/mailbox/mailbox.ts'
+import type { Subject } from '../../engine/model/subject.ts'
+import { closeWaitingRun } from '../../engine/simulate/close-reply-wait.ts'
 import type { StepRecord } from '../../engine/model/run.ts'
 import { copySteps, saveRuns, saveSteps } from '../../engine/mailbox/run-store.ts'
 import type { DialogueEntry, SimulatedRun } from '../../engine/simulate/simulate.ts'
@@ -9,13 +9,13 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { WINDOW_MS } from '../conversations/service-window.ts'
-import { loadOthers } from '../simulations/load-other-workflows.ts'
+import { loadOtherWorkflows } from '../simulations/load-other-workflows.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
 import { UNPUBLISHED } from '../simulations/load-simulated-workflow.ts'
-import { playQueued } from '../simulations/run-simulation.ts'
-import { loadParties } from '../execution/load-subjects.ts'
+import { runQueuedSimulation } from '../simulations/run-simulation.ts'
+import { loadSubjects } from '../execution/load-subjects.ts'
 import type { ReplayPlan } from './plan-replay.ts'
-import { replayOf } from './build-replay.ts'
+import { buildReplay } from './build-replay.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 
 const REAL_MS_MAX = 1000
@@ -31,9 +31,9 @@ export async function dryRun(tx: Scope, { old, plan, options }: DryRun): Promise
   const recording = await loadRunRecording(tx, old)
   const now = records[takenOver]?.startedAt ?? recording.startedAt
   const party = await partyOf(tx, old)
-  const played = playQueued({
+  const played = runQueuedSimulation({
     subject,
-    others: await loadOthers(tx, subject),
+    others: await loadOtherWorkflows(tx, subject),
     party: asThen(party, recording, now),
     now,
     queued: { workflow: subject, state: { ...state, queuedAt: now.toISOString() } },
@@ -43,19 +43,19 @@ export async function dryRun(tx: Scope, { old, plan, options }: DryRun): Promise
     realMsMax: REAL_MS_MAX,
   })
   const run = played.runs.find(({ id }) => id === state.id)
-  if (run) await keep(tx, { old, plan }, closeWaiting(run, played.why, new Date(played.endedAt)))
+  if (run) await keep(tx, { old, plan }, closeWaitingRun(run, played.why, new Date(played.endedAt)))
 }
 
 /** Whom the run was about, as they are now; if they are gone, nobody. */
-async function partyOf(tx: Scope, old: RunRow): Promise<Party> {
-  const [party] = await loadParties(tx, [mailboxOf(old)])
+async function partyOf(tx: Scope, old: RunRow): Promise<Subject> {
+  const [party] = await loadSubjects(tx, [toMailbox(old)])
   if (!party) throw new NotFoundError('Run')
   return { ...party, isPaused: false }
 }
 
 async function keep(tx: Scope, { old, plan }: Omit<DryRun, 'options'>, { state, steps }: SimulatedRun): Promise<void> {
   const { subject, takenOver } = plan
-  const replay = replayOf(tx, old, { plan, state, mode: 'dry_run' })
+  const replay = buildReplay(tx, old, { plan, state, mode: 'dry_run' })
   if (subject.version === UNPUBLISHED) replay.workflowVersion = old.workflowVersion
   await saveRuns(tx.db, tx.tenantId, [replay])
   const simulated = steps.map((step) => ({ runId: state.id, step: withoutMessage(step) }))
@@ -71,7 +71,7 @@ function withoutMessage(step: StepRecord): StepRecord {
 }
 
 /** The window as it was: it closed a day after what the customer had said last. */
-function asThen(party: Party, { first, messages }: RunRecording, now: Date): Party {
+function asThen(party: Subject, { first, messages }: RunRecording, now: Date): Subject {
   const said = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
   if (!said || !party.conversation) return party
   const windowExpiresAt = addMs(said.createdAt, WINDOW_MS).toISOString()

@@ -2,7 +2,7 @@ import type { Run as RunRow } from '../../models/automation/run.ts'
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { nearestIds } from '../../engine/language/closest-matches.ts'
+import { closestMatches } from '../../engine/language/closest-matches.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 
 /** Neither a word of the option, nor the id of a step of a run. */
@@ -11,7 +11,7 @@ export function isStepId(from: string): boolean {
 }
 
 /** How many steps of the old run are taken over, and the step that is begun with: null for the first of the workflow. */
-export function findBeginning(
+export function findStart(
   old: RunRow,
   records: StepRow[],
   { from, effects }: Pick<ReplayRun, 'from' | 'effects'>,
@@ -44,8 +44,8 @@ function stopOf({ status, state }: RunRow, records: StepRow[]): number | undefin
 }
 
 function refusal(from: string, records: StepRow[]): UnprocessableError {
-  if (from === 'failed') return new UnprocessableError('nothing_failed', 'No step of this run failed')
-  const nearest = nearestIds(
+  if (from === 'failed') return new UnprocessableError('no_failed_step', 'No step of this run failed')
+  const nearest = closestMatches(
     from,
     records.map(({ stepId }) => stepId),
   )

@@ -1,8 +1,8 @@
-import type { Published } from '../../engine/model/subject.ts'
+import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { loadSubject } from '../simulations/load-simulated-workflow.ts'
+import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import { getWorkflow } from '../workflows/get-workflow.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 
@@ -11,15 +11,19 @@ export async function loadReplayed(
   scope: Scope,
   { workflowId, workflowVersion }: RunRow,
   { version, mode }: Pick<ReplayRun, 'version' | 'mode'>,
-): Promise<Published> {
+): Promise<PublishedWorkflow> {
   if (version === 'draft') {
-    if (mode === 'dry_run') return loadSubject(scope, { workflowId })
-    throw new UnprocessableError('draft_not_live', 'A draft is only replayed with mode "dry_run". Publish it first')
+    if (mode === 'dry_run') return loadSimulatedWorkflow(scope, { workflowId })
+    throw new UnprocessableError(
+      'draft_requires_dry_run',
+      'A draft is only replayed with mode "dry_run". Publish it first',
+    )
   }
   if (version !== 'published') {
-    return loadSubject(scope, { workflowId, version: version === 'original' ? workflowVersion : version })
+    return loadSimulatedWorkflow(scope, { workflowId, version: version === 'original' ? workflowVersion : version })
   }
   const { version: published, status } = await getWorkflow(scope, { workflowId })
-  if (published !== null && status === 'published') return loadSubject(scope, { workflowId, version: published })
+  if (published !== null && status === 'published')
+    return loadSimulatedWorkflow(scope, { workflowId, version: published })
   throw new UnprocessableError('not_published', 'The workflow is not published. Name a version by its number')
 }

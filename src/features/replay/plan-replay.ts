@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
 import { type CompiledDefinition, findStep } from '../../engine/model/compiled.ts'
-import type { Published } from '../../engine/model/subject.ts'
+import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { RunState } from '../../engine/model/run.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { refuseInsideSteps, refuseUnknownSteps } from '../simulations/simulate-external-calls.ts'
-import { beginReplay } from './start-replay.ts'
-import { findBeginning, isStepId } from './find-start.ts'
+import { assertExternalSteps, assertKnownSteps } from '../simulations/simulate-external-calls.ts'
+import { startReplay } from './start-replay.ts'
+import { findStart, isStepId } from './find-start.ts'
 import { loadReplayed } from './load-replayed.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 
 export type ReplayPlan = {
-  subject: Published
+  subject: PublishedWorkflow
   /** Queued, and with all that was overridden. */
   state: RunState
   /** How many steps of the old run the new one takes over as they were. */
@@ -29,25 +29,25 @@ export async function planReplay(scope: Scope, old: RunRow, options: ReplayRun):
   const records = await scope.query(StepRow).where('runId', old.id).orderBy('index')
   const subject = await loadReplayed(scope, old, options)
   const { compiled } = subject
-  if (isStepId(options.from)) refuseUnknownSteps(compiled, [options.from])
-  const { takenOver, stepId } = findBeginning(old, records, options)
-  if (stepId !== null) refuseUnknownSteps(compiled, [stepId])
+  if (isStepId(options.from)) assertKnownSteps(compiled, [options.from])
+  const { takenOver, stepId } = findStart(old, records, options)
+  if (stepId !== null) assertKnownSteps(compiled, [stepId])
   refuseOutputs(compiled, Object.keys(stepOutputs), records.slice(0, takenOver))
   if (subject.version !== old.workflowVersion) await refuseChanges(scope, { old, records, takenOver, compiled })
-  const begun = await beginReplay(scope, { old, records, takenOver, compiled, stepOutputs })
+  const begun = await startReplay(scope, { old, records, takenOver, compiled, stepOutputs })
   const state = { ...begun, ...(stepId === null ? {} : { stepId }), ...(input === undefined ? {} : { input }) }
   if (!assignVariables({ run: state, compiled }, variables)) return { subject, state, takenOver, records }
   throw new UnprocessableError(
-    'wrong_type',
+    'type_mismatch',
     'A variable cannot hold what it is given: see how the workflow declares it',
   )
 }
 
 /** A step that is taken over may have given anything; one that is done again, only what the outside would answer. */
 function refuseOutputs(compiled: CompiledDefinition, stepIds: string[], past: StepRow[]): void {
-  refuseUnknownSteps(compiled, stepIds)
+  assertKnownSteps(compiled, stepIds)
   const done = new Set(past.map(({ stepId }) => stepId))
-  refuseInsideSteps(
+  assertExternalSteps(
     compiled,
     stepIds.filter((stepId) => !done.has(stepId)),
   )
@@ -63,7 +63,7 @@ async function refuseChanges(scope: Scope, { old, records, takenOver, compiled }
   const changed = [...ids].find((id) => !isSame(before, compiled, id))
   if (changed === undefined) return
   throw new UnprocessableError(
-    'steps_changed',
+    'definition_changed',
     `Step "${changed}" comes before the one to begin with, and is not what it was. Replay from it, or from the start`,
     { stepId: changed },
   )
@@ -73,6 +73,6 @@ async function refuseChanges(scope: Scope, { old, records, takenOver, compiled }
 function isSame(before: CompiledDefinition | undefined, now: CompiledDefinition, id: string): boolean {
   const [then, today] = [before && findStep(before, id), findStep(now, id)]
   if (!then || !today) return false
-  const onwards = { next: '', skip: '' }
-  return isDeepStrictEqual({ ...then, ...onwards }, { ...today, ...onwards })
+  const fallthrough = { next: '', skip: '' }
+  return isDeepStrictEqual({ ...then, ...fallthrough }, { ...today, ...fallthrough })
 }

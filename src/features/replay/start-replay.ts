@@ -4,13 +4,13 @@ import { type JsonObject, type MessageFacts, queueResumption, queueRun, type Run
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import { fieldOf } from '../../platform/field-of.ts'
+import { getField } from '../../platform/get-field.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { stepTypes } from '../../steps/index.ts'
 import { loadMessages } from '../execution/load-messages.ts'
 
-export type Beginning = {
+export type ReplayStart = {
   old: RunRow
   /** What the old run recorded, in order, and how much of it is taken over. */
   records: StepRow[]
@@ -21,9 +21,9 @@ export type Beginning = {
 
 /**
  * A queued run that begins where a replay is to begin, and knows what the old one knew there.
- * @throws UnprocessableError `not_recorded`
+ * @throws UnprocessableError `state_not_recorded`
  */
-export async function beginReplay(scope: Scope, beginning: Beginning): Promise<RunState> {
+export async function startReplay(scope: Scope, beginning: ReplayStart): Promise<RunState> {
   const { old, records, takenOver, compiled, stepOutputs } = beginning
   const [now, id] = [scope.now(), newId()]
   // What an earlier replay was told instead of asking does not hold for this one.
@@ -51,14 +51,14 @@ export async function beginReplay(scope: Scope, beginning: Beginning): Promise<R
   const rebuilt = rebuildState(given)
   if (!('lost' in rebuilt)) return rebuilt
   throw new UnprocessableError(
-    'not_recorded',
+    'state_not_recorded',
     `What the run knew there is not kept: step "${rebuilt.lost}" gave more, or more secret things, than is written down. Replay from an earlier step`,
     { stepId: rebuilt.lost },
   )
 }
 
 /** Where a run stopped by itself its newest state is what it knew, unless a step before is to have given something else. */
-function isWhereItStopped({ stepId }: RunState, { old, records, takenOver, stepOutputs }: Beginning): boolean {
+function isWhereItStopped({ stepId }: RunState, { old, records, takenOver, stepOutputs }: ReplayStart): boolean {
   if (old.status === 'completed' || takenOver < records.length - 1) return false
   if (stepId !== (records[takenOver]?.stepId ?? stepId)) return false
   return !records.slice(0, takenOver).some((record) => Object.hasOwn(stepOutputs, record.stepId))
@@ -71,7 +71,7 @@ async function messagesBefore(
   records: StepRow[],
 ): Promise<{ first: MessageFacts | null; last: MessageFacts | null }> {
   const taken = records.flatMap(({ output, messageId }) => {
-    const id = fieldOf(output, 'messageId')
+    const id = getField(output, 'messageId')
     return typeof id === 'string' && id !== messageId ? [id] : []
   })
   const messages = await loadMessages(scope, [...(trigger.messageId === null ? [] : [trigger.messageId]), ...taken])

@@ -1,5 +1,5 @@
 import type { Scope } from '../../scope.ts'
-import { type RunFilters, wantedRuns } from './run-filters.ts'
+import { type RunFilters, matchingRuns } from './run-filters.ts'
 
 const NEWEST_FIRST = 'order by created_at desc, id desc'
 /** A workflow with more versions than this is walked as a whole. */
@@ -9,12 +9,12 @@ const VERSIONS_MAX = 100
  * The ids of one page, the newest first. Each status, and each version of a workflow, is walked along an index of its
  * own and the walks are merged, so that a rare one is not looked for among all the others.
  */
-export async function pickRuns(
+export async function pageRuns(
   scope: Scope,
   filters: RunFilters,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<string[]> {
-  const { sql, bindings, statuses } = wantedRuns(scope, filters)
+  const { sql, bindings, statuses } = matchingRuns(scope, filters)
   const versions = await versionsToWalk(scope, filters)
   // As literals, which are checked: a partial index serves a constant, and not every parameter.
   const byStatus = statuses?.map((status) => ` and status = '${status}'`) ?? ['']

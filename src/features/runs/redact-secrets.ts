@@ -1,15 +1,15 @@
 import { recordPayload } from '../../engine/redact/record-payload.ts'
 import type { RunState } from '../../engine/model/run.ts'
-import { secretsOf } from '../../engine/redact/collect-secrets.ts'
+import { collectSecrets } from '../../engine/redact/collect-secrets.ts'
 
 type Shown = Pick<RunState, 'variables' | 'input' | 'output' | 'error'>
 
 /** What the definition calls sensitive is used, and not shown, wherever it has got to. */
-export function hideSecrets(
+export function redactSecrets(
   { variables, sensitive }: RunState,
   { input, output, error }: Omit<Shown, 'variables'>,
 ): Shown {
-  const secrets = secretsOf({ variables, sensitive })
+  const secrets = collectSecrets({ variables, sensitive })
   const named = Object.entries(variables).map(([name, value]) => [
     name,
     sensitive.includes(name) && value !== null ? '[redacted]' : value,

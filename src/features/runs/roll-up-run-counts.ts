@@ -6,7 +6,7 @@ const BATCH = 10_000
  * Adds what has changed to the base of the counts. Whoever counts meanwhile sees a delta either as it was or added, and
  * two who fold at once take different ones. What is left of workflows that are gone is dropped.
  */
-export async function foldRunCounts(system: SystemScope): Promise<void> {
+export async function rollUpRunCounts(system: SystemScope): Promise<void> {
   for (let folded = BATCH; folded === BATCH;) folded = await foldBatch(system)
 }
 

@@ -1,4 +1,4 @@
-import { live } from '../../trpc/subscriptions.ts'
+import { subscription } from '../../trpc/subscriptions.ts'
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { saveRunAsTest } from '../workflow-tests/save-run-as-test.ts'
@@ -33,7 +33,7 @@ export const runsRouter = router({
 
   follow: viewerProcedure
     .input(FollowRun)
-    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followRun(ctx.scope, input, until))),
+    .subscription(({ ctx, input, signal }) => subscription(ctx, signal, (until) => followRun(ctx.scope, input, until))),
 
   replay: adminProcedure
     .meta(
@@ -41,7 +41,7 @@ export const runsRouter = router({
         status: 201,
         example: { from: 'auto' },
         description:
-          'Without options a run that came to its end begins at its start, and any other where it stopped; the steps before are taken over with what they gave. 409 `run_not_finished`; 422 `run_was_dry`, `step_not_reached`, `steps_changed`, or `not_recorded` if what the run knew there is no longer known.',
+          'Without options a run that came to its end begins at its start, and any other where it stopped; the steps before are taken over with what they gave. 409 `run_not_finished`; 422 `run_is_dry_run`, `step_not_reached`, `definition_changed`, or `state_not_recorded` if what the run knew there is no longer known.',
       }),
     )
     .input(ReplayRun)
@@ -72,7 +72,7 @@ export const runsRouter = router({
         status: 201,
         example: { name: 'Asks for the city' },
         description:
-          'What the customer said and what the outside answered is played again; what the workflow did is what is expected. 409 `run_not_finished`; 422 `run_was_dry`, `run_was_canceled`, or `run_is_partial` for a replay that began in the middle.',
+          'What the customer said and what the outside answered is played again; what the workflow did is what is expected. 409 `run_not_finished`; 422 `run_is_dry_run`, `run_was_canceled`, or `run_is_partial_replay` for a replay that began in the middle.',
       }),
     )
     .input(SaveRunAsTest)

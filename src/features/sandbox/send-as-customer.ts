@@ -7,10 +7,10 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Message } from '../conversations/schema.ts'
 import { receiveMessages } from '../inbound/receive-messages.ts'
-import type { PlayCustomer } from './schema.ts'
+import type { SendAsCustomer } from './schema.ts'
 
 /** A customer writes: what follows is what would follow on a real channel. */
-export function playCustomer(scope: Scope, input: PlayCustomer): Promise<Message> {
+export function sendAsCustomer(scope: Scope, input: SendAsCustomer): Promise<Message> {
   return scope.transaction(async (tx) => {
     const from = await senderOf(tx, input)
     const { id: channelId } = await tx.query(ChannelRow).findOne('kind', 'sandbox').throwIfNotFound()
@@ -27,7 +27,7 @@ export function playCustomer(scope: Scope, input: PlayCustomer): Promise<Message
   })
 }
 
-async function senderOf(tx: Scope, { phone, contactId, name }: PlayCustomer): Promise<Sender> {
+async function senderOf(tx: Scope, { phone, contactId, name }: SendAsCustomer): Promise<Sender> {
   const profile = { userId: null, profileName: name ?? null, username: null }
   if (phone !== undefined) return { phone, ...profile }
   const contact = await tx.get(ContactRow, contactId ?? '')

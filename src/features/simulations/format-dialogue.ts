@@ -4,7 +4,7 @@ import type { Dialogue } from './schema.ts'
 const SECONDS_MAX = 999_999
 
 /** A dialogue as it would be asked for: it is kept so, and read again by the same schema. */
-export function writeDialogue(dialogue: Dialogue): Record<string, unknown>[] {
+export function formatDialogue(dialogue: Dialogue): Record<string, unknown>[] {
   return dialogue.map((entry) => {
     if (entry.type === 'advance') return { type: entry.type, by: writeDuration(entry.by) }
     const { after, ...rest } = entry

@@ -1,4 +1,4 @@
-import type { Party, Published } from '../../engine/model/subject.ts'
+import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Opening } from '../../engine/simulate/simulate.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
@@ -7,7 +7,7 @@ import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { WINDOW_MS } from '../conversations/service-window.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
-import { loadParties } from '../execution/load-subjects.ts'
+import { loadSubjects } from '../execution/load-subjects.ts'
 
 /** Ids of what is made up: they belong to nobody. */
 const NOBODY = '00000000-0000-7000-8000-000000000001'
@@ -19,12 +19,12 @@ type Wanted = {
   /** Laid over what is known of the contact; null if there is neither contact nor conversation. */
   contact?: JsonObject | null | undefined
   /** A made-up conversation is on the channel that the triggers of this one want. */
-  subject: Published
+  subject: PublishedWorkflow
   at: Date
 }
 
 /** Somebody real, as they are now, or somebody made up whose window is open. */
-export async function loadParty(scope: Scope, wanted: Wanted): Promise<Party> {
+export async function loadSimulatedSubject(scope: Scope, wanted: Wanted): Promise<Subject> {
   if (wanted.contact === null) return nobody(await workspaceOf(scope))
   if (wanted.contactId) await scope.get(ContactRow, wanted.contactId)
   const conversationId = wanted.conversationId ?? (await currentConversationOf(scope, wanted.contactId))
@@ -33,7 +33,7 @@ export async function loadParty(scope: Scope, wanted: Wanted): Promise<Party> {
 }
 
 /** What somebody's first words make happen: a contact and a conversation that are made up are new. */
-export function openingOf({ contactId, conversationId }: Party): Opening[] {
+export function toOpening({ contactId, conversationId }: Subject): Opening[] {
   return [
     ...(contactId === NOBODY ? (['contact_created'] as const) : []),
     ...(conversationId === NOWHERE ? (['conversation_opened'] as const) : []),
@@ -46,14 +46,14 @@ async function currentConversationOf(scope: Scope, contactId: Wanted['contactId'
   return (await findMailboxes(scope, [contactId])).get(contactId)?.conversationId ?? undefined
 }
 
-async function findConversation(scope: Scope, id: string | undefined): Promise<Party | undefined> {
-  return id === undefined ? undefined : (await loadParties(scope, [{ kind: 'conversation', id }]))[0]
+async function findConversation(scope: Scope, id: string | undefined): Promise<Subject | undefined> {
+  return id === undefined ? undefined : (await loadSubjects(scope, [{ kind: 'conversation', id }]))[0]
 }
 
-async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise<Party> {
+async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise<Subject> {
   const sandbox = await scope.query(ChannelRow).findOne('kind', 'sandbox')
   const channelId = channelOf(subject) ?? sandbox?.id ?? NOWHERE
-  const [known] = contactId ? await loadParties(scope, [{ kind: 'contact', id: contactId }]) : []
+  const [known] = contactId ? await loadSubjects(scope, [{ kind: 'contact', id: contactId }]) : []
   const workspace = known?.workspace ?? (await workspaceOf(scope))
   return {
     mailbox: { kind: 'conversation', id: NOWHERE },
@@ -68,12 +68,12 @@ async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise
   }
 }
 
-function nobody(workspace: JsonObject): Party {
+function nobody(workspace: JsonObject): Subject {
   const nothing = { conversationId: null, channelId: null, contactId: null, contact: null, conversation: null }
   return { ...nothing, mailbox: { kind: 'run', id: NOWHERE }, isPaused: false, isPausedByReply: false, workspace }
 }
 
-function channelOf({ compiled }: Published): string | undefined {
+function channelOf({ compiled }: PublishedWorkflow): string | undefined {
   const [named] = compiled.triggers.flatMap((trigger) => ('channelId' in trigger ? (trigger.channelId ?? []) : []))
   return named
 }

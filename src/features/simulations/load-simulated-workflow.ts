@@ -1,5 +1,5 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import type { Published } from '../../engine/model/subject.ts'
+import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
@@ -13,7 +13,10 @@ export const UNPUBLISHED = 0
 type Wanted = { workflowId: string; definition?: unknown; version?: number | undefined }
 
 /** What is to be played: a published version, a definition that is given, or the draft. */
-export async function loadSubject(scope: Scope, { workflowId, definition, version }: Wanted): Promise<Published> {
+export async function loadSimulatedWorkflow(
+  scope: Scope,
+  { workflowId, definition, version }: Wanted,
+): Promise<PublishedWorkflow> {
   const { name, definition: draft } = await getWorkflow(scope, { workflowId })
   if (version === undefined) {
     return { workflowId, name, version: UNPUBLISHED, compiled: compileDraft(scope, definition ?? draft) }

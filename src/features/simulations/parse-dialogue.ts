@@ -1,7 +1,7 @@
 import type { DialogueEntry } from '../../engine/simulate/simulate.ts'
 import type { Dialogue } from './schema.ts'
 
-export function readDialogue(dialogue: Dialogue): DialogueEntry[] {
+export function parseDialogue(dialogue: Dialogue): DialogueEntry[] {
   return dialogue.map((entry): DialogueEntry => {
     if (entry.type === 'advance') return { type: 'advance', afterMs: entry.by }
     const afterMs = entry.after ?? 0

@@ -1,26 +1,26 @@
 import { deriveId } from '../../engine/model/derive-id.ts'
 import type { TriggerEvent } from '../../engine/mailbox/match-trigger.ts'
-import type { Party, Published } from '../../engine/model/subject.ts'
+import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type JsonObject, queueRun } from '../../engine/model/run.ts'
 import {
   type DialogueEntry,
   type Opening,
-  type Played,
+  type SimulationTrace,
   simulate,
   type Simulation,
 } from '../../engine/simulate/simulate.ts'
 import type { Effect } from '../../engine/model/step.ts'
 import { stepTypes } from '../../steps/index.ts'
-import { answerOutside } from './simulate-external-calls.ts'
-import { answerChildren } from './simulate-child-runs.ts'
+import { simulateExternalCalls } from './simulate-external-calls.ts'
+import { simulateChildRuns } from './simulate-child-runs.ts'
 import type { RecordedRun } from './load-recording.ts'
 import type { StartedBy } from './schema.ts'
 
-export type Play = {
-  subject: Published
+export type SimulationRequest = {
+  subject: PublishedWorkflow
   /** What it may run besides. */
-  others: Published[]
-  party: Party
+  others: PublishedWorkflow[]
+  party: Subject
   now: Date
   /** What starts it, if not what the customer says. */
   trigger?: StartedBy | undefined
@@ -34,38 +34,40 @@ export type Play = {
   realMsMax: number
 }
 
-export function playWorkflow(play: Play): Played {
+export function runSimulation(play: SimulationRequest): SimulationTrace {
   const { queued, dialogue } = begin(play)
   return playWith(play, [play.subject], { queued, dialogue: [...dialogue, ...play.dialogue], opens: play.opens })
 }
 
 /** Plays a run that is there already: nothing that is said or happens starts another. */
-export function playQueued(play: Omit<Play, 'trigger' | 'input' | 'opens'> & Pick<Simulation, 'queued'>): Played {
+export function runQueuedSimulation(
+  play: Omit<SimulationRequest, 'trigger' | 'input' | 'opens'> & Pick<Simulation, 'queued'>,
+): SimulationTrace {
   const { queued, dialogue, subject } = play
   return playWith(play, [withoutTriggers(subject)], { queued, dialogue })
 }
 
-type Playing = Omit<Play, 'trigger' | 'input' | 'opens' | 'dialogue'>
+type Playing = Omit<SimulationRequest, 'trigger' | 'input' | 'opens' | 'dialogue'>
 
 function playWith(
   { others, party, now, stepOutputs, recorded, realMsMax }: Playing,
-  subjects: Published[],
+  subjects: PublishedWorkflow[],
   beginning: Pick<Simulation, 'queued' | 'dialogue' | 'opens'>,
-): Played {
+): SimulationTrace {
   return simulate({
     ...beginning,
     now,
-    registry: answerChildren(stepTypes, stepOutputs, recorded),
+    registry: simulateChildRuns(stepTypes, stepOutputs, recorded),
     party,
     published: [...subjects, ...others.map(withoutTriggers)],
-    answer: answerOutside(stepOutputs, recorded),
+    answer: simulateExternalCalls(stepOutputs, recorded),
     raises,
     isOutOfTime: within(realMsMax),
   })
 }
 
 /** They are there to be run by the one that is played; nothing that happens starts them. */
-function withoutTriggers(workflow: Published): Published {
+function withoutTriggers(workflow: PublishedWorkflow): PublishedWorkflow {
   return { ...workflow, compiled: { ...workflow.compiled, triggers: [] } }
 }
 
@@ -96,7 +98,7 @@ function detailsOf(values: unknown): string[] {
 }
 
 /** What starts the run before anybody says anything. */
-function begin({ subject, trigger, input, dialogue, now }: Play): Pick<Simulation, 'queued' | 'dialogue'> {
+function begin({ subject, trigger, input, dialogue, now }: SimulationRequest): Pick<Simulation, 'queued' | 'dialogue'> {
   const wanted = trigger ?? (dialogue.length === 0 ? ownTriggerOf(subject) : undefined)
   if (!wanted) return { dialogue: [] }
   if (!isNamed(wanted)) return { dialogue: [{ type: 'event', event: eventOf(wanted), afterMs: 0 }] }
@@ -117,7 +119,7 @@ function isNamed(trigger: StartedBy): trigger is Named {
   return NAMED.some((type) => type === trigger.type)
 }
 
-function ownTriggerOf({ compiled }: Published): StartedBy | undefined {
+function ownTriggerOf({ compiled }: PublishedWorkflow): StartedBy | undefined {
   const type = NAMED.find((named) => compiled.triggers.some((own) => own.type === named))
   return type && { type }
 }

@@ -6,7 +6,7 @@ import type { RecordedRun } from './load-recording.ts'
  * A workflow that runs another is told what that gave, where that is known, instead of playing it, too: the step then
  * asks the outside like any other.
  */
-export function answerChildren(
+export function simulateChildRuns(
   registry: StepRegistry,
   stepOutputs: JsonObject,
   recorded: RecordedRun[] = [],

@@ -1,8 +1,8 @@
-import { answerFor } from '../../engine/replay/step-output-overrides.ts'
+import { findOverride } from '../../engine/replay/step-output-overrides.ts'
 import { findStep, type CompiledDefinition } from '../../engine/model/compiled.ts'
-import { nearestIds } from '../../engine/language/closest-matches.ts'
+import { closestMatches } from '../../engine/language/closest-matches.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
-import type { Asked } from '../../engine/simulate/simulate.ts'
+import type { ExternalRequest } from '../../engine/simulate/simulate.ts'
 import type { ExternalResult } from '../../engine/model/step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { RecordedRun } from './load-recording.ts'
@@ -11,9 +11,9 @@ import type { RecordedRun } from './load-recording.ts'
  * Answers for the outside: what the caller says of a step, or else what was recorded of it the same time round, in the
  * run that the same message started.
  */
-export function answerOutside(stepOutputs: JsonObject, recorded: RecordedRun[] = []) {
-  return ({ stepId, iteration, trigger }: Asked): ExternalResult | undefined => {
-    const told = answerFor(stepOutputs, stepId, iteration)
+export function simulateExternalCalls(stepOutputs: JsonObject, recorded: RecordedRun[] = []) {
+  return ({ stepId, iteration, trigger }: ExternalRequest): ExternalResult | undefined => {
+    const told = findOverride(stepOutputs, stepId, iteration)
     if (told) return told
     const messageId = trigger['messageId'] ?? null
     const same = recorded.find(({ run }) => run.trigger.messageId === messageId)
@@ -24,10 +24,10 @@ export function answerOutside(stepOutputs: JsonObject, recorded: RecordedRun[] =
 }
 
 /** @throws UnprocessableError `unknown_step` with the ids that are nearest */
-export function refuseUnknownSteps(compiled: CompiledDefinition, stepIds: string[]): void {
+export function assertKnownSteps(compiled: CompiledDefinition, stepIds: string[]): void {
   const unknown = stepIds.find((stepId) => !findStep(compiled, stepId))
   if (unknown === undefined) return
-  const nearest = nearestIds(
+  const nearest = closestMatches(
     unknown,
     compiled.steps.map(({ id }) => id),
   )
@@ -39,14 +39,14 @@ export function refuseUnknownSteps(compiled: CompiledDefinition, stepIds: string
 }
 
 /** The types of steps that ask the outside, so that somebody else can say what they give. */
-export const OUTSIDE_STEPS: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow'])
+export const EXTERNAL_STEPS: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow'])
 
-/** @throws UnprocessableError `not_outside`: what the others give follows from what is said and from what they are */
-export function refuseInsideSteps(compiled: CompiledDefinition, stepIds: string[]): void {
-  const inside = stepIds.find((stepId) => !OUTSIDE_STEPS.has(findStep(compiled, stepId)?.type ?? ''))
+/** @throws UnprocessableError `not_external_step`: what the others give follows from what is said and from what they are */
+export function assertExternalSteps(compiled: CompiledDefinition, stepIds: string[]): void {
+  const inside = stepIds.find((stepId) => !EXTERNAL_STEPS.has(findStep(compiled, stepId)?.type ?? ''))
   if (inside === undefined) return
   throw new UnprocessableError(
-    'not_outside',
+    'not_external_step',
     `Step "${inside}" asks nothing of the outside, so its output cannot be given. Change what it is given instead`,
     { stepId: inside },
   )

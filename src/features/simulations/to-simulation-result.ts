@@ -1,11 +1,11 @@
 import type { StepRecord } from '../../engine/model/run.ts'
-import type { Played, SimulatedRun as PlayedRun } from '../../engine/simulate/simulate.ts'
-import { hideSecrets } from '../runs/redact-secrets.ts'
+import type { SimulationTrace, SimulatedRun as PlayedRun } from '../../engine/simulate/simulate.ts'
+import { redactSecrets } from '../runs/redact-secrets.ts'
 import type { RunStep } from '../runs/schema.ts'
 import { UNPUBLISHED } from './load-simulated-workflow.ts'
 import type { SimulatedRun, SimulationResult } from './schema.ts'
 
-export function presentSimulation(played: Played): Omit<SimulationResult, 'diff'> {
+export function toSimulationResult(played: SimulationTrace): Omit<SimulationResult, 'diff'> {
   const { ended, why, endedAt, runs, transcript, effects } = played
   return {
     ended,
@@ -25,7 +25,7 @@ function presentRun({ id, workflowId, workflowVersion, state, steps }: PlayedRun
     workflowVersion: workflowVersion === UNPUBLISHED ? null : workflowVersion,
     status,
     trigger,
-    ...hideSecrets(state, state),
+    ...redactSecrets(state, state),
     waiting: waiting && stepId !== null ? { for: waiting.for, until: dateOf(waiting.until), stepId } : null,
     steps: steps.map((step) => presentStep(id, step)),
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, text } from '../../trpc/schemas.ts'
+import { id, timestamp, text } from '../../trpc/schemas.ts'
 import { tagName } from '../contacts/schema.ts'
 
 const color = z
@@ -16,8 +16,8 @@ export const Tag = z
     color: z.string(),
     description: z.string().nullable(),
     contactCount: z.int(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Tag' })
 export type Tag = z.infer<typeof Tag>

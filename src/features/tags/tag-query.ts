@@ -8,12 +8,12 @@ import type { Tag, TagRef } from './schema.ts'
 const CONTACT_COUNT = raw(`(
   select count(*)::int from contact_tags ct where ct.tenant_id = tags.tenant_id and ct.tag_id = tags.id) as contact_count`)
 
-export function tagRows(scope: Scope) {
+export function tagQuery(scope: Scope) {
   return scope.query(TagRow).select('tags.*', CONTACT_COUNT)
 }
 
 export async function getTag(scope: Scope, { id }: TagRef): Promise<Tag> {
-  const row = isUuid(id) ? await tagRows(scope).findOne('id', id) : undefined
+  const row = isUuid(id) ? await tagQuery(scope).findOne('id', id) : undefined
   if (!row) throw new NotFoundError('Tag')
   return row as TagRow & Tag
 }

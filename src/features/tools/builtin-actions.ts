@@ -1,4 +1,4 @@
-import { deriveId, msOfId } from '../../engine/model/derive-id.ts'
+import { deriveId, idTimestamp } from '../../engine/model/derive-id.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
@@ -61,7 +61,7 @@ async function sendMessage(tx: Scope, { conversationId, body }: JsonObject, call
   }
   const run = await tx.get(RunRow, caller.runId)
   // Messages go out in the order of their ids: behind the newest, even if that came in this same moment.
-  const newest = conversation.lastMessage ? (msOfId(conversation.lastMessage.id) ?? -1) : -1
+  const newest = conversation.lastMessage ? (idTimestamp(conversation.lastMessage.id) ?? -1) : -1
   const messageId = deriveId(caller.key, 0, Math.max(now.getTime(), newest + 1))
   await queueMessages(tx, [
     {

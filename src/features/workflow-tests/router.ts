@@ -1,6 +1,6 @@
 import { adminProcedure, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/schemas.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { createWorkflowTest } from './create-workflow-test.ts'
 import { deleteWorkflowTest } from './delete-workflow-test.ts'
 import { listWorkflowTests } from './list-workflow-tests.ts'
@@ -47,7 +47,7 @@ export const testProcedures = {
   deleteTest: adminProcedure
     .meta(rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a test', { status: 204 }))
     .input(tests.WorkflowTestRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteWorkflowTest(ctx.scope, input)),
 
   runTests: viewerProcedure

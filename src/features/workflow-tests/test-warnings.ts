@@ -1,11 +1,15 @@
 import type { Problem } from '../../engine/language/definition/problems.ts'
-import type { Published } from '../../engine/model/subject.ts'
+import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Scope } from '../../scope.ts'
-import { playTests } from './run-workflow-tests.ts'
+import { runTests } from './run-workflow-tests.ts'
 
 /** What the tests of a workflow say to what is about to be published: they warn, and stop nothing. */
-export async function warnOfTests(scope: Scope, subject: Published, realMsMax?: number): Promise<Problem[]> {
-  const outcomes = await playTests(scope, subject, realMsMax)
+export async function listTestWarnings(
+  scope: Scope,
+  subject: PublishedWorkflow,
+  realMsMax?: number,
+): Promise<Problem[]> {
+  const outcomes = await runTests(scope, subject, realMsMax)
   const warn = (code: string, message: string): Problem => ({ stepId: null, code, message, path: '' })
   const notRun = outcomes.filter(({ status }) => status === 'not_run').length
   return [

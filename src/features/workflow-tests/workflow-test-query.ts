@@ -5,7 +5,7 @@ import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Expectation, WorkflowTest, WorkflowTestRef } from './schema.ts'
 
-export function presentTest(row: TestRow): WorkflowTest {
+export function toWorkflowTest(row: TestRow): WorkflowTest {
   return { ...row, expectation: row.expectation as Expectation }
 }
 
@@ -17,6 +17,6 @@ export async function findTest(scope: Scope, { workflowId, testId }: WorkflowTes
   return row
 }
 
-export async function testsOf(scope: Scope, workflowId: string): Promise<TestRow[]> {
+export async function listTestsOfWorkflow(scope: Scope, workflowId: string): Promise<TestRow[]> {
   return await scope.query(TestRow).where({ workflowId }).orderBy(['createdAt', 'id'])
 }

@@ -3,7 +3,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 
 /** Gives a workflow with a webhook trigger its address, which it keeps from then on. */
-export async function ensureHook(tx: Scope, workflowId: string, { triggers }: CompiledDefinition): Promise<void> {
+export async function ensureWebhook(tx: Scope, workflowId: string, { triggers }: CompiledDefinition): Promise<void> {
   if (!triggers.some(({ type }) => type === 'webhook')) return
   await tx
     .db('workflow_hooks')

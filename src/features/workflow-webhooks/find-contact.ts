@@ -8,7 +8,7 @@ import { createContact } from '../contacts/create-contact.ts'
  * The contact with a number, made if `createIfMissing` says so. Two calls that bring the same stranger make one contact.
  * @throws UnprocessableError `invalid_phone`, `contact_not_found`
  */
-export async function findHookContact(
+export async function findOrCreateContact(
   scope: Scope,
   { given, createIfMissing }: { given: string; createIfMissing: boolean },
 ): Promise<string> {

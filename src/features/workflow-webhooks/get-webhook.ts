@@ -6,13 +6,13 @@ import type { Scope } from '../../scope.ts'
 export type Hook = { webhookPath: string; rotatedAt: Date | null; createdAt: Date }
 
 /** The secret is not part of it: it is shown when it is made, and never again. */
-export async function getHook(scope: Scope, { workflowId }: { workflowId: string }): Promise<Hook> {
+export async function getWebhook(scope: Scope, { workflowId }: { workflowId: string }): Promise<Hook> {
   await scope.get(WorkflowRow, workflowId)
   const hook = await scope.query(HookRow).findOne({ workflowId })
   if (!hook) throw new NotFoundError('Webhook')
-  return { webhookPath: webhookPathOf(hook), rotatedAt: hook.rotatedAt, createdAt: hook.createdAt }
+  return { webhookPath: webhookPath(hook), rotatedAt: hook.rotatedAt, createdAt: hook.createdAt }
 }
 
-export function webhookPathOf({ id }: { id: string }): string {
+export function webhookPath({ id }: { id: string }): string {
   return `/inbound/hooks/${id}`
 }

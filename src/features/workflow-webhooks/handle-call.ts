@@ -1,4 +1,4 @@
-import type { TriggerOf } from '../../engine/language/definition/triggers.ts'
+import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
@@ -6,10 +6,10 @@ import { ConflictError, UnauthorizedError, UnprocessableError } from '../../plat
 import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { type Started, startRuns } from '../runs/start-runs.ts'
-import { findHookContact } from './find-contact.ts'
-import { type FoundHook, findHook, findWebhook } from './find-webhook.ts'
-import { type Call, isGenuineCall } from './verify-call.ts'
-import { readInput } from './parse-input.ts'
+import { findOrCreateContact } from './find-contact.ts'
+import { type WorkflowWebhookMatch, findWebhookByToken, findWebhook } from './find-webhook.ts'
+import { type WebhookCall, verifyCall } from './verify-call.ts'
+import { parseInput } from './parse-input.ts'
 
 type Answer = { status: 200 | 202; body: { runId: string | null; duplicate?: true } }
 
@@ -17,12 +17,15 @@ type Answer = { status: 200 | 202; body: { runId: string | null; duplicate?: tru
  * Starts the hook's workflow with what came. An address that is not there, and a secret that is wrong, are the same to
  * the caller.
  */
-export async function answerHook(system: SystemScope, { hookId, ...call }: Call & { hookId: string }): Promise<Answer> {
-  const hook = await findHook(system, hookId)
-  if (!hook || !isGenuineCall(call, hook.secret, system.now())) throw new UnauthorizedError()
+export async function handleWebhookCall(
+  system: SystemScope,
+  { hookId, ...call }: WebhookCall & { hookId: string },
+): Promise<Answer> {
+  const hook = await findWebhookByToken(system, hookId)
+  if (!hook || !verifyCall(call, hook.secret, system.now())) throw new UnauthorizedError()
   const scope = system.forTenant(hook.tenantId)
   const { trigger, timezone } = await findWebhook(scope, hook.workflowId)
-  const input = readInput(call.body)
+  const input = parseInput(call.body)
   const receivedAt = scope.now().toISOString()
   const told = { type: 'webhook' as const, receivedAt }
   const source = { roots: { input, trigger: told, now: receivedAt }, timezone }
@@ -44,7 +47,7 @@ export async function answerHook(system: SystemScope, { hookId, ...call }: Call 
 }
 
 /** The same for every call for which the key comes to the same, whenever it comes; without a key each call is its own. */
-function eventIdOf(hook: FoundHook, { dedupeKey }: TriggerOf<'webhook'>, source: Source): string {
+function eventIdOf(hook: WorkflowWebhookMatch, { dedupeKey }: TriggerByType<'webhook'>, source: Source): string {
   if (dedupeKey === undefined) return newId()
   const key = fillIn('dedupeKey', dedupeKey, source)
   if (key === '') {
@@ -53,10 +56,10 @@ function eventIdOf(hook: FoundHook, { dedupeKey }: TriggerOf<'webhook'>, source:
   return deriveId(`webhook\n${hook.workflowId}\n${key}`, 0, hook.createdAt.getTime())
 }
 
-async function contactOf(scope: Scope, { contact }: TriggerOf<'webhook'>, source: Source): Promise<string | null> {
+async function contactOf(scope: Scope, { contact }: TriggerByType<'webhook'>, source: Source): Promise<string | null> {
   if (!contact) return null
   const { phone, createIfMissing } = contact
-  return findHookContact(scope, { given: fillIn('contact.phone', phone, source), createIfMissing })
+  return findOrCreateContact(scope, { given: fillIn('contact.phone', phone, source), createIfMissing })
 }
 
 function fillIn(field: string, template: string, source: Source): string {
@@ -71,7 +74,7 @@ function fillIn(field: string, template: string, source: Source): string {
 function answerOf(started: Started | undefined): Answer {
   if (started && 'runId' in started) return { status: 202, body: { runId: started.runId } }
   switch (started?.refused) {
-    case 'started_before':
+    case 'duplicate':
       return { status: 200, body: { runId: null, duplicate: true } }
     case 'already_running':
       throw new ConflictError('already_running', 'The workflow is already running for this contact')

@@ -1,11 +1,11 @@
 import { InvalidError } from '../../platform/errors.ts'
-import { freeForm } from '../../trpc/schemas.ts'
+import { json } from '../../trpc/schemas.ts'
 
 /** Any JSON that can be stored. A call without a body has nothing to say, which is null. */
-export function readInput(body: Buffer): unknown {
+export function parseInput(body: Buffer): unknown {
   if (body.length === 0) return null
   const input = parse(body)
-  const read = freeForm.safeParse({ input })
+  const read = json.safeParse({ input })
   if (!read.success) throw new InvalidError(`The body ${read.error.issues[0]?.message ?? 'cannot be stored'}`)
   return input
 }

@@ -2,11 +2,11 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowHook as HookRow } from '../../models/automation/workflow-webhook.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { webhookPathOf } from './get-webhook.ts'
-import { newHookSecret } from './webhook-secret.ts'
+import { webhookPath } from './get-webhook.ts'
+import { newWebhookSecret } from './webhook-secret.ts'
 
 /** Makes the secret anew. Whoever still signs with the one before is refused from now on. */
-export function rotateHook(
+export function rotateSecret(
   scope: Scope,
   { workflowId }: { workflowId: string },
 ): Promise<{ webhookPath: string; secret: string }> {
@@ -14,8 +14,8 @@ export function rotateHook(
     await tx.get(WorkflowRow, workflowId)
     const hook = await tx.query(HookRow).findOne({ workflowId }).forUpdate()
     if (!hook) throw new NotFoundError('Webhook')
-    const { secret, sealed } = newHookSecret(tx.secrets, hook)
+    const { secret, sealed } = newWebhookSecret(tx.secrets, hook)
     await tx.query(HookRow).findOne('id', hook.id).patch({ secret: sealed, rotatedAt: tx.now() })
-    return { webhookPath: webhookPathOf(hook), secret }
+    return { webhookPath: webhookPath(hook), secret }
   })
 }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { isSameSecret } from '../../platform/security/timing-safe-equal.ts'
+import { equalsTimingSafe } from '../../platform/security/timing-safe-equal.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
@@ -8,17 +8,17 @@ const BEARER = /^Bearer ([A-Za-z0-9_-]{1,100})$/i
 /** How far the sender's clock may be off, and for how long a call that was overheard can be repeated. */
 const WINDOW_MS = 5 * MINUTE
 
-export type Call = { header: (name: string) => string; body: Buffer }
+export type WebhookCall = { header: (name: string) => string; body: Buffer }
 
 /**
  * A call is signed over its time and its bytes as they came, or, from who cannot sign, carries the secret itself. A
  * signature that is given counts, whatever stands beside it.
  */
-export function isGenuineCall({ header, body }: Call, secret: string, now: Date): boolean {
+export function verifyCall({ header, body }: WebhookCall, secret: string, now: Date): boolean {
   const signature = header('x-parley-signature')
   if (signature) return isSigned(signature, { body, secret, now })
   const [, token] = BEARER.exec(header('authorization')) ?? []
-  return token !== undefined && isSameSecret(token, secret)
+  return token !== undefined && equalsTimingSafe(token, secret)
 }
 
 function isSigned(signature: string, { body, secret, now }: { body: Buffer; secret: string; now: Date }): boolean {

@@ -8,12 +8,12 @@ function sealContext({ tenantId, id }: Place): string {
   return `hook:${tenantId}:${id}`
 }
 
-export function newHookSecret(secrets: Secrets, place: Place): { secret: string; sealed: Buffer } {
+export function newWebhookSecret(secrets: Secrets, place: Place): { secret: string; sealed: Buffer } {
   const secret = newToken()
   return { secret, sealed: secrets.seal(secret, sealContext(place)) }
 }
 
-export function openHookSecret(secrets: Secrets, sealed: Buffer, place: Place): string {
+export function openWebhookSecret(secrets: Secrets, sealed: Buffer, place: Place): string {
   // Only texts are ever sealed under this context.
   return secrets.open(sealed, sealContext(place)) as string
 }

@@ -1,12 +1,12 @@
 import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/schemas.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { Run } from '../runs/schema.ts'
 import { SimulateWorkflow, SimulationResult } from '../simulations/schema.ts'
 import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
-import { getHook } from '../workflow-webhooks/get-webhook.ts'
-import { HOOK_PROTOCOL } from '../workflow-webhooks/protocol.ts'
-import { rotateHook } from '../workflow-webhooks/rotate-secret.ts'
+import { getWebhook } from '../workflow-webhooks/get-webhook.ts'
+import { WEBHOOK_PROTOCOL } from '../workflow-webhooks/protocol.ts'
+import { rotateSecret } from '../workflow-webhooks/rotate-secret.ts'
 import { archiveWorkflow, unarchiveWorkflow } from '../publishing/archive-workflow.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { definitionSchema } from '../definition-checks/definition-schema.ts'
@@ -51,7 +51,7 @@ export const workflowsRouter = router({
 
   definitionSchema: viewerProcedure
     .meta(rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of definitions'))
-    .input(nothing.strict())
+    .input(empty.strict())
     .output(schema.DefinitionSchema)
     .query(() => definitionSchema()),
 
@@ -77,7 +77,7 @@ export const workflowsRouter = router({
       ),
     )
     .input(schema.WorkflowRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteWorkflow(ctx.scope, input)),
 
   publish: adminProcedure
@@ -111,21 +111,26 @@ export const workflowsRouter = router({
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => unpublishWorkflow(ctx.scope, input)),
 
-  hook: adminProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/hook', 'Get where the webhook of a workflow is called'))
+  webhook: adminProcedure
+    .meta(rest('GET', '/workflows/{workflowId}/webhook', 'Get where the webhook of a workflow is called'))
     .input(schema.WorkflowRef)
-    .output(schema.Hook)
-    .query(({ ctx, input }) => getHook(ctx.scope, input)),
+    .output(schema.Webhook)
+    .query(({ ctx, input }) => getWebhook(ctx.scope, input)),
 
-  rotateHook: adminProcedure
+  rotateWebhookSecret: adminProcedure
     .meta(
-      rest('POST', '/workflows/{workflowId}/hook/rotate', 'Make a new secret for the webhook; the old one ends', {
-        description: HOOK_PROTOCOL,
-      }),
+      rest(
+        'POST',
+        '/workflows/{workflowId}/webhook/rotate-secret',
+        'Make a new secret for the webhook; the old one ends',
+        {
+          description: WEBHOOK_PROTOCOL,
+        },
+      ),
     )
     .input(schema.WorkflowRef)
-    .output(schema.HookSecret)
-    .mutation(({ ctx, input }) => rotateHook(ctx.scope, input)),
+    .output(schema.WebhookSecret)
+    .mutation(({ ctx, input }) => rotateSecret(ctx.scope, input)),
 
   archive: adminProcedure
     .meta(rest('POST', '/workflows/{workflowId}/archive', 'Put a workflow away; runs under way go on'))
@@ -173,7 +178,7 @@ export const workflowsRouter = router({
     .meta(
       rest('POST', '/workflows/{workflowId}/simulate', 'Play a dialogue, or a past conversation, and do nothing', {
         description:
-          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps. 422 `workflow_invalid`, `unknown_step`, or `not_outside` for an output of a step that asks nothing of the outside.',
+          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps. 422 `workflow_invalid`, `unknown_step`, or `not_external_step` for an output of a step that asks nothing of the outside.',
         example: {
           dialogue: [
             { type: 'message', body: 'hello' },

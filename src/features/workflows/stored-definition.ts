@@ -1,15 +1,15 @@
-import type { Place } from '../../engine/language/definition/problems.ts'
+import type { Location } from '../../engine/language/definition/problems.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** A part of a definition as it was given, sound or not, and where it stands. */
-export type RawPart = { fields: Fields; place: Place }
+export type RawPart = { fields: Fields; place: Location }
 
-export function wholeOf(definition: unknown): RawPart {
+export function asDocument(definition: unknown): RawPart {
   return { fields: fieldsOf(definition), place: { stepId: null, path: '', name: 'Workflow' } }
 }
 
-export function triggersOf(definition: unknown): RawPart[] {
+export function listTriggers(definition: unknown): RawPart[] {
   return listIn(fieldsOf(definition), 'triggers').map((trigger, index) => ({
     fields: fieldsOf(trigger),
     place: { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` },
@@ -17,7 +17,7 @@ export function triggersOf(definition: unknown): RawPart[] {
 }
 
 /** All steps, those of loops behind their loop. */
-export function stepsOf(definition: unknown): RawPart[] {
+export function listSteps(definition: unknown): RawPart[] {
   return stepsIn(fieldsOf(definition), 'steps')
 }
 
@@ -26,7 +26,7 @@ function stepsIn(owner: Fields, path: string): RawPart[] {
     const fields = fieldsOf(step)
     const { id } = fields
     const at = `${path}.${index}`
-    const place: Place =
+    const place: Location =
       typeof id === 'string'
         ? { stepId: id, path: at, name: `Step "${id}"` }
         : { stepId: null, path: at, name: `Step ${index + 1}` }

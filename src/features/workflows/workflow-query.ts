@@ -11,15 +11,15 @@ const PUBLISHED_HASH = raw(`(
   where v.tenant_id = workflows.tenant_id and v.workflow_id = workflows.id and v.version = workflows.version)
   as published_hash`)
 
-export function workflowRows(scope: Scope) {
+export function workflowQuery(scope: Scope) {
   return scope.query(WorkflowRow).select('workflows.*', PUBLISHED_HASH)
 }
 
-export function presentWorkflow(row: WorkflowRow): Workflow {
+export function toWorkflow(row: WorkflowRow): Workflow {
   const { draft, publishedHash, ...workflow } = row as Row
   return { ...workflow, hasUnpublishedChanges: publishedHash !== definitionHash(draft) }
 }
 
-export function presentWorkflowWithDefinition(row: WorkflowRow): WorkflowWithDefinition {
-  return { ...presentWorkflow(row), definition: row.draft }
+export function toWorkflowWithDefinition(row: WorkflowRow): WorkflowWithDefinition {
+  return { ...toWorkflow(row), definition: row.draft }
 }

@@ -20,7 +20,7 @@ type Options<Item, Result> = {
  * alone; those who come while that goes on are served next, as one batch, in the order they came. Nobody joins work that
  * has already begun, so whoever asks sees all that was done before.
  */
-export class SharedWork<Item, Result> {
+export class Batcher<Item, Result> {
   readonly #options: Options<Item, Result>
   readonly #waiting = new Map<string, Waiting<Item, Result>[]>()
 

@@ -4,7 +4,7 @@ import { UnavailableError } from '../errors.ts'
  * Lets `width` pieces of work run at a time and keeps at most `queueMax` waiting, in order; whoever comes after is
  * refused at once rather than late.
  */
-export class Gate {
+export class Semaphore {
   readonly #width: number
   readonly #queueMax: number
   readonly #waiting: (() => void)[] = []

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 const VERSION_MIN = 150000
 
 /** @throws Error with a sentence for the operator when the server is too old, or would lose what it acknowledged */
-export async function checkServer(db: Database, log: { warn(message: string): void }): Promise<void> {
+export async function checkPostgresVersion(db: Database, log: { warn(message: string): void }): Promise<void> {
   const { rows } = await db.raw<{ rows: { version: number; fsync: string }[] }>(
     `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`,
   )

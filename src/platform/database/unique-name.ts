@@ -6,7 +6,7 @@ import { ConflictError } from '../errors.ts'
  * to run in a transaction of its own.
  * @throws ConflictError `name_taken`
  */
-export async function refuseTakenName<T>(noun: string, write: () => Promise<T>): Promise<T> {
+export async function toUniqueNameError<T>(noun: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (cause) {

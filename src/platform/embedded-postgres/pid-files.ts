@@ -7,9 +7,9 @@ import { errorCode } from './embedded-postgres-error.ts'
  * A mark is an empty file whose name says which process made it. Everything is in the name, so a mark is never seen half
  * written; no name is used twice, so removing the mark of a dead process can never hit somebody else's.
  */
-export type Mark = { name: string; remove(): void }
+export type PidFile = { name: string; remove(): void }
 
-export function leaveMark(folder: string): Mark {
+export function writePidFile(folder: string): PidFile {
   fs.mkdirSync(folder, { recursive: true })
   const name = `${process.pid}.${processToken(process.pid)}.${randomBytes(6).toString('hex')}`
   const file = path.join(folder, name)
@@ -18,17 +18,17 @@ export function leaveMark(folder: string): Mark {
 }
 
 /** The marks of living processes. Those of dead ones are removed on the way. */
-export function listLiveMarks(folder: string): string[] {
+export function listLivePidFiles(folder: string): string[] {
   if (!fs.existsSync(folder)) return []
   return fs.readdirSync(folder).filter((name) => {
     const [, token] = name.split('.')
-    if (token !== undefined && processToken(markPid(name)) === token) return true
+    if (token !== undefined && processToken(pidFilePid(name)) === token) return true
     fs.rmSync(path.join(folder, name), { force: true })
     return false
   })
 }
 
-export function markPid(name: string): number {
+export function pidFilePid(name: string): number {
   return Number(name.split('.')[0])
 }
 

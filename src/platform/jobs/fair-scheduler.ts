@@ -11,7 +11,7 @@ type Options = {
  * Long work of many, of which a bounded part is under way at once. Keys take turns, so one that has a lot to do leaves
  * room for the others, and what is slow holds up nothing that is behind it.
  */
-export class FairWork {
+export class FairScheduler {
   readonly #options: Options
   /** Those that may have something to do, in the order of their turns. */
   readonly #asking = new Set<string>()

@@ -9,7 +9,7 @@ import {
 } from 'graphile-worker'
 import pg from 'pg'
 import type { Database } from '../database/database.ts'
-import type { Bell, JobQueue, Tasks } from './job-queue.ts'
+import type { Job, JobQueue, Tasks } from './job-queue.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 
@@ -63,7 +63,7 @@ export class GraphileJobQueue implements JobQueue {
     )
   }
 
-  async ring(db: Database, bells: Bell[]): Promise<void> {
+  async enqueue(db: Database, bells: Job[]): Promise<void> {
     if (bells.length === 0) return
     // The queue refuses one key twice in a call; sorted, two transactions take the same keys in the same order.
     const byKey = new Map(bells.map((bell) => [bell.key, bell]))

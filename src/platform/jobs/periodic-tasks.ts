@@ -1,10 +1,10 @@
 import type { Logger } from '../log.ts'
 
 /** Work that comes round by itself. Every process does it; each duty takes its rows so that two never take the same. */
-export type Duty = { name: string; everyMs: number; run: () => Promise<unknown> }
+export type PeriodicTask = { name: string; everyMs: number; run: () => Promise<unknown> }
 
 /** Starts the rounds; the returned function ends them and waits for those under way. */
-export function startDuties(duties: Duty[], log: Logger): () => Promise<void> {
+export function startPeriodicTasks(duties: PeriodicTask[], log: Logger): () => Promise<void> {
   const underWay = new Map<string, Promise<unknown>>()
   const timers = duties.map(({ name, everyMs, run }) => {
     const round = () => {

@@ -1,5 +1,5 @@
 /** Who in this process follows which tenant. */
-export class LocalSignals {
+export class LocalNotifications {
   readonly #followers = new Map<string, Set<() => void>>()
 
   subscribe(tenantId: string, wake: () => void): () => void {

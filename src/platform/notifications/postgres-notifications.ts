@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Logger } from '../log.ts'
-import { LocalSignals } from './local-notifications.ts'
-import type { Signals } from './notifications.ts'
+import { LocalNotifications } from './local-notifications.ts'
+import type { Notifications } from './notifications.ts'
 import { SECOND } from '../time.ts'
 
 const CHANNEL = 'parley_events'
@@ -10,10 +10,10 @@ const CHANNEL = 'parley_events'
  * Signals over LISTEN/NOTIFY. Every notifying commit takes one lock of the whole server, so notifications are sent
  * outside business transactions, one statement for all tenants of the same moment.
  */
-export class PostgresSignals implements Signals {
+export class PostgresNotifications implements Notifications {
   readonly #url: string
   readonly #log: Logger
-  readonly #local = new LocalSignals()
+  readonly #local = new LocalNotifications()
   readonly #pending = new Set<string>()
   readonly #sender: pg.Pool
   #listener: pg.Client | undefined
@@ -40,7 +40,7 @@ export class PostgresSignals implements Signals {
     this.#local.wakeAll()
   }
 
-  announce(tenantId: string): void {
+  publish(tenantId: string): void {
     this.#pending.add(tenantId)
     if (this.#scheduled) return
     this.#scheduled = true

@@ -1,16 +1,16 @@
 import type { RedisClientType } from 'redis'
-import { LocalSignals } from './local-notifications.ts'
+import { LocalNotifications } from './local-notifications.ts'
 import type { Logger } from '../log.ts'
-import type { Signals } from './notifications.ts'
+import type { Notifications } from './notifications.ts'
 
 const CHANNEL = 'parley:events'
 
 /** Signals over Redis publish/subscribe. */
-export class RedisSignals implements Signals {
+export class RedisNotifications implements Notifications {
   readonly #client: RedisClientType
   readonly #subscriber: RedisClientType
   readonly #log: Logger
-  readonly #local = new LocalSignals()
+  readonly #local = new LocalNotifications()
 
   constructor(options: { client: RedisClientType; log: Logger }) {
     this.#client = options.client
@@ -28,7 +28,7 @@ export class RedisSignals implements Signals {
       .catch((error: unknown) => this.#log.warn({ err: error }, 'live signals are off until Redis is back'))
   }
 
-  announce(tenantId: string): void {
+  publish(tenantId: string): void {
     this.#client.publish(CHANNEL, tenantId).catch(() => this.#local.wake([tenantId]))
   }
 

@@ -1,16 +1,16 @@
 import { InvalidError } from '../errors.ts'
-import { OutsideRefused } from './outbound-error.ts'
-import { vetUrl } from './check-url.ts'
+import { OutboundError } from './outbound-error.ts'
+import { checkUrl } from './check-url.ts'
 
 /**
  * The URL that somebody gave us to call later, if it may be called as far as its text tells.
  * @throws InvalidError that names the input at `path`
  */
-export function refuseUncallable(text: string, path: string, rules: { allowsLoopback: boolean }): URL {
+export function assertCallable(text: string, path: string, rules: { allowsLoopback: boolean }): URL {
   try {
-    return vetUrl(text, rules)
+    return checkUrl(text, rules)
   } catch (error) {
-    if (!(error instanceof OutsideRefused)) throw error
+    if (!(error instanceof OutboundError)) throw error
     const message = error.message.replace(/^The URL /, '')
     throw new InvalidError(`${path} ${message}`, [{ path, message }], undefined, { cause: error })
   }

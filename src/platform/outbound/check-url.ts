@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { OutsideRefused } from './outbound-error.ts'
+import { OutboundError } from './outbound-error.ts'
 import { isCallableAddress } from './public-address.ts'
 
 const SCHEMES = new Set(['http:', 'https:'])
@@ -15,16 +15,16 @@ const PRIVATE_HOST = 'names a host of a private network: only public hosts can b
  * The URL, if it may be called as far as its text tells. What a name leads to is told when it is looked up.
  * @throws OutsideRefused
  */
-export function vetUrl(text: string, { allowsLoopback }: { allowsLoopback: boolean }): URL {
-  if (!URL.canParse(text)) throw new OutsideRefused('invalid_url', 'The URL cannot be read')
+export function checkUrl(text: string, { allowsLoopback }: { allowsLoopback: boolean }): URL {
+  if (!URL.canParse(text)) throw new OutboundError('invalid_url', 'The URL cannot be read')
   const url = new URL(text)
   const problem = problemOf(url, allowsLoopback)
-  if (problem) throw new OutsideRefused(problem.code, `The URL ${problem.message}`)
+  if (problem) throw new OutboundError(problem.code, `The URL ${problem.message}`)
   return url
 }
 
 /** Why a URL can never be called, whatever its placeholders come to; undefined if it may be. */
-export function refusalOfUrl(
+export function urlError(
   text: string,
   { allowsLoopback }: { allowsLoopback: boolean } = { allowsLoopback: false },
 ): { code: 'invalid_url' | 'host_refused'; message: string } | undefined {

@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net'
-import { OutsideRefused } from './outbound-error.ts'
+import { OutboundError } from './outbound-error.ts'
 import { isCallableAddress } from './public-address.ts'
 import type { Resolve } from './resolve-name.ts'
 
@@ -7,7 +7,7 @@ import type { Resolve } from './resolve-name.ts'
  * Looks a name up for the connection that is being made. What is judged is what is connected to, so a name cannot answer
  * differently in between; and one wrong address spoils the rest, because which of them is tried is not ours to say.
  */
-export function vettedLookup(resolve: Resolve, rules: { allowsLoopback: boolean }): LookupFunction {
+export function checkedLookup(resolve: Resolve, rules: { allowsLoopback: boolean }): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
@@ -22,4 +22,4 @@ export function vettedLookup(resolve: Resolve, rules: { allowsLoopback: boolean 
 }
 
 const REFUSED = () =>
-  new OutsideRefused('host_refused', 'The host leads into a private network: only public hosts can be called')
+  new OutboundError('host_refused', 'The host leads into a private network: only public hosts can be called')

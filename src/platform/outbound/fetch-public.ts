@@ -1,13 +1,13 @@
 import { Agent, type Dispatcher } from 'undici'
 import { deadline } from '../concurrency/deadline.ts'
-import { type Hop, nextHop } from './follow-redirect.ts'
-import { OutsideRefused } from './outbound-error.ts'
-import { readAnswer } from './read-response.ts'
+import { type Hop, followRedirect } from './follow-redirect.ts'
+import { OutboundError } from './outbound-error.ts'
+import { readResponse } from './read-response.ts'
 import { type Resolve, resolveName } from './resolve-name.ts'
-import { vettedLookup } from './checked-lookup.ts'
-import { vetUrl } from './check-url.ts'
+import { checkedLookup } from './checked-lookup.ts'
+import { checkUrl } from './check-url.ts'
 
-export type OutsideRequest = {
+export type PublicRequest = {
   method: string
   url: string
   headers: Record<string, string>
@@ -22,7 +22,7 @@ export type OutsideRequest = {
 }
 
 /** Names of headers are in small letters. */
-export type OutsideAnswer = { status: number; headers: Record<string, string>; body: string }
+export type PublicResponse = { status: number; headers: Record<string, string>; body: string }
 
 const REDIRECTS_MAX = 3
 
@@ -31,16 +31,16 @@ const REDIRECTS_MAX = 3
  * not kept, so none outlives the rules under which it was made.
  * @throws OutsideRefused
  */
-export async function callOutside(
-  request: OutsideRequest,
+export async function fetchPublic(
+  request: PublicRequest,
   signal?: AbortSignal,
   resolve: Resolve = resolveName,
-): Promise<OutsideAnswer> {
+): Promise<PublicResponse> {
   const limit = deadline(request.timeoutMs, signal)
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { lookup: vettedLookup(resolve, request), timeout: request.timeoutMs },
+    connect: { lookup: checkedLookup(resolve, request), timeout: request.timeoutMs },
   })
   try {
     return await follow(agent, request, limit.signal)
@@ -52,20 +52,20 @@ export async function callOutside(
   }
 }
 
-async function follow(agent: Agent, request: OutsideRequest, signal: AbortSignal): Promise<OutsideAnswer> {
+async function follow(agent: Agent, request: PublicRequest, signal: AbortSignal): Promise<PublicResponse> {
   const { url, method, headers, sealedHeaders = [], body, bytesMax } = request
-  let hop: Hop = { url: vetUrl(url, request), method, headers, sealedHeaders, body }
+  let hop: Hop = { url: checkUrl(url, request), method, headers, sealedHeaders, body }
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const response = await send(agent, hop, signal)
     const { statusCode: status, headers: answered } = response
     const location = typeof answered['location'] === 'string' ? answered['location'] : undefined
-    const next = nextHop(hop, { status, location }, request)
-    if (!next) return readAnswer(response, bytesMax)
+    const next = followRedirect(hop, { status, location }, request)
+    if (!next) return readResponse(response, bytesMax)
     // Ended early on purpose; its error says nothing else.
     response.body.on('error', () => undefined).destroy()
     hop = next
   }
-  throw new OutsideRefused('too_many_redirects', `The call was redirected more than ${REDIRECTS_MAX} times`)
+  throw new OutboundError('too_many_redirects', `The call was redirected more than ${REDIRECTS_MAX} times`)
 }
 
 function send(
@@ -84,16 +84,16 @@ function send(
 }
 
 /** The cause is for the log of this process alone: its text may quote an address or the request. */
-function refusalOf(error: unknown, isLate: boolean, isCalledOff: boolean): OutsideRefused {
-  if (error instanceof OutsideRefused) return error
+function refusalOf(error: unknown, isLate: boolean, isCalledOff: boolean): OutboundError {
+  if (error instanceof OutboundError) return error
   const told = { cause: error, retryable: true }
-  if (isCalledOff) return new OutsideRefused('called_off', 'The call was called off', told)
-  if (isLate) return new OutsideRefused('timed_out', 'The answer did not come within the time allowed', told)
+  if (isCalledOff) return new OutboundError('called_off', 'The call was called off', told)
+  if (isLate) return new OutboundError('timed_out', 'The answer did not come within the time allowed', told)
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
   if (code === 'UND_ERR_INVALID_ARG') {
-    return new OutsideRefused('invalid_request', 'The request cannot be sent as it is: look at its headers', {
+    return new OutboundError('invalid_request', 'The request cannot be sent as it is: look at its headers', {
       cause: error,
     })
   }
-  return new OutsideRefused('unreachable', 'The host cannot be reached, or ended the connection', told)
+  return new OutboundError('unreachable', 'The host cannot be reached, or ended the connection', told)
 }

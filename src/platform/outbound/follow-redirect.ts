@@ -1,6 +1,6 @@
-import { OutsideRefused } from './outbound-error.ts'
+import { OutboundError } from './outbound-error.ts'
 import { isSensitiveName } from '../security/sensitive-name.ts'
-import { vetUrl } from './check-url.ts'
+import { checkUrl } from './check-url.ts'
 
 export type Hop = {
   url: URL
@@ -18,7 +18,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
  * origin is not told what was meant for the first.
  * @throws OutsideRefused
  */
-export function nextHop(
+export function followRedirect(
   hop: Hop,
   answer: { status: number; location: string | undefined },
   rules: { allowsLoopback: boolean },
@@ -26,8 +26,8 @@ export function nextHop(
   const { status, location } = answer
   if (!REDIRECTS.has(status) || location === undefined) return undefined
   if (!URL.canParse(location, hop.url.href))
-    throw new OutsideRefused('invalid_url', 'The answer leads to no readable URL')
-  const url = vetUrl(new URL(location, hop.url).href, rules)
+    throw new OutboundError('invalid_url', 'The answer leads to no readable URL')
+  const url = checkUrl(new URL(location, hop.url).href, rules)
   const isSameOrigin = url.origin === hop.url.origin
   // As browsers do: after these the answer is fetched, not sent for once more.
   const isFetched = status === 303 || (status < 303 && hop.method === 'POST')

@@ -1,15 +1,15 @@
 import { TextDecoder } from 'node:util'
 import type { Dispatcher } from 'undici'
-import type { OutsideAnswer } from './fetch-public.ts'
-import { OutsideRefused } from './outbound-error.ts'
+import type { PublicResponse } from './fetch-public.ts'
+import { OutboundError } from './outbound-error.ts'
 
 /** @throws OutsideRefused for an answer that is too long, or packed although nobody asked for it */
-export async function readAnswer(response: Dispatcher.ResponseData, bytesMax: number): Promise<OutsideAnswer> {
+export async function readResponse(response: Dispatcher.ResponseData, bytesMax: number): Promise<PublicResponse> {
   const headers = flatten(response.headers)
   try {
     const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
     if (encoding !== 'identity' && encoding !== '') {
-      throw new OutsideRefused('answer_unreadable', 'The answer is compressed, although the call did not allow it')
+      throw new OutboundError('invalid_response', 'The answer is compressed, although the call did not allow it')
     }
     if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
     const chunks: Uint8Array[] = []
@@ -45,6 +45,6 @@ function decoderOf(charset: string): TextDecoder {
   }
 }
 
-function tooLarge(bytesMax: number): OutsideRefused {
-  return new OutsideRefused('answer_too_large', `The answer is larger than ${bytesMax} bytes`)
+function tooLarge(bytesMax: number): OutboundError {
+  return new OutboundError('answer_too_large', `The answer is larger than ${bytesMax} bytes`)
 }

@@ -10,7 +10,7 @@ export type Span = { now: number; ends: number }
 export type Taken = { isTaken: boolean; endsAt: number }
 
 /** Holds for a key at most five tries, failed or under way, until their span ends. Every call is one atomic step. */
-export interface Tries {
+export interface AttemptStore {
   /** Takes one more, unless five are held. The first begins the span; a refused one changes nothing. */
   take(key: string, span: Span): Promise<Taken>
   /** Begins the span anew if five are held. */
@@ -19,7 +19,7 @@ export interface Tries {
   forget(key: string): Promise<void>
 }
 
-export class PostgresTries implements Tries {
+export class PostgresAttemptStore implements AttemptStore {
   readonly #db: Database
 
   constructor(db: Database) {
@@ -73,7 +73,7 @@ redis.call('pexpire', KEYS[1], string.format('%.0f', ARGV[2] - ARGV[1]))`
 const GIVE_BACK = `
 if tonumber(redis.call('hget', KEYS[1], 'points') or 0) > 0 then redis.call('hincrby', KEYS[1], 'points', -1) end`
 
-export class RedisTries implements Tries {
+export class RedisAttemptStore implements AttemptStore {
   readonly #client: RedisClientType
 
   constructor(client: RedisClientType) {
@@ -104,7 +104,7 @@ export class RedisTries implements Tries {
 
 const KEYS_MAX = 10_000
 
-export class MemoryTries implements Tries {
+export class MemoryAttemptStore implements AttemptStore {
   readonly #held = new LRUCache<string, { points: number; ends: number }>({ max: KEYS_MAX })
 
   async take(key: string, { now, ends }: Span): Promise<Taken> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
-import { Gate } from '../concurrency/semaphore.ts'
+import { Semaphore } from '../concurrency/semaphore.ts'
 
 /** What OWASP asks of argon2id (which is the library's algorithm) at the least memory; memory is in KiB. */
 const COST = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
@@ -12,7 +12,7 @@ const QUEUE_MAX = 32
 
 /** Passwords are compared in Unicode's NFKC form: one password, however a keyboard composes it. */
 export class Passwords {
-  readonly #gate = new Gate({ width: Math.min(WIDTH_MAX, availableParallelism()), queueMax: QUEUE_MAX })
+  readonly #gate = new Semaphore({ width: Math.min(WIDTH_MAX, availableParallelism()), queueMax: QUEUE_MAX })
   readonly #nobodys = hash(randomBytes(32), COST)
 
   /** @throws UnavailableError when too many are waiting */

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** The key kept in `dataDir`, made on first use. Whoever is first of several processes decides. */
-export async function keepSecretKey(dataDir: string): Promise<string> {
+export async function loadOrCreateSecretKey(dataDir: string): Promise<string> {
   const path = join(dataDir, 'secret-key')
   await mkdir(dataDir, { recursive: true })
   try {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { foldText } from '../../engine/language/normalize-text.ts'
+import { normalizeText } from '../../engine/language/normalize-text.ts'
 import { defineStep } from '../../engine/model/step.ts'
-import { contactOf, fillTags, Tags, tagsOf } from './contact-facts.ts'
+import { requireContact, fillTags, Tags, listTags } from './contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
 /** Tags that the contact has already are left as they are. */
@@ -9,10 +9,10 @@ export const addTag = defineStep({
   type: 'add_tag',
   schema: z.strictObject({ tags: Tags }),
   execute(config, turn) {
-    const present = tagsOf(contactOf(turn))
+    const present = listTags(requireContact(turn))
     const wanted = fillTags(config.tags, turn)
-    const known = new Set(present.map(foldText))
-    const added = wanted.filter((name) => !known.has(foldText(name)))
+    const known = new Set(present.map(normalizeText))
+    const added = wanted.filter((name) => !known.has(normalizeText(name)))
     const effect: WorkflowEffect = { type: 'add_tag', tags: added }
     return {
       kind: 'next',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
-import { contactOf, groupIdsOf } from './contact-facts.ts'
+import { requireContact, listGroupIds } from './contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
 /** A contact who is not in the group is not missed. */
@@ -9,7 +9,7 @@ export const removeFromGroup = defineStep({
   schema: z.strictObject({ groupId: z.uuid('must be the id of a group').toLowerCase() }),
   literal: ['groupId'],
   execute({ groupId }, turn) {
-    const present = groupIdsOf(contactOf(turn))
+    const present = listGroupIds(requireContact(turn))
     if (!present.includes(groupId)) return { kind: 'next', input: { groupId }, output: { removed: false } }
     const effect: WorkflowEffect = { type: 'remove_from_group', groupId }
     const facts = { contact: { groupIds: present.filter((id) => id !== groupId) } }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
-import { contactOf } from './contact-facts.ts'
+import { requireContact } from './contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
 /** Writes down whether the contact wants marketing. */
@@ -9,7 +9,7 @@ export const setConsent = defineStep({
   schema: z.strictObject({ marketing: z.enum(['opted_in', 'opted_out']) }),
   literal: ['marketing'],
   execute({ marketing }, turn) {
-    contactOf(turn)
+    requireContact(turn)
     const effect: WorkflowEffect = { type: 'set_consent', marketing }
     const facts = { contact: { consent: { marketing } } }
     return { kind: 'next', input: { marketing }, output: null, effects: [effect], facts }

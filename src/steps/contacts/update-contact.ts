@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep } from '../../engine/model/step.ts'
 import { isTimezone } from '../../platform/zoned-time.ts'
-import { contactOf } from './contact-facts.ts'
+import { requireContact } from './contact-facts.ts'
 import type { ContactChanges, WorkflowEffect } from '../effects.ts'
 
 /** What the placeholders come to is checked like any other change of a contact. */
@@ -36,7 +36,7 @@ export const updateContact = defineStep({
       .meta({ minProperties: 1 }),
   }),
   execute(config, turn) {
-    const contact = contactOf(turn)
+    const contact = requireContact(turn)
     const values = readChanges(turn.resolve(config.values))
     const { fields, ...details } = values
     const effect: WorkflowEffect = { type: 'update_contact', values }

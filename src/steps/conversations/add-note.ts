@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { defineStep } from '../../engine/model/step.ts'
-import { conversationOf } from '../contacts/contact-facts.ts'
+import { requireConversation } from '../contacts/contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 import { fillBody } from '../messages/message.ts'
 
@@ -10,7 +10,7 @@ export const addNote = defineStep({
   type: 'add_note',
   schema: z.strictObject({ body: templateText }),
   execute(config, turn) {
-    conversationOf(turn)
+    requireConversation(turn)
     const body = fillBody(config.body, turn)
     const noteId = turn.newId()
     const effect: WorkflowEffect = { type: 'add_note', noteId, body }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import type { Turn } from '../../engine/model/step.ts'
+import type { StepContext } from '../../engine/model/step.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
@@ -20,7 +20,7 @@ export const Assignee = z
 export type Assignee = z.output<typeof Assignee>
 
 /** Whether the id is a member's, and whom a strategy finds, turns out when the effect is applied. */
-export function composeAssignment(to: Assignee, turn: Turn): WorkflowEffect & { type: 'assign' } {
+export function composeAssignment(to: Assignee, turn: StepContext): WorkflowEffect & { type: 'assign' } {
   if (to.strategy) return { type: 'assign', to: { strategy: to.strategy } }
   if (to.userId === undefined) return { type: 'assign', to: { userId: null } }
   const userId = turn.text(to.userId).trim()

@@ -17,7 +17,7 @@ export const handoff = defineStep({
     assign: Assignee.optional(),
     resumeAfter: duration.refine((ms) => ms > 0, 'must be longer than 0s').optional(),
   }),
-  onwards: ({ resumeAfter }) => (resumeAfter === undefined ? 'when_told' : 'falls_through'),
+  fallthrough: ({ resumeAfter }) => (resumeAfter === undefined ? 'explicit' : 'always'),
   waits: ({ resumeAfter }) => resumeAfter !== undefined,
   execute({ reason, assign, resumeAfter }, turn) {
     const until = resumeAfter === undefined ? null : addMs(turn.now, resumeAfter)

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep } from '../../engine/model/step.ts'
-import { fieldOf } from '../../platform/field-of.ts'
-import { refusalOfSchema } from '../../platform/json-schema.ts'
+import { getField } from '../../platform/get-field.ts'
+import { jsonSchemaError } from '../../platform/json-schema.ts'
 import { composeMessage } from '../messages/compose-message.ts'
 import { toolName } from './tool.ts'
 
@@ -11,7 +11,7 @@ const HISTORY_DEFAULT = 20
 const TURNS_DEFAULT = 5
 
 const outputSchema = z.record(z.string(), z.unknown()).superRefine((schema, issues) => {
-  const refusal = schema['type'] === 'object' ? refusalOfSchema(schema) : 'its type has to be object'
+  const refusal = schema['type'] === 'object' ? jsonSchemaError(schema) : 'its type has to be object'
   if (refusal) issues.addIssue({ code: 'custom', message: `is not a JSON Schema that can be used: ${refusal}` })
 })
 
@@ -57,7 +57,7 @@ export const ai = defineStep({
 })
 
 function textOf(output: unknown): string {
-  const text = fieldOf(output, 'text')
+  const text = getField(output, 'text')
   if (typeof text === 'string') return text
   throw new StepError('empty_message', 'The model gave no text to send', { retryable: false })
 }

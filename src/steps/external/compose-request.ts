@@ -1,9 +1,9 @@
 import { recordPayload } from '../../engine/redact/record-payload.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import type { Turn } from '../../engine/model/step.ts'
-import { asText } from '../../engine/language/values.ts'
+import type { StepContext } from '../../engine/model/step.ts'
+import { toText } from '../../engine/language/values.ts'
 import { isHeaderValue } from '../../platform/outbound/header-rules.ts'
-import { readJson } from '../../platform/read-json.ts'
+import { parseJson } from '../../platform/parse-json.ts'
 import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
 import type { Http } from './http.ts'
 
@@ -21,7 +21,7 @@ export type HttpRequest = {
 }
 
 /** @throws StepError when what the placeholders come to cannot be sent */
-export function composeRequest(config: Http, turn: Turn): HttpRequest {
+export function composeRequest(config: Http, turn: StepContext): HttpRequest {
   const { type, body } = bodyOf(config, turn)
   const headers = Object.entries(config.headers ?? {}).map(([name, value]) => [
     name.toLowerCase(),
@@ -40,7 +40,7 @@ export function composeRequest(config: Http, turn: Turn): HttpRequest {
 }
 
 /** What may be shown of it. */
-export function recordOf({ method, url, headers, body, idempotencyKey }: HttpRequest): unknown {
+export function toRecord({ method, url, headers, body, idempotencyKey }: HttpRequest): unknown {
   const shown = new URL(url)
   if (shown.password) shown.password = '[redacted]'
   for (const name of new Set(shown.searchParams.keys())) {
@@ -53,11 +53,11 @@ export function recordOf({ method, url, headers, body, idempotencyKey }: HttpReq
 }
 
 function jsonOrText(text: string): unknown {
-  const read = readJson(text)
+  const read = parseJson(text)
   return read === undefined ? text : read
 }
 
-function urlOf({ url, query = {} }: Http, turn: Turn): string {
+function urlOf({ url, query = {} }: Http, turn: StepContext): string {
   const filled = turn.text(url).trim()
   if (!URL.canParse(filled))
     throw new StepError('invalid_url', 'With its placeholders filled in, the URL cannot be read', FINAL)
@@ -66,12 +66,12 @@ function urlOf({ url, query = {} }: Http, turn: Turn): string {
     const value = turn.resolve(template)
     // A list is given as often as it is long; what is not there is not given.
     for (const one of [value].flat())
-      if (one !== null && one !== undefined) parsed.searchParams.append(name, asText(one))
+      if (one !== null && one !== undefined) parsed.searchParams.append(name, toText(one))
   }
   return parsed.href
 }
 
-function bodyOf({ json, text }: Http, turn: Turn): { type: string | null; body: string | null } {
+function bodyOf({ json, text }: Http, turn: StepContext): { type: string | null; body: string | null } {
   if (json !== undefined) return { type: 'application/json', body: JSON.stringify(turn.resolve(json)) }
   if (text !== undefined) return { type: 'text/plain; charset=utf-8', body: turn.text(text) }
   return { type: null, body: null }

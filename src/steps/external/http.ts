@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { defineStep, type StepFailure } from '../../engine/model/step.ts'
-import { fieldOf } from '../../platform/field-of.ts'
-import { refusalOfHeaderName } from '../../platform/outbound/header-rules.ts'
-import { refusalOfUrl } from '../../platform/outbound/check-url.ts'
-import { composeRequest, recordOf } from './compose-request.ts'
+import { getField } from '../../platform/get-field.ts'
+import { headerNameError } from '../../platform/outbound/header-rules.ts'
+import { urlError } from '../../platform/outbound/check-url.ts'
+import { composeRequest, toRecord } from './compose-request.ts'
 
 function urlFor(rules: { allowsLoopback: boolean }) {
   return z
@@ -12,7 +12,7 @@ function urlFor(rules: { allowsLoopback: boolean }) {
     .min(1, 'must not be empty')
     .max(8192)
     .superRefine((text, issues) => {
-      const refusal = refusalOfUrl(text, rules)
+      const refusal = urlError(text, rules)
       if (!refusal) return
       const code = refusal.code === 'host_refused' ? 'private_host' : refusal.code
       issues.addIssue({ code: 'custom', message: refusal.message, params: { code } })
@@ -22,7 +22,7 @@ function urlFor(rules: { allowsLoopback: boolean }) {
 const Headers = z.record(z.string(), z.string().max(8192)).superRefine((headers, issues) => {
   const seen = new Set<string>()
   for (const name of Object.keys(headers)) {
-    const refusal = refusalOfHeaderName(name) ?? (seen.has(name.toLowerCase()) ? 'is there twice' : undefined)
+    const refusal = headerNameError(name) ?? (seen.has(name.toLowerCase()) ? 'is there twice' : undefined)
     seen.add(name.toLowerCase())
     if (refusal) issues.addIssue({ code: 'custom', path: [name], message: refusal, params: { code: 'invalid_header' } })
   }
@@ -63,7 +63,7 @@ const calls: Omit<Parameters<typeof defineStep<ReturnType<typeof fieldsFor>>>[0]
   literal: ['method', 'failOn'],
   execute(config, turn) {
     const request = composeRequest(config, turn)
-    return { kind: 'external', request: { type: 'http', ...request }, input: recordOf(request) }
+    return { kind: 'external', request: { type: 'http', ...request }, input: toRecord(request) }
   },
   resume({ failOn }, _turn, wakeup) {
     if (wakeup.type !== 'external_result') return { kind: 'ignore' }
@@ -83,7 +83,7 @@ export const httpWithLoopback = defineStep({ ...calls, schema: fieldsFor({ allow
 const PASSING = new Set([408, 425, 429])
 
 function failureOf(output: unknown, failOn: Http['failOn']): StepFailure | undefined {
-  const status = fieldOf(output, 'status')
+  const status = getField(output, 'status')
   if (typeof status !== 'number' || failOn === 'network') return undefined
   if (status < (failOn === '5xx' ? 500 : 400)) return undefined
   const retryable = status >= 500 || PASSING.has(status)

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { Condition } from '../../engine/language/definition/condition.ts'
 import { ident, templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import { defineStep, type StepOutcome, type Turn } from '../../engine/model/step.ts'
-import { fieldOf } from '../../platform/field-of.ts'
+import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
+import { getField } from '../../platform/get-field.ts'
 
 const schema = z
   .strictObject({
@@ -34,7 +34,7 @@ export const loop = defineStep({
   hasBody: true,
   assigns: (config) => (config.as === undefined ? [] : [config.as]),
   recall({ as }, output) {
-    const item = fieldOf(output, 'item')
+    const item = getField(output, 'item')
     return { saved: output, variables: as !== undefined && item !== undefined ? { [as]: item } : {} }
   },
   execute(config, turn) {
@@ -42,13 +42,13 @@ export const loop = defineStep({
   },
 })
 
-function goOnWhile({ while: condition, max }: Loop, { round, isMet }: Turn): StepOutcome {
+function goOnWhile({ while: condition, max }: Loop, { round, isMet }: StepContext): StepOutcome {
   const index = round === null ? 0 : round.index + 1
   if (index >= max || (condition && !isMet(condition))) return leave(index)
   return { kind: 'round', index, items: null, output: { index } }
 }
 
-function goOver(over: string, { as, max }: Loop, turn: Turn): StepOutcome {
+function goOver(over: string, { as, max }: Loop, turn: StepContext): StepOutcome {
   const items = turn.round?.items ?? readList(over, turn).slice(0, max)
   const index = turn.round === null ? 0 : turn.round.index + 1
   if (index >= items.length) return leave(index)
@@ -61,7 +61,7 @@ function leave(rounds: number): StepOutcome {
   return { kind: 'next', output: { rounds }, branch: 'done' }
 }
 
-function readList(over: string, turn: Turn): unknown[] {
+function readList(over: string, turn: StepContext): unknown[] {
   const list = turn.resolve(over)
   if (Array.isArray(list)) return list
   if (list === null) return []

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { target } from '../../engine/language/definition/names.ts'
-import { defineStep, type Turn } from '../../engine/model/step.ts'
+import { defineStep, type StepContext } from '../../engine/model/step.ts'
 
 const Path = z.strictObject({
   name: z.string().max(120).optional(),
@@ -19,7 +19,7 @@ export const split = defineStep({
     paths: z.array(Path).min(2, 'must have at least 2 entries').max(50),
     sticky: z.boolean().default(true),
   }),
-  onwards: () => 'never',
+  fallthrough: () => 'never',
   targets: ({ paths }) => paths.map(({ next }, index) => ({ to: next, path: `paths.${index}.next` })),
   execute({ paths, sticky }, turn) {
     const total = paths.reduce((sum, { weight }) => sum + weight, 0)
@@ -34,7 +34,7 @@ export const split = defineStep({
 })
 
 /** From 0 up to 1. An id that the step makes differs in every execution, and is the same whenever that is decided. */
-function draw(sticky: boolean, turn: Turn): number {
+function draw(sticky: boolean, turn: StepContext): number {
   const { contact, workflow } = turn.facts
   const isBound = sticky && typeof contact?.['id'] === 'string'
   const seed = isBound ? [workflow['id'], turn.step.id, contact['id']].join(':') : turn.newId()

@@ -9,7 +9,7 @@ export const stop = defineStep({
     status: z.enum(['completed', 'failed']).default('completed'),
     reason: templateText.optional(),
   }),
-  onwards: () => 'never',
+  fallthrough: () => 'never',
   execute({ status, reason }, turn) {
     const said = reason === undefined ? null : turn.text(reason)
     return { kind: 'end', status, output: { reason: said }, ...(said ? { reason: said } : {}) }

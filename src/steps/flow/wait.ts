@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { duration } from '../../engine/language/definition/duration.ts'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import { defineStep, type Turn } from '../../engine/model/step.ts'
+import { defineStep, type StepContext } from '../../engine/model/step.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import { nextTimeOfDay, parseInstant } from '../../platform/zoned-time.ts'
 
@@ -39,7 +39,7 @@ export const wait = defineStep({
 
 function msOf(
   config: { for?: number | undefined; until?: string | undefined; untilTime?: string | undefined },
-  turn: Turn,
+  turn: StepContext,
 ): number {
   if (config.for !== undefined) return config.for
   if (config.untilTime !== undefined)
@@ -47,7 +47,7 @@ function msOf(
   return msUntil(config.until ?? '', turn)
 }
 
-function msUntil(template: string, turn: Turn): number {
+function msUntil(template: string, turn: StepContext): number {
   const text = turn.text(template)
   const at = parseInstant(text, turn.timezone)
   if (at === undefined) {

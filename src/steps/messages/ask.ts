@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { target } from '../../engine/language/definition/names.ts'
-import { defineStep, type StepOutcome, type Turn } from '../../engine/model/step.ts'
-import { fieldOf } from '../../platform/field-of.ts'
+import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
+import { getField } from '../../platform/get-field.ts'
 import { composeMessage } from './compose-message.ts'
 import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
-import { Expectation, readAnswer, valueOf } from './parse-reply.ts'
+import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
 
 const ATTEMPTS_DEFAULT = 3
 
@@ -41,7 +41,7 @@ export const ask = defineStep({
   schema,
   literal: ['expect.pattern'],
   waits: () => true,
-  recall: (_config, output) => ({ saved: valueOf(output) }),
+  recall: (_config, output) => ({ saved: toReplyValue(output) }),
   targets({ message, expect, onInvalid }) {
     return [
       ...optionTargets(message.buttons ?? [], 'message.buttons'),
@@ -54,7 +54,7 @@ export const ask = defineStep({
   },
   resume(config, turn, wakeup) {
     if (wakeup.type !== 'reply') return { kind: 'ignore' }
-    const answer = readAnswer(wakeup.message, config.expect, { choices: choicesOf(config, turn), turn })
+    const answer = parseReply(wakeup.message, config.expect, { choices: choicesOf(config, turn), turn })
     if (!answer) return askAgain(config, turn)
     const { value, text, choice } = answer
     return {
@@ -72,18 +72,18 @@ function optionTargets(options: readonly Choice[], path: string) {
 }
 
 /** What may be chosen: the options that are expected, or else the buttons. */
-function choicesOf({ message, expect }: Ask, turn: Turn): Choice[] {
+function choicesOf({ message, expect }: Ask, turn: StepContext): Choice[] {
   return expect.options ? fillChoices(expect.options, turn) : fillButtons(message.buttons ?? [], turn)
 }
 
 type Asked = { message: Pick<Message, 'body' | 'media'>; asked: number }
 
-function putQuestion(config: Ask, turn: Turn, { message, asked }: Asked): StepOutcome {
+function putQuestion(config: Ask, turn: StepContext, { message, asked }: Asked): StepOutcome {
   const sent = composeMessage(turn, message, choicesOf(config, turn))
   return { ...sent, kind: 'wait', for: 'reply', until: null, memory: { asked } }
 }
 
-function askAgain(config: Ask, turn: Turn): StepOutcome {
+function askAgain(config: Ask, turn: StepContext): StepOutcome {
   const { attempts = ATTEMPTS_DEFAULT, invalidMessage, message, onInvalid } = config
   const asked = askedBefore(turn.memory)
   if (asked < attempts) return putQuestion(config, turn, { message: invalidMessage ?? message, asked: asked + 1 })
@@ -96,6 +96,6 @@ function askAgain(config: Ask, turn: Turn): StepOutcome {
 }
 
 function askedBefore(memory: unknown): number {
-  const asked = fieldOf(memory, 'asked')
+  const asked = getField(memory, 'asked')
   return typeof asked === 'number' ? asked : 1
 }

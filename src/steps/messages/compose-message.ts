@@ -1,16 +1,16 @@
 import { StepError } from '../../engine/language/step-error.ts'
-import type { Told, Turn } from '../../engine/model/step.ts'
+import type { StepReport, StepContext } from '../../engine/model/step.ts'
 import { parseInstant } from '../../platform/zoned-time.ts'
 import type { WorkflowEffect } from '../effects.ts'
 import { fillMedia } from './media.ts'
-import { fillBody, fillCaption, type Message, type Option } from './message.ts'
+import { fillBody, fillCaption, type Message, type ButtonOption } from './message.ts'
 
 /** A message that goes out with the step, its placeholders filled in. */
 export function composeMessage(
-  turn: Turn,
+  turn: StepContext,
   { body, media }: Pick<Message, 'body' | 'media'>,
-  options: readonly Option[],
-): Told & { messageId: string } {
+  options: readonly ButtonOption[],
+): StepReport & { messageId: string } {
   if (!isWindowOpen(turn)) {
     throw new StepError('outside_window', 'The 24-hour window of the conversation is closed: free text cannot be sent')
   }
@@ -27,7 +27,7 @@ export function composeMessage(
 }
 
 /** A conversation without such a window says by `canSendFreeform` alone whether it takes free text. */
-export function isWindowOpen({ facts, now }: Turn): boolean {
+export function isWindowOpen({ facts, now }: StepContext): boolean {
   if (!facts.conversation) {
     throw new StepError('no_conversation', 'The run has no conversation to send to', { retryable: false })
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import type { Turn } from '../../engine/model/step.ts'
+import type { StepContext } from '../../engine/model/step.ts'
 
 const URL_MAX = 2048
 const FILENAME_MAX = 240
@@ -26,7 +26,7 @@ export const Media = z
   .meta({ if: { required: ['filename'] }, then: { properties: { type: { const: 'document' } } } })
 export type Media = z.output<typeof Media>
 
-export function fillMedia({ type, url, filename }: Media, turn: Turn): Media {
+export function fillMedia({ type, url, filename }: Media, turn: StepContext): Media {
   const address = turn.text(url).trim()
   if (!isFetchable(address)) {
     const message = `"${address.slice(0, 100)}" is not an http or https address`

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { ident, target, templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import type { Turn } from '../../engine/model/step.ts'
-import { fieldOf } from '../../platform/field-of.ts'
+import type { StepContext } from '../../engine/model/step.ts'
+import { getField } from '../../platform/get-field.ts'
 import { Media } from './media.ts'
 
 /** The most that channels show: three buttons of twenty characters, or a list of ten rows of twenty-four. */
@@ -14,9 +14,9 @@ const BODY_MAX = 4096
 /** Over media or buttons there is less room. */
 const CAPTION_MAX = 1024
 
-export type Option = { id: string; title: string }
+export type ButtonOption = { id: string; title: string }
 /** An option that leads somewhere when it is chosen. */
-export type Choice = Option & { next?: string | undefined }
+export type Choice = ButtonOption & { next?: string | undefined }
 
 /** How long a text with placeholders will be is only known once they are filled in. */
 function atMostUnlessFilledIn(max: number) {
@@ -34,7 +34,7 @@ function title(max: number) {
     .meta(atMostUnlessFilledIn(max))
 }
 
-function several<Item extends z.ZodType<Option>>(item: Item, max: number) {
+function several<Item extends z.ZodType<ButtonOption>>(item: Item, max: number) {
   return z
     .array(item)
     .min(1, 'must have at least 1 entry')
@@ -97,7 +97,7 @@ export const Choices = several(
 type Problem = { path: string[]; message: string; params?: { code: string } }
 
 function problemOf({ body: text, media, buttons }: { body?: string | undefined; media?: unknown; buttons?: unknown }) {
-  const isAudio = fieldOf(media, 'type') === 'audio'
+  const isAudio = getField(media, 'type') === 'audio'
   const problems: (Problem | false)[] = [
     text === undefined && !media && { path: ['body'], message: 'is required, unless there is media' },
     text === undefined && Boolean(buttons) && { path: ['body'], message: 'is required over buttons' },
@@ -115,15 +115,15 @@ const TOO_LONG: Problem = {
 }
 
 /** Buttons with their titles filled in; what a placeholder makes too long is cut to what a channel shows. */
-export function fillButtons(buttons: readonly Choice[], turn: Turn): Choice[] {
+export function fillButtons(buttons: readonly Choice[], turn: StepContext): Choice[] {
   return fillTitles(buttons, turn, BUTTON_TITLE_MAX)
 }
 
-export function fillChoices(choices: readonly Choice[], turn: Turn): Choice[] {
+export function fillChoices(choices: readonly Choice[], turn: StepContext): Choice[] {
   return fillTitles(choices, turn, LIST_TITLE_MAX)
 }
 
-function fillTitles(options: readonly Choice[], turn: Turn, max: number): Choice[] {
+function fillTitles(options: readonly Choice[], turn: StepContext, max: number): Choice[] {
   return options.map((option) => {
     // By code points: half of a pair of surrogates cannot be stored.
     const title = [...turn.text(option.title).trim()].slice(0, max).join('')
@@ -131,7 +131,7 @@ function fillTitles(options: readonly Choice[], turn: Turn, max: number): Choice
   })
 }
 
-export function fillBody(body: string, turn: Turn): string {
+export function fillBody(body: string, turn: StepContext): string {
   const text = turn.text(body)
   if (text.trim() === '') {
     throw new StepError('empty_message', 'With its placeholders filled in, the message is empty', FINAL)
@@ -140,7 +140,7 @@ export function fillBody(body: string, turn: Turn): string {
 }
 
 /** The words under a file; what placeholders leave empty is left out. */
-export function fillCaption(body: string, turn: Turn): string | null {
+export function fillCaption(body: string, turn: StepContext): string | null {
   const text = turn.text(body)
   return text.trim() === '' ? null : atMost(CAPTION_MAX, text)
 }

@@ -1,11 +1,11 @@
-import type { Turn } from '../../engine/model/step.ts'
+import type { StepContext } from '../../engine/model/step.ts'
 import { isCalendarDay } from '../../platform/zoned-time.ts'
 
 const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/
 const YEAR_LAST = /^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})$/
 
 /** The date that a person wrote, as `2026-03-31`. The day comes first, except for people in the United States. */
-export function readDate(text: string, { facts }: Turn): string | undefined {
+export function parseDate(text: string, { facts }: StepContext): string | undefined {
   const yearFirst = YEAR_FIRST.exec(text)
   if (yearFirst) return format(yearFirst[1], yearFirst[2], yearFirst[3])
   const [, first, second, year] = YEAR_LAST.exec(text) ?? []

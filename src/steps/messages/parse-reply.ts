@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { foldText } from '../../engine/language/normalize-text.ts'
+import { normalizeText } from '../../engine/language/normalize-text.ts'
 import { matchesPattern, pattern } from '../../engine/language/patterns.ts'
 import type { MessageFacts } from '../../engine/model/run.ts'
-import type { Turn } from '../../engine/model/step.ts'
-import { fieldOf } from '../../platform/field-of.ts'
+import type { StepContext } from '../../engine/model/step.ts'
+import { getField } from '../../platform/get-field.ts'
 import { toE164 } from '../../platform/phone.ts'
 import { Choices, type Choice } from './message.ts'
-import { readDate } from './parse-date.ts'
+import { parseDate } from './parse-date.ts'
 
 export const Expectation = z
   .strictObject({
@@ -23,21 +23,21 @@ export const Expectation = z
 export type Expectation = z.output<typeof Expectation>
 
 /** What a reply was understood as. `choice` is the option it names, if there are any. */
-export type Answer = { value: unknown; text: string; choice: Choice | null }
+export type ParsedReply = { value: unknown; text: string; choice: Choice | null }
 
 const email = z.email()
 
 /** What a step that took an answer kept of it, read from what it gave. */
-export function valueOf(output: unknown): unknown {
-  return fieldOf(output, 'value') ?? null
+export function toReplyValue(output: unknown): unknown {
+  return getField(output, 'value') ?? null
 }
 
 /** Undefined if the reply is not what was expected. */
-export function readAnswer(
+export function parseReply(
   message: MessageFacts,
   expect: Expectation,
-  { choices, turn }: { choices: readonly Choice[]; turn: Turn },
-): Answer | undefined {
+  { choices, turn }: { choices: readonly Choice[]; turn: StepContext },
+): ParsedReply | undefined {
   const text = (message.body ?? '').trim()
   const choice = findChoice(message, text, choices)
   if (expect.type === 'choice') return choice && { value: choice.id, text, choice }
@@ -47,7 +47,7 @@ export function readAnswer(
   return value === undefined ? undefined : { value, text, choice: choice ?? null }
 }
 
-function readValue(text: string, { type, pattern, min, max }: Expectation, turn: Turn): unknown {
+function readValue(text: string, { type, pattern, min, max }: Expectation, turn: StepContext): unknown {
   if (pattern !== undefined && !matchesPattern(pattern, text)) return undefined
   switch (type) {
     case 'any':
@@ -65,7 +65,7 @@ function readValue(text: string, { type, pattern, min, max }: Expectation, turn:
     case 'url':
       return readUrl(text)
     case 'date':
-      return readDate(text, turn)
+      return parseDate(text, turn)
     case 'choice':
       return undefined
   }
@@ -77,11 +77,11 @@ function isWithin(size: number, min = -Infinity, max = Infinity): boolean {
 
 /** The button that was pressed, or the option that is written: by its title, its id, or its number in the list. */
 function findChoice(message: MessageFacts, text: string, choices: readonly Choice[]): Choice | undefined {
-  const pressed = fieldOf(message['content'], 'buttonId')
-  const folded = foldText(text)
+  const pressed = getField(message['content'], 'buttonId')
+  const folded = normalizeText(text)
   return (
     choices.find(({ id }) => id === pressed) ??
-    choices.find(({ title }) => foldText(title) === folded) ??
+    choices.find(({ title }) => normalizeText(title) === folded) ??
     choices.find(({ id }) => id === folded) ??
     (/^\d{1,2}[.)]?$/.test(folded) ? choices[Number.parseInt(folded, 10) - 1] : undefined)
   )

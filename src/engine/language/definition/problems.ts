@@ -4,9 +4,9 @@ import type { z } from 'zod'
 export type Problem = { stepId: string | null; code: string; message: string; path: string }
 
 /** Where in a definition something stands, and how a person would call that place. */
-export type Place = { stepId: string | null; path: string; name: string }
+export type Location = { stepId: string | null; path: string; name: string }
 
-export function problemAt(place: Place, at: PropertyKey[] | string, code: string, what: string): Problem {
+export function problemAt(place: Location, at: PropertyKey[] | string, code: string, what: string): Problem {
   const within = typeof at === 'string' ? at : at.map(String).join('.')
   const path = [place.path, within].filter(Boolean).join('.')
   const message = `${place.name}: ${within ? `${within} ` : ''}${what}`
@@ -14,7 +14,7 @@ export function problemAt(place: Place, at: PropertyKey[] | string, code: string
 }
 
 /** One problem per place in the definition, the first; a field that does not exist is a problem of its own. */
-export function problemsOf(error: z.ZodError, place: Place): Problem[] {
+export function toProblems(error: z.ZodError, place: Location): Problem[] {
   const problems = error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => problemAt(place, [...issue.path, key], 'unknown_field', 'is not a field here'))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { refusalOfCron } from '../../../platform/cron.ts'
+import { cronError } from '../../../platform/cron.ts'
 import { isTimezone, parseInstant } from '../../../platform/zoned-time.ts'
 import { patternIssue } from '../patterns.ts'
 import { Condition } from './condition.ts'
@@ -59,7 +59,7 @@ function aboutGroup<Type extends string>(type: Type) {
 }
 
 const cron = z.string().superRefine((text, issues) => {
-  const refusal = refusalOfCron(text)
+  const refusal = cronError(text)
   if (!refusal) return
   const message = `is not a cron expression such as 0 9 * * mon-fri: ${refusal}`
   issues.addIssue({ code: 'custom', message, params: { code: 'invalid_cron' } })
@@ -121,7 +121,7 @@ export type TriggerType = keyof typeof TRIGGERS
 export type Trigger = { [Type in TriggerType]: z.output<(typeof TRIGGERS)[Type]> }[TriggerType] & {
   if?: Condition | undefined
 }
-export type TriggerOf<Type extends TriggerType> = Extract<Trigger, { type: Type }>
+export type TriggerByType<Type extends TriggerType> = Extract<Trigger, { type: Type }>
 
 export function isTriggerType(type: unknown): type is TriggerType {
   return typeof type === 'string' && Object.hasOwn(TRIGGERS, type)

@@ -18,7 +18,7 @@ export const Variable = z
       code: 'custom',
       path: ['default'],
       message: `must be ${type === 'object' ? 'an' : 'a'} ${type}`,
-      params: { code: 'wrong_type' },
+      params: { code: 'type_mismatch' },
     })
     return z.NEVER
   })

@@ -6,7 +6,7 @@ import { addMs, SECOND } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope.ts'
 import type { Caller } from '../../../trpc/context.ts'
 import { findSession, type FoundSession } from './find-session.ts'
-import { renewSession, steadyUntil } from './renew-session.ts'
+import { renewSession, cacheableUntil } from './renew-session.ts'
 
 /** Bounds how long another process's sign-out can go unnoticed when nothing tells us of it. */
 const REMEMBERED_MS = 3 * SECOND
@@ -56,6 +56,6 @@ function callerOf(
 }
 
 function rememberUntil(system: SystemScope, found: FoundSession): Date {
-  const ends = [addMs(system.now(), REMEMBERED_MS), found.session.expiresAt, steadyUntil(found)]
+  const ends = [addMs(system.now(), REMEMBERED_MS), found.session.expiresAt, cacheableUntil(found)]
   return ends.reduce<Date>((first, end) => (end && end < first ? end : first), found.session.expiresAt)
 }

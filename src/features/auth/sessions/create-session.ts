@@ -5,7 +5,7 @@ import type { SystemScope } from '../../../scope.ts'
 import { listWorkspaces, type Membership } from '../../workspaces/list-workspaces.ts'
 import type { User } from '../schema.ts'
 import { sessionCookie } from './session-cookie.ts'
-import type { Visit } from '../auth-context.ts'
+import type { AuthContext } from '../auth-context.ts'
 
 /** Counted from signing in and never extended, however busy the session is. */
 const SESSION_MS = 7 * DAY
@@ -14,8 +14,8 @@ const SESSION_MS = 7 * DAY
  * Lets in whom `findUser` names, in one transaction with what it does. The token is always new, and the session the
  * visitor came with ends: a cookie planted on them is worth nothing afterwards.
  */
-export async function openSession(
-  { system, auth, caller, client, setHeader }: Visit,
+export async function createSession(
+  { system, auth, caller, client, setHeader }: AuthContext,
   findUser: (tx: SystemScope) => Promise<User>,
 ): Promise<{ user: User; workspaces: Membership[] }> {
   const token = newToken()

@@ -30,7 +30,7 @@ export async function renewSession(
 }
 
 /** Until when what was found may be remembered, as far as its token goes. */
-export function steadyUntil({ isCurrent, renewedAt, confirmedAt }: FoundSession): Date | undefined {
+export function cacheableUntil({ isCurrent, renewedAt, confirmedAt }: FoundSession): Date | undefined {
   if (isCurrent) return renewalDueAt({ renewedAt, confirmedAt })
   return confirmedAt ? addMs(confirmedAt, GRACE_MS) : undefined
 }

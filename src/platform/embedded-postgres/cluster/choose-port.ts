@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import fs from 'node:fs'
 import net from 'node:net'
-import { type ClusterFolder, giveToOwner } from './data-directory.ts'
+import { type DataDirectory, giveToOwner } from './data-directory.ts'
 import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
 
 /** Below the ports that systems hand out to outgoing connections, any of which could take ours between two starts. */
@@ -12,7 +12,7 @@ const ATTEMPTS = 50
  * The port of the last start as long as it is free, so that processes which outlive the server find its successor; else
  * a new one, which is kept for the next time.
  */
-export async function choosePort(folder: ClusterFolder): Promise<number> {
+export async function choosePort(folder: DataDirectory): Promise<number> {
   const last = fs.existsSync(folder.port) ? Number(fs.readFileSync(folder.port, 'utf8')) : 0
   if (last > 0 && (await isFree(last))) return last
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

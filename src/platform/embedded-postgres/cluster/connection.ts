@@ -1,14 +1,14 @@
 import pg from 'pg'
 import { SECOND } from '../../time.ts'
-import type { ClusterFolder } from './data-directory.ts'
-import { passwordOf } from './password-file.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { derivePassword } from './password-file.ts'
 
 export const ADMINISTRATOR = 'postgres'
 /** Owns the application's database and nothing else: what slips into a query cannot touch files or other databases. */
 export const APPLICATION = 'parley'
 
-export function connectionString(account: string, database: string, port: number, folder: ClusterFolder): string {
-  return `postgres://${account}:${passwordOf(account, folder)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
+export function connectionString(account: string, database: string, port: number, folder: DataDirectory): string {
+  return `postgres://${account}:${derivePassword(account, folder)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
 }
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
 import { type Account, runProgram } from '../run-program.ts'
 
 /** Where everything of one cluster lies. Only `data` belongs to the server; the rest is ours. */
-export type ClusterFolder = {
+export type DataDirectory = {
   dataDir: string
   root: string
   data: string
@@ -17,7 +17,7 @@ export type ClusterFolder = {
   lock: string
 }
 
-export function clusterFolder(dataDir: string): ClusterFolder {
+export function dataDirectory(dataDir: string): DataDirectory {
   const root = path.resolve(dataDir, 'postgres')
   const inside = (name: string) => path.join(root, name)
   return {
@@ -33,7 +33,7 @@ export function clusterFolder(dataDir: string): ClusterFolder {
 }
 
 /** Makes the folder. Nobody but us may look inside, except that a server under another account must be able to pass. */
-export function makeClusterFolder(folder: ClusterFolder): void {
+export function createDataDirectory(folder: DataDirectory): void {
   const isRoot = process.getuid?.() === 0
   try {
     if (fs.mkdirSync(folder.dataDir, { recursive: true }) !== undefined && isRoot) fs.chmodSync(folder.dataDir, 0o711)
@@ -49,18 +49,18 @@ export function makeClusterFolder(folder: ClusterFolder): void {
 }
 
 /** What root makes in somebody's folder stays usable for that account. */
-export function giveToOwner(folder: ClusterFolder, file: number): void {
+export function giveToOwner(folder: DataDirectory, file: number): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = fs.statSync(folder.root)
   fs.fchownSync(file, uid, gid)
 }
 
-export function hasCluster(folder: ClusterFolder): boolean {
+export function hasCluster(folder: DataDirectory): boolean {
   return fs.existsSync(folder.data)
 }
 
 /** Refuses a folder that the server's account cannot enter. */
-export async function assertReachable(folder: ClusterFolder, account: Account, env: NodeJS.ProcessEnv): Promise<void> {
+export async function assertReachable(folder: DataDirectory, account: Account, env: NodeJS.ProcessEnv): Promise<void> {
   for (const ancestor of ancestors(folder.root)) {
     const { code } = await runProgram('/bin/sh', ['-c', 'cd "$0"', ancestor], { env, account })
     if (code === 0) continue

@@ -3,10 +3,10 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Binaries } from '../binaries.ts'
 import { ADMINISTRATOR } from './connection.ts'
-import { type ClusterFolder, hasCluster } from './data-directory.ts'
+import { type DataDirectory, hasCluster } from './data-directory.ts'
 import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
-import { runProgram, type Surroundings } from '../run-program.ts'
-import { passwordOf, writeSecret } from './password-file.ts'
+import { runProgram, type ProgramEnvironment } from '../run-program.ts'
+import { derivePassword, writePasswordFile } from './password-file.ts'
 
 /** The first major with the built-in locale provider, without which the sort order would depend on the machine. */
 const OLDEST_MAJOR = 17
@@ -16,9 +16,9 @@ const OLDEST_MAJOR = 17
  * nothing that looks like a cluster. The caller holds the boot lock.
  */
 export async function initCluster(
-  folder: ClusterFolder,
+  folder: DataDirectory,
   binaries: Binaries,
-  options: Surroundings & { isDurable: boolean },
+  options: ProgramEnvironment & { isDurable: boolean },
 ): Promise<void> {
   if (binaries.major < OLDEST_MAJOR) {
     throw new EmbeddedPostgresError(
@@ -26,10 +26,10 @@ export async function initCluster(
     )
   }
   removeLeftovers(folder)
-  writeSecret(folder)
+  writePasswordFile(folder)
   const fresh = `${folder.data}.${randomBytes(4).toString('hex')}`
   const passwordFile = `${fresh}.password`
-  giveFile(passwordFile, passwordOf(ADMINISTRATOR, folder), options)
+  giveFile(passwordFile, derivePassword(ADMINISTRATOR, folder), options)
   try {
     fs.mkdirSync(fresh, { mode: 0o700 })
     if (options.account) fs.chownSync(fresh, options.account.uid, options.account.gid)
@@ -44,7 +44,7 @@ export async function initCluster(
 }
 
 /** A server of another major cannot open the cluster, and would say so less clearly. */
-export function assertSameMajor(folder: ClusterFolder, binaries: Binaries): void {
+export function assertSameMajor(folder: DataDirectory, binaries: Binaries): void {
   if (!hasCluster(folder)) return
   const major = Number(fs.readFileSync(path.join(folder.data, 'PG_VERSION'), 'utf8'))
   if (major === binaries.major) return
@@ -71,14 +71,14 @@ function initdbArguments(data: string, passwordFile: string, { isDurable }: { is
   ]
 }
 
-function giveFile(name: string, content: string, { account }: Surroundings): void {
+function giveFile(name: string, content: string, { account }: ProgramEnvironment): void {
   const file = fs.openSync(name, 'wx', 0o600)
   fs.writeSync(file, content)
   if (account) fs.fchownSync(file, account.uid, account.gid)
   fs.closeSync(file)
 }
 
-function removeLeftovers(folder: ClusterFolder): void {
+function removeLeftovers(folder: DataDirectory): void {
   const prefix = `${path.basename(folder.data)}.`
   for (const name of fs.readdirSync(folder.root)) {
     if (name.startsWith(prefix)) fs.rmSync(path.join(folder.root, name), { recursive: true, force: true })

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
-import { type ClusterFolder, giveToOwner } from './data-directory.ts'
+import { type DataDirectory, giveToOwner } from './data-directory.ts'
 import { EmbeddedPostgresError, errorCode } from '../embedded-postgres-error.ts'
 
 /** On disk for good before the cluster that depends on it is made. */
-export function writeSecret(folder: ClusterFolder): void {
+export function writePasswordFile(folder: DataDirectory): void {
   fs.rmSync(folder.secret, { force: true })
   const file = fs.openSync(folder.secret, 'wx', 0o600)
   fs.writeSync(file, randomBytes(32).toString('base64url'))
@@ -14,11 +14,11 @@ export function writeSecret(folder: ClusterFolder): void {
 }
 
 /** Each account's password is derived, so that whoever learns the application's does not hold the administrator's. */
-export function passwordOf(account: string, folder: ClusterFolder): string {
+export function derivePassword(account: string, folder: DataDirectory): string {
   return createHmac('sha256', readSecret(folder)).update(account).digest('base64url')
 }
 
-function readSecret(folder: ClusterFolder): string {
+function readSecret(folder: DataDirectory): string {
   try {
     return fs.readFileSync(folder.secret, 'utf8').trim()
   } catch (cause) {

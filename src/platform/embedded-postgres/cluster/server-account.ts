@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import type { ClusterFolder } from './data-directory.ts'
+import type { DataDirectory } from './data-directory.ts'
 import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
 import type { Account } from '../run-program.ts'
 
@@ -7,7 +7,7 @@ import type { Account } from '../run-program.ts'
  * PostgreSQL refuses to run as root. Started as root, the server runs as the owner of the cluster it finds, else as
  * `postgres`, else as `nobody`, which every system has. Undefined: it runs as we do.
  */
-export function serverAccount(folder: ClusterFolder): Account | undefined {
+export function serverAccount(folder: DataDirectory): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const name of [folder.data, folder.root]) {
     const { uid, gid } = fs.statSync(name, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0 }
