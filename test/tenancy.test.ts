@@ -1,9 +1,9 @@
 import { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import { z } from 'zod'
-import { listOperations, listProcedures } from '../src/http/rest.ts'
-import { type AppRouter, appRouter } from '../src/router.ts'
-import { startTestApp, type TestApp, type TestSession } from './support/app.ts'
+import { listOperations,listProcedures } from '../src/http/rest.ts'
+import { type AppRouter,appRouter } from '../src/router.ts'
+import { startTestApp,type TestApp,type TestSession } from './support/app.ts'
 
 type Ids = Record<
   | 'contact'

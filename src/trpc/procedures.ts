@@ -32,6 +32,7 @@ const t = initTRPC
   })
 
 export const router = t.router
+export const mergeRouters = t.mergeRouters
 
 const translated = t.procedure.use(async ({ ctx, path, next }) => {
   const result = await next()

@@ -1,5 +1,5 @@
+import { advanceJob } from './jobs.ts'
 import type { SystemScope } from '../../scope.ts'
-import { advanceJob } from './fire-due-timers.ts'
 
 /** Rings for every tenant with something due: what a lost bell left behind is found here. */
 export async function enqueueDueMailboxes(system: SystemScope): Promise<void> {

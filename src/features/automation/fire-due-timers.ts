@@ -1,3 +1,4 @@
+import { advanceJob } from './jobs.ts'
 import { type MailboxKind, putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
@@ -40,8 +41,4 @@ function wakeBatch(system: SystemScope): Promise<number> {
     await tx.enqueue(...[...byTenant.keys()].map(advanceJob))
     return rows.length
   })
-}
-
-export function advanceJob(tenantId: string) {
-  return { task: 'advance', key: `advance:${tenantId}`, payload: { tenantId } }
 }

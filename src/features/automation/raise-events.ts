@@ -1,10 +1,10 @@
+import { advanceJob } from './jobs.ts'
 import { putItems } from '../../engine/mailbox/mailbox.ts'
 import type { TriggerEvent } from '../../engine/mailbox/match-trigger.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from './find-mailboxes.ts'
 import { listPublished } from './published-workflows.ts'
-import { advanceJob } from './fire-due-timers.ts'
 
 export type RaisedEvent = {
   contactId: string

@@ -1,5 +1,5 @@
+import { advanceJob } from './jobs.ts'
 import type { Scope } from '../../scope.ts'
-import { advanceJob } from './fire-due-timers.ts'
 
 /** What a person held up in these conversations goes on now, not when it would have come again. */
 export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Promise<void> {

@@ -1,8 +1,6 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { ListTriggerEvaluations, TriggerEvaluations } from '../explanations/schema.ts'
-import { listTriggerEvaluations } from '../explanations/evaluate-triggers.ts'
 import { createContact } from './create-contact.ts'
 import { deleteContact } from './delete-contact.ts'
 import { getContact } from './get-contact.ts'
@@ -40,14 +38,4 @@ export const contactsRouter = router({
     .input(ContactRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteContact(ctx.scope, input)),
-
-  triggerEvaluations: viewerProcedure
-    .meta(
-      rest('GET', '/contacts/{contactId}/trigger-evaluations', 'Explain why a workflow was not started by a contact', {
-        description: 'What keeps it from starting now, and what happened in the last 7 days and did not start it',
-      }),
-    )
-    .input(ListTriggerEvaluations)
-    .output(TriggerEvaluations)
-    .query(({ ctx, input }) => listTriggerEvaluations(ctx.scope, input)),
 })

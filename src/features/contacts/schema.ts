@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { tagName } from '../tags/schema.ts'
 import { toE164 } from '../../platform/phone.ts'
 import { json, id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
@@ -19,7 +20,6 @@ export const phone = z
     examples: ['+14155550100'],
   })
 
-export const tagName = text(50)
 const tagNames = z.array(tagName).max(50)
 const email = z.email('must be an e-mail address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')

@@ -1,9 +1,7 @@
-import { subscription } from '../../trpc/subscriptions.ts'
-import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { agentProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { followWorkspace } from '../live/follow-workspace.ts'
 import { sendEvent } from './send-event.ts'
-import { FollowEvents, SentEvent, SendEvent } from './schema.ts'
+import { SentEvent, SendEvent } from './schema.ts'
 
 const RAISE = {
   status: 202,
@@ -18,10 +16,4 @@ export const eventsRouter = router({
     .input(SendEvent)
     .output(SentEvent)
     .mutation(({ ctx, input }) => sendEvent(ctx.scope, input)),
-
-  follow: viewerProcedure
-    .input(FollowEvents)
-    .subscription(({ ctx, input, signal }) =>
-      subscription(ctx, signal, (until) => followWorkspace(ctx.scope, input, until)),
-    ),
 })

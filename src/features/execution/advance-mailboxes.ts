@@ -1,7 +1,7 @@
+import { advanceJob } from '../automation/jobs.ts'
 import { advance } from '../../engine/mailbox/advance.ts'
 import type { SystemScope } from '../../scope.ts'
 import { enginePort } from './engine-port.ts'
-import { advanceJob } from '../automation/fire-due-timers.ts'
 
 /** Running twice, or at once in two processes, is safe: a mailbox is locked, and its mail is taken once. */
 export async function advanceMailboxes(system: SystemScope, { tenantId }: Record<string, string>): Promise<void> {

@@ -1,5 +1,5 @@
+import { executeJob } from '../automation/jobs.ts'
 import type { SystemScope } from '../../scope.ts'
-import { executeJob } from './request-calls.ts'
 
 /** Rings for every tenant with something due: what a lost bell or a dead performer left behind is found here. */
 export async function enqueueDueCalls(system: SystemScope): Promise<void> {

@@ -1,3 +1,4 @@
+import { executeJob } from '../automation/jobs.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -32,8 +33,4 @@ export async function requestCalls(tx: Scope, effects: NewCall[]): Promise<void>
     })),
   )
   await tx.enqueue(executeJob(tx.tenantId))
-}
-
-export function executeJob(tenantId: string) {
-  return { task: 'perform', key: `perform:${tenantId}`, payload: { tenantId } }
 }

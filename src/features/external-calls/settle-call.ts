@@ -1,7 +1,7 @@
+import { advanceJob } from '../automation/jobs.ts'
 import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { advanceJob } from '../automation/fire-due-timers.ts'
 import type { ClaimedCall } from './claim-calls.ts'
 import type { ExecutionResult } from './executors.ts'
 import { sanitizeResult } from './sanitize-result.ts'

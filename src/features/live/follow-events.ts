@@ -1,9 +1,8 @@
+import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import { InvalidError } from '../../platform/errors.ts'
-import { DAY, MINUTE, SECOND } from '../../platform/time.ts'
+import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 
-/** How long events are kept, and so how long a follower may be away. */
-export const EVENT_RETENTION_MS = 7 * DAY
 const BATCH = 200
 /** Followers move on together by so many transactions where they are told nothing, so that one read serves them all. */
 const STRIDE = 1000n

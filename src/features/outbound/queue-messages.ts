@@ -1,3 +1,4 @@
+import { deliverJob } from '../automation/jobs.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { LOCKED_CONTACTS } from '../conversations/lock-contacts.ts'
 import { toLastMessage } from '../conversations/service-window.ts'
@@ -69,10 +70,6 @@ function typeOf(content: NewOutbound['content']): string {
 
 function queuedEvent({ id, conversationId, contactId }: NewOutbound): Event {
   return { type: 'message.queued', data: { messageId: id, conversationId, contactId } }
-}
-
-export function deliverJob(tenantId: string, channelId: string) {
-  return { task: 'deliver', key: `deliver:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
 }
 
 async function noteOutbound(tx: Scope, messages: NewOutbound[]): Promise<void> {

@@ -1,6 +1,6 @@
+import { deliverJob } from '../automation/jobs.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
-import { deliverJob } from './queue-messages.ts'
 import { failMessages } from './settle-messages.ts'
 
 /** How long a claimed message may be without an outcome before it counts as in doubt. */

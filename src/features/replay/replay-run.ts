@@ -1,3 +1,4 @@
+import { advanceJob } from '../automation/jobs.ts'
 import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
 import { isFinished } from '../../engine/model/run.ts'
 import { copySteps, runMailbox, saveRuns } from '../../engine/mailbox/run-store.ts'
@@ -10,7 +11,6 @@ import { getRun } from '../runs/get-run.ts'
 import { planReplay, type ReplayPlan } from './plan-replay.ts'
 import { buildReplay } from './build-replay.ts'
 import type { ReplayRun, Run } from '../runs/schema.ts'
-import { advanceJob } from '../automation/fire-due-timers.ts'
 
 /**
  * Runs again as a new run; the old one stays as it is. By default on the same version, a completed run from the start,

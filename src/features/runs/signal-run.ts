@@ -1,10 +1,10 @@
+import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getRun } from './get-run.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, SignalRun } from './schema.ts'
-import { advanceJob } from '../automation/fire-due-timers.ts'
 
 /**
  * Tells a run of an event. It is taken in its turn, and has no effect unless the run waits for it then.

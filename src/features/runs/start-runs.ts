@@ -1,3 +1,4 @@
+import { advanceJob } from '../automation/jobs.ts'
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
 import { lockMailboxes, type Mailbox, putItems } from '../../engine/mailbox/mailbox.ts'
 import { matchTrigger } from '../../engine/mailbox/match-trigger.ts'
@@ -10,7 +11,6 @@ import type { Scope } from '../../scope.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import { listPublished } from '../automation/published-workflows.ts'
-import { advanceJob } from '../automation/fire-due-timers.ts'
 
 /** A run that is started on purpose. Without a contact it has a mailbox of its own. */
 export type NewStart = {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { id, timestamp, text } from '../../trpc/schemas.ts'
-import { tagName } from '../contacts/schema.ts'
+
+export const tagName = text(50)
 
 const color = z
   .string()

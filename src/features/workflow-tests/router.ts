@@ -1,16 +1,16 @@
-import { adminProcedure, viewerProcedure } from '../../trpc/procedures.ts'
+import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createWorkflowTest } from './create-workflow-test.ts'
 import { deleteWorkflowTest } from './delete-workflow-test.ts'
 import { listWorkflowTests } from './list-workflow-tests.ts'
 import { runWorkflowTests } from './run-workflow-tests.ts'
+import { saveRunAsTest } from './save-run-as-test.ts'
 import * as tests from './schema.ts'
 import { updateWorkflowTest } from './update-workflow-test.ts'
 import { WorkflowRef } from '../workflows/schema.ts'
 
-/** What `workflows` offers about the tests of a workflow. */
-export const testProcedures = {
+export const workflowTestsRouter = router({
   tests: viewerProcedure
     .meta(rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow, the oldest first'))
     .input(WorkflowRef)
@@ -60,4 +60,19 @@ export const testProcedures = {
     .input(tests.RunWorkflowTests)
     .output(tests.TestOutcomes)
     .mutation(({ ctx, input }) => runWorkflowTests(ctx.scope, input)),
-}
+})
+
+export const runTestsRouter = router({
+  saveAsTest: adminProcedure
+    .meta(
+      rest('POST', '/runs/{runId}/save-as-test', 'Keep what a run met and did as a test of its workflow', {
+        status: 201,
+        example: { name: 'Asks for the city' },
+        description:
+          'What the customer said and what the outside answered is played again; what the workflow did is what is expected. 409 `run_not_finished`; 422 `run_is_dry_run`, `run_was_canceled`, or `run_is_partial_replay` for a replay that began in the middle.',
+      }),
+    )
+    .input(tests.SaveRunAsTest)
+    .output(tests.WorkflowTest)
+    .mutation(({ ctx, input }) => saveRunAsTest(ctx.scope, input)),
+})
