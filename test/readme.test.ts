@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync,readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { openDatabase,seedIfEmpty } from '../src/platform/database/database.ts'
+import { openDatabase, seedIfEmpty } from '../src/platform/database/database.ts'
 import { systemClock } from '../src/platform/time.ts'
-import { startTestApp,type TestApp } from './support/app.ts'
+import { startTestApp, type TestApp } from './support/app.ts'
 import { throwAwayFolder } from './support/throw-away-folder.ts'
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { phoneCountry } from '../../src/platform/phone.ts'
 import { Passwords } from '../../src/platform/security/passwords.ts'
-import { addMs,DAY,HOUR } from '../../src/platform/time.ts'
+import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
 
 /** `demoId('contact', 3)` is always the same id; the kinds keep apart by their first digits. */
 export function demoId(kind: keyof typeof KINDS, n: number): string {

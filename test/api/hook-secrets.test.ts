@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { MINUTE,SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type Hook,HookCaller } from '../support/hook-caller.ts'
+import { MINUTE, SECOND } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type Hook, HookCaller } from '../support/hook-caller.ts'
 
 const UNAUTHORIZED = { error: 'Unauthorized' }
 

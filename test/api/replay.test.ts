@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { DAY,MINUTE } from '../../src/platform/time.ts'
+import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { DAY, MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {
   version: 1,

@@ -8,7 +8,7 @@ import { queueMessages } from '../../src/features/outbound/queue-messages.ts'
 import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
 import { newId } from '../../src/platform/ids.ts'
 import type { Scope } from '../../src/scope.ts'
-import { startTestApp,type Answer,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type Answer, type TestApp, type TestSession } from '../support/app.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 describe('what is deleted while workflows act on it', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-mailboxes.ts'
 import { systemClock } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type ParleyProcess,startParleyProcess } from '../support/parley-process.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const CONVERSATIONS = 40

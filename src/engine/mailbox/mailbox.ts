@@ -1,10 +1,6 @@
+import type { Mailbox, MailboxKind } from '../model/mailbox-key.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { JsonObject } from '../model/run.ts'
-
-export type MailboxKind = 'conversation' | 'contact' | 'run'
-
-/** What is advanced as one, in order, under one lock: a conversation, a contact that has none, or a run with neither. */
-export type Mailbox = { kind: MailboxKind; id: string }
 
 /**
  * `message {messageId, isFirst}`, `event {a TriggerEvent, depth, messageId}`, `timer {runId, epoch}`, `start {runId}`,
@@ -18,18 +14,6 @@ export type MailboxItem = { id: string; mailbox: Mailbox; kind: ItemKind; payloa
 export type NewItem = Omit<MailboxItem, 'attempts'> & {
   /** Nobody takes it before. */
   dueAt?: Date
-}
-
-/** A run about nobody has its own mailbox, in which those that it starts have their place, too: `mailboxRunId`. */
-export function toMailbox(run: {
-  id: string
-  conversationId: string | null
-  contactId: string | null
-  mailboxRunId: string | null
-}): Mailbox {
-  if (run.conversationId !== null) return { kind: 'conversation', id: run.conversationId }
-  if (run.contactId !== null) return { kind: 'contact', id: run.contactId }
-  return { kind: 'run', id: run.mailboxRunId ?? run.id }
 }
 
 /** The same of a row of `runs`. The index `runs_open` is on it. */

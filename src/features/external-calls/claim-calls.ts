@@ -1,4 +1,4 @@
-import { type Mailbox, toMailbox } from '../../engine/mailbox/mailbox.ts'
+import { type Mailbox, toMailbox } from '../../engine/model/mailbox-key.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import type { NewCall } from './request-calls.ts'

@@ -1,5 +1,5 @@
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import { isFinished } from '../../engine/model/run.ts'
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
 import type { Scope } from '../../scope.ts'
 
 /**

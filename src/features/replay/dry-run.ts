@@ -1,4 +1,4 @@
-import { toMailbox } from '../../engine/mailbox/mailbox.ts'
+import { toMailbox } from '../../engine/model/mailbox-key.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import { closeWaitingRun } from '../../engine/simulate/close-reply-wait.ts'
 import type { StepRecord } from '../../engine/model/run.ts'

@@ -1,4 +1,4 @@
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import { isFinished, type RunState } from '../../engine/model/run.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
