@@ -17,7 +17,7 @@ export type NewEffect = {
 export async function requestEffects(tx: Scope, effects: NewEffect[]): Promise<void> {
   if (effects.length === 0) return
   const now = tx.now()
-  await tx.db('effects').insert(
+  await tx.db('external_calls').insert(
     effects.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request }) => ({
       tenant_id: tx.tenantId,
       run_id: runId,

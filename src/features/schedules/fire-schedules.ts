@@ -52,7 +52,7 @@ async function fireChunk(tx: Scope, { workflowId, key }: Ref): Promise<boolean> 
     .update(
       isUnfinished
         ? { next_at: moment, cursor: contacts.at(-1) }
-        : { next_at: momentAfter(schedule, moment ?? tx.now()), cursor: null, ...(moment ? { last_at: moment } : {}) },
+        : { next_at: momentAfter(schedule, moment ?? tx.now()), cursor: null },
     )
   return isUnfinished
 }

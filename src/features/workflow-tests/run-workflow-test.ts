@@ -34,7 +34,7 @@ export async function playTest(
 }
 
 /** Whether a contact was new is not recorded of a run; whether its conversation was is. */
-function openingIn({ sourceRunId, opens }: TestRow, party: Party): Opening[] {
+function openingIn({ sourceRunId, opensConversation }: TestRow, party: Party): Opening[] {
   if (sourceRunId === null) return openingOf(party)
-  return opens ? ['conversation_opened'] : []
+  return opensConversation ? ['conversation_opened'] : []
 }
