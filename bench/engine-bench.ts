@@ -85,7 +85,7 @@ export class EngineBench {
 
   /** The mailboxes as they are now, emptied by so many workers. */
   advance(workers: number): Promise<Effort> {
-    return this.#work(workers, 'advance', 'inbox')
+    return this.#work(workers, 'advance', 'mailbox_items')
   }
 
   send(): Promise<Effort> {

@@ -115,7 +115,7 @@ export async function seedPeople(tx: Knex, now: Date): Promise<void> {
     settings: {},
   }
   await tx('channels').insert({ ...sandbox, ...created })
-  await tx('channel_directory').insert({ channel_id: sandboxId, tenant_id: workspaceId })
+  await tx('channel_routes').insert({ channel_id: sandboxId, tenant_id: workspaceId })
   await tx('contacts').insert(
     PEOPLE.map(([name, phone, language, timezone], index) =>
       contactRow(index + 1, { name, phone, language, timezone }, now),

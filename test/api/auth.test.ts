@@ -62,7 +62,7 @@ describe('/api/auth', () => {
       expect(workspace.name).to.equal('Analytical Engines')
       const { rows } = await app.system.db.raw(
         `select c.kind, c.status, c.name from channels c
-         join channel_directory d on d.tenant_id = c.tenant_id and d.channel_id = c.id where c.tenant_id = ?`,
+         join channel_routes d on d.tenant_id = c.tenant_id and d.channel_id = c.id where c.tenant_id = ?`,
         [workspace.id],
       )
       expect(rows).to.deep.equal([{ kind: 'sandbox', status: 'connected', name: 'Sandbox' }])

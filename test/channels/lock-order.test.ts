@@ -92,7 +92,7 @@ describe('the same people writing on two channels at once', () => {
   const advance = () => advanceMailboxes(app.system, { tenantId: owner.tenantId })
 
   async function advanceAll(): Promise<void> {
-    while (await app.system.db('inbox').first('id')) await advance()
+    while (await app.system.db('mailbox_items').first('id')) await advance()
   }
 
   async function answers(): Promise<number> {

@@ -126,9 +126,9 @@ describe('what is deleted while workflows act on it', () => {
       body: { contactId: contactIds[0], body: 'hello' },
     })
     await remove(`contacts/${contactIds[0]}`)
-    expect(await app.system.db('inbox').where({ tenant_id: owner.tenantId })).to.have.length.above(0)
+    expect(await app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })).to.have.length.above(0)
     await advanceMailboxes(app.system, { tenantId: owner.tenantId })
-    expect(await app.system.db('inbox').where({ tenant_id: owner.tenantId })).to.have.length(0)
+    expect(await app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })).to.have.length(0)
   })
 
   it('of two transactions that stand in each other’s way, the one that the database ends is done again', async () => {

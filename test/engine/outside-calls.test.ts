@@ -72,7 +72,7 @@ class Caller {
   }
 
   async effects(): Promise<number> {
-    const rows = await this.app.system.db('effects').where({ tenant_id: this.owner.tenantId })
+    const rows = await this.app.system.db('external_calls').where({ tenant_id: this.owner.tenantId })
     return rows.length
   }
 }
@@ -420,7 +420,7 @@ describe('a process killed while it calls outside', function () {
     expect(await caller.effects()).to.equal(1)
 
     // Nobody waits here for as long as the lease lasts.
-    await app.system.db('effects').update({ due_at: app.system.now() })
+    await app.system.db('external_calls').update({ due_at: app.system.now() })
     worker = await startParleyProcess(environment)
     await waitUntil(async () => (await caller.sent()).length > 0)
     await waitUntil(async () => (await caller.run()).status === 'completed')

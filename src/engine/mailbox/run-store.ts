@@ -139,8 +139,6 @@ function waitRow(run: StoredRun, tenantId: string, now: Date): Record<string, un
     mailbox_kind: mailbox.kind,
     mailbox_id: mailbox.id,
     epoch: state.epoch,
-    // One that collects messages has not begun: the time is all it waits for.
-    waiting_for: state.waiting?.for ?? 'timer',
     due_at: wakeAt,
     created_at: now,
   }

@@ -48,7 +48,7 @@ export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest
     stepOutputs: outputsOf(recording.steps),
     contact: party.contact,
     startsAt: recording.startedAt,
-    opens: recording.opens,
+    opensConversation: recording.opensConversation,
     expectation: await expectationOf(scope, recording),
     sourceRunId: run.id,
   })
