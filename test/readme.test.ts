@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { openDatabase, seedIfEmpty } from '../src/platform/database/database.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
-import { throwAwayFolder } from './support/throw-away-folder.ts'
+import { createTempDir } from './support/temp-dir.ts'
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
@@ -50,7 +50,7 @@ describe('README.md', () => {
   it('shows a session whose every answer is the real one', async () => {
     const commands = commandsOf(README)
     expect(commands.length).to.be.greaterThan(8)
-    const folder = throwAwayFolder()
+    const folder = createTempDir()
     const mark = '=== end of answer ==='
     const script = commands.map(({ line }) => `${line}\necho; echo '${mark}'`).join('\n')
     const { stdout, stderr } = await run(script.replaceAll('http://127.0.0.1:3000', app.url), folder.path)
