@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { BenchCaller } from './caller.ts'
+import { BenchCaller } from './http-client.ts'
 import { environmentOf, isBusy, withThrowAwayDatabase } from './database.ts'
-import { FOUR_STEPS } from './four-steps.ts'
-import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './measure.ts'
-import { startServer } from './servers.ts'
+import { FOUR_STEPS } from './four-step-workflow.ts'
+import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './cpu-cost.ts'
+import { startServer } from './server-process.ts'
 
 const ROUNDS = 5
 const MESSAGES = 600

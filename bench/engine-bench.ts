@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
 import { type BenchDatabase, environmentOf } from './database.ts'
-import { type Effort, effortOf } from './measure.ts'
+import { type Effort, effortOf } from './cpu-cost.ts'
 import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
 
 /** `backlog` is how many messages each workspace finds in its mailboxes at the start of a round, each from somebody else. */
@@ -62,7 +62,7 @@ export class EngineBench {
       await BenchProcess.start('./stage-process.ts', environment),
       await BenchProcess.start('./stage-process.ts', environment),
     ]
-    const script = await BenchProcess.start('./bare-advance.ts', { DATABASE_URL: url })
+    const script = await BenchProcess.start('./baseline-advance.ts', { DATABASE_URL: url })
     return new EngineBench({ database, workspaces, postmasterPid, workers, script, backlog })
   }
 

@@ -1,7 +1,7 @@
 import { databaseTime, withThrowAwayDatabase } from './database.ts'
 import { type EngineBench, type Size, withEngineBench } from './engine-bench.ts'
-import { costOf, type Effort, effortRow, loadOfMachine, spread, table } from './measure.ts'
-import { describeWritten } from './written-rows.ts'
+import { costOf, type Effort, effortRow, loadOfMachine, spread, table } from './cpu-cost.ts'
+import { describeWritten } from './row-sizes.ts'
 
 type Variant = { name: string; samples: Effort[]; written?: string; advance: (bench: EngineBench) => Promise<Effort> }
 

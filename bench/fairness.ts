@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
 import { databaseTime, environmentOf, isBusy, withThrowAwayDatabase } from './database.ts'
-import { loadOfMachine, percentile, spread, table } from './measure.ts'
+import { loadOfMachine, percentile, spread, table } from './cpu-cost.ts'
 import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
 
 const PAUSE_MS = 40

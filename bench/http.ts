@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { BenchCaller } from './caller.ts'
+import { BenchCaller } from './http-client.ts'
 import { environmentOf, withThrowAwayDatabase } from './database.ts'
-import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './measure.ts'
-import { type BenchServer, startServer } from './servers.ts'
+import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './cpu-cost.ts'
+import { type BenchServer, startServer } from './server-process.ts'
 
 const CONTACTS = 100_000
 const ROUNDS = 9
@@ -19,7 +19,7 @@ export async function benchHttp(): Promise<string[]> {
     const caller = new BenchCaller(parley.url, WIDTH)
     await caller.signUp()
     await insertContacts(url, caller.tenantId)
-    const bare = await startServer('./bare-server.ts', { DATABASE_URL: url, TENANT_ID: caller.tenantId })
+    const bare = await startServer('./baseline-server.ts', { DATABASE_URL: url, TENANT_ID: caller.tenantId })
     const input = encodeURIComponent(JSON.stringify({ json: { limit: 20 } }))
     const variants: Variant[] = [
       { name: 'bare node:http + pg', path: '/?limit=20', server: bare, samples: [] },

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { BenchCaller } from './caller.ts'
+import { BenchCaller } from './http-client.ts'
 import { environmentOf, withThrowAwayDatabase } from './database.ts'
-import { FOUR_STEPS } from './four-steps.ts'
-import { inParallel, loadOfMachine, percentile, spread, table } from './measure.ts'
-import { BenchNumber, BenchProvider } from './number.ts'
-import { startServer } from './servers.ts'
+import { FOUR_STEPS } from './four-step-workflow.ts'
+import { inParallel, loadOfMachine, percentile, spread, table } from './cpu-cost.ts'
+import { BenchNumber, BenchProvider } from './whatsapp-number.ts'
+import { startServer } from './server-process.ts'
 import { phoneOf } from './workspaces.ts'
 
 const WIDTH = 100

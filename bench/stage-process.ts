@@ -8,7 +8,7 @@ import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { SystemScope } from '../src/scope.ts'
 import { takeOrders } from './bench-process.ts'
-import { inParallel } from './measure.ts'
+import { inParallel } from './cpu-cost.ts'
 
 /** Parley without its doors, one stage of the work at a time. */
 const config = loadConfig()

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { BenchCaller } from './caller.ts'
+import { BenchCaller } from './http-client.ts'
 import { type BenchDatabase, environmentOf, withThrowAwayDatabase } from './database.ts'
-import { costOf, type Effort, effortOf, effortRow, loadOfMachine, spread, table } from './measure.ts'
-import { startServer } from './servers.ts'
-import { describeSleepers, insertSleepers, wakeSome } from './sleepers.ts'
+import { costOf, type Effort, effortOf, effortRow, loadOfMachine, spread, table } from './cpu-cost.ts'
+import { startServer } from './server-process.ts'
+import { describeSleepers, insertSleepers, wakeSome } from './waiting-runs.ts'
 
 const FEW = 1000
 const TICKS = 200
@@ -86,7 +86,7 @@ class Sleep {
     while (!(await isAsleep())) await delay(20)
     await parley.stop()
     await insertSleepers(of, count - 1)
-    return new Sleep(count, { database, of, process: await BenchProcess.start('./waits-process.ts', environment) })
+    return new Sleep(count, { database, of, process: await BenchProcess.start('./timer-process.ts', environment) })
   }
 
   async tick(isKept: boolean): Promise<void> {

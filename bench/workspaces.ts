@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { BenchCaller } from './caller.ts'
-import { FOUR_STEPS } from './four-steps.ts'
-import { startServer } from './servers.ts'
+import { BenchCaller } from './http-client.ts'
+import { FOUR_STEPS } from './four-step-workflow.ts'
+import { startServer } from './server-process.ts'
 
 /** A workspace whose every message is answered by one published workflow, with people who have written before. */
 export type BenchWorkspace = { tenantId: string; channelId: string; workflowId: string; number: number }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readOptions } from '../../storm/read-options.ts'
+import { readOptions } from '../../chaos/parse-options.ts'
 
 describe('what a storm is asked for', () => {
   it('is a storm of 200 kills among 2000 conversations, unless it is said otherwise', () => {

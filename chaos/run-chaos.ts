@@ -2,22 +2,29 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import { MINUTE } from '../src/platform/time.ts'
-import { checkRows } from './check-rows.ts'
-import { comeToRest } from './come-to-rest.ts'
-import { compileInto } from './compile.ts'
-import { Crowd } from './crowd.ts'
+import { checkRows } from './database-invariants.ts'
+import { comeToRest } from './wait-until-idle.ts'
+import { compileInto } from './transpile-sources.ts'
+import { Crowd } from './load-generator.ts'
 import { StormDatabase } from './database.ts'
-import { Fleet } from './fleet.ts'
-import { type Check, checkConversations, checkOrders, checkSends, checkStatuses, countDoubts } from './invariants.ts'
-import { describe, planKillings, strike, type Struck } from './killings.ts'
-import { Population } from './population.ts'
-import { PostOffice } from './post-office.ts'
+import { Fleet } from './process-pool.ts'
+import {
+  type Check,
+  checkConversations,
+  checkOrders,
+  checkSends,
+  checkStatuses,
+  countDoubts,
+} from './conversation-invariants.ts'
+import { describe, planKillings, strike, type Struck } from './fault-plan.ts'
+import { Population } from './customer-factory.ts'
+import { PostOffice } from './webhook-sender.ts'
 import { Random } from './random.ts'
-import { Recorded } from './read-records.ts'
+import { Recorded } from './database-snapshot.ts'
 import type { StormReport } from './report.ts'
-import { Reserve } from './reserve.ts'
-import { Shop } from './shop.ts'
-import { tellStatuses } from './tell-statuses.ts'
+import { Reserve } from './standby-processes.ts'
+import { Shop } from './fake-shop-server.ts'
+import { tellStatuses } from './status-sender.ts'
 import { inboundUrl, openWorkspace, type ProviderHabit, type Workspace } from './workspace.ts'
 
 export type StormOptions = StormReport['options'] & {
@@ -43,7 +50,7 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
   const beganMs = performance.now()
   const database = await StormDatabase.make()
   const starting = database.start()
-  const main = compileInto(path.join(database.dataDir, 'code'), 'storm/parley-main.ts')
+  const main = compileInto(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts')
   const reserve = new Reserve(main, options.workers)
   await starting.catch(async (error: unknown) => {
     await reserve.close()

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Crowd } from './crowd.ts'
+import type { Crowd } from './load-generator.ts'
 import type { StormDatabase } from './database.ts'
 import { boundariesOf, type Boundary } from './failpoints.ts'
-import type { Fleet } from './fleet.ts'
-import type { Role } from './member.ts'
+import type { Fleet } from './process-pool.ts'
+import type { Role } from './app-process.ts'
 import type { Random } from './random.ts'
 
 export type Killing = {

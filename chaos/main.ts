@@ -1,6 +1,6 @@
-import { readOptions, USAGE } from './read-options.ts'
+import { readOptions, USAGE } from './parse-options.ts'
 import { tell, violationsOf } from './report.ts'
-import { runStorm } from './run-storm.ts'
+import { runStorm } from './run-chaos.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 

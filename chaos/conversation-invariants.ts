@@ -1,6 +1,6 @@
-import type { Customer } from './population.ts'
-import type { Recorded } from './read-records.ts'
-import type { Shop } from './shop.ts'
+import type { Customer } from './customer-factory.ts'
+import type { Recorded } from './database-snapshot.ts'
+import type { Shop } from './fake-shop-server.ts'
 import type { Workspace } from './workspace.ts'
 
 export type Check = { name: string; checked: number; violations: string[] }

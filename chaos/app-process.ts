@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Arming } from './failpoints.ts'
-import type { Order } from './parley-main.ts'
+import type { Order } from './app-process-main.ts'
 
 export type Role = 'http' | 'worker'
 

@@ -1,7 +1,7 @@
 import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
-import { DIALOGUES } from './dialogues.ts'
-import { INNER } from './longer-dialogues.ts'
-import type { Customer } from './population.ts'
+import { DIALOGUES } from './scenarios.ts'
+import { INNER } from './long-scenarios.ts'
+import type { Customer } from './customer-factory.ts'
 
 /** What a provider of a workspace does besides taking messages. */
 export type ProviderHabit = {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Customer, Line } from './population.ts'
-import type { PostOffice } from './post-office.ts'
+import type { Customer, Line } from './customer-factory.ts'
+import type { PostOffice } from './webhook-sender.ts'
 import { takenFor, type Workspace } from './workspace.ts'
 
 /** Customers write again when they have an answer, or have waited for so long. */

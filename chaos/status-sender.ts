@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StatusName } from '../test/support/cloud-api-webhooks.ts'
-import type { PostOffice } from './post-office.ts'
+import type { PostOffice } from './webhook-sender.ts'
 import type { Random } from './random.ts'
 import type { Workspace } from './workspace.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { findLate } from '../../storm/invariants.ts'
+import { findLate } from '../../chaos/conversation-invariants.ts'
 
 describe('the order in which a provider takes messages', () => {
   const late = (taken: string, doubted = '') => findLate([...taken], new Set(doubted)).join('')

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Customer } from './population.ts'
+import type { Customer } from './customer-factory.ts'
 import { takenFor, type Workspace } from './workspace.ts'
 
 export type Message = { id: string; body: string; ref: string | null; status: string; code: string | null }

@@ -5,7 +5,7 @@ import {
   startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { removeAbandonedFolders, throwAwayFolder } from '../test/support/throw-away-folder.ts'
-import { killServer } from './kill-server.ts'
+import { killServer } from './kill-postgres.ts'
 
 /** As it is by default, so that what is committed is on disk; connections come from several processes. */
 const SETTINGS = { max_connections: '200', log_min_messages: 'fatal' }

@@ -1,8 +1,8 @@
-import { median } from '../bench/measure.ts'
+import { median } from '../bench/cpu-cost.ts'
 import { boundariesOf } from './failpoints.ts'
-import type { Incident } from './fleet.ts'
-import type { Check } from './invariants.ts'
-import type { Struck } from './killings.ts'
+import type { Incident } from './process-pool.ts'
+import type { Check } from './conversation-invariants.ts'
+import type { Struck } from './fault-plan.ts'
 
 export type StormReport = {
   options: { conversations: number; kills: number; seed: number; workers: number; workspaces: number }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { clusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
-import { killServer } from './kill-server.ts'
+import { killServer } from './kill-postgres.ts'
 
 /** What a transaction is about, told by a statement that only it has. */
 const TRANSACTIONS: [name: string, mark: RegExp][] = [

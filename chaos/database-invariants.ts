@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Check } from './invariants.ts'
+import type { Check } from './conversation-invariants.ts'
 
 /** A statement finds what is wrong; `of` counts what was looked at. */
 type Rule = { name: string; of: string; wrong: string }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { playCustomer } from './customers.ts'
-import type { Dialogue } from './dialogue.ts'
+import { playCustomer } from './customer-simulator.ts'
+import type { Dialogue } from './scenario.ts'
 import type { Boundary } from './failpoints.ts'
-import type { Customer, Population } from './population.ts'
-import type { PostOffice } from './post-office.ts'
+import type { Customer, Population } from './customer-factory.ts'
+import type { PostOffice } from './webhook-sender.ts'
 import type { Random } from './random.ts'
 import type { Workspace } from './workspace.ts'
 

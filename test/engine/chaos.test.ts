@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { violationsOf } from '../../storm/report.ts'
-import { runStorm } from '../../storm/run-storm.ts'
+import { violationsOf } from '../../chaos/report.ts'
+import { runStorm } from '../../chaos/run-chaos.ts'
 
 const SIZE = { conversations: 50, kills: 11, seed: 20260301, workers: 2, workspaces: 3 }
 

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { BenchCaller } from './caller.ts'
+import type { BenchCaller } from './http-client.ts'
 
 /** A provider that takes every message at once, and knows when each person was answered. */
 export class BenchProvider {

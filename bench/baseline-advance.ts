@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { v7 } from 'uuid'
 import { takeOrders } from './bench-process.ts'
-import { inParallel } from './measure.ts'
+import { inParallel } from './cpu-cost.ts'
 import { RowTemplate } from './row-template.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Member, type Role } from './member.ts'
-import type { News } from './parley-main.ts'
-import type { Reserve } from './reserve.ts'
+import { Member, type Role } from './app-process.ts'
+import type { News } from './app-process-main.ts'
+import type { Reserve } from './standby-processes.ts'
 
 export type Incident = { process: string; what: string }
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import ts from 'typescript'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
-const FOLDERS = ['src', 'migrations', 'storm']
+const FOLDERS = ['src', 'migrations', 'chaos']
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,

@@ -1,5 +1,5 @@
-import type { Dialogue } from './dialogue.ts'
-import { DIALOGUES } from './dialogues.ts'
+import type { Dialogue } from './scenario.ts'
+import { DIALOGUES } from './scenarios.ts'
 import type { Random } from './random.ts'
 
 export type Line = { wamid: string; body: string }
