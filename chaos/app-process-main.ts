@@ -1,31 +1,31 @@
-import { arm, type Arming } from './failpoints.ts'
+import { type ArmedFailpoint, armFailpoint } from './failpoints.ts'
 
-/** What the storm tells one of its processes, and what it hears from it. */
-export type Order =
-  | { kind: 'begin'; environment: Record<string, string>; clockAheadMs: number }
-  | { kind: 'arm'; arming: Arming }
+/** Messages from the chaos test to one of its processes, and from the process to the chaos test. */
+export type ProcessCommand =
+  | { kind: 'start'; environment: Record<string, string>; clockOffsetMs: number }
+  | { kind: 'arm'; failpoint: ArmedFailpoint }
   | { kind: 'disarm' }
-export type News = { kind: 'started'; url: string | undefined } | { kind: 'rejection'; text: string }
+export type ProcessEvent = { kind: 'ready'; url: string | undefined } | { kind: 'unhandled_rejection'; text: string }
 
-const tell = (news: News) => process.send?.(news)
+const sendEvent = (event: ProcessEvent) => process.send?.(event)
 
-const begun = new Promise<Order & { kind: 'begin' }>((resolve) => {
-  process.on('message', (order: Order) => {
-    if (order.kind === 'begin') resolve(order)
-    else arm(order.kind === 'arm' ? order.arming : undefined)
+const startCommand = new Promise<ProcessCommand & { kind: 'start' }>((resolve) => {
+  process.on('message', (command: ProcessCommand) => {
+    if (command.kind === 'start') resolve(command)
+    else armFailpoint(command.kind === 'arm' ? command.failpoint : undefined)
   })
 })
 /**
- * The job queue's own, when it is put away because the database is gone: nobody outside can catch it. The jobs that it
- * could not give back are freed like those of the dead.
+ * Rejection inside the job queue when it is stopped because the database is gone; callers cannot catch it. The jobs that
+ * it could not return are unlocked like those of a killed process.
  */
 const JOBS_NOT_RETURNED = 'Error occurred whilst returning jobs from local queue'
 
 process.on('unhandledRejection', (error) => {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  if (!text.includes(JOBS_NOT_RETURNED)) tell({ kind: 'rejection', text })
+  if (!text.includes(JOBS_NOT_RETURNED)) sendEvent({ kind: 'unhandled_rejection', text })
 })
-// A storm that dies must not leave its processes behind.
+// Exits when the chaos test itself dies, so that no processes are left behind.
 process.on('disconnect', () => process.exit(1))
 
 const { createApp } = await import('../src/app.ts')
@@ -33,14 +33,14 @@ const { loadConfig } = await import('../src/config.ts')
 const { createLogger } = await import('../src/platform/log.ts')
 const { addMs, systemClock } = await import('../src/platform/time.ts')
 
-const { environment, clockAheadMs } = await begun
+const { environment, clockOffsetMs } = await startCommand
 Object.assign(process.env, environment)
 const config = loadConfig()
-const clock = { now: () => addMs(systemClock.now(), clockAheadMs) }
+const clock = { now: () => addMs(systemClock.now(), clockOffsetMs) }
 try {
   const app = await createApp(config, { log: createLogger(config.logLevel), clock })
-  tell({ kind: 'started', url: app.url })
+  sendEvent({ kind: 'ready', url: app.url })
 } catch {
-  // The database is away: whoever watches over us starts us again.
+  // The database is unavailable; the process pool starts a new process.
   process.exit(1)
 }

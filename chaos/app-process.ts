@@ -1,50 +1,50 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Arming } from './failpoints.ts'
-import type { Order } from './app-process-main.ts'
+import type { ProcessCommand } from './app-process-main.ts'
+import type { ArmedFailpoint } from './failpoints.ts'
 
 export type Role = 'http' | 'worker'
 
-/** One process of Parley, from its start until it is gone. */
-export class Member {
+/** One process of Parley, from its start to its exit. */
+export class AppProcess {
   readonly role: Role
   url: string | undefined
   isReady = false
-  readonly ended: Promise<void>
+  readonly exited: Promise<void>
   readonly #child: ChildProcess
 
   constructor(role: Role, child: ChildProcess) {
     this.role = role
     this.#child = child
-    this.ended = new Promise((resolve) => child.once('exit', () => resolve()))
+    this.exited = new Promise((resolve) => child.once('exit', () => resolve()))
   }
 
-  get isGone(): boolean {
+  get hasExited(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** What it ended by. */
-  get end(): string {
+  /** Signal or exit code that the process ended with. */
+  get exitReason(): string {
     return String(this.#child.signalCode ?? this.#child.exitCode)
   }
 
-  begin(environment: Record<string, string>, clockAheadMs: number): void {
-    this.#order({ kind: 'begin', environment: { ...environment, ROLES: this.role, PORT: '0' }, clockAheadMs })
+  start(environment: Record<string, string>, clockOffsetMs: number): void {
+    this.#send({ kind: 'start', environment: { ...environment, ROLES: this.role, PORT: '0' }, clockOffsetMs })
   }
 
-  arm(arming: Arming): void {
-    this.#order({ kind: 'arm', arming })
+  armFailpoint(failpoint: ArmedFailpoint): void {
+    this.#send({ kind: 'arm', failpoint })
   }
 
-  disarm(): void {
-    this.#order({ kind: 'disarm' })
+  disarmFailpoint(): void {
+    this.#send({ kind: 'disarm' })
   }
 
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
-    await this.ended
+    await this.exited
   }
 
-  #order(order: Order): void {
-    if (this.#child.connected) this.#child.send(order, () => undefined)
+  #send(command: ProcessCommand): void {
+    if (this.#child.connected) this.#child.send(command, () => undefined)
   }
 }

@@ -1,19 +1,19 @@
-import type { Dialogue } from './scenario.ts'
-import { DIALOGUES } from './scenarios.ts'
 import type { Random } from './random.ts'
+import type { Scenario } from './scenario.ts'
+import { SCENARIOS } from './scenarios.ts'
 
-export type Line = { wamid: string; body: string }
+export type CustomerMessage = { wamid: string; body: string }
 
 export type Customer = {
-  /** Without its plus. */
+  /** Phone number without the leading plus. */
   phone: string
-  dialogue: Dialogue
-  lines: Line[]
+  scenario: Scenario
+  messages: CustomerMessage[]
   random: Random
 }
 
-/** Makes up people and what they will write: the same for the same random numbers. */
-export class Population {
+/** Creates simulated customers; the same random numbers give the same customers. */
+export class CustomerFactory {
   readonly #random: Random
   #count = 0
 
@@ -21,16 +21,16 @@ export class Population {
     this.#random = random
   }
 
-  /** One more, whose conversation is among those that are wanted. */
-  next(isWanted: (dialogue: Dialogue) => boolean = () => true): Customer {
-    const deck = DIALOGUES.filter(isWanted).flatMap((dialogue) => Array<Dialogue>(dialogue.share).fill(dialogue))
-    const dialogue = this.#random.pick(deck)
+  /** Creates a customer with one of the scenarios that match the filter, chosen by weight. */
+  create(filter: (scenario: Scenario) => boolean = () => true): Customer {
+    const candidates = SCENARIOS.filter(filter).flatMap((scenario) => Array<Scenario>(scenario.weight).fill(scenario))
+    const scenario = this.#random.pick(candidates)
     const number = this.#count
     this.#count += 1
     return {
       phone: `49151${String(number).padStart(8, '0')}`,
-      dialogue,
-      lines: dialogue.lines.map((body, line) => ({ wamid: `wamid.storm.${number}.${line}`, body })),
+      scenario,
+      messages: scenario.messages.map((body, index) => ({ wamid: `wamid.chaos.${number}.${index}`, body })),
       random: this.#random.fork(),
     }
   }

@@ -1,30 +1,35 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Customer, Line } from './customer-factory.ts'
-import type { PostOffice } from './webhook-sender.ts'
-import { takenFor, type Workspace } from './workspace.ts'
+import type { Customer, CustomerMessage } from './customer-factory.ts'
+import type { WebhookSender } from './webhook-sender.ts'
+import { listAcceptedSends, type Workspace } from './workspace.ts'
 
-/** Customers write again when they have an answer, or have waited for so long. */
-const PATIENCE_MS = 2000
+/** Longest time that a customer waits for a reply before sending the next message. */
+const REPLY_TIMEOUT_MS = 2000
 
-/** Everything one customer does, from the first message to the last. */
-export async function playCustomer(office: PostOffice, workspace: Workspace, customer: Customer): Promise<void> {
-  const { dialogue, lines, random } = customer
-  if (dialogue.isHasty) {
-    await Promise.all(random.shuffle(lines).map((line) => write(office, workspace, customer, line)))
+/** Sends all messages of one customer, as its scenario prescribes. */
+export async function simulateCustomer(sender: WebhookSender, workspace: Workspace, customer: Customer): Promise<void> {
+  const { scenario, messages, random } = customer
+  if (scenario.isConcurrent) {
+    await Promise.all(random.shuffle(messages).map((message) => sendMessage(sender, workspace, customer, message)))
     return
   }
-  for (const [index, line] of lines.entries()) {
-    if (index > 0 && dialogue.pauseMs !== undefined) await delay(dialogue.pauseMs + random.between(-300, 300))
-    else if (index > 0) await whenAnswered(workspace, customer, index)
-    await write(office, workspace, customer, line)
+  for (const [index, message] of messages.entries()) {
+    if (index > 0 && scenario.delayMs !== undefined) await delay(scenario.delayMs + random.between(-300, 300))
+    else if (index > 0) await waitForReplies(workspace, customer, index)
+    await sendMessage(sender, workspace, customer, message)
   }
 }
 
-function write(office: PostOffice, { cloud }: Workspace, { phone }: Customer, { wamid, body }: Line): Promise<void> {
-  return office.deliver(async () => (await cloud.webhooks.receiveText({ from: phone, wamid, body })).status)
+function sendMessage(
+  sender: WebhookSender,
+  { provider }: Workspace,
+  { phone }: Customer,
+  { wamid, body }: CustomerMessage,
+): Promise<void> {
+  return sender.deliver(async () => (await provider.webhooks.receiveText({ from: phone, wamid, body })).status)
 }
 
-async function whenAnswered(workspace: Workspace, customer: Customer, answers: number): Promise<void> {
-  const beganMs = performance.now()
-  while (takenFor(workspace, customer).length < answers && performance.now() - beganMs < PATIENCE_MS) await delay(100)
+async function waitForReplies(workspace: Workspace, customer: Customer, count: number): Promise<void> {
+  const deadlineMs = performance.now() + REPLY_TIMEOUT_MS
+  while (listAcceptedSends(workspace, customer).length < count && performance.now() < deadlineMs) await delay(100)
 }

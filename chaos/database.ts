@@ -5,13 +5,13 @@ import {
   startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { removeAbandonedFolders, throwAwayFolder } from '../test/support/throw-away-folder.ts'
-import { killServer } from './kill-postgres.ts'
+import { killPostgres } from './kill-postgres.ts'
 
-/** As it is by default, so that what is committed is on disk; connections come from several processes. */
+/** Durability settings keep their defaults, so that a commit survives a kill; several processes share the connections. */
 const SETTINGS = { max_connections: '200', log_min_messages: 'fatal' }
 
-/** A Postgres of the storm's own, which may be killed and comes back with what was committed. */
-export class StormDatabase {
+/** A temporary Postgres server that can be killed and restarted on the same data. */
+export class ChaosDatabase {
   readonly dataDir: string
   readonly #remove: () => Promise<void>
   readonly #servers: EmbeddedPostgres[] = []
@@ -21,46 +21,39 @@ export class StormDatabase {
     this.#remove = () => folder.remove()
   }
 
-  /** Its folder is there at once; the server has to be started. */
-  static async make(): Promise<StormDatabase> {
+  /** Creates the data folder; the server is started separately. */
+  static async create(): Promise<ChaosDatabase> {
     await removeAbandonedFolders()
-    return new StormDatabase(throwAwayFolder())
+    return new ChaosDatabase(throwAwayFolder())
   }
 
   get url(): string {
-    return this.#server.connectionString
+    const server = this.#servers.at(-1)
+    if (!server) throw new Error('The database server has not been started. Call start() first.')
+    return server.connectionString
   }
 
-  get pid(): number {
-    return this.#server.pid
-  }
-
-  get isServed(): boolean {
+  get isRunning(): boolean {
     return findLivePostmaster(clusterFolder(this.dataDir)) !== undefined
   }
 
   kill(): void {
-    killServer(clusterFolder(this.dataDir))
+    killPostgres(clusterFolder(this.dataDir))
   }
 
-  /** Resolves when the server has replayed its log and answers; a machine that is busy may need several tries. */
-  async start(tries = 5): Promise<void> {
+  /** Resolves when the server has replayed its log and accepts connections; on a busy machine this can take several attempts. */
+  async start(attempts = 5): Promise<void> {
     try {
       this.#servers.push(await startEmbeddedPostgres({ dataDir: this.dataDir, settings: SETTINGS }))
     } catch (error) {
-      if (tries === 1) throw error
-      await this.start(tries - 1)
+      if (attempts === 1) throw error
+      await this.start(attempts - 1)
     }
   }
 
+  /** Stops the server and removes its data. */
   async stop(): Promise<void> {
     for (const server of this.#servers) await server.stop()
     await this.#remove()
-  }
-
-  get #server(): EmbeddedPostgres {
-    const server = this.#servers.at(-1)
-    if (!server) throw new Error('The server was never started')
-    return server
   }
 }

@@ -1,115 +1,120 @@
 import pg from 'pg'
 import { clusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
-import { killServer } from './kill-postgres.ts'
+import { killPostgres } from './kill-postgres.ts'
 
-/** What a transaction is about, told by a statement that only it has. */
-const TRANSACTIONS: [name: string, mark: RegExp][] = [
+/** Transactions by name, each recognized by a statement that only it contains. */
+const TRANSACTIONS: [name: string, statement: RegExp][] = [
   ['ingest', /insert into message_refs[\s\S]*'inbound'/],
   ['statuses', /insert into message_statuses/],
   ['advance', /delete from inbox/],
-  ['claim', /update outbox o set leased_at = /],
-  ['settle', /delete from outbox o using given[\s\S]*update messages m set (provider_message_id|status = 'failed')/],
-  ['wake', /update run_waits set due_at = null/],
-  ['claim effects', /update effects e set due_at/],
-  ['settle effect', /delete from "effects"/],
+  ['claim messages', /update outbox o set leased_at = /],
+  [
+    'finish messages',
+    /delete from outbox o using \w+[\s\S]*update messages m set (provider_message_id|status = 'failed')/,
+  ],
+  ['fire timers', /update run_waits set due_at = null/],
+  ['claim external calls', /update effects e set due_at/],
+  ['finish external call', /delete from "effects"/],
 ]
 
 const HTTP_TRANSACTIONS = ['ingest', 'statuses']
 const MOMENTS = ['inside', 'before', 'during', 'after'] as const
 
 /**
- * `inside` a transaction, `before` its commit is sent, `during` it (sent, and nobody waits for the answer), `after` the
- * answer. The call to the provider has two of its own.
+ * A point at which a process can be killed: `inside` a transaction, `before` its commit is sent, `during` the commit (sent,
+ * response not awaited), or `after` the response. The call to the provider has a failpoint before and one after it.
  */
-export type Boundary = `${(typeof MOMENTS)[number]} ${string}`
+export type Failpoint = `${(typeof MOMENTS)[number]} ${string}`
 
-export function boundariesOf(role: 'http' | 'worker'): Boundary[] {
-  const own = TRANSACTIONS.map(([name]) => name).filter(
+export function listFailpoints(role: 'http' | 'worker'): Failpoint[] {
+  const transactions = TRANSACTIONS.map(([name]) => name).filter(
     (name) => HTTP_TRANSACTIONS.includes(name) === (role === 'http'),
   )
-  const commits = own
-    .flatMap((name) => MOMENTS.map((moment): Boundary => `${moment} ${name}`))
-    // One statement, with nothing inside.
-    .filter((boundary) => boundary !== 'inside claim effects')
-  return role === 'http' ? commits : [...commits, 'before call', 'after call']
+  const commits = transactions
+    .flatMap((name) => MOMENTS.map((moment): Failpoint => `${moment} ${name}`))
+    // This transaction is a single statement, so there is no moment inside it.
+    .filter((failpoint) => failpoint !== 'inside claim external calls')
+  return role === 'http' ? commits : [...commits, 'before provider call', 'after provider call']
 }
 
-/** The next but `skip` passing of the boundary ends this process, or the database server. */
-export type Arming = { boundary: Boundary; skip: number; victim: 'itself' | 'database' }
+/** Kills this process or the database server when the failpoint is reached, after it was passed `skip` times. */
+export type ArmedFailpoint = { failpoint: Failpoint; skip: number; target: 'self' | 'database' }
 
-let armed: Arming | undefined
+let armed: ArmedFailpoint | undefined
 
-function reach(boundary: Boundary): void {
-  if (armed?.boundary !== boundary) return
+/** Arms a failpoint, or disarms the current one if called with undefined. */
+export function armFailpoint(failpoint: ArmedFailpoint | undefined): void {
+  armed = failpoint && { ...failpoint }
+}
+
+function hitFailpoint(failpoint: Failpoint): void {
+  if (armed?.failpoint !== failpoint) return
   armed.skip -= 1
   if (armed.skip >= 0) return
-  const { victim } = armed
+  const { target } = armed
   armed = undefined
-  if (victim === 'itself') process.kill(process.pid, 'SIGKILL')
-  else killServer(clusterFolder(process.env['STORM_DATA_DIR'] ?? ''))
+  if (target === 'self') process.kill(process.pid, 'SIGKILL')
+  else killPostgres(clusterFolder(process.env['CHAOS_DATA_DIR'] ?? ''))
 }
 
-/** The transaction of each connection, by its name once that is known. */
-const current = new WeakMap<object, string | null>()
+/** Name of the open transaction of each connection; null until a statement identifies it. */
+const transactionNames = new WeakMap<object, string | null>()
 
-type Query = (this: object, ...given: unknown[]) => unknown
+type Query = (this: object, ...args: unknown[]) => unknown
 
-/** Watches what goes over every connection of this process; the code under test knows nothing of it. */
-function watchTransactions(): void {
+/** Patches the Postgres driver of this process; the code under test contains no failpoints itself. */
+function instrumentQueries(): void {
   const prototype = pg.Client.prototype as unknown as { query: Query }
   const query = prototype.query
-  prototype.query = function (...given) {
-    const text = textOf(given[0])
-    if (/^begin/i.test(text)) current.set(this, null)
-    const isAlone = !current.has(this)
-    const name = current.get(this) ?? TRANSACTIONS.find(([, mark]) => mark.test(text))?.[0]
+  prototype.query = function (...args) {
+    const text = toQueryText(args[0])
+    if (/^begin/i.test(text)) transactionNames.set(this, null)
+    const isSingleStatement = !transactionNames.has(this)
+    const name = transactionNames.get(this) ?? TRANSACTIONS.find(([, statement]) => statement.test(text))?.[0]
     const isEnd = /^(commit|rollback)/i.test(text)
-    if (isEnd) current.delete(this)
-    if (name === undefined) return query.apply(this, given)
-    // A statement outside of a transaction is one by itself.
-    if (!isAlone && !isEnd) {
-      current.set(this, name)
-      return whenAnswered(query, this, given, () => reach(`inside ${name}`))
+    if (isEnd) transactionNames.delete(this)
+    if (name === undefined) return query.apply(this, args)
+    // A statement outside an explicit transaction commits by itself.
+    if (!isSingleStatement && !isEnd) {
+      transactionNames.set(this, name)
+      return runQuery(query, this, args, () => hitFailpoint(`inside ${name}`))
     }
-    reach(`before ${name}`)
-    const answer = whenAnswered(query, this, given, () => reach(`after ${name}`))
-    reach(`during ${name}`)
-    return answer
+    hitFailpoint(`before ${name}`)
+    const result = runQuery(query, this, args, () => hitFailpoint(`after ${name}`))
+    hitFailpoint(`during ${name}`)
+    return result
   }
 }
 
-function textOf(query: unknown): string {
+function toQueryText(query: unknown): string {
   if (typeof query === 'string') return query
   const text: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, 'text') : undefined
   return typeof text === 'string' ? text : ''
 }
 
-function whenAnswered(query: Query, client: object, given: unknown[], then: () => void): unknown {
-  const callback = given.at(-1)
+/** Runs a query in the callback or the promise form and calls `onResponse` before the caller gets the response. */
+function runQuery(query: Query, client: object, args: unknown[], onResponse: () => void): unknown {
+  const callback = args.at(-1)
   if (typeof callback !== 'function') {
-    const answer = query.apply(client, given)
-    return answer instanceof Promise ? answer.finally(then) : answer
+    const result = query.apply(client, args)
+    return result instanceof Promise ? result.finally(onResponse) : result
   }
-  const answered = (...answer: unknown[]) => {
-    then()
-    Reflect.apply(callback, undefined, answer)
+  const wrappedCallback = (...response: unknown[]) => {
+    onResponse()
+    Reflect.apply(callback, undefined, response)
   }
-  return query.apply(client, [...given.slice(0, -1), answered])
+  return query.apply(client, [...args.slice(0, -1), wrappedCallback])
 }
 
-function watchCalls(): void {
-  const call = globalThis.fetch
-  globalThis.fetch = async (...given) => {
-    reach('before call')
-    const response = await call(...given)
-    reach('after call')
+function instrumentFetch(): void {
+  const originalFetch = globalThis.fetch
+  globalThis.fetch = async (...args) => {
+    hitFailpoint('before provider call')
+    const response = await originalFetch(...args)
+    hitFailpoint('after provider call')
     return response
   }
 }
 
-watchTransactions()
-watchCalls()
-
-export function arm(arming: Arming | undefined): void {
-  armed = arming && { ...arming }
-}
+instrumentQueries()
+instrumentFetch()

@@ -1,15 +1,16 @@
 import type { ClusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
 import { listServerProcesses } from '../src/platform/embedded-postgres/postmaster.ts'
 
-/** Kills the postmaster and every process of its server. The first that dies would make the others clean up, so it is quick. */
-export function killServer(folder: ClusterFolder): number {
-  const pids = listServerProcesses(folder)
-  for (const pid of pids) {
+/**
+ * Kills the postmaster and all processes of its server, without a delay in between: the survivors start an orderly
+ * cleanup as soon as one of them has died.
+ */
+export function killPostgres(folder: ClusterFolder): void {
+  for (const pid of listServerProcesses(folder)) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It went by itself.
+      // The process has already exited.
     }
   }
-  return pids.length
 }

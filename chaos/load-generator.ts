@@ -1,53 +1,53 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { playCustomer } from './customer-simulator.ts'
-import type { Dialogue } from './scenario.ts'
-import type { Boundary } from './failpoints.ts'
-import type { Customer, Population } from './customer-factory.ts'
-import type { PostOffice } from './webhook-sender.ts'
+import type { Customer, CustomerFactory } from './customer-factory.ts'
+import { simulateCustomer } from './customer-simulator.ts'
+import type { Failpoint } from './failpoints.ts'
 import type { Random } from './random.ts'
+import type { Scenario } from './scenario.ts'
+import type { WebhookSender } from './webhook-sender.ts'
 import type { Workspace } from './workspace.ts'
 
-const PACE_MS = 25
+const START_INTERVAL_MS = 25
 
-/** Everybody who writes to the workspaces. They come one after the other, and some more when they are called. */
-export class Crowd {
-  readonly #office: PostOffice
+/** Starts simulated customers one after the other, and additional ones on request. */
+export class LoadGenerator {
+  readonly #sender: WebhookSender
   readonly #workspaces: Workspace[]
-  readonly #population: Population
+  readonly #customers: CustomerFactory
   readonly #random: Random
-  readonly #playing: Promise<void>[] = []
+  readonly #running: Promise<void>[] = []
 
-  constructor(given: { office: PostOffice; workspaces: Workspace[]; population: Population; random: Random }) {
-    this.#office = given.office
-    this.#workspaces = given.workspaces
-    this.#population = given.population
-    this.#random = given.random
+  constructor(options: { sender: WebhookSender; workspaces: Workspace[]; customers: CustomerFactory; random: Random }) {
+    this.#sender = options.sender
+    this.#workspaces = options.workspaces
+    this.#customers = options.customers
+    this.#random = options.random
   }
 
-  /** Lets so many in, of whom at any time as great a share has begun as is asked for. Resolves when all are done. */
-  async play(count: number, share: () => number): Promise<void> {
-    for (let begun = 0; begun < count; begun += 1) {
-      while (begun >= share() * count) await delay(10)
-      this.#begin(this.#population.next())
-      await delay(PACE_MS)
+  /** Starts `count` customers, of whom at most the share `progress()` has started at any time. Resolves when all have finished. */
+  async run(count: number, progress: () => number): Promise<void> {
+    for (let started = 0; started < count; started += 1) {
+      while (started >= progress() * count) await delay(10)
+      this.#start(this.#customers.create())
+      await delay(START_INTERVAL_MS)
     }
-    while (this.#playing.length > 0) await Promise.all(this.#playing.splice(0))
+    while (this.#running.length > 0) await Promise.all(this.#running.splice(0))
   }
 
-  /** Lets one more in, whose conversation passes the boundary. */
-  call(boundary: Boundary): void {
-    this.#begin(this.#population.next((dialogue) => passes(dialogue, boundary)))
+  /** Starts an additional customer whose conversation passes the failpoint. */
+  addCustomer(failpoint: Failpoint): void {
+    this.#start(this.#customers.create((scenario) => reachesFailpoint(scenario, failpoint)))
   }
 
-  #begin(customer: Customer): void {
+  #start(customer: Customer): void {
     const workspace = this.#random.pick(this.#workspaces)
     workspace.customers.push(customer)
-    this.#playing.push(playCustomer(this.#office, workspace, customer))
+    this.#running.push(simulateCustomer(this.#sender, workspace, customer))
   }
 }
 
-/** Every conversation is stored, advanced and answered; only some of them wait or call outside. */
-function passes({ features }: Dialogue, boundary: Boundary): boolean {
-  if (boundary.includes('effect')) return features.includes('effects')
-  return !boundary.includes('wake') || features.includes('waits')
+/** Every scenario is stored, advanced and replied to; only some use timers or external calls. */
+function reachesFailpoint({ features }: Scenario, failpoint: Failpoint): boolean {
+  if (failpoint.includes('external call')) return features.includes('external_calls')
+  return !failpoint.includes('timers') || features.includes('timers')
 }

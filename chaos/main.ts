@@ -1,23 +1,23 @@
-import { readOptions, USAGE } from './parse-options.ts'
-import { tell, violationsOf } from './report.ts'
-import { runStorm } from './run-chaos.ts'
+import { parseOptions, USAGE } from './parse-options.ts'
+import { formatReport, listViolations } from './report.ts'
+import { runChaos } from './run-chaos.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-function readOrRefuse() {
+function parseOptionsOrExit() {
   try {
-    return readOptions(process.argv.slice(2))
+    return parseOptions(process.argv.slice(2))
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`)
     process.exit(2)
   }
 }
 
-const size = readOrRefuse()
+const size = parseOptionsOrExit()
 if (!size) {
   print(USAGE)
   process.exit(0)
 }
-const report = await runStorm({ ...size, progress: print })
-tell(report).forEach(print)
-process.exit(violationsOf(report).length === 0 ? 0 : 1)
+const report = await runChaos({ ...size, onProgress: print })
+formatReport(report).forEach(print)
+process.exit(listViolations(report).length === 0 ? 0 : 1)

@@ -1,44 +1,44 @@
 import { parseArgs } from 'node:util'
 
-/** What may be said about a storm, by its default and its least. */
-const NUMBERS = {
-  conversations: { value: 2000, least: 1, meaning: 'people who write' },
-  kills: { value: 200, least: 0, meaning: 'processes and databases to kill' },
-  seed: { value: 1, least: 0, meaning: 'another one is another storm' },
-  workers: { value: 3, least: 1, meaning: 'processes that work in the background' },
-  workspaces: { value: 3, least: 1, meaning: 'with a number and a provider each' },
-  'patience-seconds': { value: 180, least: 1, meaning: 'until everything must be done that was begun' },
+const OPTIONS = {
+  conversations: { default: 2000, min: 1, description: 'number of simulated customers' },
+  kills: { default: 200, min: 0, description: 'number of processes and databases to kill' },
+  seed: { default: 1, min: 0, description: 'seed of the random number generator' },
+  workers: { default: 3, min: 1, description: 'number of worker processes' },
+  workspaces: { default: 3, min: 1, description: 'number of workspaces, each with its own provider' },
+  'timeout-seconds': { default: 180, min: 1, description: 'time limit for processing all remaining work' },
 }
 
-type Name = keyof typeof NUMBERS
-const NAMES = Object.keys(NUMBERS) as Name[]
+type Name = keyof typeof OPTIONS
+const NAMES = Object.keys(OPTIONS) as Name[]
 
 export const USAGE = [
-  'npm run storm -- [options]',
-  ...NAMES.map((name) => `  --${name.padEnd(18)} ${NUMBERS[name].meaning} (${NUMBERS[name].value})`),
-  'It ends with 0 if everything held, with 1 if not, and with 2 if it was asked for wrongly.',
+  'Usage: npm run chaos -- [options]',
+  ...NAMES.map((name) => `  --${name.padEnd(18)} ${OPTIONS[name].description} (default: ${OPTIONS[name].default})`),
+  `  --${'help'.padEnd(18)} print this help`,
+  'Exit codes: 0 all invariants hold, 1 an invariant is violated, 2 invalid arguments.',
 ].join('\n')
 
-export type SizeOfStorm = Record<Exclude<Name, 'patience-seconds'>, number> & { patienceMs: number }
+export type ChaosSize = Record<Exclude<Name, 'timeout-seconds'>, number> & { timeoutMs: number }
 
 /**
- * Undefined if only help was asked for.
- * @throws Error that says which argument is wrong
+ * Parses the command line; returns undefined if help was requested.
+ * @throws Error that names the invalid argument
  */
-export function readOptions(args: string[]): SizeOfStorm | undefined {
+export function parseOptions(args: string[]): ChaosSize | undefined {
   const texts = Object.fromEntries(NAMES.map((name) => [name, { type: 'string' }])) as Record<Name, { type: 'string' }>
   const { values } = parseArgs({ args, options: { ...texts, help: { type: 'boolean', short: 'h' } } })
   if (values.help) return undefined
-  const numbers = Object.fromEntries(NAMES.map((name) => [name, readNumber(name, values[name])]))
-  const { 'patience-seconds': patience, ...size } = numbers as Record<Name, number>
-  return { ...size, patienceMs: patience * 1000 }
+  const numbers = Object.fromEntries(NAMES.map((name) => [name, parseNumber(name, values[name])]))
+  const { 'timeout-seconds': timeoutSeconds, ...size } = numbers as Record<Name, number>
+  return { ...size, timeoutMs: timeoutSeconds * 1000 }
 }
 
-function readNumber(name: Name, given: unknown): number {
-  const { value, least } = NUMBERS[name]
-  if (given === undefined) return value
-  const number = /^\d{1,9}$/.test(String(given)) ? Number(given) : undefined
-  if (number === undefined || number < least)
-    throw new Error(`--${name} must be a whole number of at least ${least}, not "${String(given)}"`)
+function parseNumber(name: Name, text: unknown): number {
+  const { default: defaultValue, min } = OPTIONS[name]
+  if (text === undefined) return defaultValue
+  const number = /^\d{1,9}$/.test(String(text)) ? Number(text) : undefined
+  if (number === undefined || number < min)
+    throw new Error(`--${name} must be an integer of at least ${min}, but is "${String(text)}"`)
   return number
 }

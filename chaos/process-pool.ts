@@ -1,122 +1,134 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Member, type Role } from './app-process.ts'
-import type { News } from './app-process-main.ts'
-import type { Reserve } from './standby-processes.ts'
+import { AppProcess, type Role } from './app-process.ts'
+import type { ProcessEvent } from './app-process-main.ts'
+import type { StandbyProcesses } from './standby-processes.ts'
 
-export type Incident = { process: string; what: string }
+/** An unexpected exit or an unhandled rejection of a process. */
+export type Incident = { role: Role; text: string }
 
-/** So many processes of Parley, each started again when it ends. */
-export class Fleet {
+/** Runs one HTTP process and a fixed number of workers, and replaces each when it exits. */
+export class ProcessPool {
   readonly incidents: Incident[] = []
   starts = 0
-  refusedStarts = 0
-  /** How long each took until it was ready, in ms, once it had loaded the code. */
+  failedStarts = 0
+  /** Times from the start command to readiness, in ms. */
   readonly startTimes: number[] = []
-  readonly #members: (Member | undefined)[]
   readonly #roles: Role[]
-  readonly #reserve: Reserve
+  /** Current process of each entry of `#roles`. */
+  readonly #processes: (AppProcess | undefined)[]
+  readonly #standby: StandbyProcesses
   readonly #environment: Record<string, string>
-  readonly #isServed: () => boolean
-  readonly #watches: Promise<void>[] = []
-  #clockAheadMs = 0
-  #said = ''
+  readonly #isDatabaseRunning: () => boolean
+  readonly #supervisors: Promise<void>[] = []
+  #clockOffsetMs = 0
+  #stderr = ''
   #stopping = false
 
-  /** Nobody starts while `isServed` says that the database is away. */
-  constructor(given: {
+  /** Starts no process while `isDatabaseRunning` returns false. */
+  constructor(options: {
     workers: number
-    reserve: Reserve
+    standby: StandbyProcesses
     environment: Record<string, string>
-    isServed: () => boolean
+    isDatabaseRunning: () => boolean
   }) {
-    const { workers, reserve, environment, isServed } = given
+    const { workers, standby, environment, isDatabaseRunning } = options
     this.#roles = ['http', ...Array<Role>(workers).fill('worker')]
-    this.#members = this.#roles.map(() => undefined)
-    this.#reserve = reserve
+    this.#processes = this.#roles.map(() => undefined)
+    this.#standby = standby
     this.#environment = environment
-    this.#isServed = isServed
+    this.#isDatabaseRunning = isDatabaseRunning
   }
 
   start(role: Role): void {
-    this.#roles.forEach((own, index) => {
-      if (own === role) this.#watches.push(this.#watch(index))
+    this.#roles.forEach((candidate, index) => {
+      if (candidate === role) this.#supervisors.push(this.#supervise(index))
     })
   }
 
-  ready(role: Role): Member[] {
-    return this.#members.flatMap((member) => (member?.role === role && member.isReady && !member.isGone ? member : []))
+  listReady(role: Role): AppProcess[] {
+    return this.#processes.flatMap((process) =>
+      process?.role === role && process.isReady && !process.hasExited ? process : [],
+    )
   }
 
+  /** URL of the HTTP process; undefined while none is ready. */
   get url(): string | undefined {
-    return this.ready('http')[0]?.url
+    return this.listReady('http')[0]?.url
   }
 
-  /** Resolves when every process of the role is ready; rejects when they do not start at all. */
-  async whenReady(role: Role): Promise<void> {
-    const count = this.#roles.filter((own) => own === role).length
-    while (this.ready(role).length < count) {
-      if (this.startTimes.length === 0 && this.refusedStarts > 3) throw new Error(`No process starts: ${this.#said}`)
+  /**
+   * Resolves when all processes of the role are ready.
+   * @throws Error if the first processes fail to start
+   */
+  async waitUntilReady(role: Role): Promise<void> {
+    const count = this.#roles.filter((candidate) => candidate === role).length
+    while (this.listReady(role).length < count) {
+      if (this.startTimes.length === 0 && this.failedStarts > 3)
+        throw new Error(`The processes do not start: ${this.#stderr}`)
       await delay(20)
     }
   }
 
-  async whenWhole(): Promise<void> {
-    await this.whenReady('http')
-    await this.whenReady('worker')
+  async waitUntilAllReady(): Promise<void> {
+    await this.waitUntilReady('http')
+    await this.waitUntilReady('worker')
   }
 
-  /** Everybody dies at once for the last time, and those that come after them live so much later. */
-  async beginAgain(clockAheadMs: number): Promise<void> {
-    this.#reserve.fillNoMore()
-    this.#clockAheadMs = clockAheadMs
-    await Promise.all(this.#members.map((member) => member?.kill()))
-    await this.whenWhole()
+  /** Kills all processes once more and starts their replacements with the given clock offset. */
+  async restartAll(clockOffsetMs: number): Promise<void> {
+    this.#standby.stopRefilling()
+    this.#clockOffsetMs = clockOffsetMs
+    await Promise.all(this.#processes.map((process) => process?.kill()))
+    await this.waitUntilAllReady()
   }
 
   async stop(): Promise<void> {
     this.#stopping = true
-    await Promise.all(this.#members.map((member) => member?.kill()))
-    await Promise.all(this.#watches)
-    await this.#reserve.close()
+    await Promise.all(this.#processes.map((process) => process?.kill()))
+    await Promise.all(this.#supervisors)
+    await this.#standby.close()
   }
 
-  async #watch(index: number): Promise<void> {
+  async #supervise(index: number): Promise<void> {
     while (!this.#stopping) {
-      if (!this.#isServed()) {
+      if (!this.#isDatabaseRunning()) {
         await delay(20)
         continue
       }
-      const member = this.#launch(this.#roles[index] ?? 'worker')
-      this.#members[index] = member
-      await member.ended
+      const process = this.#launch(this.#roles[index] ?? 'worker')
+      this.#processes[index] = process
+      await process.exited
       if (this.#stopping) return
-      if (!member.isReady) this.refusedStarts += 1
-      else if (member.end !== 'SIGKILL')
-        this.incidents.push({ process: member.role, what: `ended by itself (${member.end}): ${this.#said}` })
+      if (!process.isReady) this.failedStarts += 1
+      else if (process.exitReason !== 'SIGKILL')
+        this.incidents.push({
+          role: process.role,
+          text: `exited unexpectedly (${process.exitReason}): ${this.#stderr}`,
+        })
     }
   }
 
-  #launch(role: Role): Member {
+  #launch(role: Role): AppProcess {
     this.starts += 1
-    const child = this.#reserve.take()
-    const beganMs = performance.now()
-    const member = new Member(role, child)
-    this.#listen(child, (news) => {
-      if (news.kind === 'rejection') this.incidents.push({ process: role, what: news.text })
+    const child = this.#standby.take()
+    const startMs = performance.now()
+    const process = new AppProcess(role, child)
+    this.#listen(child, (event) => {
+      if (event.kind === 'unhandled_rejection') this.incidents.push({ role, text: event.text })
       else {
-        member.url = news.url
-        member.isReady = true
-        this.startTimes.push(performance.now() - beganMs)
+        process.url = event.url
+        process.isReady = true
+        this.startTimes.push(performance.now() - startMs)
       }
     })
-    member.begin(this.#environment, this.#clockAheadMs)
-    return member
+    process.start(this.#environment, this.#clockOffsetMs)
+    return process
   }
 
-  #listen(child: ChildProcess, hear: (news: News) => void): void {
-    child.on('message', hear)
-    // The driver speaks up whenever a connection breaks, which here is all the time.
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-2000)))
+  #listen(child: ChildProcess, onEvent: (event: ProcessEvent) => void): void {
+    child.on('message', onEvent)
+    // The Postgres driver prints every lost connection, so only the end of the output is retained.
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#stderr = (this.#stderr + text).slice(-2000)))
   }
 }

@@ -1,4 +1,4 @@
-/** The same numbers for the same seed, so that a storm can be raised again. (mulberry32) */
+/** Deterministic random numbers (mulberry32): the same seed gives the same sequence. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -18,8 +18,9 @@ export class Random {
     return Math.floor(this.next() * limit)
   }
 
-  between(least: number, most: number): number {
-    return least + this.below(most - least + 1)
+  /** Returns an integer between two bounds, both inclusive. */
+  between(min: number, max: number): number {
+    return min + this.below(max - min + 1)
   }
 
   chance(probability: number): boolean {
@@ -31,17 +32,17 @@ export class Random {
   }
 
   shuffle<T>(list: readonly T[]): T[] {
-    const shuffled = [...list]
-    for (let index = shuffled.length - 1; index > 0; index -= 1) {
+    const result = [...list]
+    for (let index = result.length - 1; index > 0; index -= 1) {
       const other = this.below(index + 1)
-      const kept = shuffled[index] as T
-      shuffled[index] = shuffled[other] as T
-      shuffled[other] = kept
+      const value = result[index] as T
+      result[index] = result[other] as T
+      result[other] = value
     }
-    return shuffled
+    return result
   }
 
-  /** Another row of numbers: what one actor draws does not change what the next one draws. */
+  /** Returns an independent generator, so that the draws of one actor do not change those of another. */
   fork(): Random {
     return new Random(this.below(2 ** 32))
   }

@@ -1,67 +1,78 @@
-import { median } from '../bench/cpu-cost.ts'
-import { boundariesOf } from './failpoints.ts'
-import type { Incident } from './process-pool.ts'
-import type { Check } from './conversation-invariants.ts'
-import type { Struck } from './fault-plan.ts'
+import { median } from '../bench/stats.ts'
+import { listFailpoints } from './failpoints.ts'
+import type { InjectedFault } from './inject-fault.ts'
+import type { InvariantResult } from './invariant.ts'
 
-export type StormReport = {
+export type ChaosReport = {
   options: { conversations: number; kills: number; seed: number; workers: number; workspaces: number }
-  /** Those that were asked for, and those that were called to lead to a boundary. */
+  /** Number of all conversations, including those that were added to reach a failpoint. */
   conversations: number
-  seconds: { ready: number; storm: number; rest: number }
-  struck: Struck[]
+  /** Durations of the three phases. */
+  seconds: { startup: number; faults: number; drain: number }
+  faults: InjectedFault[]
   starts: number
-  refusedStarts: number
+  failedStarts: number
+  /** Times until a process was ready, in ms. */
   startTimes: number[]
-  lettersDelivered: number
-  posts: number
-  repeats: number
-  /** By status; 0 is no answer. */
-  refusals: [status: number, count: number][]
-  accepted: number
-  troubles: number
-  orders: { calls: number; orders: number }
-  doubts: { arrived: number; lost: number }
-  incidents: Incident[]
-  checks: Check[]
+  webhooks: {
+    delivered: number
+    requests: number
+    duplicates: number
+    /** Number of requests by response status other than 200; 0 stands for no response. */
+    failedRequests: [status: number, count: number][]
+  }
+  provider: { accepted: number; simulatedErrors: number }
+  shop: { requests: number; orders: number }
+  unknownDeliveries: { arrived: number; lost: number }
+  invariants: InvariantResult[]
 }
 
-const SHOWN = 12
+const MAX_PRINTED_VIOLATIONS = 12
 
-export function violationsOf({ checks }: StormReport): string[] {
-  return checks.flatMap(({ name, violations }) => violations.map((violation) => `${name}: ${violation}`))
+export function listViolations({ invariants }: ChaosReport): string[] {
+  return invariants.flatMap(({ name, violations }) => violations.map((violation) => `${name}: ${violation}`))
 }
 
-export function tell(report: StormReport): string[] {
-  const { options, seconds, struck, doubts } = report
-  const victims = ['worker', 'http', 'database'] as const
-  const late = struck.filter(({ missed }) => missed).length
-  const refused = report.refusals.map(([status, count]) => `${count} (${status || 'no answer'})`).join(', ')
-  const boundaries = [...boundariesOf('http'), ...boundariesOf('worker')]
-  const missed = boundaries.filter((boundary) => !struck.some(({ at }) => at === boundary))
+export function formatReport(report: ChaosReport): string[] {
+  const { options, seconds, webhooks, provider, shop, unknownDeliveries } = report
+  const failedRequests = webhooks.failedRequests.map(([status, count]) => `${count} (${status || 'no response'})`)
   return [
     `${report.conversations} conversations in ${options.workspaces} workspaces, ${options.workers} workers, seed ${options.seed}`,
-    `${struck.length} kills in ${seconds.storm.toFixed(0)} s, ${late} of them after a boundary was not reached in time; ready ${seconds.ready.toFixed(0)} s before, at rest ${seconds.rest.toFixed(0)} s later`,
-    `${boundaries.length - missed.length} of ${boundaries.length} boundaries were met${missed.length > 0 ? `, not these: ${missed.join(', ')}` : ''}`,
-    ...victims.map(
-      (victim) => `  ${victim}: ${countBy(struck.filter((one) => one.victim === victim).map(({ at }) => at))}`,
-    ),
-    `${report.starts} starts, ${report.refusedStarts} of them ended before they were ready; median ${median(report.startTimes).toFixed(0)} ms`,
-    `${report.lettersDelivered} webhooks delivered by ${report.posts} posts: ${report.repeats} repeated on purpose, without a 200 ${refused || 'none'}`,
-    `${report.accepted} messages taken by the provider, which lost or refused ${report.troubles} answers on purpose`,
-    `${doubts.arrived + doubts.lost} messages in doubt (delivery_unknown): ${doubts.arrived} had arrived, ${doubts.lost} had not; none was sent again`,
-    `${report.orders.orders} orders taken by the shop, in ${report.orders.calls} calls`,
+    `startup ${seconds.startup.toFixed(0)} s, fault injection ${seconds.faults.toFixed(0)} s, drain ${seconds.drain.toFixed(0)} s`,
+    ...formatFaults(report.faults),
+    `${report.starts} process starts, ${report.failedStarts} failed; median start time ${median(report.startTimes).toFixed(0)} ms`,
+    `${webhooks.delivered} webhooks delivered with ${webhooks.requests} requests: ${webhooks.duplicates} intentional duplicates; failed requests by status: ${failedRequests.join(', ') || 'none'}`,
+    `${provider.accepted} messages accepted by the provider; ${provider.simulatedErrors} provider errors simulated`,
+    `${unknownDeliveries.arrived + unknownDeliveries.lost} messages with unknown delivery (delivery_unknown): ${unknownDeliveries.arrived} arrived, ${unknownDeliveries.lost} did not; none was sent again`,
+    `${shop.orders} orders created with ${shop.requests} external calls`,
     '',
-    ...report.checks.flatMap(({ name, checked, violations }) => [
-      `${violations.length === 0 ? 'holds ' : 'BROKEN'} ${name}: ${checked} checked, ${violations.length} violations`,
-      ...violations.slice(0, SHOWN).map((violation) => `         ${violation}`),
+    ...report.invariants.flatMap(({ name, checked, violations }) => [
+      `${violations.length === 0 ? 'ok       ' : 'VIOLATED '} ${name}: ${checked} checked, ${violations.length} violations`,
+      ...violations.slice(0, MAX_PRINTED_VIOLATIONS).map((violation) => `            ${violation}`),
     ]),
   ]
 }
 
-function countBy(names: string[]): string {
+function formatFaults(faults: InjectedFault[]): string[] {
+  const missed = faults.filter(({ missedFailpoint }) => missedFailpoint).length
+  const failpoints = [...listFailpoints('http'), ...listFailpoints('worker')]
+  const unreached = failpoints.filter((name) => !faults.some(({ failpoint }) => failpoint === name))
+  return [
+    `${faults.length} kills, ${missed} of them at a random moment because the failpoint was not reached in time`,
+    `${failpoints.length - unreached.length} of ${failpoints.length} failpoints reached${unreached.length > 0 ? `; not reached: ${unreached.join(', ')}` : ''}`,
+    ...(['worker', 'http', 'database'] as const).map((target) => {
+      const names = faults
+        .filter((fault) => fault.target === target)
+        .map(({ failpoint }) => failpoint ?? 'random moment')
+      return `  ${target}: ${formatCounts(names)}`
+    }),
+  ]
+}
+
+/** Formats `total (count name, count name…)`. */
+function formatCounts(names: string[]): string {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
-  const told = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${count} ${name}`)
-  return `${names.length} (${told.join(', ')})`
+  const entries = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${count} ${name}`)
+  return entries.length > 0 ? `${names.length} (${entries.join(', ')})` : '0'
 }

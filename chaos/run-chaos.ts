@@ -1,252 +1,263 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { sum } from '../bench/stats.ts'
 import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import { MINUTE } from '../src/platform/time.ts'
-import { checkRows } from './database-invariants.ts'
-import { comeToRest } from './wait-until-idle.ts'
-import { compileInto } from './transpile-sources.ts'
-import { Crowd } from './load-generator.ts'
-import { StormDatabase } from './database.ts'
-import { Fleet } from './process-pool.ts'
 import {
-  type Check,
   checkConversations,
+  checkDelivery,
   checkOrders,
-  checkSends,
   checkStatuses,
-  countDoubts,
+  countUnknownDeliveries,
 } from './conversation-invariants.ts'
-import { describe, planKillings, strike, type Struck } from './fault-plan.ts'
-import { Population } from './customer-factory.ts'
-import { PostOffice } from './webhook-sender.ts'
+import { CustomerFactory } from './customer-factory.ts'
+import { ChaosDatabase } from './database.ts'
+import { checkDatabase } from './database-invariants.ts'
+import { DatabaseSnapshot } from './database-snapshot.ts'
+import { FakeShopServer } from './fake-shop-server.ts'
+import { planFaults } from './fault-plan.ts'
+import { describeFault, injectFault, type InjectedFault } from './inject-fault.ts'
+import type { InvariantResult } from './invariant.ts'
+import { LoadGenerator } from './load-generator.ts'
+import { ProcessPool } from './process-pool.ts'
 import { Random } from './random.ts'
-import { Recorded } from './database-snapshot.ts'
-import type { StormReport } from './report.ts'
-import { Reserve } from './standby-processes.ts'
-import { Shop } from './fake-shop-server.ts'
-import { tellStatuses } from './status-sender.ts'
-import { inboundUrl, openWorkspace, type ProviderHabit, type Workspace } from './workspace.ts'
+import type { ChaosReport } from './report.ts'
+import { StandbyProcesses } from './standby-processes.ts'
+import { startStatusSender, type StatusSender } from './status-sender.ts'
+import { transpileSources } from './transpile-sources.ts'
+import { waitUntilIdle } from './wait-until-idle.ts'
+import { WebhookSender } from './webhook-sender.ts'
+import { createWorkspace, type ProviderBehavior, toInboundUrl, type Workspace } from './workspace.ts'
 
-export type StormOptions = StormReport['options'] & {
-  /** How long it may take until nothing is left to do. */
-  patienceMs: number
-  progress(line: string): void
+export type ChaosOptions = ChaosReport['options'] & {
+  /** Time limit for processing all remaining work. */
+  timeoutMs: number
+  onProgress(line: string): void
 }
 
 /**
- * So much later the last processes live: what the dead had claimed has been without an outcome for too long by then. No
- * living one may see its clock jump, or a call under way would outlast its claim, which by a clock that goes it cannot.
+ * Clock offset of the processes that drain the system, large enough for all leases of killed processes to have expired.
+ * It is never applied to a running process: its in-flight calls would then outlast their leases, which cannot happen with
+ * a real clock.
  */
-const LATER_MS = 4 * MINUTE
+const DRAIN_CLOCK_OFFSET_MS = 4 * MINUTE
 
-const HABITS: ProviderHabit[] = [
-  { tells: true, isAhead: false },
-  { tells: true, isAhead: true },
-  { tells: false, isAhead: false },
+/** Behavior of the provider of each workspace, in rotation. */
+const PROVIDER_BEHAVIORS: ProviderBehavior[] = [
+  { sendsStatuses: true, sendsStatusBeforeResponse: false },
+  { sendsStatuses: true, sendsStatusBeforeResponse: true },
+  { sendsStatuses: false, sendsStatusBeforeResponse: false },
 ]
 
-/** Raises a storm on servers of its own and says what it did and what holds afterwards. */
-export async function runStorm(options: StormOptions): Promise<StormReport> {
-  const beganMs = performance.now()
-  const database = await StormDatabase.make()
+/** Runs the chaos test on temporary servers and reports the injected faults and the checked invariants. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const startMs = performance.now()
+  const database = await ChaosDatabase.create()
   const starting = database.start()
-  const main = compileInto(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts')
-  const reserve = new Reserve(main, options.workers)
+  const script = transpileSources(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts')
+  const standby = new StandbyProcesses(script, options.workers)
   await starting.catch(async (error: unknown) => {
-    await reserve.close()
+    await standby.close()
     throw error
   })
-  const fleet = new Fleet({
+  const pool = new ProcessPool({
     workers: options.workers,
-    reserve,
+    standby,
     environment: {
       DATABASE_URL: database.url,
       SECRET_KEY: 'ab'.repeat(32),
       DATA_DIR: database.dataDir,
-      STORM_DATA_DIR: database.dataDir,
+      CHAOS_DATA_DIR: database.dataDir,
       ALLOW_LOOPBACK_CHANNELS: 'true',
       LOG_LEVEL: 'silent',
     },
-    isServed: () => database.isServed,
+    isDatabaseRunning: () => database.isRunning,
   })
-  const shop = await Shop.open()
-  const storm = new Storm(options, { database, fleet, shop, beganMs })
-  const calledOff = new Promise<never>((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Error(`called off by ${signal}`)))
+  const shop = await FakeShopServer.start()
+  const test = new ChaosTest(options, { database, pool, shop, startMs })
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'])
+      process.once(signal, () => reject(new Error(`The chaos test was interrupted by ${signal}`)))
   })
   try {
-    return await Promise.race([storm.run(), calledOff])
+    return await Promise.race([test.run(), interrupted])
   } finally {
-    await storm.end()
+    await test.stop()
   }
 }
 
-class Storm {
-  readonly #options: StormOptions
-  readonly #beganMs: number
-  readonly #database: StormDatabase
-  readonly #fleet: Fleet
-  readonly #shop: Shop
+class ChaosTest {
+  readonly #options: ChaosOptions
+  readonly #startMs: number
+  readonly #database: ChaosDatabase
+  readonly #pool: ProcessPool
+  readonly #shop: FakeShopServer
   readonly #random: Random
-  readonly #office: PostOffice
+  readonly #sender: WebhookSender
   #workspaces: Workspace[] = []
-  #following: { stop(): Promise<void> }[] = []
-  readonly #struck: Struck[] = []
-  #troubles = 0
-  #ended = false
-  readonly #seconds = { ready: 0, storm: 0, rest: 0 }
-  #left: string[] = []
+  #statusSenders: StatusSender[] = []
+  readonly #faults: InjectedFault[] = []
+  #simulatedErrors = 0
+  #stopped = false
+  readonly #seconds = { startup: 0, faults: 0, drain: 0 }
+  #remainingWork: string[] = []
 
-  constructor(options: StormOptions, parts: { database: StormDatabase; fleet: Fleet; shop: Shop; beganMs: number }) {
-    const { database, fleet, shop, beganMs } = parts
-    this.#beganMs = beganMs
+  constructor(
+    options: ChaosOptions,
+    dependencies: { database: ChaosDatabase; pool: ProcessPool; shop: FakeShopServer; startMs: number },
+  ) {
+    const { database, pool, shop, startMs } = dependencies
+    this.#startMs = startMs
     this.#shop = shop
     this.#options = options
     this.#database = database
-    this.#fleet = fleet
+    this.#pool = pool
     this.#random = new Random(options.seed)
-    this.#office = new PostOffice(this.#random.fork(), () => fleet.url !== undefined && database.isServed)
+    this.#sender = new WebhookSender(this.#random.fork(), () => pool.url !== undefined && database.isRunning)
   }
 
-  async run(): Promise<StormReport> {
-    const { progress } = this.#options
+  async run(): Promise<ChaosReport> {
     await this.#prepare()
-    progress(`${secondsSince(this.#beganMs)} s: ready`)
-    this.#seconds.ready = (performance.now() - this.#beganMs) / 1000
-    await this.#rage()
-    await this.#calm()
-    return this.#examine()
+    await this.#injectFaults()
+    await this.#drain()
+    return this.#verify()
   }
 
   async #prepare(): Promise<void> {
-    const { workspaces } = this.#options
-    this.#fleet.start('http')
-    await this.#fleet.whenReady('http')
-    const url = this.#fleet.url ?? ''
-    this.#fleet.start('worker')
+    this.#pool.start('http')
+    await this.#pool.waitUntilReady('http')
+    const url = this.#pool.url ?? ''
+    this.#pool.start('worker')
     this.#workspaces = await Promise.all(
-      Array.from({ length: workspaces }, (_, number) => {
-        const habit = HABITS[number % HABITS.length] as ProviderHabit
-        return openWorkspace(url, { number, habit, shopUrl: this.#shop.url })
+      Array.from({ length: this.#options.workspaces }, (_, number) => {
+        const providerBehavior = PROVIDER_BEHAVIORS[number % PROVIDER_BEHAVIORS.length] as ProviderBehavior
+        return createWorkspace(url, { number, providerBehavior, orderServerUrl: this.#shop.url })
       }),
     )
-    await this.#fleet.whenReady('worker')
-    this.#following = this.#workspaces.map((workspace) => tellStatuses(this.#office, workspace, this.#random.fork()))
-    void this.#followAddress()
+    await this.#pool.waitUntilReady('worker')
+    this.#statusSenders = this.#workspaces.map((workspace) =>
+      startStatusSender(this.#sender, workspace, this.#random.fork()),
+    )
+    void this.#updateCallbackUrls()
+    this.#seconds.startup = secondsSince(this.#startMs)
+    this.#options.onProgress(`${this.#seconds.startup.toFixed(1)} s: ready`)
   }
 
-  /** Customers write while processes are killed; as many have begun as kills are done. */
-  async #rage(): Promise<void> {
-    const { conversations, kills, progress } = this.#options
-    const beganMs = performance.now()
-    const killings = planKillings(this.#random.fork(), kills)
-    const crowd = new Crowd({
-      office: this.#office,
+  /** Kills processes while customers write; the share of customers that have started follows the share of kills done. */
+  async #injectFaults(): Promise<void> {
+    const { conversations, kills, onProgress } = this.#options
+    const startMs = performance.now()
+    const plan = planFaults(this.#random.fork(), kills)
+    const load = new LoadGenerator({
+      sender: this.#sender,
       workspaces: this.#workspaces,
-      population: new Population(this.#random.fork()),
+      customers: new CustomerFactory(this.#random.fork()),
       random: this.#random.fork(),
     })
-    const playing = crowd.play(conversations, () => (this.#struck.length + 1) / (kills + 1))
+    const loadDone = load.run(conversations, () => (this.#faults.length + 1) / (kills + 1))
     const random = this.#random.fork()
-    for (const killing of killings) {
-      this.#makeTrouble(random)
-      const struck = await strike({ fleet: this.#fleet, database: this.#database, crowd, random }, killing)
-      this.#struck.push(struck)
-      progress(`${secondsSince(beganMs)} s: kill ${this.#struck.length} of ${kills}, ${describe(struck)}`)
+    for (const planned of plan) {
+      this.#simulateProviderErrors(random)
+      const fault = await injectFault({ pool: this.#pool, database: this.#database, load, random }, planned)
+      this.#faults.push(fault)
+      const progress = `kill ${this.#faults.length} of ${kills}: ${describeFault(fault)}`
+      onProgress(`${secondsSince(startMs).toFixed(1)} s: ${progress}`)
     }
-    await playing
-    this.#seconds.storm = (performance.now() - beganMs) / 1000
+    await loadDone
+    this.#seconds.faults = secondsSince(startMs)
   }
 
-  async #calm(): Promise<void> {
-    const { progress, patienceMs } = this.#options
-    const beganMs = performance.now()
-    await this.#fleet.whenWhole()
-    await this.#office.whenEmpty()
-    progress('everything is written; everybody dies once more, and then nobody')
-    await this.#fleet.beginAgain(LATER_MS)
-    this.#left = await comeToRest(this.#database.url, patienceMs)
-    for (const following of this.#following) await following.stop()
-    await this.#office.whenEmpty()
-    this.#seconds.rest = (performance.now() - beganMs) / 1000
+  /** Restarts all processes with a later clock and waits until no work remains. */
+  async #drain(): Promise<void> {
+    const { onProgress, timeoutMs } = this.#options
+    const startMs = performance.now()
+    await this.#pool.waitUntilAllReady()
+    await this.#sender.waitUntilIdle()
+    onProgress('all customer messages are delivered; restarting all processes to drain the remaining work')
+    await this.#pool.restartAll(DRAIN_CLOCK_OFFSET_MS)
+    this.#remainingWork = await waitUntilIdle(this.#database.url, timeoutMs)
+    for (const statusSender of this.#statusSenders) await statusSender.stop()
+    await this.#sender.waitUntilIdle()
+    this.#seconds.drain = secondsSince(startMs)
   }
 
-  async #examine(): Promise<StormReport> {
-    const { progress: _progress, patienceMs: _patience, ...options } = this.#options
-    const { records, rows } = await withClient(this.#database.url, async (client) => ({
-      records: await Recorded.read(client),
-      rows: await checkRows(client),
+  async #verify(): Promise<ChaosReport> {
+    const { onProgress: _onProgress, timeoutMs: _timeoutMs, ...options } = this.#options
+    const { snapshot, databaseResults } = await withClient(this.#database.url, async (client) => ({
+      snapshot: await DatabaseSnapshot.read(client),
+      databaseResults: await checkDatabase(client),
     }))
-    const { incidents } = this.#fleet
-    const alive: Check = {
-      name: 'processes end only when they are killed, and look after every promise',
-      checked: this.#fleet.starts,
-      violations: incidents.map(({ process, what }) => `${process}: ${what}`),
-    }
-    const rest: Check = { name: 'everything comes to rest', checked: 1, violations: this.#left }
     return {
       options,
       conversations: sum(this.#workspaces.map(({ customers }) => customers.length)),
       seconds: this.#seconds,
-      struck: this.#struck,
-      starts: this.#fleet.starts,
-      refusedStarts: this.#fleet.refusedStarts,
-      startTimes: this.#fleet.startTimes,
-      lettersDelivered: this.#office.delivered,
-      posts: this.#office.posts,
-      repeats: this.#office.repeats,
-      refusals: [...this.#office.refusals],
-      accepted: sum(this.#workspaces.map(({ cloud }) => cloud.accepted.length)),
-      troubles: this.#troubles,
-      orders: { calls: sum([...this.#shop.calls.values()]), orders: this.#shop.orders.size },
-      doubts: countDoubts(this.#workspaces, records),
-      incidents,
-      checks: [
-        ...checkConversations(this.#workspaces, records),
-        checkSends(this.#workspaces, records),
-        checkStatuses(this.#workspaces, records),
+      faults: this.#faults,
+      starts: this.#pool.starts,
+      failedStarts: this.#pool.failedStarts,
+      startTimes: this.#pool.startTimes,
+      webhooks: {
+        delivered: this.#sender.delivered,
+        requests: this.#sender.requests,
+        duplicates: this.#sender.duplicates,
+        failedRequests: [...this.#sender.failedRequests],
+      },
+      provider: {
+        accepted: sum(this.#workspaces.map(({ provider }) => provider.accepted.length)),
+        simulatedErrors: this.#simulatedErrors,
+      },
+      shop: { requests: sum([...this.#shop.requests.values()]), orders: this.#shop.orders.size },
+      unknownDeliveries: countUnknownDeliveries(this.#workspaces, snapshot),
+      invariants: [
+        ...checkConversations(this.#workspaces, snapshot),
+        checkDelivery(this.#workspaces, snapshot),
+        checkStatuses(this.#workspaces, snapshot),
         checkOrders(this.#workspaces, this.#shop),
-        ...rows,
-        rest,
-        alive,
+        ...databaseResults,
+        { name: 'all work is processed within the time limit', checked: 1, violations: this.#remainingWork },
+        this.#checkProcesses(),
       ],
     }
   }
 
-  async end(): Promise<void> {
-    this.#ended = true
-    this.#office.close()
-    await Promise.all(this.#following.map((following) => following.stop()))
-    await this.#fleet.stop()
-    this.#shop.close()
-    for (const { cloud } of this.#workspaces) await cloud.stop()
+  #checkProcesses(): InvariantResult {
+    return {
+      name: 'processes exit only when killed, and have no unhandled rejections',
+      checked: this.#pool.starts,
+      violations: this.#pool.incidents.map(({ role, text }) => `${role}: ${text}`),
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#sender.close()
+    await Promise.all(this.#statusSenders.map((statusSender) => statusSender.stop()))
+    await this.#pool.stop()
+    this.#shop.stop()
+    for (const { provider } of this.#workspaces) await provider.stop()
     await this.#database.stop()
   }
 
-  /** The provider, too, has bad moments: an answer is lost, or it asks to be called again later. */
-  #makeTrouble(random: Random): void {
-    const { cloud } = random.pick(this.#workspaces)
-    const [isLost, isRefused] = [random.chance(0.15), random.chance(0.15)]
-    if (isLost) cloud.loseNext('reset')
-    if (isRefused) cloud.refuseNext(131056)
-    this.#troubles += Number(isLost) + Number(isRefused)
+  /** Makes a random provider drop a response or reject a request with a rate limit error. */
+  #simulateProviderErrors(random: Random): void {
+    const { provider } = random.pick(this.#workspaces)
+    const [dropsResponse, limitsRate] = [random.chance(0.15), random.chance(0.15)]
+    if (dropsResponse) provider.loseNext('reset')
+    if (limitsRate) provider.refuseNext(131056)
+    this.#simulatedErrors += Number(dropsResponse) + Number(limitsRate)
   }
 
-  /** Whoever is started again listens elsewhere. */
-  async #followAddress(): Promise<void> {
-    while (!this.#ended) {
-      const { url } = this.#fleet
+  /** Points the providers to the current HTTP process, because a restarted one listens on another port. */
+  async #updateCallbackUrls(): Promise<void> {
+    while (!this.#stopped) {
+      const { url } = this.#pool
       if (url !== undefined)
-        for (const { cloud, channelId } of this.#workspaces) cloud.webhooks.callbackUrl = inboundUrl(url, channelId)
+        for (const { provider, channelId } of this.#workspaces)
+          provider.webhooks.callbackUrl = toInboundUrl(url, channelId)
       await delay(20)
     }
   }
 }
 
-function secondsSince(beganMs: number): string {
-  return ((performance.now() - beganMs) / 1000).toFixed(1)
-}
-
-function sum(counts: number[]): number {
-  return counts.reduce((total, count) => total + count, 0)
+function secondsSince(startMs: number): number {
+  return (performance.now() - startMs) / 1000
 }

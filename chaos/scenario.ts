@@ -1,23 +1,23 @@
-/** What the workflows of a workspace refer to. */
-export type Surroundings = { shopUrl: string; innerId: string }
+/** References that a workspace passes to its workflow definitions. */
+export type DefinitionContext = { orderServerUrl: string; childWorkflowId: string }
 
-/** A kind of conversation: the workflow that leads it, what the customer writes, and what must have been answered. */
-export type Dialogue = {
+/** A workflow, the messages that a customer sends to it, and the outcomes that are allowed. */
+export type Scenario = {
   name: string
-  /** How many of a hundred customers have this one. */
-  share: number
-  definition: object | ((surroundings: Surroundings) => object)
-  lines: string[]
-  /** What only some conversations do: wait for a time, or call outside. */
-  features: ('waits' | 'effects')[]
-  /** The customer writes everything at once, in whatever order it arrives. */
-  isHasty?: boolean
-  /** How long before each line but the first; else the customer waits for an answer, with little patience. */
-  pauseMs?: number
-  /** What may have been answered to these messages, which stand in the order in which they were stored. */
-  answers(inbound: string[], phone: string): string[][]
-  /** How many runs that may have taken, without those that runs started. */
-  runs(inbound: string[]): number[]
-  /** Of these, so many still wait. */
-  waiting?: number
+  /** Percentage of the customers that follow this scenario. */
+  weight: number
+  definition: object | ((context: DefinitionContext) => object)
+  messages: string[]
+  /** Engine features that only some scenarios use; selects customers whose runs reach a failpoint. */
+  features: ('timers' | 'external_calls')[]
+  /** Sends all messages at once, so that they arrive in any order. */
+  isConcurrent?: boolean
+  /** Delay before each message but the first. If unset, the customer waits a limited time for a reply instead. */
+  delayMs?: number
+  /** Lists the allowed sequences of replies to the inbound messages, which are passed in the order they were stored. */
+  allowedReplies(inbound: string[], phone: string): string[][]
+  /** Lists the allowed numbers of runs, child runs excluded. */
+  allowedRunCounts(inbound: string[]): number[]
+  /** Number of these runs that still wait at the end; 0 if unset. */
+  waitingRuns?: number
 }

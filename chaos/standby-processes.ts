@@ -1,49 +1,48 @@
 import { type ChildProcess, fork } from 'node:child_process'
 
 /**
- * Processes that have loaded the code and wait to be told what they are. Loading takes most of a start, so whoever is
- * killed is replaced by one that has it behind it.
+ * Processes that have loaded the code and wait for a start command. Loading takes most of the start-up time, so a killed
+ * process is replaced by one of these.
  */
-export class Reserve {
-  readonly #main: string
+export class StandbyProcesses {
+  readonly #script: string
   #size: number
   readonly #waiting: ChildProcess[] = []
 
-  constructor(main: string, size: number) {
-    this.#main = main
+  constructor(script: string, size: number) {
+    this.#script = script
     this.#size = size
-    this.#fill()
+    this.#refill()
   }
 
-  /** The one that has waited longest; what it is told before it has loaded is kept for it. */
+  /** Removes and returns the oldest process; commands sent before it has loaded are queued for it. */
   take(): ChildProcess {
     const child = this.#waiting.shift() ?? this.#launch()
-    this.#fill()
+    this.#refill()
     return child
   }
 
-  /** Those that are there are enough. */
-  fillNoMore(): void {
+  stopRefilling(): void {
     this.#size = 0
   }
 
   async close(): Promise<void> {
-    this.fillNoMore()
+    this.stopRefilling()
     await Promise.all(
       this.#waiting.splice(0).map((child) => {
-        const ended = new Promise((resolve) => child.once('exit', resolve))
+        const exited = new Promise((resolve) => child.once('exit', resolve))
         child.kill('SIGKILL')
-        return ended
+        return exited
       }),
     )
   }
 
-  #fill(): void {
+  #refill(): void {
     while (this.#waiting.length < this.#size) this.#waiting.push(this.#launch())
   }
 
   #launch(): ChildProcess {
-    const child = fork(this.#main, { execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+    const child = fork(this.#script, { execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     child.on('error', () => undefined)
     child.once('exit', () => {
       const index = this.#waiting.indexOf(child)

@@ -1,36 +1,42 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StatusName } from '../test/support/cloud-api-webhooks.ts'
-import type { PostOffice } from './webhook-sender.ts'
 import type { Random } from './random.ts'
+import type { WebhookSender } from './webhook-sender.ts'
 import type { Workspace } from './workspace.ts'
 
-const TOLD: StatusName[] = ['sent', 'delivered', 'read']
+const STATUSES: StatusName[] = ['sent', 'delivered', 'read']
+const POLL_INTERVAL_MS = 50
 
-/** Tells of every message that the provider took, in any order, until it is stopped and has told of all. */
-export function tellStatuses(office: PostOffice, workspace: Workspace, random: Random): { stop(): Promise<void> } {
-  const { cloud, habit } = workspace
-  let told = 0
+export type StatusSender = { stop(): Promise<void> }
+
+/**
+ * Sends the status webhooks of every message that the provider accepts, in random order. `stop` resolves when the
+ * statuses of all accepted messages were acknowledged.
+ */
+export function startStatusSender(sender: WebhookSender, workspace: Workspace, random: Random): StatusSender {
+  const { provider, providerBehavior } = workspace
+  let processed = 0
   let stopping = false
-  const letters = new Set<Promise<void>>()
-  const round = () => {
-    for (const { wamid, callbackData } of cloud.accepted.slice(told)) {
-      told += 1
-      for (const status of random.shuffle(TOLD)) {
-        const letter = office
-          .deliver(() => cloud.webhooks.tell([{ wamid, status, callbackData }]))
-          .finally(() => letters.delete(letter))
-        letters.add(letter)
+  const pending = new Set<Promise<void>>()
+  const sendNewStatuses = () => {
+    for (const { wamid, callbackData } of provider.accepted.slice(processed)) {
+      processed += 1
+      for (const status of random.shuffle(STATUSES)) {
+        const delivery = sender
+          .deliver(() => provider.webhooks.tell([{ wamid, status, callbackData }]))
+          .finally(() => pending.delete(delivery))
+        pending.add(delivery)
       }
     }
   }
   const done = (async () => {
-    if (!habit.tells) return
+    if (!providerBehavior.sendsStatuses) return
     while (!stopping) {
-      round()
-      await delay(50)
+      sendNewStatuses()
+      await delay(POLL_INTERVAL_MS)
     }
-    round()
-    while (letters.size > 0) await Promise.all(letters)
+    sendNewStatuses()
+    while (pending.size > 0) await Promise.all(pending)
   })()
   return {
     stop() {

@@ -13,10 +13,10 @@ const OPTIONS: ts.CompilerOptions = {
 }
 
 /**
- * Writes the code as JavaScript into a folder and gives the path of one of its files there. A process then starts in a
- * third of the time, and a storm mostly starts processes; nor does it see what is changed while it rages.
+ * Transpiles the sources to JavaScript into a folder and returns the path of the entry file there. Processes then start
+ * in a third of the time, and edits to the sources during the test have no effect on it.
  */
-export function compileInto(folder: string, entry: string): string {
+export function transpileSources(folder: string, entry: string): string {
   fs.mkdirSync(folder, { recursive: true })
   fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}')
   fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))

@@ -1,21 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 
-/** What is still to be done. */
-const LEFT = `select (select count(*)::int from inbox where due_at < 'infinity') as inbox,
+const COUNT_REMAINING_WORK = `select (select count(*)::int from inbox where due_at < 'infinity') as inbox,
   (select count(*)::int from outbox) as outbox,
   (select count(*)::int from effects) as effects,
   (select count(*)::int from runs where status in ('queued', 'running')) as runs,
-  (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as waits,
+  (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as run_waits,
   (select count(*)::int from graphile_worker.jobs) as jobs`
 
-/** Waits until nothing is left to do, but not for ever. Says what is left after all. */
-export async function comeToRest(url: string, patienceMs: number): Promise<string[]> {
-  const beganMs = performance.now()
+/** Waits until no work remains or the time limit has passed, and returns descriptions of the remaining work. */
+export async function waitUntilIdle(url: string, timeoutMs: number): Promise<string[]> {
+  const startMs = performance.now()
   for (;;) {
-    const left = await withClient(url, async (client) => (await client.query<Record<string, number>>(LEFT)).rows[0])
-    const undone = Object.entries(left ?? {}).flatMap(([what, count]) => (count > 0 ? [`${count} in ${what}`] : []))
-    if (undone.length === 0 || performance.now() - beganMs > patienceMs) return undone
+    const counts = await withClient(url, async (client) => {
+      const { rows } = await client.query<Record<string, number>>(COUNT_REMAINING_WORK)
+      return rows[0]
+    })
+    const remaining = Object.entries(counts ?? {}).flatMap(([table, count]) =>
+      count > 0 ? [`${count} rows in ${table}`] : [],
+    )
+    if (remaining.length === 0 || performance.now() - startMs > timeoutMs) return remaining
     await delay(200)
   }
 }

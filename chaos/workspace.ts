@@ -1,71 +1,76 @@
 import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
-import { DIALOGUES } from './scenarios.ts'
-import { INNER } from './long-scenarios.ts'
 import type { Customer } from './customer-factory.ts'
+import { CHILD_DEFINITION, SCENARIOS } from './scenarios.ts'
 
-/** What a provider of a workspace does besides taking messages. */
-export type ProviderHabit = {
-  /** It calls back with what became of a message; else a lost answer stays in doubt. */
-  tells: boolean
-  /** It calls back before it has answered the call itself. */
-  isAhead: boolean
+export type ProviderBehavior = {
+  /** Sends status webhooks; without them, a message whose response was lost keeps an unknown delivery. */
+  sendsStatuses: boolean
+  /** Sends the first status before it responds to the send request. */
+  sendsStatusBeforeResponse: boolean
 }
 
-/** A workspace with a number of its own, the workflows of all dialogues, and the customers that write to it. */
+/** A workspace with its own provider, the workflows of all scenarios, and the customers that write to it. */
 export type Workspace = {
   tenantId: string
   channelId: string
-  cloud: FakeCloudApi
-  habit: ProviderHabit
+  provider: FakeCloudApi
+  providerBehavior: ProviderBehavior
   customers: Customer[]
 }
 
 type Session = { cookie: string; tenantId: string }
 
-export async function openWorkspace(
+export async function createWorkspace(
   url: string,
-  given: { number: number; habit: ProviderHabit; shopUrl: string },
+  options: { number: number; providerBehavior: ProviderBehavior; orderServerUrl: string },
 ): Promise<Workspace> {
-  const { number, habit, shopUrl } = given
+  const { number, providerBehavior, orderServerUrl } = options
   const session = await signUp(url, number)
-  const cloud = await FakeCloudApi.start()
-  cloud.latencyMs = 5
-  cloud.isAhead = habit.isAhead
-  if (habit.isAhead) cloud.statuses = ['sent']
-  const channel = { kind: 'whatsapp', name: 'Storm', ...cloud.settings, ...cloud.credentials }
+  const provider = await startProvider(providerBehavior)
+  const channel = { kind: 'whatsapp', name: 'Chaos', ...provider.settings, ...provider.credentials }
   const { id: channelId } = await post<{ id: string }>(`${url}/api/channels`, channel, session)
   const publish = async (name: string, definition: object) => {
     const { id } = await post<{ id: string }>(`${url}/api/workflows`, { name, definition }, session)
     await post(`${url}/api/workflows/${id}/publish`, {}, session)
     return id
   }
-  const surroundings = { shopUrl, innerId: await publish('inner', INNER) }
-  for (const { name, definition } of DIALOGUES)
-    await publish(name, typeof definition === 'function' ? definition(surroundings) : definition)
-  return { tenantId: session.tenantId, channelId, cloud, habit, customers: [] }
+  const context = { orderServerUrl, childWorkflowId: await publish('child', CHILD_DEFINITION) }
+  for (const { name, definition } of SCENARIOS)
+    await publish(name, typeof definition === 'function' ? definition(context) : definition)
+  return { tenantId: session.tenantId, channelId, provider, providerBehavior, customers: [] }
 }
 
-export function inboundUrl(url: string, channelId: string): string {
+export function toInboundUrl(url: string, channelId: string): string {
   return `${url}/inbound/whatsapp/${channelId}`
 }
 
-const taken = new WeakMap<FakeCloudApi, { seen: number; byRecipient: Map<string, AcceptedSend[]> }>()
+type SendIndex = { processed: number; byRecipient: Map<string, AcceptedSend[]> }
 
-/** What the provider took for a customer, in its order. */
-export function takenFor({ cloud }: Workspace, { phone }: Customer): AcceptedSend[] {
-  const index = taken.get(cloud) ?? { seen: 0, byRecipient: new Map<string, AcceptedSend[]>() }
-  taken.set(cloud, index)
-  for (const send of cloud.accepted.slice(index.seen)) {
+const sendIndexes = new WeakMap<FakeCloudApi, SendIndex>()
+
+/** Lists the sends that the provider accepted for a customer, in order of acceptance. */
+export function listAcceptedSends({ provider }: Workspace, { phone }: Customer): AcceptedSend[] {
+  const index = sendIndexes.get(provider) ?? { processed: 0, byRecipient: new Map<string, AcceptedSend[]>() }
+  sendIndexes.set(provider, index)
+  for (const send of provider.accepted.slice(index.processed)) {
     index.byRecipient.set(send.recipient, [...(index.byRecipient.get(send.recipient) ?? []), send])
-    index.seen += 1
+    index.processed += 1
   }
   return index.byRecipient.get(`+${phone}`) ?? []
 }
 
+async function startProvider({ sendsStatusBeforeResponse }: ProviderBehavior): Promise<FakeCloudApi> {
+  const provider = await FakeCloudApi.start()
+  provider.latencyMs = 5
+  provider.isAhead = sendsStatusBeforeResponse
+  if (sendsStatusBeforeResponse) provider.statuses = ['sent']
+  return provider
+}
+
 async function signUp(url: string, number: number): Promise<Session> {
-  const response = await call(`${url}/api/auth/sign-up/email`, {
-    name: 'Storm',
-    email: `storm-${number}@parley.example`,
+  const response = await request(`${url}/api/auth/sign-up/email`, {
+    name: 'Chaos',
+    email: `chaos-${number}@parley.example`,
     password: 'correct horse battery',
   })
   const { workspaces } = (await response.json()) as { workspaces: { id: string }[] }
@@ -74,16 +79,16 @@ async function signUp(url: string, number: number): Promise<Session> {
 }
 
 async function post<T>(url: string, body: unknown, session: Session): Promise<T> {
-  const response = await call(url, body, { cookie: session.cookie, 'x-tenant-id': session.tenantId })
+  const response = await request(url, body, { cookie: session.cookie, 'x-tenant-id': session.tenantId })
   return (await response.json()) as T
 }
 
-async function call(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+async function request(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   })
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw new Error(`POST ${url} returned ${response.status}: ${await response.text()}`)
   return response
 }
