@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 
 /**
- * The floor: node:http and pg running the same page and total queries, for a tenant it is told, without routing,
- * sessions, limits or validation.
+ * Baseline of the HTTP bench: node:http and pg run the same page and total queries for a fixed tenant, without routing,
+ * sessions, rate limits and validation.
  */
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 12 })
 const tenantId = process.env['TENANT_ID']

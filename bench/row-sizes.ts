@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
-/** What was written since a moment for each run, and how large it is: two ways of writing the same show the same. */
-export async function describeWritten(database: pg.Client, since: Date): Promise<string> {
+/** Describes the number and size of the rows written per run since a time, which shows that two variants write the same. */
+export async function describeRowSizes(database: pg.Client, since: Date): Promise<string> {
   const { rows } = await database.query<Record<string, number>>(
     `with new_runs as (select * from runs where created_at >= $1)
      select count(*)::int as runs, avg(pg_column_size(r.*))::int as run_bytes,
@@ -14,7 +14,7 @@ export async function describeWritten(database: pg.Client, since: Date): Promise
      from new_runs r`,
     [since],
   )
-  const counted = rows[0] ?? {}
-  const each = (name: string) => ((counted[name] ?? 0) / Math.max(1, counted['runs'] ?? 0)).toFixed(2)
-  return `${counted['runs']} runs of ${counted['run_bytes']} bytes; for each ${each('steps')} steps of ${counted['step_bytes']} bytes, ${each('messages')} messages, ${each('outbox')} outbox rows, ${each('tags')} tags, ${each('events')} events`
+  const counts = rows[0] ?? {}
+  const perRun = (name: string) => ((counts[name] ?? 0) / Math.max(1, counts['runs'] ?? 0)).toFixed(2)
+  return `${counts['runs']} runs of ${counts['run_bytes']} bytes; per run ${perRun('steps')} steps of ${counts['step_bytes']} bytes, ${perRun('messages')} messages, ${perRun('outbox')} outbox rows, ${perRun('tags')} tags, ${perRun('events')} events`
 }

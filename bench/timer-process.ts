@@ -4,14 +4,14 @@ import { openParts } from '../src/parts.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { SystemScope } from '../src/scope.ts'
-import { takeOrders } from './bench-process.ts'
+import { handleCommands } from './bench-process.ts'
 
-/** Does nothing but wake waits, as often as it is told. */
+/** Executes nothing but the periodic task that fires due timers. */
 const parts = await openParts(loadConfig(), { log: createLogger('error'), clock: systemClock })
 const system = new SystemScope(parts)
 
-takeOrders({
-  async wake(times: number) {
-    for (let time = 0; time < times; time += 1) await wakeWaits(system)
+handleCommands({
+  async fireDueTimers(times: number) {
+    for (let index = 0; index < times; index += 1) await wakeWaits(system)
   },
 })
