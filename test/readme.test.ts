@@ -62,7 +62,7 @@ describe('README.md', () => {
   })
 
   it('points only to files and folders that are there', () => {
-    const named = [...README.matchAll(/`((?:src|test|bench|storm|seeds|migrations)\/[^`<>]*)`/g)].map(
+    const named = [...README.matchAll(/`((?:src|test|bench|chaos|seeds|migrations)\/[^`<>]*)`/g)].map(
       ([, path]) => path ?? '',
     )
     expect(named.length).to.be.greaterThan(20)
