@@ -48,7 +48,7 @@ const INVARIANTS: Invariant[] = [
   { name: 'no outbox row remains', source: 'outbox', violations: `select 'message ' || message_id from outbox` },
   {
     name: 'no external call remains',
-    source: 'effects',
+    source: 'external_calls',
     violations: `select 'step ' || step_id || ' of run ' || run_id from external_calls`,
   },
   {
