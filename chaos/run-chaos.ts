@@ -27,7 +27,7 @@ import { startStatusSender, type StatusSender } from './status-sender.ts'
 import { transpileSources } from './transpile-sources.ts'
 import { waitUntilIdle } from './wait-until-idle.ts'
 import { WebhookSender } from './webhook-sender.ts'
-import { createWorkspace, type ProviderBehavior, toInboundUrl, type Workspace } from './workspace.ts'
+import { createWorkspace, simulateProviderErrors, toInboundUrl, type Workspace } from './workspace.ts'
 
 export type ChaosOptions = ChaosReport['options'] & {
   /** Time limit for processing all remaining work. */
@@ -41,13 +41,6 @@ export type ChaosOptions = ChaosReport['options'] & {
  * a real clock.
  */
 const DRAIN_CLOCK_OFFSET_MS = 4 * MINUTE
-
-/** Behavior of the provider of each workspace, in rotation. */
-const PROVIDER_BEHAVIORS: ProviderBehavior[] = [
-  { sendsStatuses: true, sendsStatusBeforeResponse: false },
-  { sendsStatuses: true, sendsStatusBeforeResponse: true },
-  { sendsStatuses: false, sendsStatusBeforeResponse: false },
-]
 
 /** Runs the chaos test on temporary servers and reports the injected faults and the checked invariants. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -129,10 +122,9 @@ class ChaosTest {
     const url = this.#pool.url ?? ''
     this.#pool.start('worker')
     this.#workspaces = await Promise.all(
-      Array.from({ length: this.#options.workspaces }, (_, number) => {
-        const providerBehavior = PROVIDER_BEHAVIORS[number % PROVIDER_BEHAVIORS.length] as ProviderBehavior
-        return createWorkspace(url, { number, providerBehavior, orderServerUrl: this.#shop.url })
-      }),
+      Array.from({ length: this.#options.workspaces }, (_, number) =>
+        createWorkspace(url, { number, orderServerUrl: this.#shop.url }),
+      ),
     )
     await this.#pool.waitUntilReady('worker')
     this.#statusSenders = this.#workspaces.map((workspace) =>
@@ -157,7 +149,7 @@ class ChaosTest {
     const loadDone = load.run(conversations, () => (this.#faults.length + 1) / (kills + 1))
     const random = this.#random.fork()
     for (const planned of plan) {
-      this.#simulateProviderErrors(random)
+      this.#simulatedErrors += simulateProviderErrors(random.pick(this.#workspaces), random)
       const fault = await injectFault({ pool: this.#pool, database: this.#database, load, random }, planned)
       this.#faults.push(fault)
       const progress = `kill ${this.#faults.length} of ${kills}: ${describeFault(fault)}`
@@ -235,15 +227,6 @@ class ChaosTest {
     this.#shop.stop()
     for (const { provider } of this.#workspaces) await provider.stop()
     await this.#database.stop()
-  }
-
-  /** Makes a random provider drop a response or reject a request with a rate limit error. */
-  #simulateProviderErrors(random: Random): void {
-    const { provider } = random.pick(this.#workspaces)
-    const [dropsResponse, limitsRate] = [random.chance(0.15), random.chance(0.15)]
-    if (dropsResponse) provider.loseNext('reset')
-    if (limitsRate) provider.refuseNext(131056)
-    this.#simulatedErrors += Number(dropsResponse) + Number(limitsRate)
   }
 
   /** Points the providers to the current HTTP process, because a restarted one listens on another port. */

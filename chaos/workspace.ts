@@ -1,5 +1,6 @@
 import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
 import type { Customer } from './customer-factory.ts'
+import type { Random } from './random.ts'
 import { CHILD_DEFINITION, SCENARIOS } from './scenarios.ts'
 
 export type ProviderBehavior = {
@@ -8,6 +9,13 @@ export type ProviderBehavior = {
   /** Sends the first status before it responds to the send request. */
   sendsStatusBeforeResponse: boolean
 }
+
+/** Behavior of the provider of each workspace, in rotation. */
+const PROVIDER_BEHAVIORS: ProviderBehavior[] = [
+  { sendsStatuses: true, sendsStatusBeforeResponse: false },
+  { sendsStatuses: true, sendsStatusBeforeResponse: true },
+  { sendsStatuses: false, sendsStatusBeforeResponse: false },
+]
 
 /** A workspace with its own provider, the workflows of all scenarios, and the customers that write to it. */
 export type Workspace = {
@@ -22,9 +30,9 @@ type Session = { cookie: string; tenantId: string }
 
 export async function createWorkspace(
   url: string,
-  options: { number: number; providerBehavior: ProviderBehavior; orderServerUrl: string },
+  { number, orderServerUrl }: { number: number; orderServerUrl: string },
 ): Promise<Workspace> {
-  const { number, providerBehavior, orderServerUrl } = options
+  const providerBehavior = PROVIDER_BEHAVIORS[number % PROVIDER_BEHAVIORS.length] as ProviderBehavior
   const session = await signUp(url, number)
   const provider = await startProvider(providerBehavior)
   const channel = { kind: 'whatsapp', name: 'Chaos', ...provider.settings, ...provider.credentials }
@@ -42,6 +50,17 @@ export async function createWorkspace(
 
 export function toInboundUrl(url: string, channelId: string): string {
   return `${url}/inbound/whatsapp/${channelId}`
+}
+
+/**
+ * Makes the provider drop its next response or reject the next request with a rate limit error, at random; returns the
+ * number of errors.
+ */
+export function simulateProviderErrors({ provider }: Workspace, random: Random): number {
+  const [dropsResponse, limitsRate] = [random.chance(0.15), random.chance(0.15)]
+  if (dropsResponse) provider.loseNext('reset')
+  if (limitsRate) provider.refuseNext(131056)
+  return Number(dropsResponse) + Number(limitsRate)
 }
 
 type SendIndex = { processed: number; byRecipient: Map<string, AcceptedSend[]> }
