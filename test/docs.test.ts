@@ -1,0 +1,151 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { openDatabase, seedIfEmpty } from '../src/platform/database.ts'
+import { systemClock } from '../src/platform/time.ts'
+import { newAddress, startTestApp, type TestApp } from './support/app.ts'
+import { type Document, listDocuments, listTableRows, readDocument, ROOT, sectionOf } from './support/documents.ts'
+import { listCommands, ShellSession } from './support/shell-session.ts'
+import { type ThrowAwayFolder, throwAwayFolder } from './support/throw-away-folder.ts'
+
+const WORDS_MAX = 900
+const documents = listDocuments()
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+
+describe('documentation sessions', () => {
+  let app: TestApp
+  let folder: ThrowAwayFolder
+
+  before(async () => {
+    app = await startTestApp({}, systemClock)
+    const db = openDatabase(app.databaseUrl)
+    await seedIfEmpty(db)
+    await db.destroy()
+    folder = throwAwayFolder()
+  })
+
+  after(async () => {
+    await app.stop()
+    await folder.remove()
+  })
+
+  for (const document of documents.filter(({ blocks }) => blocks.some(({ language }) => language === 'console'))) {
+    it(`${document.path} shows the output that its commands print`, () => runSessions(document))
+  }
+
+  it('README.md shows a TypeScript example that runs', async () => {
+    const [example] = readDocument('README.md').blocks.filter(({ language }) => language === 'ts')
+    const file = join(folder.path, 'example.mts')
+    const client = new URL('../src/client.ts', import.meta.url).href
+    const text = example?.text.replace("'parley'", `'${client}'`).replace('http://127.0.0.1:3000', app.url) ?? ''
+    const prints = text.split('console.log')
+    expect(prints.length).to.equal(2)
+    writeFileSync(file, prints.join('export const printed = '))
+    const { printed } = (await import(file)) as { printed: string[] }
+    expect(printed).to.include('inbound: Where is my order?')
+  })
+
+  /** Sessions of one document share a shell and a client address, so that each document has its own rate limits. */
+  async function runSessions({ blocks }: Document): Promise<void> {
+    writeFileSync(join(folder.path, '.curlrc'), `header = "x-forwarded-for: ${newAddress()}"\nno-progress-meter\n`)
+    const replacements: [string, string][] = [['http://127.0.0.1:3000', app.url]]
+    const session = new ShellSession({ cwd: folder.path, env: { CURL_HOME: folder.path }, replacements })
+    try {
+      for (const { text } of blocks.filter(({ language }) => language === 'console')) {
+        for (const command of listCommands(text)) await session.run(command)
+      }
+    } finally {
+      await session.close()
+    }
+  }
+})
+
+describe('documentation', () => {
+  it(`README.md has at most ${WORDS_MAX} words`, () => {
+    expect(readDocument('README.md').text.split(/\s+/).length).to.be.at.most(WORDS_MAX)
+  })
+
+  it('marks every shell block that no test runs, with a reason', () => {
+    const unmarked = documents.flatMap(({ path, blocks }) =>
+      blocks
+        .filter(({ language, notRun }) => language === 'sh' && notRun === null)
+        .filter(({ heading }) => !(path === 'docs/operations.md' && TESTED_OPERATIONS.has(heading)))
+        .map(({ line }) => `${path}:${line}`),
+    )
+    expect(unmarked).to.deep.equal([])
+  })
+
+  it('names only npm scripts that exist', () => {
+    const named = documents.flatMap(({ path, text }) =>
+      [...text.matchAll(/npm (?:run (?:--silent )?)?([\w:-]+)/g)].map(([, script = '']) => ({ path, script })),
+    )
+    const known = new Set([...Object.keys(scripts), 'ci', 'pack'])
+    expect(named.length).to.be.greaterThan(10)
+    expect(named.filter(({ script }) => !known.has(script))).to.deep.equal([])
+  })
+
+  it('names only files and folders that exist', () => {
+    const named = documents.flatMap(({ path, text }) =>
+      [...text.matchAll(/`((?:src|test|bench|chaos|seeds|migrations|scripts|docs)\/[^`<>*{}\s]*)`/g)].map(
+        ([, target = '']) => `${path}: ${target}`,
+      ),
+    )
+    expect(named.length).to.be.greaterThan(20)
+    expect(named.filter((entry) => !existsSync(join(ROOT, entry.split(': ')[1] ?? '')))).to.deep.equal([])
+  })
+
+  it('links only to files and headings that exist', () => {
+    const broken = documents.flatMap((document) =>
+      [...document.text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)]
+        .filter(([, target = '', anchor]) => !isThere(document, target, anchor))
+        .map(([link]) => `${document.path}: ${link}`),
+    )
+    expect(broken).to.deep.equal([])
+  })
+
+  it('describes every benchmark in CONTRIBUTING.md', () => {
+    const source = readFileSync(join(ROOT, 'bench/main.ts'), 'utf8')
+    const benches = [...source.matchAll(/^ {2}'?([a-z-]+)'?: bench[A-Z]/gm)].map(([, name]) => `\`${name}\``)
+    const rows = listTableRows(sectionOf(readDocument('CONTRIBUTING.md'), 'Measure performance'))
+    expect(benches.length).to.be.greaterThan(5)
+    expect(rows.map(([name]) => name)).to.have.members(benches)
+  })
+
+  it('describes every setting in docs/operations.md and in .env.example', () => {
+    const source = readFileSync(join(ROOT, 'src/config.ts'), 'utf8')
+    const settings = [...source.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name = '']) => name)
+    const rows = listTableRows(sectionOf(readDocument('docs/operations.md'), 'Settings'))
+    const example = [...readFileSync(join(ROOT, '.env.example'), 'utf8').matchAll(/^# ([A-Z][A-Z_]+)=/gm)]
+    expect(settings.length).to.be.greaterThan(8)
+    expect(rows.map(([name]) => name)).to.have.members(settings.map((name) => `\`${name}\``))
+    expect(example.map(([, name]) => name)).to.have.members(settings)
+  })
+
+  it('gives every decision record a context, options, a decision and consequences', () => {
+    const records = documents.filter(({ path }) => /^docs\/adr\/\d{4}-/.test(path))
+    expect(records.length).to.be.at.least(9)
+    for (const { path, text } of records) {
+      const headings = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+      expect(headings, path).to.deep.equal(['Context', 'Options', 'Decision', 'Consequences'])
+    }
+  })
+})
+
+/** Headings of docs/operations.md whose shell blocks `test/docs-operations.test.ts` runs. */
+const TESTED_OPERATIONS = new Set(['Back up', 'Restore', 'Reset'])
+
+function isThere({ path, text }: Document, target: string, anchor: string | undefined): boolean {
+  const file = join(dirname(path), target)
+  if (target !== '' && !existsSync(join(ROOT, file))) return false
+  if (anchor === undefined) return true
+  const headings = (target === '' ? text : readDocument(file).text).match(/^#+ .*$/gm) ?? []
+  return headings.map(toAnchor).includes(anchor)
+}
+
+function toAnchor(heading: string): string {
+  return heading
+    .replace(/^#+ /, '')
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-')
+}
