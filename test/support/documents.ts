@@ -31,7 +31,11 @@ function listBlocks(text: string): Block[] {
       language,
       text: code,
       line: above.split('\n').length,
-      heading: above.match(/^#+ .*$/gm)?.at(-1)?.replace(/^#+ /, '') ?? '',
+      heading:
+        above
+          .match(/^#+ .*$/gm)
+          ?.at(-1)
+          ?.replace(/^#+ /, '') ?? '',
       notRun: NOT_RUN.exec(above)?.[1] ?? null,
     }
   })
@@ -40,7 +44,12 @@ function listBlocks(text: string): Block[] {
 /** The rows of a table, without its head and with the cells as they are written. */
 export function listTableRows(markdown: string): string[][] {
   const lines = markdown.split('\n').filter((line) => line.startsWith('|'))
-  const rows = lines.map((line) => line.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()))
+  const rows = lines.map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
   const isRule = (row: string[] | undefined) => row?.every((cell) => /^:?-+:?$/.test(cell)) ?? false
   return rows.filter((row, index) => !isRule(row) && !isRule(rows[index + 1]))
 }

@@ -86,7 +86,10 @@ export function matchOutput(
   const parts = expected.split('…')
   let position = 0
   for (const [index, part] of parts.entries()) {
-    const pattern = new RegExp(toPattern(part, { isFirst: index === 0, isLast: index === parts.length - 1, known }), 'g')
+    const pattern = new RegExp(
+      toPattern(part, { isFirst: index === 0, isLast: index === parts.length - 1, known }),
+      'g',
+    )
     pattern.lastIndex = position
     const match = pattern.exec(printed)
     if (!match || printed.slice(position, match.index).includes('\n')) return undefined
