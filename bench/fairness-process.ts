@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadConfig } from '../src/config.ts'
-import { advanceMailboxes } from '../src/features/runs/advance-mailboxes.ts'
-import { tasksOf } from '../src/jobs.ts'
-import { openParts } from '../src/parts.ts'
-import { GraphileJobQueue } from '../src/platform/graphile-job-queue.ts'
+import { advanceMailboxes } from '../src/features/execution/advance-mailboxes.ts'
+import { createTasks } from '../src/jobs.ts'
+import { openDependencies } from '../src/dependencies.ts'
+import { GraphileJobQueue } from '../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { SystemScope } from '../src/scope.ts'
@@ -12,11 +12,11 @@ import { takeOrders } from './bench-process.ts'
 /** A worker, either as it is or as one that serves whoever has waited longest. */
 const config = loadConfig()
 const log = createLogger('error')
-const system = new SystemScope(await openParts(config, { log, clock: systemClock }))
+const system = new SystemScope(await openDependencies(config, { log, clock: systemClock }))
 
 async function answerBells(tasks: string[]): Promise<void> {
   const jobs = new GraphileJobQueue({ url: config.database.url ?? '', log })
-  await jobs.start(Object.fromEntries(Object.entries(tasksOf(system)).filter(([name]) => tasks.includes(name))))
+  await jobs.start(Object.fromEntries(Object.entries(createTasks(system)).filter(([name]) => tasks.includes(name))))
 }
 
 async function serveTheOldest(): Promise<never> {

@@ -1,8 +1,8 @@
 import { loadConfig } from '../src/config.ts'
-import { receiveMessages } from '../src/features/conversations/receive-messages.ts'
-import { tasksOf } from '../src/jobs.ts'
-import { openParts } from '../src/parts.ts'
-import { GraphileJobQueue } from '../src/platform/graphile-job-queue.ts'
+import { receiveMessages } from '../src/features/inbound/receive-messages.ts'
+import { createTasks } from '../src/jobs.ts'
+import { openDependencies } from '../src/dependencies.ts'
+import { GraphileJobQueue } from '../src/platform/jobs/graphile-job-queue.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
@@ -13,7 +13,7 @@ import { inParallel } from './measure.ts'
 /** Parley without its doors, one stage of the work at a time. */
 const config = loadConfig()
 const log = createLogger('error')
-const parts = await openParts(config, { log, clock: systemClock })
+const parts = await openDependencies(config, { log, clock: systemClock })
 const system = new SystemScope(parts)
 let jobs: GraphileJobQueue | undefined
 
@@ -48,7 +48,7 @@ takeOrders({
   /** Answers bells of these kinds from now on, as a worker does. */
   async work(tasks: string[]) {
     jobs = new GraphileJobQueue({ url: config.database.url ?? '', log })
-    await jobs.start(Object.fromEntries(Object.entries(tasksOf(system)).filter(([name]) => tasks.includes(name))))
+    await jobs.start(Object.fromEntries(Object.entries(createTasks(system)).filter(([name]) => tasks.includes(name))))
   },
 
   async rest() {

@@ -11,7 +11,7 @@ export async function up(knex: Knex): Promise<void> {
     create index runs_open on runs (tenant_id, (coalesce(conversation_id, contact_id, id)))
       where status in ('queued', 'running', 'waiting');
     update runs set state = jsonb_build_object('frames', '[]'::jsonb, 'sensitive', '[]'::jsonb, 'depth', 0,
-      'parent', null, 'collecting', null) || state;
+      'parent', null, 'debouncing', null) || state;
     update workflow_versions set compiled = jsonb_set(compiled, '{steps}', (
       select coalesce(jsonb_agg('{"loops": [], "body": null}'::jsonb || step order by place), '[]')
       from jsonb_array_elements(compiled -> 'steps') with ordinality as steps (step, place)));

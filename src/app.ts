@@ -3,20 +3,20 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
-import { answerWebhook } from './features/channels/answer-webhook.ts'
-import { createInboundWork } from './features/channels/inbound-work.ts'
-import { answerHook } from './features/hooks/answer-hook.ts'
+import { handleWebhook } from './features/inbound/handle-webhook.ts'
+import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
+import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { createHttpServer } from './http/server.ts'
-import { dutiesOf, tasksOf } from './jobs.ts'
+import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver } from './platform/client-address.ts'
-import { isMigrated } from './platform/database.ts'
-import { startDuties } from './platform/duties.ts'
+import { isMigrated } from './platform/database/database.ts'
+import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, systemClock } from './platform/time.ts'
-import { openParts, type OpenParts } from './parts.ts'
+import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
 import { Scope, SystemScope } from './scope.ts'
-import { welcome } from './welcome.ts'
+import { banner } from './banner.ts'
 
 export type App = {
   /** Where HTTP listens; undefined for a process that only works in the background. */
@@ -31,7 +31,7 @@ export type App = {
 /** Builds every long-lived part once, in order, and starts the roles asked for. */
 export async function createApp(config: Config, given: { log: Logger; clock?: Clock }): Promise<App> {
   const { log, clock = systemClock } = given
-  const parts = await openParts(config, { log, clock })
+  const parts = await openDependencies(config, { log, clock })
   const system = new SystemScope(parts)
   const draining = { now: false }
   const worker = config.roles.includes('worker') ? await startWorker(parts, system, log) : undefined
@@ -40,7 +40,7 @@ export async function createApp(config: Config, given: { log: Logger; clock?: Cl
   return {
     url,
     system,
-    welcome: welcome({ url, isEmbedded: parts.store.isEmbedded }),
+    welcome: banner({ url, isEmbedded: parts.store.isEmbedded }),
     async stop(drainMs) {
       draining.now = true
       if (server) await drain(server, drainMs)
@@ -50,10 +50,14 @@ export async function createApp(config: Config, given: { log: Logger; clock?: Cl
   }
 }
 
-async function startWorker(parts: OpenParts, system: SystemScope, log: Logger): Promise<{ stop(): Promise<void> }> {
-  await parts.jobs.start(tasksOf(system))
-  const endDuties = startDuties(
-    [...dutiesOf(system), { name: 'purge limits', everyMs: 600_000, run: () => parts.limits.purge() }],
+async function startWorker(
+  parts: OpenDependencies,
+  system: SystemScope,
+  log: Logger,
+): Promise<{ stop(): Promise<void> }> {
+  await parts.jobs.start(createTasks(system))
+  const endDuties = startPeriodicTasks(
+    [...periodicTasks(system), { name: 'purge limits', everyMs: 600_000, run: () => parts.limits.purge() }],
     log,
   )
   return {
@@ -66,13 +70,13 @@ async function startWorker(parts: OpenParts, system: SystemScope, log: Logger): 
 
 async function listen(
   config: Config,
-  parts: OpenParts,
+  parts: OpenDependencies,
   system: SystemScope,
   draining: { now: boolean },
 ): Promise<Server> {
   const appOrigins = new Set(config.http.appOrigins)
   const auth = createAuth({ system, lockout: parts.limits.signInLockout, appOrigins, revocations: parts.revocations })
-  const inboundWork = createInboundWork(system)
+  const inboundWork = createInboundBatcher(system)
   const server = createHttpServer({
     router: appRouter,
     log: parts.log,
@@ -80,8 +84,8 @@ async function listen(
     appOrigins,
     addressOf: createAddressResolver(config.http.trustedProxies),
     identify: auth.identify,
-    inbound: (call) => answerWebhook(inboundWork, call),
-    hooks: (call) => answerHook(system, call),
+    inbound: (call) => handleWebhook(inboundWork, call),
+    hooks: (call) => handleWebhookCall(system, call),
     scopes: {
       system,
       auth,

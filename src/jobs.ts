@@ -1,41 +1,41 @@
-import { purgeExpiredSessions } from './features/auth/purge-expired-sessions.ts'
+import { purgeExpiredSessions } from './features/auth/sessions/purge-expired-sessions.ts'
 import { sendPasswordReset } from './features/auth/send-password-reset.ts'
-import { deliverMessages } from './features/conversations/deliver-messages.ts'
-import { sweepOutbox } from './features/conversations/sweep-outbox.ts'
-import { performEffects } from './features/effects/perform-effects.ts'
-import { sweepEffects } from './features/effects/sweep-effects.ts'
+import { deliverMessages } from './features/outbound/deliver-messages.ts'
+import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
+import { executeCalls } from './features/external-calls/execute-calls.ts'
+import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
-import { purgeEvaluations } from './features/explain/purge-evaluations.ts'
-import { advanceMailboxes } from './features/runs/advance-mailboxes.ts'
-import { foldRunCounts } from './features/runs/fold-run-counts.ts'
-import { sweepInbox } from './features/runs/sweep-inbox.ts'
-import { wakeWaits } from './features/runs/wake-waits.ts'
+import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
+import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
+import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
+import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
+import { fireDueTimers } from './features/automation/fire-due-timers.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
-import type { Duty } from './platform/duties.ts'
-import type { Tasks } from './platform/job-queue.ts'
+import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
+import type { Tasks } from './platform/jobs/job-queue.ts'
 import { HOUR, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope.ts'
 import { purgeIdempotencyKeys } from './trpc/purge-idempotency-keys.ts'
 
 /** Background work's table of contents: what a bell makes a worker do. */
-export function tasksOf(system: SystemScope): Tasks {
+export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
     deliver: (payload) => deliverMessages(system, payload),
-    perform: performEffects(system),
+    perform: executeCalls(system),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
 }
 
 /** What a worker does without being called. */
-export function dutiesOf(system: SystemScope): Duty[] {
+export function periodicTasks(system: SystemScope): PeriodicTask[] {
   return [
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
-    { name: 'wake waits', everyMs: SECOND, run: () => wakeWaits(system) },
-    { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => sweepInbox(system) },
-    { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => sweepOutbox(system) },
-    { name: 'sweep effects', everyMs: 5 * SECOND, run: () => sweepEffects(system) },
-    { name: 'fold run counts', everyMs: 5 * SECOND, run: () => foldRunCounts(system) },
+    { name: 'wake waits', everyMs: SECOND, run: () => fireDueTimers(system) },
+    { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
+    { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
+    { name: 'sweep effects', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
+    { name: 'fold run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex'
 import { loadConfig } from './config.ts'
-import { MIGRATIONS, SEEDS } from './platform/database.ts'
-import { openStore } from './platform/open-store.ts'
+import { MIGRATIONS, SEEDS } from './platform/database/database.ts'
+import { resolveDatabase } from './platform/database/resolve-database.ts'
 
 /** What the knex command line works with: the database of this configuration, brought up if it is our own. */
 export async function knexConfig(): Promise<Knex.Config> {
   const { database, dataDir, environment } = loadConfig()
-  const store = await openStore({ url: database.url, binDir: database.binDir, dataDir, environment })
+  const store = await resolveDatabase({ url: database.url, binDir: database.binDir, dataDir, environment })
   return {
     client: 'pg',
     connection: { connectionString: store.url },

@@ -5,25 +5,43 @@ import { channelsRouter } from './features/channels/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { eventsRouter } from './features/events/router.ts'
+import { contactExplanationsRouter, messageExplanationsRouter } from './features/explanations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
-import { messagesRouter } from './features/messages/router.ts'
+import {
+  conversationSubscriptionsRouter,
+  eventSubscriptionsRouter,
+  runSubscriptionsRouter,
+} from './features/live/router.ts'
+import { outboundRouter } from './features/outbound/router.ts'
+import { publishingRouter } from './features/publishing/router.ts'
+import { replayRouter } from './features/replay/router.ts'
 import { runsRouter } from './features/runs/router.ts'
 import { sandboxRouter } from './features/sandbox/router.ts'
+import { simulationsRouter } from './features/simulations/router.ts'
 import { tagsRouter } from './features/tags/router.ts'
 import { templatesRouter } from './features/templates/router.ts'
 import { toolsRouter } from './features/tools/router.ts'
+import { workflowTestsRouter, runTestsRouter } from './features/workflow-tests/router.ts'
+import { workflowWebhooksRouter } from './features/workflow-webhooks/router.ts'
 import { workflowsRouter } from './features/workflows/router.ts'
-import { router } from './trpc/procedures.ts'
+import { mergeRouters, router } from './trpc/procedures.ts'
 
-/** The API's table of contents. */
+/** The API by namespace. Several features may serve one namespace. */
 export const appRouter = router({
   auth: authRouter,
-  contacts: contactsRouter,
-  conversations: conversationsRouter,
-  messages: messagesRouter,
-  workflows: workflowsRouter,
-  runs: runsRouter,
-  events: eventsRouter,
+  contacts: mergeRouters(contactsRouter, contactExplanationsRouter),
+  conversations: mergeRouters(conversationsRouter, outboundRouter, conversationSubscriptionsRouter),
+  messages: messageExplanationsRouter,
+  // Publishing comes first: its fixed paths would otherwise be taken for workflow ids.
+  workflows: mergeRouters(
+    publishingRouter,
+    workflowsRouter,
+    workflowWebhooksRouter,
+    simulationsRouter,
+    workflowTestsRouter,
+  ),
+  runs: mergeRouters(runsRouter, replayRouter, runTestsRouter, runSubscriptionsRouter),
+  events: mergeRouters(eventsRouter, eventSubscriptionsRouter),
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,

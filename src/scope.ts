@@ -1,14 +1,14 @@
 import type { Model } from 'objection'
 import type { TenantModel } from './models/tenant-model.ts'
-import { type Database, DEADLOCK, sqlState } from './platform/database.ts'
+import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
 import { NotFoundError } from './platform/errors.ts'
 import { isUuid, newId } from './platform/ids.ts'
-import type { Bell, JobQueue } from './platform/job-queue.ts'
+import type { Job, JobQueue } from './platform/jobs/job-queue.ts'
 import type { Logger } from './platform/log.ts'
-import type { Mail } from './platform/mail.ts'
-import type { Secrets } from './platform/secrets.ts'
-import type { SharedReads } from './platform/shared-reads.ts'
-import type { Signals } from './platform/signals.ts'
+import type { Mailer } from './platform/mail.ts'
+import type { Secrets } from './platform/security/secrets.ts'
+import type { SingleFlight } from './platform/concurrency/single-flight.ts'
+import type { Notifications } from './platform/notifications/notifications.ts'
 import type { Clock } from './platform/time.ts'
 
 export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
@@ -23,15 +23,15 @@ export type Actor =
 export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }
 
 /** The long-lived parts every scope is made of. */
-export type Parts = {
+export type Dependencies = {
   db: Database
   clock: Clock
   log: Logger
   jobs: JobQueue
-  signals: Signals
-  reads: SharedReads
+  signals: Notifications
+  reads: SingleFlight
   secrets: Secrets
-  mail: Mail
+  mail: Mailer
   /** Whether what customers name, such as a channel's provider, may be on this very machine. */
   allowsLoopback: boolean
 }
@@ -50,11 +50,11 @@ export class Scope {
   readonly allowsLoopback: boolean
   /** For statements the query builder cannot say. Each must name `tenantId` itself. */
   readonly db: Database
-  readonly #parts: Parts
+  readonly #parts: Dependencies
   /** What a transaction has recorded so far; undefined outside of one. */
   readonly #recorded: Event[] | undefined
 
-  constructor(parts: Parts, tenantId: string, actor: Actor, recorded?: Event[]) {
+  constructor(parts: Dependencies, tenantId: string, actor: Actor, recorded?: Event[]) {
     this.#parts = parts
     this.#recorded = recorded
     this.tenantId = tenantId
@@ -124,21 +124,21 @@ export class Scope {
     })
     // Inside an outer transaction the outermost one writes and announces.
     if (this.#recorded) this.#recorded.push(...recorded)
-    else if (recorded.length > 0) this.#parts.signals.announce(this.tenantId)
+    else if (recorded.length > 0) this.#parts.signals.publish(this.tenantId)
     return result
   }
 
-  ring(...bells: Bell[]): Promise<void> {
-    return this.#parts.jobs.ring(this.db, bells)
+  enqueue(...bells: Job[]): Promise<void> {
+    return this.#parts.jobs.enqueue(this.db, bells)
   }
 
   /** Calls `wake` when this tenant may have new events. Returns the function that ends it. */
-  onEvents(wake: () => void): () => void {
+  subscribe(wake: () => void): () => void {
     return this.#parts.signals.subscribe(this.tenantId, wake)
   }
 
   /** `read` as it is now, done once for all who ask for the same `key` meanwhile. Not for transactions. */
-  share<T>(key: string, read: () => Promise<T>): Promise<T> {
+  singleFlight<T>(key: string, read: () => Promise<T>): Promise<T> {
     return this.#parts.reads.do(`${this.tenantId} ${key}`, read) as Promise<T>
   }
 
@@ -147,7 +147,7 @@ export class Scope {
     if (this.#recorded) return void this.#recorded.push(...events)
     if (events.length === 0) return
     await this.#writeEvents(events)
-    this.#parts.signals.announce(this.tenantId)
+    this.#parts.signals.publish(this.tenantId)
   }
 
   async #writeEvents(events: Event[]): Promise<void> {
@@ -169,10 +169,10 @@ export class SystemScope {
   readonly db: Database
   readonly log: Logger
   readonly secrets: Secrets
-  readonly mail: Mail
-  readonly #parts: Parts
+  readonly mail: Mailer
+  readonly #parts: Dependencies
 
-  constructor(parts: Parts) {
+  constructor(parts: Dependencies) {
     this.#parts = parts
     this.db = parts.db
     this.log = parts.log
@@ -192,12 +192,12 @@ export class SystemScope {
     return this.db.transaction((db) => work(new SystemScope({ ...this.#parts, db })))
   }
 
-  ring(...bells: Bell[]): Promise<void> {
-    return this.#parts.jobs.ring(this.db, bells)
+  enqueue(...bells: Job[]): Promise<void> {
+    return this.#parts.jobs.enqueue(this.db, bells)
   }
 
   /** Tells followers of these tenants that a committed transaction left events for them. */
-  announce(tenantIds: Iterable<string>): void {
-    for (const tenantId of tenantIds) this.#parts.signals.announce(tenantId)
+  publish(tenantIds: Iterable<string>): void {
+    for (const tenantId of tenantIds) this.#parts.signals.publish(tenantId)
   }
 }

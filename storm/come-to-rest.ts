@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../src/platform/embedded-postgres/connection.ts'
+import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
 
 /** What is still to be done. */
 const LEFT = `select (select count(*)::int from inbox where due_at < 'infinity') as inbox,

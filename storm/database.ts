@@ -1,10 +1,10 @@
-import { clusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
+type EmbeddedPostgres,
+startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedFolders, throwAwayFolder } from '../test/support/throw-away-folder.ts'
+import { removeAbandonedFolders,throwAwayFolder } from '../test/support/throw-away-folder.ts'
 import { killServer } from './kill-server.ts'
 
 /** As it is by default, so that what is committed is on disk; connections come from several processes. */
@@ -36,11 +36,11 @@ export class StormDatabase {
   }
 
   get isServed(): boolean {
-    return findLivePostmaster(clusterFolder(this.dataDir)) !== undefined
+    return findLivePostmaster(dataDirectory(this.dataDir)) !== undefined
   }
 
   kill(): void {
-    killServer(clusterFolder(this.dataDir))
+    killServer(dataDirectory(this.dataDir))
   }
 
   /** Resolves when the server has replayed its log and answers; a machine that is busy may need several tries. */

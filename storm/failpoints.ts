@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { clusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { killServer } from './kill-server.ts'
 
 /** What a transaction is about, told by a statement that only it has. */
@@ -46,7 +46,7 @@ function reach(boundary: Boundary): void {
   const { victim } = armed
   armed = undefined
   if (victim === 'itself') process.kill(process.pid, 'SIGKILL')
-  else killServer(clusterFolder(process.env['STORM_DATA_DIR'] ?? ''))
+  else killServer(dataDirectory(process.env['STORM_DATA_DIR'] ?? ''))
 }
 
 /** The transaction of each connection, by its name once that is known. */

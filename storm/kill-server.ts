@@ -1,8 +1,8 @@
-import type { ClusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
+import type { DataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { listServerProcesses } from '../src/platform/embedded-postgres/postmaster.ts'
 
 /** Kills the postmaster and every process of its server. The first that dies would make the others clean up, so it is quick. */
-export function killServer(folder: ClusterFolder): number {
+export function killServer(folder: DataDirectory): number {
   const pids = listServerProcesses(folder)
   for (const pid of pids) {
     try {

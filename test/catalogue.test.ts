@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { type Database, isMigrated, migrate, openDatabase } from '../src/platform/database.ts'
-import { cloneDatabase, type TestDatabase } from './support/postgres.ts'
+import { type Database,isMigrated,migrate,openDatabase } from '../src/platform/database/database.ts'
+import { cloneDatabase,type TestDatabase } from './support/postgres.ts'
 
 /** Tables that belong to no tenant: they say who there is, and where to look. */
 const GLOBAL = [

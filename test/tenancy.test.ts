@@ -1,9 +1,9 @@
 import { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import { z } from 'zod'
-import { listOperations, proceduresOf } from '../src/http/rest.ts'
-import { type AppRouter, appRouter } from '../src/router.ts'
-import { startTestApp, type TestApp, type TestSession } from './support/app.ts'
+import { listOperations,listProcedures } from '../src/http/rest.ts'
+import { type AppRouter,appRouter } from '../src/router.ts'
+import { startTestApp,type TestApp,type TestSession } from './support/app.ts'
 
 type Ids = Record<
   | 'contact'
@@ -42,7 +42,7 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'contacts.get': ({ contact }) => ({ contactId: contact }),
   'contacts.update': ({ contact }) => ({ contactId: contact, name: 'M' }),
   'contacts.delete': ({ contact }) => ({ contactId: contact }),
-  'contacts.whyNot': ({ contact, workflow }) => ({ contactId: contact, workflowId: workflow }),
+  'contacts.triggerEvaluations': ({ contact, workflow }) => ({ contactId: contact, workflowId: workflow }),
   'conversations.list': ({ contact, channel, user }) => ({ contactId: contact, channelId: channel, assigneeId: user }),
   'conversations.get': ({ conversation }) => ({ conversationId: conversation }),
   'conversations.update': ({ conversation, user }) => ({ conversationId: conversation, assigneeId: user }),
@@ -50,7 +50,7 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'conversations.messages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
   'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
   'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
-  'messages.why': ({ message }) => ({ messageId: message }),
+  'messages.explanation': ({ message }) => ({ messageId: message }),
   'workflows.list': () => ({}),
   'workflows.create': () => ({ name: 'N' }),
   'workflows.validate': ({ workflow }) => ({
@@ -68,8 +68,8 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
     conversationId: conversation,
   }),
   'workflows.unpublish': ({ workflow }) => ({ workflowId: workflow }),
-  'workflows.hook': ({ workflow }) => ({ workflowId: workflow }),
-  'workflows.rotateHook': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.webhook': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.rotateWebhookSecret': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.archive': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.unarchive': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.duplicate': ({ workflow }) => ({ workflowId: workflow }),
@@ -199,7 +199,7 @@ describe('the wall between tenants', () => {
   let two: TestSession
   let own: Ids
   let foreign: Ids
-  const procedures = proceduresOf(appRouter)
+  const procedures = listProcedures(appRouter)
 
   before(async () => {
     app = await startTestApp()
@@ -268,7 +268,7 @@ type Met = { status: number; body: unknown }
 
 async function native(app: TestApp, session: TestSession, path: string, input: unknown): Promise<Met> {
   const [namespace = '', name = ''] = path.split('.')
-  const type = proceduresOf(appRouter)[path]?._def.type
+  const type = listProcedures(appRouter)[path]?._def.type
   // A subscription is refused before it begins, so a plain query meets the same answer.
   if (type === 'subscription') {
     const query = encodeURIComponent(JSON.stringify({ json: input }))

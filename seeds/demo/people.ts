@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
-import { countryOf } from '../../src/platform/phone.ts'
-import { Passwords } from '../../src/platform/passwords.ts'
-import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
+import { phoneCountry } from '../../src/platform/phone.ts'
+import { Passwords } from '../../src/platform/security/passwords.ts'
+import { addMs,DAY,HOUR } from '../../src/platform/time.ts'
 
 /** `demoId('contact', 3)` is always the same id; the kinds keep apart by their first digits. */
 export function demoId(kind: keyof typeof KINDS, n: number): string {
@@ -130,7 +130,7 @@ function contactRow(n: number, person: { name: string; phone: string; language: 
     tenant_id: DEMO.workspaceId,
     id: demoId('contact', n),
     ...person,
-    country: countryOf(person.phone),
+    country: phoneCountry(person.phone),
     email:
       n % 3 === 0
         ? null

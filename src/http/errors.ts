@@ -3,7 +3,7 @@ import { NotFoundError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
 import { publicError, type PublicError } from '../trpc/errors.ts'
 import { HttpError } from './http-error.ts'
-import { isNative, nativeErrorBody } from './native.ts'
+import { isTrpcPath, trpcErrorBody } from './trpc-endpoint.ts'
 
 /** Turns whatever was thrown into the error body. A path nobody answered is a 404 of the same form. */
 export function errorBodies(log: Logger): Middleware {
@@ -31,7 +31,7 @@ function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   if (error instanceof HttpError) ctx.set(error.headers)
   ctx.status = refusal.status
   ctx.type = 'application/json; charset=utf-8'
-  ctx.body = JSON.stringify(isNative(ctx.path) ? nativeErrorBody(refusal) : refusal.body)
+  ctx.body = JSON.stringify(isTrpcPath(ctx.path) ? trpcErrorBody(refusal) : refusal.body)
 }
 
 function describe(error: unknown, requestId: string): PublicError {

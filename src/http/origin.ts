@@ -35,7 +35,7 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
  * A browser says where a request comes from, and cannot be made to lie by a page. What changes something is refused
  * from anywhere but this service's own origin and the listed ones. Clients that are no browsers say nothing, and pass.
  */
-export function refuseForeignPages(origins: ReadonlySet<string>): Middleware {
+export function rejectCrossOrigin(origins: ReadonlySet<string>): Middleware {
   return async function checkOrigin(ctx, next) {
     if (!SAFE_METHODS.has(ctx.method) && !isTrusted(ctx, origins)) throw new ForbiddenError()
     await next()

@@ -30,14 +30,14 @@ type Procedure = {
 
 /** The operations the procedures' own metadata declares; subscriptions have none. */
 export function listOperations(router: AppRouter): Operation[] {
-  return Object.entries(proceduresOf(router)).flatMap(([procedurePath, { _def }]) => {
+  return Object.entries(listProcedures(router)).flatMap(([procedurePath, { _def }]) => {
     const openapi = _def.meta?.openapi
     if (!_def.meta || !openapi) return []
     return [{ method: openapi.method as Method, path: openapi.path, procedurePath, meta: _def.meta }]
   })
 }
 
-export function proceduresOf(router: AppRouter): Record<string, Procedure> {
+export function listProcedures(router: AppRouter): Record<string, Procedure> {
   return router._def.procedures as unknown as Record<string, Procedure>
 }
 
@@ -48,7 +48,7 @@ export function proceduresOf(router: AppRouter): Record<string, Procedure> {
 export function restRoutes(router: AppRouter, openContext: (ctx: Context) => RequestContext): Router {
   // Paths have one spelling: `/API/x` and `/api/x/` are other paths, and nobody's.
   const routes = new Router({ sensitive: true, strict: true })
-  const procedures = proceduresOf(router)
+  const procedures = listProcedures(router)
   for (const { method, path, procedurePath, meta } of listOperations(router)) {
     const procedure = procedures[procedurePath] as Procedure
     const readInput = inputReader(procedure, method)

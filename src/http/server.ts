@@ -9,24 +9,24 @@ import { accessLog } from './access-log.ts'
 import { canonicalPath } from './canonical-path.ts'
 import { errorBodies } from './errors.ts'
 import { healthRoutes, type Health } from './health.ts'
-import { type AnswerHook, hookRoutes } from './hooks.ts'
+import { type HandleWebhookCall, workflowWebhookRoutes } from './workflow-webhooks.ts'
 import { HttpError } from './http-error.ts'
-import { inboundRoutes, type Inbound } from './inbound.ts'
-import { chargeLimits, priceList } from './limits.ts'
-import { nativeEndpoint } from './native.ts'
+import { providerWebhookRoutes, type ProviderWebhookHandlers } from './provider-webhooks.ts'
+import { rateLimit, costTable } from './rate-limits.ts'
+import { trpcEndpoint } from './trpc-endpoint.ts'
 import { openapiRoute } from './openapi/openapi-route.ts'
-import { allowOrigins, refuseForeignPages } from './origin.ts'
+import { allowOrigins, rejectCrossOrigin } from './origin.ts'
 import { openContexts, type Identify } from './request-context.ts'
 import { requestId } from './request-id.ts'
 import { restRoutes } from './rest.ts'
 
-export type HttpParts = {
+export type HttpDependencies = {
   router: AppRouter
   log: Logger
   limits: RateLimits
   health: Health
-  inbound: Inbound
-  hooks: AnswerHook
+  inbound: ProviderWebhookHandlers
+  hooks: HandleWebhookCall
   appOrigins: ReadonlySet<string>
   /** The address a request came from, behind the proxies that are trusted. */
   addressOf: (peer: string, forwardedFor: string | undefined) => string
@@ -35,7 +35,7 @@ export type HttpParts = {
 }
 
 /** The Koa shell: the middleware in the order a request meets it. */
-export function createHttpServer(parts: HttpParts): Server {
+export function createHttpServer(parts: HttpDependencies): Server {
   const { router, log } = parts
   const contexts = openContexts(parts)
   const rest = restRoutes(router, contexts.of)
@@ -45,14 +45,14 @@ export function createHttpServer(parts: HttpParts): Server {
   koa.use(errorBodies(log))
   koa.use(canonicalPath())
   koa.use(healthRoutes(parts.health))
-  koa.use(hookRoutes(parts.hooks))
-  koa.use(inboundRoutes(parts.inbound))
+  koa.use(workflowWebhookRoutes(parts.hooks))
+  koa.use(providerWebhookRoutes(parts.inbound))
   koa.use(allowOrigins(parts.appOrigins))
   koa.use(openapiRoute(router))
   koa.use(contexts.readAddress)
-  koa.use(chargeLimits(parts.limits, priceList(router)))
-  koa.use(refuseForeignPages(parts.appOrigins))
-  koa.use(nativeEndpoint(router, contexts.openNative))
+  koa.use(rateLimit(parts.limits, costTable(router)))
+  koa.use(rejectCrossOrigin(parts.appOrigins))
+  koa.use(trpcEndpoint(router, contexts.openNative))
   koa.use(refuseWrongMethod(rest))
   koa.use(contexts.open)
   koa.use(rest.routes())

@@ -7,7 +7,7 @@ const FIVE_FIELDS = /^[0-9a-z*,/#-]+(?: +[0-9a-z*,/#-]+){4}$/i
  * Why a text is no cron expression that can be used; undefined if it is one. The five fields are minute, hour, day of
  * the month, month and day of the week; a day that fits either of the day fields counts, as everywhere.
  */
-export function refusalOfCron(text: string): string | undefined {
+export function cronError(text: string): string | undefined {
   if (!FIVE_FIELDS.test(text)) return 'it has five fields: minute, hour, day of the month, month, day of the week'
   try {
     // Whether it ever comes must not depend on when it is asked.

@@ -16,13 +16,13 @@ const DATE_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-
 const compiled = new LRUCache<string, ValidateFunction | Error>({ max: 500 })
 
 /** Undefined if values can be checked against the schema; else why not. */
-export function refusalOfSchema(schema: JsonSchema): string | undefined {
+export function jsonSchemaError(schema: JsonSchema): string | undefined {
   const result = compile(schema)
   return result instanceof Error ? result.message : undefined
 }
 
 /** Undefined if the value is what the schema says; else what is wrong with it, as `input.city must be string`. */
-export function mismatchOf(schema: JsonSchema, value: unknown, name: string): string | undefined {
+export function findMismatch(schema: JsonSchema, value: unknown, name: string): string | undefined {
   const validate = compile(schema)
   if (validate instanceof Error) return `${name} cannot be checked: ${validate.message}`
   if (validate(value)) return undefined

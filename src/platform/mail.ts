@@ -4,16 +4,16 @@ import { createTransport } from 'nodemailer'
 import { newId } from './ids.ts'
 import type { Logger } from './log.ts'
 
-export type Letter = { to: { name: string; address: string }; subject: string; text: string }
+export type Email = { to: { name: string; address: string }; subject: string; text: string }
 
-export interface Mail {
-  send(letter: Letter): Promise<void>
+export interface Mailer {
+  send(letter: Email): Promise<void>
 }
 
 const FROM = { name: 'Parley', address: 'no-reply@parley.invalid' }
 
 /** The recipient is an object on purpose: a plain string would be split at commas. */
-export function smtpMail(url: string): Mail {
+export function smtpMail(url: string): Mailer {
   const transport = createTransport(url)
   return {
     async send(letter) {
@@ -23,7 +23,7 @@ export function smtpMail(url: string): Mail {
 }
 
 /** Without SMTP a letter becomes a file that the operator, and nobody else on the machine, can read. */
-export function fileMail(directory: string, log: Logger): Mail {
+export function fileMail(directory: string, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true })
   return {
     async send(letter) {

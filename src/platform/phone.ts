@@ -12,6 +12,6 @@ export function toE164(given: string): string | undefined {
 }
 
 /** ISO 3166-1 alpha-2, or null where the numbering plan does not tell. */
-export function countryOf(e164: string): string | null {
+export function phoneCountry(e164: string): string | null {
   return parsePhoneNumberFromString(e164)?.country ?? null
 }

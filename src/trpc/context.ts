@@ -1,8 +1,8 @@
 import type { Logger } from '../platform/log.ts'
 import type { AppError } from '../platform/errors.ts'
-import type { Passwords } from '../platform/passwords.ts'
+import type { Passwords } from '../platform/security/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
-import type { Revocations } from '../platform/revocations.ts'
+import type { Revocations } from '../platform/notifications/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
 
 export type Session = {
@@ -33,7 +33,7 @@ export type Caller = {
 }
 
 /** What signing in needs beside the database, and keeps for the life of the process. */
-export type AuthParts = {
+export type AuthDependencies = {
   passwords: Passwords
   lockout: Lockout
   revocations: Revocations
@@ -46,7 +46,7 @@ export type AuthParts = {
 export type RequestContext = {
   requestId: string
   system: SystemScope
-  auth: AuthParts
+  auth: AuthDependencies
   log: Logger
   caller: Caller | null
   /** The session token as it was presented, for ending that session. */

@@ -1,7 +1,7 @@
 import { TRPCError } from '@trpc/server'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
-import { sqlState } from '../platform/database.ts'
+import { sqlState } from '../platform/database/database.ts'
 import {
   AppError,
   ConflictError,

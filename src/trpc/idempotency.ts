@@ -12,7 +12,7 @@ type Keyed = { key: string; route: string; hash: Buffer }
  * Runs a call at most once for a key. The key, the call's effects and its answer commit together, so a process killed
  * half-way leaves none of them and the caller may simply try again. A refused call leaves no key behind.
  */
-export async function onceForKey<C>(call: {
+export async function runOnce<C>(call: {
   scope: Scope
   key: string
   route: string

@@ -5,7 +5,7 @@ import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
 import type { RequestContext } from './context.ts'
 import { publicError, toTrpcError } from './errors.ts'
-import { onceForKey } from './idempotency.ts'
+import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
 
 /** A connection may die without a word; either side finds out, as long as something is said from time to time. */
@@ -32,6 +32,7 @@ const t = initTRPC
   })
 
 export const router = t.router
+export const mergeRouters = t.mergeRouters
 
 const translated = t.procedure.use(async ({ ctx, path, next }) => {
   const result = await next()
@@ -54,7 +55,7 @@ function workspaceProcedure(least: Role) {
     const scope = ctx.openScope(caller, caller.workspace)
     const call = (opened: typeof scope) => next({ ctx: { caller, scope: opened } })
     if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return call(scope)
-    return onceForKey({
+    return runOnce({
       scope,
       key: ctx.idempotencyKey,
       route: path,

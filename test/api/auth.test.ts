@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp } from '../support/app.ts'
+import { type Answer,startTestApp,type TestApp } from '../support/app.ts'
 
 const PASSWORD = 'correct horse battery'
 const NOTHING_OF_A_SECRET = /password|hash|argon2|[A-Za-z0-9_-]{43}/i

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { MINUTE, SECOND } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { type Hook, HookCaller } from '../support/hook-caller.ts'
+import { MINUTE,SECOND } from '../../src/platform/time.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type Hook,HookCaller } from '../support/hook-caller.ts'
 
 const UNAUTHORIZED = { error: 'Unauthorized' }
 
@@ -20,13 +20,13 @@ describe('the secret of a webhook', () => {
 
   it('has an address and no secret until one is made, and shows it once', async () => {
     const workflowId = await caller.publish()
-    const first = await app.rest('GET', `/api/workflows/${workflowId}/hook`, { session })
+    const first = await app.rest('GET', `/api/workflows/${workflowId}/webhook`, { session })
     expect(first.body).to.have.keys('webhookPath', 'rotatedAt', 'createdAt')
     expect(first.body.rotatedAt).to.equal(null)
     const closed = await caller.call(first.body.webhookPath, '{}', { 'x-parley-signature': caller.sign('', '{}') })
     expect(closed.status).to.equal(401)
     const { secret } = await caller.rotate(workflowId)
-    const again = await app.rest('GET', `/api/workflows/${workflowId}/hook`, { session })
+    const again = await app.rest('GET', `/api/workflows/${workflowId}/webhook`, { session })
     expect(again.body.rotatedAt).to.equal(app.clock.now().toISOString())
     expect(JSON.stringify(again.body)).not.to.include(secret)
     const { rows } = await app.system.db.raw('select h::text as row from workflow_hooks h')
@@ -48,7 +48,7 @@ describe('the secret of a webhook', () => {
 
   it('is not there for a workflow that never had the trigger', async () => {
     const { body } = await app.rest('POST', '/api/workflows', { session, body: { name: 'Without' } })
-    const answer = await app.rest('GET', `/api/workflows/${body.id}/hook`, { session })
+    const answer = await app.rest('GET', `/api/workflows/${body.id}/webhook`, { session })
     expect(answer).to.deep.include({ status: 404, body: { error: 'Webhook not found', code: 'not_found' } })
   })
 

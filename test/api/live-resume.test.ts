@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { DAY } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { type EventStream, openEventStream } from '../support/event-stream.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type EventStream,openEventStream } from '../support/event-stream.ts'
 
 describe('going on with what was followed live', function () {
   this.timeout(20_000)
@@ -26,7 +26,7 @@ describe('going on with what was followed live', function () {
     stream.close()
     app.clock.advance(8 * DAY)
     const resumed = await follow(stream.beganAt)
-    expect((await resumed.next()).data).to.deep.equal({ type: 'reset' })
+    expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
     resumed.close()
   })
 
@@ -39,7 +39,7 @@ describe('going on with what was followed live', function () {
     first.close()
     app.clock.advance(8 * DAY)
     const second = await follow(id)
-    expect((await second.next()).data).to.deep.equal({ type: 'reset' })
+    expect((await second.next()).data).to.deep.equal({ type: 'gap' })
     second.close()
   })
 
@@ -71,7 +71,7 @@ describe('going on with what was followed live', function () {
     const stream = await follow()
     stream.close()
     const resumed = await follow(stream.beganAt.replace(/^\d+/, '9000000000000000000'))
-    expect((await resumed.next()).data).to.deep.equal({ type: 'reset' })
+    expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
     resumed.close()
   })
 })

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { EventSource } from 'eventsource'
 import { createParleyClient } from '../../src/client.ts'
-import type { RunChange } from '../../src/features/runs/follow-run.ts'
-import { addMs, DAY, systemClock } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { type EventStream, openEventStream, type Told } from '../support/event-stream.ts'
+import type { RunChange } from '../../src/features/live/follow-run.ts'
+import { addMs,DAY,systemClock } from '../../src/platform/time.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type EventStream,openEventStream,type Told } from '../support/event-stream.ts'
 import { startParleyProcess } from '../support/parley-process.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -151,7 +151,7 @@ describe('following a run live', function () {
       expect(expected.length).to.be.greaterThan(8)
       await waitUntil(() => heard.some(({ id }) => id === expected.at(-1)))
       const [began, ...changes] = heard
-      expect(began?.data).to.deep.equal({ type: 'began' })
+      expect(began?.data).to.deep.equal({ type: 'ready' })
       expect(changes.map(({ id }) => id)).to.deep.equal(expected)
       const last = heard.at(-1)?.data
       expect(last?.type === 'run' && last.run.status).to.equal('completed')
@@ -172,7 +172,7 @@ describe('following a run live', function () {
       .toString(16)
       .padStart(12, '0')
     const resumed = await follow(runId, `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`)
-    expect((await resumed.next()).data).to.deep.equal({ type: 'reset' })
+    expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
     await write(phone, 'b')
     expect((await resumed.next()).data.type).to.equal('run')
     resumed.close()

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { addMs, DAY, systemClock } from '../../src/platform/time.ts'
+import { addMs,DAY,systemClock } from '../../src/platform/time.ts'
 import { purgeEvents } from '../../src/features/events/purge-events.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { type EventStream, openEventStream } from '../support/event-stream.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type EventStream,openEventStream } from '../support/event-stream.ts'
 
 type Change = { type: string; message?: { body: string | null; status: string } }
 
@@ -97,7 +97,7 @@ describe('following a conversation live', () => {
     const longAgo = `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`
     await purgeEvents(app.system)
     const resumed = await follow(longAgo)
-    expect((await resumed.next()).data.type).to.equal('reset')
+    expect((await resumed.next()).data.type).to.equal('gap')
     resumed.close()
   })
 })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { DAY, MINUTE } from '../../src/platform/time.ts'
+import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { DAY,MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {
   version: 1,
@@ -121,7 +121,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     const told = await replay(old, { from: 'nap', stepOutputs: { city: { value: 'Beja' } } })
     expect(told.body.variables).to.deep.equal({ city: 'Beja', size: 2 })
     const wrong = await replay(old, { from: 'thanks', variables: { size: 'many' } })
-    expect([wrong.status, wrong.body.code]).to.deep.equal([422, 'wrong_type'])
+    expect([wrong.status, wrong.body.code]).to.deep.equal([422, 'type_mismatch'])
   })
 
   it('does all of it again from the start, on the version that is published now', async () => {
@@ -146,7 +146,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect(await sentBy(later.body.id)).to.deep.equal(['New: Porto'])
     await republish(workflowId, [city, { ...count, values: { 'vars.size': 5 } }, nap, thanks])
     const changed = await replay(old, { from: 'thanks', version: 'published' })
-    expect([changed.status, changed.body.code]).to.deep.equal([422, 'steps_changed'])
+    expect([changed.status, changed.body.code]).to.deep.equal([422, 'definition_changed'])
     expect(changed.body.details.stepId).to.equal('count')
     expect((await replay(old, { from: 'count', version: 'published' })).status).to.equal(201)
     await republish(workflowId, [{ id: 'hey', type: 'send_message', message: { body: 'Hey' } }, city, nap, thanks])
@@ -167,9 +167,9 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect(unknown.body.details.nearest[0]).to.equal('thanks')
     expect((await replay(old, { from: 'never' })).body.code).to.equal('step_not_reached')
     expect((await replay(old, { from: old })).body.code).to.equal('step_not_reached')
-    expect((await replay(old, { from: 'failed' })).body.code).to.equal('nothing_failed')
-    expect((await replay(old, { stepOutputs: { thanks: 1 } })).body.code).to.equal('not_outside')
-    expect((await replay(old, { version: 'draft' })).body.code).to.equal('draft_not_live')
+    expect((await replay(old, { from: 'failed' })).body.code).to.equal('no_failed_step')
+    expect((await replay(old, { stepOutputs: { thanks: 1 } })).body.code).to.equal('not_external_step')
+    expect((await replay(old, { version: 'draft' })).body.code).to.equal('draft_requires_dry_run')
     expect((await replay(old, { version: 7 })).status).to.equal(404)
     expect((await replay(old, { version: 'x' })).body.error).to.equal(
       'version must be original, published, draft, or the number of a version, 1 or more',
@@ -210,8 +210,8 @@ describe('POST /api/runs/{runId}/replay', () => {
     await call('PATCH', `/api/workflows/${workflowId}`, { definition: { ...ASKING, steps: [city, count, nap, more] } })
     const { body } = await replay(old, { from: 'nap', mode: 'dry_run', version: 'draft' })
     expect(body).to.deep.include({ ofDraft: true, workflowVersion: 1, status: 'canceled', replayFromStepId: 'nap' })
-    expect(body.error).to.include({ code: 'nothing_recorded', stepId: 'more' })
-    expect((await replay(body.id)).body).to.deep.include({ code: 'run_was_dry', details: { replayOf: old } })
+    expect(body.error).to.include({ code: 'input_not_recorded', stepId: 'more' })
+    expect((await replay(body.id)).body).to.deep.include({ code: 'run_is_dry_run', details: { replayOf: old } })
     const steps = await stepsOf(body.id)
     expect(steps.map(({ stepId, simulated, status }: Answer['body']) => [stepId, simulated, status])).to.deep.equal([
       ['city', false, 'completed'],

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { foldRunCounts } from '../../src/features/runs/fold-run-counts.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { rollUpRunCounts } from '../../src/features/runs/roll-up-run-counts.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 
 const STATUSES = ['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired']
 
@@ -111,13 +111,13 @@ describe('the total of the list of runs', function () {
         const id = await anyOf('/api/contacts', draw())
         if (id) await app.rest('DELETE', `/api/contacts/${id}`, { session: owner })
       },
-      () => foldRunCounts(app.system),
+      () => rollUpRunCounts(app.system),
     ]
     for (let round = 0; round < 60; round += 1) {
       await acts[Math.floor(draw() * acts.length)]?.()
       if (round % 10 === 9) await expectExact()
     }
-    await foldRunCounts(app.system)
+    await rollUpRunCounts(app.system)
     await expectExact()
     expect(await count({})).to.be.greaterThan(5)
   })
@@ -128,12 +128,12 @@ describe('the total of the list of runs', function () {
         for (let times = 0; times < 5; times += 1) {
           const body = { phone: `+4915112346${100 + index}`, body: 'sleep' }
           await app.rest('POST', '/api/sandbox/messages', { session: owner, body })
-          await foldRunCounts(app.system)
+          await rollUpRunCounts(app.system)
         }
       }),
     )
     await app.work()
-    await Promise.all([foldRunCounts(app.system), foldRunCounts(app.system)])
+    await Promise.all([rollUpRunCounts(app.system), rollUpRunCounts(app.system)])
     expect(await total('')).to.equal(60)
     await expectExact()
     expect(await app.system.db('run_count_deltas').where({ tenant_id: owner.tenantId })).to.deep.equal([])
@@ -141,9 +141,9 @@ describe('the total of the list of runs', function () {
 
   it('leaves nothing behind when a workspace is deleted', async () => {
     await write('+4915112347000', 'ok')
-    await foldRunCounts(app.system)
+    await rollUpRunCounts(app.system)
     await app.system.db('workspaces').where({ id: owner.tenantId }).delete()
-    await foldRunCounts(app.system)
+    await rollUpRunCounts(app.system)
     for (const table of ['run_counts', 'run_count_deltas'])
       expect(await app.system.db(table).where({ tenant_id: owner.tenantId })).to.deep.equal([])
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { HOUR, MINUTE } from '../../src/platform/time.ts'
+import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { HOUR,MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {
   version: 1,
@@ -236,7 +236,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     expect(failed.body.runs[0]).to.deep.include({ status: 'failed', error: { ...error, stepId: 'price' } })
     const bare = await simulate(workflowId, given)
     expect(bare.body.runs[0].variables).to.deep.equal({ price: { simulated: true } })
-    expect((await simulate(workflowId, { stepOutputs: { tell: 1 } })).body.code).to.equal('not_outside')
+    expect((await simulate(workflowId, { stepOutputs: { tell: 1 } })).body.code).to.equal('not_external_step')
     expect((await simulate(workflowId, { trigger: { type: 'manual' } })).body.ended).to.equal('not_started')
   })
 

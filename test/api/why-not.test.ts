@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import type { Outcome } from '../../src/engine/evaluation.ts'
-import { purgeEvaluations } from '../../src/features/explain/purge-evaluations.ts'
-import { recordEvaluations } from '../../src/features/explain/record-evaluations.ts'
+import type { Outcome } from '../../src/engine/model/evaluation.ts'
+import { purgeEvaluations } from '../../src/features/explanations/purge-evaluations.ts'
+import { recordEvaluations } from '../../src/features/execution/record-evaluations.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { DAY, HOUR } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { DAY,HOUR } from '../../src/platform/time.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 
 const PRICES = {
   version: 1,
@@ -18,7 +18,7 @@ const PRICES = {
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'Ten' } }],
 }
 
-describe('GET /api/contacts/{contactId}/why-not', () => {
+describe('GET /api/contacts/{contactId}/trigger-evaluations', () => {
   let app: TestApp
   let owner: TestSession
   let contactId: string
@@ -50,7 +50,7 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
   }
 
   async function ask(query = '') {
-    const path = `/api/contacts/${contactId}/why-not?workflowId=${workflowId}${query}`
+    const path = `/api/contacts/${contactId}/trigger-evaluations?workflowId=${workflowId}${query}`
     const { status, body } = await app.rest('GET', path, { session: owner })
     expect(status, JSON.stringify(body)).to.equal(200)
     return body
@@ -110,12 +110,12 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
     await publish({ version: 1, triggers: [{ ...any, priority: 1 }], steps: [asking] })
     await write('three')
     await app.work()
-    expect((await ask()).evaluations[0]).to.deep.include({ outcome: 'command_first' })
+    expect((await ask()).evaluations[0]).to.deep.include({ outcome: 'preempted_by_priority' })
     // The question is open now, and its workflow does not start a second time.
     const reply = await write('four')
     await app.work()
     const [taken] = (await ask()).evaluations
-    expect(taken).to.deep.include({ outcome: 'reply_taken' })
+    expect(taken).to.deep.include({ outcome: 'consumed_as_reply' })
     expect(taken.event.messageId).to.equal(reply)
 
     const conversations = await app.rest('GET', `/api/conversations?contactId=${contactId}`, { session: owner })
@@ -127,10 +127,10 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
   })
 
   it('goes through what happened from the newest on, page by page', async () => {
-    for (const outcome of ['already_running', 'automation_paused', 'reply_taken'] as const) await record(outcome)
+    for (const outcome of ['already_running', 'automation_paused', 'consumed_as_reply'] as const) await record(outcome)
     const first = await ask('&limit=2')
     expect(first.evaluations.map(({ outcome }: { outcome: string }) => outcome)).to.deep.equal([
-      'reply_taken',
+      'consumed_as_reply',
       'automation_paused',
     ])
     expect(first.hasMore).to.equal(true)
@@ -140,7 +140,7 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
   })
 
   it('says what keeps the workflow from starting now', async () => {
-    expect((await ask()).reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['nothing_happened'])
+    expect((await ask()).reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['no_matching_event'])
     await write('hi')
     const conversations = await app.rest('GET', `/api/conversations?contactId=${contactId}`, { session: owner })
     const until = new Date(app.clock.now().getTime() + HOUR).toISOString()
@@ -163,7 +163,7 @@ describe('GET /api/contacts/{contactId}/why-not', () => {
     app.clock.advance(HOUR)
     const { reasons, evaluations } = await ask()
     expect(evaluations).to.deep.equal([])
-    expect(reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['nothing_happened'])
+    expect(reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['no_matching_event'])
     expect(reasons[0].message).to.include(`since the workflow was published, at ${publishedAt}`)
   })
 

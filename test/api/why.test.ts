@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startRuns } from '../../src/features/runs/start-runs.ts'
 import { SECOND } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 
 type Link = { kind: string; [field: string]: unknown }
 
@@ -25,7 +25,7 @@ const PRICES = {
   ],
 }
 
-describe('GET /api/messages/{messageId}/why', () => {
+describe('GET /api/messages/{messageId}/explanation', () => {
   let app: TestApp
   let owner: TestSession
   let workflowId: string
@@ -67,7 +67,7 @@ describe('GET /api/messages/{messageId}/why', () => {
   }
 
   async function why(messageId: string): Promise<{ summary: string; links: Link[] }> {
-    const { status, body } = await app.rest('GET', `/api/messages/${messageId}/why`, { session: owner })
+    const { status, body } = await app.rest('GET', `/api/messages/${messageId}/explanation`, { session: owner })
     expect(status, JSON.stringify(body)).to.equal(200)
     expect(body.messageId).to.equal(messageId)
     return body
@@ -164,7 +164,7 @@ describe('GET /api/messages/{messageId}/why', () => {
     const reply = await write('bread')
     const { summary, links } = await why(reply)
     expect(summary).to.equal('Was taken as a reply by "Prices"')
-    expect(find(links, 'run')).to.deep.include({ relation: 'took_reply', workflowId })
+    expect(find(links, 'run')).to.deep.include({ relation: 'reply_consumed', workflowId })
     expect(find(links, 'step')).to.deep.include({ stepId: 'which', branch: 'bread', status: 'completed' })
   })
 
@@ -186,7 +186,7 @@ describe('GET /api/messages/{messageId}/why', () => {
     const reply = await write('neither')
     const { summary, links } = await why(reply)
     expect(summary).to.equal('Was taken as a reply by "Prices"')
-    expect(find(links, 'run')).to.deep.include({ relation: 'took_reply', status: 'waiting' })
+    expect(find(links, 'run')).to.deep.include({ relation: 'reply_consumed', status: 'waiting' })
   })
 
   it('says why an inbound message started nothing', async () => {
@@ -253,14 +253,14 @@ describe('GET /api/messages/{messageId}/why', () => {
     for (const other of others) {
       const { summary, links } = await why(other)
       expect(summary).to.equal('Was read together with the messages before it by "Patient"')
-      expect(find(links, 'run')).to.deep.include({ relation: 'took_in', status: 'completed' })
+      expect(find(links, 'run')).to.deep.include({ relation: 'debounced', status: 'completed' })
     }
   })
 
   it('finds nothing of another workspace', async () => {
     const messageId = await write('price')
     const stranger = await app.signUp('Eve')
-    const { status } = await app.rest('GET', `/api/messages/${messageId}/why`, { session: stranger })
+    const { status } = await app.rest('GET', `/api/messages/${messageId}/explanation`, { session: stranger })
     expect(status).to.equal(404)
   })
 })

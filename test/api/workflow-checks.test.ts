@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 
 const ABSENT = '0199c0de-ffff-7000-8000-000000000000'
 
@@ -160,7 +160,7 @@ describe('what publishing says of a definition', () => {
     await call('POST', `/workflows/${id}/publish`, {})
     const rival = { triggers: triggers('exact', 'hello', ' PRICE '), steps: [say('a')] }
     const { warnings } = await validate(rival)
-    expect(brief(warnings)).to.deep.equal(['same_keyword triggers.0.match.values.1'])
+    expect(brief(warnings)).to.deep.equal(['duplicate_keyword triggers.0.match.values.1'])
     expect(warnings[0]?.message).to.contain('"Prices"')
     expect(brief((await validate(rival, id)).warnings)).to.deep.equal([])
     expect(await warningsOf({ triggers: triggers('regex', 'Price'), steps: [say('a')] })).to.deep.equal([])

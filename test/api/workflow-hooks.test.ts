@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 import { HookCaller } from '../support/hook-caller.ts'
 
 describe('a call of the webhook of a workflow', () => {
@@ -30,7 +30,7 @@ describe('a call of the webhook of a workflow', () => {
     const hook = await caller.open()
     await app.rest('POST', `/api/workflows/${hook.workflowId}/unpublish`, { session, body: {} })
     await app.rest('POST', `/api/workflows/${hook.workflowId}/publish`, { session, body: {} })
-    const { body } = await app.rest('GET', `/api/workflows/${hook.workflowId}/hook`, { session })
+    const { body } = await app.rest('GET', `/api/workflows/${hook.workflowId}/webhook`, { session })
     expect(body.webhookPath).to.equal(hook.path)
     expect((await caller.callSigned(hook, {})).status).to.equal(202)
   })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 
 type Problem = { code: string; path: string; stepId: string | null; message: string }
 
@@ -183,7 +183,7 @@ describe('the problems of a definition', () => {
       it(name, async () => {
         const { status, body } = await publish(definition)
         expect(status, JSON.stringify(body)).to.equal(200)
-        expect(brief(body.warnings)).to.deep.equal(paths.map((path) => `no_effect ${path}`))
+        expect(brief(body.warnings)).to.deep.equal(paths.map((path) => `ineffective_field ${path}`))
       })
     }
 
@@ -191,8 +191,11 @@ describe('the problems of a definition', () => {
 
     it('and of conditions that always come to the same', async () => {
       const conditions: [condition: object, problem: string][] = [
-        [{ left: 'vars.city', op: 'eq', right: 'Rio' }, 'not_read steps.0.cases.0.if.left'],
-        [{ any: [{ left: 'contact.name', op: 'exists' }] }, 'not_read steps.0.cases.0.if.any.0.left'],
+        [{ left: 'vars.city', op: 'eq', right: 'Rio' }, 'literal_instead_of_placeholder steps.0.cases.0.if.left'],
+        [
+          { any: [{ left: 'contact.name', op: 'exists' }] },
+          'literal_instead_of_placeholder steps.0.cases.0.if.any.0.left',
+        ],
         [{ left: '{{contact}}', op: 'has_tag', right: ['a'] }, 'not_comparable steps.0.cases.0.if.right'],
         [{ not: { left: '{{now}}', op: 'matches', right: 5 } }, 'not_comparable steps.0.cases.0.if.not.right'],
       ]

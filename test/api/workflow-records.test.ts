@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { recentTurns } from '../../src/features/effects/recent-turns.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { listRecentMessages } from '../../src/features/external-calls/recent-messages.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 
 const PHONE = '+4915112340001'
 
@@ -94,7 +94,7 @@ describe('what a workflow does to the records', () => {
     expect((await call('GET', `/conversations/${conversationId}`)).lastMessage.body).to.equal('Hello')
     expect((await eventsOf('message.noted')).map(({ messageId }) => messageId)).to.deep.equal([note.id])
     expect((await call('GET', '/runs')).items[0].messagesSent).to.equal(1)
-    const read = await recentTurns(app.system.forTenant(owner.tenantId), conversationId, 10)
+    const read = await listRecentMessages(app.system.forTenant(owner.tenantId), conversationId, 10)
     expect(read.map(({ content }) => content)).to.deep.equal(['hi', 'Hello'])
   })
 

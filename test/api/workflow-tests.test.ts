@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { loadSubject } from '../../src/features/simulations/load-subject.ts'
-import { warnOfTests } from '../../src/features/workflow-tests/warn-of-tests.ts'
+import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { loadSimulatedWorkflow } from '../../src/features/simulations/load-simulated-workflow.ts'
+import { listTestWarnings } from '../../src/features/workflow-tests/test-warnings.ts'
 import { MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {
@@ -173,7 +173,7 @@ describe('the tests of a workflow', () => {
     const workflowId = await draft()
     await keep(workflowId, { expectation: {} })
     const scope = app.system.forTenant(owner.tenantId)
-    const warnings = await warnOfTests(scope, await loadSubject(scope, { workflowId }), 0)
+    const warnings = await listTestWarnings(scope, await loadSimulatedWorkflow(scope, { workflowId }), 0)
     expect(warnings.map(({ code, message }) => [code, message])).to.deep.equal([
       ['tests_not_run', '1 of 1 tests were not run, because the others took too long'],
     ])

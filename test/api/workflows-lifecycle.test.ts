@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 import { say } from '../support/steps.ts'
 
 const FIRST = {
@@ -78,7 +78,7 @@ describe("a workflow's life", () => {
 
     it('lets go of what never ran, and keeps what did', async () => {
       const idle = await create({ ...FIRST, triggers: [] }, { published: true })
-      expect(await refusal('DELETE', `/workflows/${idle}`)).to.deep.equal([409, 'workflow_was_published'])
+      expect(await refusal('DELETE', `/workflows/${idle}`)).to.deep.equal([409, 'workflow_already_published'])
       const busy = await create(FIRST, { published: true })
       await write()
       for (const id of [idle, busy]) await ok('POST', `/workflows/${id}/archive`)

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 
 const GREET = {
   version: 1,
@@ -112,6 +112,6 @@ describe('workflows', () => {
     const published = await create()
     await call('POST', `/${published}/publish`, {})
     const kept = await call('DELETE', `/${published}`)
-    expect([kept.status, kept.body.code]).to.deep.equal([409, 'workflow_was_published'])
+    expect([kept.status, kept.body.code]).to.deep.equal([409, 'workflow_already_published'])
   })
 })

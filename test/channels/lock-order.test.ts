@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { InboundMessage } from '../../src/channels/channel.ts'
-import { advanceMailboxes } from '../../src/features/runs/advance-mailboxes.ts'
-import { receiveMessages } from '../../src/features/conversations/receive-messages.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
+import { receiveMessages } from '../../src/features/inbound/receive-messages.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const PEOPLE = 50

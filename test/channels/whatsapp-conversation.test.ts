@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 import { FakeCloudApi } from '../support/fake-cloud-api.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -201,7 +201,7 @@ describe('a WhatsApp number', () => {
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
-    const { sweepOutbox } = await import('../../src/features/conversations/sweep-outbox.ts')
+    const { reconcileOutbox: sweepOutbox } = await import('../../src/features/outbound/reconcile-outbox.ts')
     await sweepOutbox(app.system)
     await waitUntil(async () => (await messagesWith(phone)).at(-1)?.status === 'failed')
     expect((await messagesWith(phone)).at(-1)?.error?.code).to.equal('delivery_unknown')

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { sweepOutbox } from '../../src/features/conversations/sweep-outbox.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { reconcileOutbox } from '../../src/features/outbound/reconcile-outbox.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 import { FakeCloudApi } from '../support/fake-cloud-api.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -51,9 +51,9 @@ describe('a message of which nobody knows whether it arrived', () => {
     await cloud.webhooks.receiveText({ from: '15550002001', body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
-    await Promise.all(Array.from({ length: 5 }, () => sweepOutbox(app.system)))
+    await Promise.all(Array.from({ length: 5 }, () => reconcileOutbox(app.system)))
     expect(await told()).to.deep.equal(['message.queued', 'message.failed'])
-    const { body } = await app.rest('GET', `/api/messages/${sent()}/why`, { session: owner })
+    const { body } = await app.rest('GET', `/api/messages/${sent()}/explanation`, { session: owner })
     expect(body.summary).to.equal('Sent by step "answer" of the workflow "Answer", version 1')
     expect(body.links.at(-1)).to.deep.include({ kind: 'status', status: 'failed' })
     expect(body.links.at(-1).error.code).to.equal('delivery_unknown')
@@ -79,7 +79,7 @@ describe('a message of which nobody knows whether it arrived', () => {
     await settling('outbox')
       .where('message_id', sent())
       .update({ leased_at: null, not_before: new Date(app.clock.now().getTime() + 60_000) })
-    const sweeping = sweepOutbox(app.system)
+    const sweeping = reconcileOutbox(app.system)
     await waitUntil(async () => {
       const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
       return (await db.raw<{ rows: unknown[] }>(waiting)).rows.length > 0

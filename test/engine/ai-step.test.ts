@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { LEASE_MS } from '../../src/features/effects/claim-effects.ts'
-import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
+import { LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
+import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
 import { SECOND } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp,type TestApp } from '../support/app.ts'
 import { Customer } from '../support/customer.ts'
 import { FakeAi } from '../support/fake-ai.ts'
-import { json, ScriptedServer } from '../support/scripted-server.ts'
+import { json,ScriptedServer } from '../support/scripted-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { say } from '../support/steps.ts'
 
@@ -254,7 +254,7 @@ describe('an AI step', () => {
       expect(await customer.sent()).to.deep.equal(['Once'])
 
       app.clock.advance(LEASE_MS)
-      await sweepEffects(app.system)
+      await enqueueDueCalls(app.system)
       await waitUntil(async () => (await customer.sent()).length === 2)
       wake({ say: 'From the first' })
       await app.work()

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { MINUTE } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { publish, runsOf, write } from '../support/requests.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { publish,runsOf,write } from '../support/requests.ts'
 import { pause } from '../support/steps.ts'
 
 const MANUAL = [{ type: 'manual' }]
@@ -84,9 +84,9 @@ describe('runs that start runs', () => {
       // One by the customer, two by that run, and twenty by those.
       expect(await statusOf(workflowId)).to.have.length(23)
       const { body } = await app.rest('GET', `/api/conversations/${conversationId}`, { session: owner })
-      const path = `/api/contacts/${body.contactId}/why-not?workflowId=${workflowId}`
+      const path = `/api/contacts/${body.contactId}/trigger-evaluations?workflowId=${workflowId}`
       const whyNot = await app.rest('GET', path, { session: owner })
-      expect(whyNot.body.evaluations[0]).to.include({ outcome: 'too_often' })
+      expect(whyNot.body.evaluations[0]).to.include({ outcome: 'cascade_rate_limited' })
     })
 
     it('may start others again a minute later', async () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { compileDefinition } from '../../src/engine/compile-definition.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
+import { stepTypes } from '../../src/steps/index.ts'
 import { problemsOf } from '../support/problems.ts'
 import { compile } from '../support/workflow.ts'
-import { ask, pause, say } from '../support/steps.ts'
+import { ask,pause,say } from '../support/steps.ts'
 
 const steps = (...list: object[]) => ({ steps: list })
 const yes = { left: '1', op: 'eq', right: 1 }
@@ -73,7 +73,7 @@ describe('a definition', () => {
     [
       'a default of another type',
       { variables: { a: { type: 'number', default: 'x' } } },
-      ['wrong_type variables.a.default'],
+      ['type_mismatch variables.a.default'],
     ],
     ['a variable with a bad name', { variables: { 'A b': { type: 'string' } } }, ['invalid variables.A b']],
     ['too many steps', steps(...Array.from({ length: 501 }, (_, i) => say(`s${i}`, 'x'))), ['invalid steps']],

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isMet } from '../../src/engine/conditions.ts'
-import { Condition, type Operator } from '../../src/engine/definition/condition.ts'
-import type { Source } from '../../src/engine/values.ts'
+import { evaluateCondition } from '../../src/engine/language/conditions.ts'
+import { Condition,type Operator } from '../../src/engine/language/definition/condition.ts'
+import type { Source } from '../../src/engine/language/values.ts'
 
 const source: Source = {
   timezone: 'America/Sao_Paulo',
@@ -82,17 +82,17 @@ describe('a condition', () => {
   ]
   for (const [left, op, right, holds] of table) {
     it(`${left} ${op} ${JSON.stringify(right) ?? ''} ${holds ? 'holds' : 'does not hold'}`, () => {
-      expect(isMet({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(holds)
+      expect(evaluateCondition({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(holds)
     })
   }
 
   it('joins others with all, any and not', () => {
     const yes = { left: 1, op: 'eq', right: 1 } as const
     const no = { not: yes }
-    expect(isMet({ all: [yes, yes] }, source)).to.equal(true)
-    expect(isMet({ all: [yes, no] }, source)).to.equal(false)
-    expect(isMet({ any: [no, yes] }, source)).to.equal(true)
-    expect(isMet({ any: [no, { not: { all: [yes] } }] }, source)).to.equal(false)
+    expect(evaluateCondition({ all: [yes, yes] }, source)).to.equal(true)
+    expect(evaluateCondition({ all: [yes, no] }, source)).to.equal(false)
+    expect(evaluateCondition({ any: [no, yes] }, source)).to.equal(true)
+    expect(evaluateCondition({ any: [no, { not: { all: [yes] } }] }, source)).to.equal(false)
   })
 
   it('never fails, whatever it compares', () => {
@@ -103,8 +103,8 @@ describe('a condition', () => {
     fc.assert(
       fc.property(fc.constantFrom(...OPERATORS), side, side, (op, left, right) => {
         const given = { ...source, roots: { ...source.roots, input: left } }
-        expect(isMet({ left: '{{input}}', op, right }, given)).to.be.a('boolean')
-        if (typeof left === 'string') expect(isMet({ left, op, right }, given)).to.be.a('boolean')
+        expect(evaluateCondition({ left: '{{input}}', op, right }, given)).to.be.a('boolean')
+        if (typeof left === 'string') expect(evaluateCondition({ left, op, right }, given)).to.be.a('boolean')
       }),
     )
   })
@@ -112,7 +112,7 @@ describe('a condition', () => {
   it('takes time in proportion to the text, whatever the expression', () => {
     const started = performance.now()
     const long = { ...source, roots: { input: `${'a'.repeat(60_000)}!` } }
-    expect(isMet({ left: '{{input}}', op: 'matches', right: '^(a+)+$' }, long)).to.equal(false)
+    expect(evaluateCondition({ left: '{{input}}', op: 'matches', right: '^(a+)+$' }, long)).to.equal(false)
     expect(performance.now() - started).to.be.below(5000)
   })
 })

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { SECOND } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { answersIn, publish, runsOf, stepsOf, write } from '../support/requests.ts'
-import { ask, pause, say } from '../support/steps.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { answersIn,publish,runsOf,stepsOf,write } from '../support/requests.ts'
+import { ask,pause,say } from '../support/steps.ts'
 
 const on = (word: string) => [{ type: 'message_received', match: { mode: 'exact', values: [word] } }]
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { z } from 'zod'
-import { defineStep, stepRegistry } from '../../src/engine/step.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
-import { ask, say } from '../support/steps.ts'
+import { defineStep,stepRegistry } from '../../src/engine/model/step.ts'
+import { stepTypes } from '../../src/steps/index.ts'
+import { NOON,PlayedRun,someFacts } from '../support/workflow.ts'
+import { ask,say } from '../support/steps.ts'
 
 /** Fails as often as it is told to, then works. */
 const flaky = defineStep({
@@ -106,7 +106,7 @@ describe('a step that fails', () => {
     })
     run.start()
     run.reply('many')
-    expect(run.run.error).to.deep.include({ code: 'wrong_type', stepId: 'a' })
+    expect(run.run.error).to.deep.include({ code: 'type_mismatch', stepId: 'a' })
     expect(run.run.variables).to.deep.equal({ n: null })
   })
 })

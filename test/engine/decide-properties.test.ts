@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { compileDefinition } from '../../src/engine/compile-definition.ts'
-import type { CompiledDefinition } from '../../src/engine/compiled.ts'
-import { decide } from '../../src/engine/decide.ts'
-import type { Decision, EngineEvent } from '../../src/engine/decision.ts'
-import { isSettled, queueRun, type RunState } from '../../src/engine/run.ts'
-import type { ExternalResult, Facts } from '../../src/engine/step.ts'
-import { addMs, DAY } from '../../src/platform/time.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { NOON, RUN_ID, someFacts } from '../support/workflow.ts'
+import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
+import type { CompiledDefinition } from '../../src/engine/model/compiled.ts'
+import { decide } from '../../src/engine/decide/decide.ts'
+import type { Decision,EngineEvent } from '../../src/engine/model/decision.ts'
+import { isFinished,queueRun,type RunState } from '../../src/engine/model/run.ts'
+import type { ExternalResult,Facts } from '../../src/engine/model/step.ts'
+import { addMs,DAY } from '../../src/platform/time.ts'
+import { stepTypes } from '../../src/steps/index.ts'
+import { NOON,RUN_ID,someFacts } from '../support/workflow.ts'
 
 const STEPS_MAX = 7
 const target = fc.oneof(
@@ -252,7 +252,7 @@ describe('whatever happens to whatever run', () => {
     everyPlay((turns) => {
       for (const { before, decision, now } of turns) {
         const { run, wait } = decision
-        expect(run.status === 'waiting' || isSettled(run), run.status).to.equal(true)
+        expect(run.status === 'waiting' || isFinished(run), run.status).to.equal(true)
         expect(wait !== null).to.equal(run.status === 'waiting')
         if (!wait) continue
         expect(wait.epoch).to.equal(before.epoch + (decision.isConsumed ? 1 : 0))
@@ -296,9 +296,9 @@ describe('whatever happens to whatever run', () => {
   it('takes no step once it is over, and leaves none open', () => {
     everyPlay((turns) => {
       for (const { before, decision } of turns) {
-        if (isSettled(before))
+        if (isFinished(before))
           expect(decision).to.deep.include({ isConsumed: false, steps: [], effects: [], run: before })
-        if (!isSettled(decision.run)) continue
+        if (!isFinished(decision.run)) continue
         expect(decision.run.open).to.equal(null)
         for (const { status, finishedAt } of decision.steps) {
           expect(status).to.be.oneOf(['completed', 'failed', 'skipped', 'canceled'])

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { definitionHash } from '../../src/engine/definition-hash.ts'
+import { definitionHash } from '../../src/engine/compile/definition-hash.ts'
 import { say } from '../support/steps.ts'
 
 describe('the hash of a definition', () => {

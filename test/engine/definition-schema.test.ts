@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { WORKFLOWS } from '../../seeds/demo/workflows.ts'
-import { compileDefinition } from '../../src/engine/compile-definition.ts'
-import { TRIGGERS } from '../../src/engine/definition/triggers.ts'
-import { definitionSchema } from '../../src/features/workflows/definition-schema.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
+import { TRIGGERS } from '../../src/engine/language/definition/triggers.ts'
+import { definitionSchema } from '../../src/features/definition-checks/definition-schema.ts'
+import { stepTypes } from '../../src/steps/index.ts'
 
 const ID = '0199c0de-ffff-7000-8000-000000000000'
 const yes = { left: '{{contact.name}}', op: 'eq', right: 1 }

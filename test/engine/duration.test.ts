@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseDuration } from '../../src/engine/definition/duration.ts'
+import { parseDuration } from '../../src/engine/language/definition/duration.ts'
 
 describe('a duration', () => {
   const table: [text: string, ms: number | undefined][] = [

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { compileDefinition } from '../../src/engine/compile-definition.ts'
-import type { ExternalEffect } from '../../src/engine/decision.ts'
-import type { ExternalResult } from '../../src/engine/step.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
+import type { ExternalEffect } from '../../src/engine/model/decision.ts'
+import type { ExternalResult } from '../../src/engine/model/step.ts'
+import { stepTypes } from '../../src/steps/index.ts'
 import { PlayedRun } from '../support/workflow.ts'
 
 function play(fields: object, rest: object = {}, variables: object = {}): PlayedRun {

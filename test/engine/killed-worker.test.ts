@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { sweepInbox } from '../../src/features/runs/sweep-inbox.ts'
+import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-mailboxes.ts'
 import { systemClock } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type ParleyProcess,startParleyProcess } from '../support/parley-process.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const CONVERSATIONS = 40
@@ -71,13 +71,13 @@ describe('workers killed in the middle of runs', function () {
     for (let kill = 1; kill <= KILLS; kill += 1) {
       worker = await startParleyProcess(environment)
       const goal = Math.floor((expected * kill) / (KILLS + 2))
-      await sweepInbox(app.system)
+      await enqueueDueMailboxes(app.system)
       await waitUntil(async () => (await count(`messages where direction = 'outbound'`)) >= goal)
       await worker.kill()
     }
     await writing
     worker = await startParleyProcess(environment)
-    await sweepInbox(app.system)
+    await enqueueDueMailboxes(app.system)
     await waitUntil(async () => (await count('inbox')) === 0 && (await count('outbox')) === 0)
 
     expect(await count(`messages where direction = 'inbound'`)).to.equal(expected)

@@ -1,14 +1,14 @@
-import { chainedAmong } from '../../src/engine/chained-runs.ts'
+import { countCascadesAmong } from '../../src/engine/mailbox/cascade-limiter.ts'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { MailboxItem } from '../../src/engine/mailbox.ts'
-import { MailboxTurn } from '../../src/engine/mailbox-turn.ts'
-import type { Party, Published } from '../../src/engine/party.ts'
-import { isSettled, type MessageFacts } from '../../src/engine/run.ts'
-import type { StoredRun } from '../../src/engine/run-store.ts'
-import { addMs, HOUR } from '../../src/platform/time.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { compile, NOON, someFacts } from '../support/workflow.ts'
+import type { MailboxItem } from '../../src/engine/mailbox/mailbox.ts'
+import { MailboxProcessor } from '../../src/engine/mailbox/processor.ts'
+import type { Subject,PublishedWorkflow } from '../../src/engine/model/subject.ts'
+import { isFinished,type MessageFacts } from '../../src/engine/model/run.ts'
+import type { StoredRun } from '../../src/engine/mailbox/run-store.ts'
+import { addMs,HOUR } from '../../src/platform/time.ts'
+import { stepTypes } from '../../src/steps/index.ts'
+import { compile,NOON,someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 const CHILD = '0199a7a0-0000-7000-8000-0000000000c0'
@@ -46,7 +46,7 @@ const workflows = fc
     ),
   ])
 
-function publish(workflowId: string, definition: object): Published {
+function publish(workflowId: string, definition: object): PublishedWorkflow {
   return { workflowId, name: workflowId, version: 1, compiled: compile(definition) }
 }
 
@@ -71,7 +71,7 @@ const happening = fc.record({
   ),
 })
 
-type Played = { turn: MailboxTurn; before: string; item: MailboxItem }
+type Played = { turn: MailboxProcessor; before: string; item: MailboxItem }
 
 /** One mailbox through a whole life, each item in a turn of its own, everything stored and read back in between. */
 class Life {
@@ -79,10 +79,10 @@ class Life {
   runs: StoredRun[] = []
   isPaused = false
   readonly played: Played[] = []
-  readonly #published: Published[]
+  readonly #published: PublishedWorkflow[]
   #ids = 0
 
-  constructor(published: Published[]) {
+  constructor(published: PublishedWorkflow[]) {
     this.#published = published
   }
 
@@ -96,9 +96,9 @@ class Life {
   }
 
   /** The same turn again, from what a database would give back. */
-  again({ before, item }: Played, body?: string): MailboxTurn {
+  again({ before, item }: Played, body?: string): MailboxProcessor {
     const turn = this.#turn(JSON.parse(before) as Snapshot, body)
-    turn.take(item)
+    turn.handle(item)
     return turn
   }
 
@@ -109,7 +109,7 @@ class Life {
       attempts: 0,
       ...rest,
     })
-    const open = this.runs.filter(({ state }) => !isSettled(state))
+    const open = this.runs.filter(({ state }) => !isFinished(state))
     switch (kind) {
       case 'message':
         return [mail({ kind, payload: { messageId: 'm', isFirst: false } })]
@@ -144,9 +144,9 @@ class Life {
     this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
   }
 
-  #turn({ runs, now, isPaused, ids }: Snapshot, body = ''): MailboxTurn {
+  #turn({ runs, now, isPaused, ids }: Snapshot, body = ''): MailboxProcessor {
     const { contact, conversation, workspace } = someFacts({ conversation: { canSendFreeform: true } })
-    const party: Party = {
+    const party: Subject = {
       mailbox: { kind: 'conversation', id: 'v1' },
       conversationId: 'v1',
       channelId: 'ch1',
@@ -158,12 +158,12 @@ class Life {
       workspace,
     }
     this.#ids = ids
-    return new MailboxTurn({
+    return new MailboxProcessor({
       now: new Date(now),
       registry: stepTypes,
       party,
-      runs: runs.filter(({ state }) => !isSettled(state)),
-      chained: chainedAmong(runs, new Date(now)),
+      runs: runs.filter(({ state }) => !isFinished(state)),
+      chained: countCascadesAmong(runs, new Date(now)),
       published: this.#published,
       versions: new Map(this.#published.map((workflow) => [`${workflow.workflowId}:1`, workflow])),
       messages: new Map<string, MessageFacts>([['m', { id: 'm', body }]]),
@@ -179,7 +179,7 @@ class Life {
 
 type Snapshot = { runs: StoredRun[]; now: Date; isPaused: boolean; ids: number }
 
-function everyLife(check: (life: Life, published: Published[]) => void): void {
+function everyLife(check: (life: Life, published: PublishedWorkflow[]) => void): void {
   fc.assert(
     fc.property(workflows, fc.array(happening, { maxLength: 15 }), (published, happenings) =>
       check(new Life(published).live(happenings), published),
@@ -191,9 +191,9 @@ function everyLife(check: (life: Life, published: Published[]) => void): void {
 describe('whatever happens in whatever mailbox', () => {
   it('leaves every run over, or with a time at which it wakes, or behind one that is under way', () => {
     everyLife(({ runs }) => {
-      const open = runs.filter(({ state }) => !isSettled(state))
+      const open = runs.filter(({ state }) => !isFinished(state))
       for (const { state, wakeAt, workflowId } of open) {
-        if (state.status === 'waiting' || state.collecting) expect(wakeAt).to.be.a('string')
+        if (state.status === 'waiting' || state.debouncing) expect(wakeAt).to.be.a('string')
         else {
           expect(state.status).to.equal('queued')
           const ahead = open.filter((other) => other.workflowId === workflowId && other.state.id < state.id)
@@ -207,7 +207,7 @@ describe('whatever happens in whatever mailbox', () => {
     everyLife(({ runs }, published) => {
       for (const { workflowId, compiled } of published) {
         const { reentry } = compiled.settings
-        const open = runs.filter((run) => run.workflowId === workflowId && !isSettled(run.state))
+        const open = runs.filter((run) => run.workflowId === workflowId && !isFinished(run.state))
         const begun = open.filter(({ state }) => state.status !== 'queued')
         if (reentry !== 'parallel') expect(begun.length).to.be.at.most(1)
         if (reentry === 'ignore' || reentry === 'restart') expect(open.length).to.be.at.most(1)
@@ -243,14 +243,14 @@ describe('whatever happens in whatever mailbox', () => {
       for (const child of runs.filter(({ state }) => state.parent)) {
         const parent = runs.find(({ state }) => state.id === child.state.parent?.runId)
         const isAwaited = parent?.state.waiting?.for === 'result' && parent.state.epoch === child.state.parent?.epoch
-        if (isSettled(child.state))
+        if (isFinished(child.state))
           expect(isAwaited && !held.has(`${parent.state.id}:${parent.state.epoch}`)).to.equal(false)
-        else expect(parent && isSettled(parent.state)).to.equal(false)
+        else expect(parent && isFinished(parent.state)).to.equal(false)
       }
     })
   })
 })
 
-function told({ runs, evaluated, postponed }: MailboxTurn): string {
+function told({ runs, evaluated, postponed }: MailboxProcessor): string {
   return JSON.stringify([[...runs.changed], runs.steps, runs.effects, evaluated, postponed])
 }

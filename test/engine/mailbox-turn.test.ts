@@ -1,13 +1,13 @@
 import { expect } from 'chai'
-import type { ItemKind, MailboxItem } from '../../src/engine/mailbox.ts'
-import { MailboxTurn } from '../../src/engine/mailbox-turn.ts'
-import type { Party, Published } from '../../src/engine/party.ts'
-import { isSettled, type JsonObject, type MessageFacts } from '../../src/engine/run.ts'
-import type { StoredRun } from '../../src/engine/run-store.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { addMs, HOUR, MINUTE } from '../../src/platform/time.ts'
-import { compile, NOON, someFacts } from '../support/workflow.ts'
-import { ask, say } from '../support/steps.ts'
+import type { ItemKind,MailboxItem } from '../../src/engine/mailbox/mailbox.ts'
+import { MailboxProcessor } from '../../src/engine/mailbox/processor.ts'
+import type { Subject,PublishedWorkflow } from '../../src/engine/model/subject.ts'
+import { isFinished,type JsonObject,type MessageFacts } from '../../src/engine/model/run.ts'
+import type { StoredRun } from '../../src/engine/mailbox/run-store.ts'
+import { stepTypes } from '../../src/steps/index.ts'
+import { addMs,HOUR,MINUTE } from '../../src/platform/time.ts'
+import { compile,NOON,someFacts } from '../support/workflow.ts'
+import { ask,say } from '../support/steps.ts'
 
 const A = '0199a7a0-0000-7000-8000-00000000000a'
 const B = '0199a7a0-0000-7000-8000-00000000000b'
@@ -20,7 +20,7 @@ class Box {
   runs: StoredRun[] = []
   sent: unknown[] = []
   postponed: MailboxItem[] = []
-  readonly #published: Published[]
+  readonly #published: PublishedWorkflow[]
   #ids = 0
 
   constructor(definitions: Record<string, object>) {
@@ -49,7 +49,7 @@ class Box {
 
   take(items: MailboxItem[], messages: MessageFacts[] = []): void {
     const { contact, conversation, workspace } = someFacts({ conversation: { canSendFreeform: true } })
-    const party: Party = {
+    const party: Subject = {
       mailbox: { kind: 'conversation', id: 'v1' },
       conversationId: 'v1',
       channelId: 'ch1',
@@ -60,18 +60,18 @@ class Box {
       conversation,
       workspace,
     }
-    const turn = new MailboxTurn({
+    const turn = new MailboxProcessor({
       now: this.now,
       registry: stepTypes,
       party,
-      runs: this.runs.filter(({ state }) => !isSettled(state)).map((run) => ({ ...run, wakeAt: null })),
+      runs: this.runs.filter(({ state }) => !isFinished(state)).map((run) => ({ ...run, wakeAt: null })),
       published: this.#published,
       chained: new Map(),
       versions: new Map(this.#published.map((workflow) => [`${workflow.workflowId}:1`, workflow])),
       messages: new Map(messages.map((message) => [message.id, message])),
       newId: () => this.newId(),
     })
-    for (const item of items) turn.take(item)
+    for (const item of items) turn.handle(item)
     const changed = [...turn.runs.changed]
     const untouched = this.runs.filter(({ state }) => !changed.some((run) => run.state.id === state.id))
     this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
@@ -124,7 +124,7 @@ describe('the turn of a mailbox', () => {
     expect(box.run(B).state.status).to.equal('canceled')
     box.now = addMs(box.now, MINUTE)
     box.take([box.timerOf(box.run(A))])
-    expect(box.runs.filter(({ workflowId, state }) => workflowId === B && !isSettled(state))).to.have.length(1)
+    expect(box.runs.filter(({ workflowId, state }) => workflowId === B && !isFinished(state))).to.have.length(1)
     expect(box.sent).to.deep.equal(['q?', 'q?'])
   })
 
@@ -146,7 +146,7 @@ describe('the turn of a mailbox', () => {
     })
     box.write('go')
     expect(box.sent).to.deep.equal(['inner', 'over'])
-    expect(box.runs.every(({ state }) => isSettled(state))).to.equal(true)
+    expect(box.runs.every(({ state }) => isFinished(state))).to.equal(true)
   })
 
   it('what is written after a workflow gave the conversation back is taken up in the same turn', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { HOUR, MINUTE, SECOND } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { answersIn, publish, runsOf, stepsOf, write } from '../support/requests.ts'
+import { HOUR,MINUTE,SECOND } from '../../src/platform/time.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { answersIn,publish,runsOf,stepsOf,write } from '../support/requests.ts'
 import { say } from '../support/steps.ts'
 
 const ANY = [{ type: 'message_received' }]
@@ -312,9 +312,9 @@ describe('what workflows do with what happens', () => {
       refused.push(await post(path, { contactId }))
       expect(refused.map(({ status, body }) => `${status} ${body.code}`)).to.deep.equal([
         '422 condition_not_met',
-        '422 no_such_trigger',
-        '422 other_contact',
-        '422 wrong_type',
+        '422 trigger_not_found',
+        '422 conversation_contact_mismatch',
+        '422 type_mismatch',
         '409 workflow_not_published',
       ])
       expect(await runsOf(app, owner, `workflowId=${workflowId}`)).to.deep.equal([])

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
-import { claimEffects, LEASE_MS } from '../../src/features/effects/claim-effects.ts'
-import { performEffects } from '../../src/features/effects/perform-effects.ts'
-import { performHttp } from '../../src/features/effects/perform-http.ts'
-import { settleEffect } from '../../src/features/effects/settle-effect.ts'
-import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
-import { advanceMailboxes } from '../../src/features/runs/advance-mailboxes.ts'
-import { wakeWaits } from '../../src/features/runs/wake-waits.ts'
-import { SECOND, systemClock } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'
-import { json, ScriptedServer, silence } from '../support/scripted-server.ts'
+import { claimCalls,LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
+import { executeCalls } from '../../src/features/external-calls/execute-calls.ts'
+import { executeHttp } from '../../src/features/external-calls/execute-http.ts'
+import { settleCall } from '../../src/features/external-calls/settle-call.ts'
+import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
+import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
+import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
+import { SECOND,systemClock } from '../../src/platform/time.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type ParleyProcess,startParleyProcess } from '../support/parley-process.ts'
+import { json,ScriptedServer,silence } from '../support/scripted-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { say } from '../support/steps.ts'
 
@@ -184,7 +184,7 @@ describe('a workflow that calls outside', () => {
     const deep = await Caller.of(app, server, {})
     await deep.write()
     await app.work()
-    expect((await deep.run()).error.code).to.equal('answer_unreadable')
+    expect((await deep.run()).error.code).to.equal('invalid_response')
   })
 
   it('fails for good where it would be led into a private network', async () => {
@@ -222,8 +222,8 @@ describe('a call outside whose worker may die', () => {
   })
 
   const advance = ({ owner }: Caller) => advanceMailboxes(app.system, { tenantId: owner.tenantId })
-  const perform = ({ owner }: Caller) => performEffects(app.system)({ tenantId: owner.tenantId })
-  const claim = ({ owner }: Caller) => claimEffects(app.system.forTenant(owner.tenantId), 20)
+  const perform = ({ owner }: Caller) => executeCalls(app.system)({ tenantId: owner.tenantId })
+  const claim = ({ owner }: Caller) => claimCalls(app.system.forTenant(owner.tenantId), 20)
 
   async function waiting(call: object = {}, after: object[] = [say('tell', '{{vars.quote.json.total}}')]) {
     const caller = await Caller.of(app, server, call, after)
@@ -238,7 +238,7 @@ describe('a call outside whose worker may die', () => {
     const caller = await waiting()
     const scope = app.system.forTenant(caller.owner.tenantId)
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
-    const lost = await performHttp(scope, claimed, new AbortController().signal)
+    const lost = await executeHttp(scope, claimed, new AbortController().signal)
     await perform(caller)
     expect(server.calls, 'it is leased').to.have.length(1)
 
@@ -251,7 +251,7 @@ describe('a call outside whose worker may die', () => {
     expect(await caller.sent()).to.deep.equal(['2'])
 
     // The worker was only frozen, and comes back with what it was answered.
-    expect(await settleEffect(scope, claimed, lost)).to.equal(false)
+    expect(await settleCall(scope, claimed, lost)).to.equal(false)
     await advance(caller)
     expect([(await caller.run()).status, await caller.sent()]).to.deep.equal(['completed', ['2']])
   })
@@ -264,9 +264,9 @@ describe('a call outside whose worker may die', () => {
     app.clock.advance(LEASE_MS)
     const [second = expect.fail('nothing to claim')] = await claim(caller)
     const result = { ok: true, output: { status: 200, headers: {}, json: { total: 9 }, text: null } } as const
-    expect(await settleEffect(scope, first, result)).to.equal(false)
-    expect(await settleEffect(scope, second, result)).to.equal(true)
-    expect(await settleEffect(scope, second, result)).to.equal(false)
+    expect(await settleCall(scope, first, result)).to.equal(false)
+    expect(await settleCall(scope, second, result)).to.equal(true)
+    expect(await settleCall(scope, second, result)).to.equal(false)
     await advance(caller)
     expect(await caller.sent()).to.deep.equal(['9'])
   })
@@ -288,10 +288,10 @@ describe('a call outside whose worker may die', () => {
       return rows[0]?.n
     }
     await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`perform:${caller.owner.tenantId}`])
-    await sweepEffects(app.system)
+    await enqueueDueCalls(app.system)
     expect(await bells(), 'while it is leased').to.equal(0)
     app.clock.advance(LEASE_MS)
-    await sweepEffects(app.system)
+    await enqueueDueCalls(app.system)
     expect(await bells()).to.equal(1)
   })
 
@@ -325,7 +325,7 @@ describe('a call outside whose worker may die', () => {
     const { id } = await caller.run()
     await caller.rest('POST', `/runs/${id}/cancel`)
     const scope = app.system.forTenant(caller.owner.tenantId)
-    expect(await settleEffect(scope, claimed, { ok: true, output: null })).to.equal(false)
+    expect(await settleCall(scope, claimed, { ok: true, output: null })).to.equal(false)
     await advance(caller)
     expect((await caller.run()).status).to.equal('canceled')
   })
@@ -349,7 +349,7 @@ describe('a call outside whose worker may die', () => {
     expect(await caller.effects()).to.equal(0)
     const settle = () => expect.fail('something was changed')
     const scope = app.system.forTenant(caller.owner.tenantId)
-    expect(await settleEffect(scope, claimed, { settle })).to.equal(false)
+    expect(await settleCall(scope, claimed, { settle })).to.equal(false)
     const messages = await app.system.db('messages').where({ tenant_id: caller.owner.tenantId, direction: 'outbound' })
     expect(messages.map(({ status }) => status)).to.deep.equal(['canceled'])
   })
@@ -361,7 +361,7 @@ describe('a call outside whose worker may die', () => {
       say('late', 'Late'),
     ])
     app.clock.advance(30 * SECOND)
-    await wakeWaits(app.system)
+    await fireDueTimers(app.system)
     await advance(caller)
     expect(await caller.sent()).to.deep.equal(['Late'])
     await perform(caller)
@@ -378,7 +378,7 @@ describe('a call outside whose worker may die', () => {
     for (let count = 0; count < 25; count += 1) await flood.write()
     while ((await flood.effects()) < 25) await advance(flood)
     const other = await waiting()
-    const work = performEffects(app.system)
+    const work = executeCalls(app.system)
     const done = work({ tenantId: flood.owner.tenantId })
     await work({ tenantId: other.owner.tenantId })
     await waitUntil(() => answer.length === 21)

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { nearestIds } from '../../src/engine/nearest-ids.ts'
-import { rebuildState } from '../../src/engine/rebuild-state.ts'
-import type { RunState, StepRecord } from '../../src/engine/run.ts'
-import { NOON, PlayedRun, RUN_ID } from '../support/workflow.ts'
+import { closestMatches } from '../../src/engine/language/closest-matches.ts'
+import { rebuildState } from '../../src/engine/replay/rebuild-state.ts'
+import type { RunState,StepRecord } from '../../src/engine/model/run.ts'
+import { NOON,PlayedRun,RUN_ID } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 type Lost = { lost: string }
@@ -116,7 +116,7 @@ describe('a state rebuilt from records', () => {
 
 describe('the nearest ids', () => {
   it('are those that take the fewest changes', () => {
-    expect(nearestIds('thank', ['city', 'thanks', 'nap', 'think'])).to.deep.equal(['thanks', 'think', 'nap'])
-    expect(nearestIds('a', [])).to.deep.equal([])
+    expect(closestMatches('thank', ['city', 'thanks', 'nap', 'think'])).to.deep.equal(['thanks', 'think', 'nap'])
+    expect(closestMatches('a', [])).to.deep.equal([])
   })
 })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { recordPayload } from '../../src/engine/record-payload.ts'
+import { recordPayload } from '../../src/engine/redact/record-payload.ts'
 
 describe('what is written down of a step', () => {
   it('has nothing that stands under the name of a secret', () => {

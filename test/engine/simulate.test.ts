@@ -1,11 +1,16 @@
 import { expect } from 'chai'
-import { type DialogueEntry, type Played, simulate, type Simulation } from '../../src/engine/simulate.ts'
-import { queueRun } from '../../src/engine/run.ts'
-import { defineStep, stepRegistry } from '../../src/engine/step.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
-import { HOUR, MINUTE } from '../../src/platform/time.ts'
+import {
+type DialogueEntry,
+type SimulationTrace,
+simulate,
+type Simulation,
+} from '../../src/engine/simulate/simulate.ts'
+import { queueRun } from '../../src/engine/model/run.ts'
+import { defineStep,stepRegistry } from '../../src/engine/model/step.ts'
+import { stepTypes } from '../../src/steps/index.ts'
+import { HOUR,MINUTE } from '../../src/platform/time.ts'
 import { z } from 'zod'
-import { compile, NOON, RUN_ID, someFacts } from '../support/workflow.ts'
+import { compile,NOON,RUN_ID,someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 const CHILD = '0199c0de-0005-7000-8000-000000000001'
@@ -36,7 +41,7 @@ function says(body: string, afterMs = 0): DialogueEntry {
   return { type: 'message', body, afterMs }
 }
 
-function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simulation> = {}): Played {
+function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simulation> = {}): SimulationTrace {
   const { contact, conversation, workspace } = someFacts()
   const workflow = { workflowId: 'f1', name: 'Welcome', version: 1, compiled: compile(definition, registry) }
   return simulate({
@@ -50,11 +55,11 @@ function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simul
   })
 }
 
-function said({ transcript }: Played): string[] {
+function said({ transcript }: SimulationTrace): string[] {
   return transcript.map(({ from, body }) => `${from}: ${body}`)
 }
 
-function trail({ runs }: Played): string[] {
+function trail({ runs }: SimulationTrace): string[] {
   return runs.flatMap(({ steps }) => steps.map(({ stepId, status }) => `${stepId}:${status}`))
 }
 

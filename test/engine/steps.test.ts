@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Facts } from '../../src/engine/step.ts'
-import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
+import type { Facts } from '../../src/engine/model/step.ts'
+import { NOON,PlayedRun,someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 describe('sending a message', () => {
@@ -154,7 +154,7 @@ describe('setting variables', () => {
     for (const bad of [{ n: 'x' }, { b: 'maybe' }, { s: {} }, { d: 'soon' }, { l: {} }, { o: [] }]) {
       const failing = new PlayedRun({ variables, steps: [{ id: 's', type: 'set', values: bad }] })
       failing.start()
-      expect(failing.run.error?.code, JSON.stringify(bad)).to.equal('wrong_type')
+      expect(failing.run.error?.code, JSON.stringify(bad)).to.equal('type_mismatch')
     }
   })
 

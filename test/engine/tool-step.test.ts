@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { claimEffects, LEASE_MS } from '../../src/features/effects/claim-effects.ts'
-import { performTool } from '../../src/features/effects/perform-tool.ts'
-import { settleEffect } from '../../src/features/effects/settle-effect.ts'
-import { advanceMailboxes } from '../../src/features/runs/advance-mailboxes.ts'
-import { DAY, SECOND } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { claimCalls,LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
+import { executeTool } from '../../src/features/external-calls/execute-tool.ts'
+import { settleCall } from '../../src/features/external-calls/settle-call.ts'
+import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
+import { DAY,SECOND } from '../../src/platform/time.ts'
+import { startTestApp,type TestApp } from '../support/app.ts'
 import { Customer } from '../support/customer.ts'
-import { json, ScriptedServer } from '../support/scripted-server.ts'
+import { json,ScriptedServer } from '../support/scripted-server.ts'
 import { say } from '../support/steps.ts'
 
 const use = (tool: string, input: object = {}, rest: object = {}) => ({ id: 'use', type: 'tool', tool, input, ...rest })
@@ -292,9 +292,9 @@ describe('a tool that changes what is ours, and whose worker may die', () => {
     const customer = await Customer.of(app, [use('message.send', { body: 'Once' })])
     const { scope } = customer
     const advance = () => advanceMailboxes(app.system, { tenantId: scope.tenantId })
-    const claim = async () => (await claimEffects(scope, 1))[0] ?? expect.fail('nothing to claim')
+    const claim = async () => (await claimCalls(scope, 1))[0] ?? expect.fail('nothing to claim')
     const perform = (effect: Awaited<ReturnType<typeof claim>>) =>
-      performTool(scope, effect, new AbortController().signal)
+      executeTool(scope, effect, new AbortController().signal)
     await customer.write()
     await advance()
 
@@ -302,7 +302,7 @@ describe('a tool that changes what is ours, and whose worker may die', () => {
     const lost = await perform(first)
     expect(await customer.sent(), 'before it is settled').to.deep.equal([])
     const killed = scope.transaction(async (tx) => {
-      await settleEffect(tx, first, lost)
+      await settleCall(tx, first, lost)
       throw new Error('killed before the commit')
     })
     expect(await killed.catch((error: Error) => error.message)).to.equal('killed before the commit')
@@ -310,8 +310,8 @@ describe('a tool that changes what is ours, and whose worker may die', () => {
 
     app.clock.advance(LEASE_MS)
     const second = await claim()
-    expect(await settleEffect(scope, second, await perform(second))).to.equal(true)
-    expect(await settleEffect(scope, first, lost), 'by the first, which was only frozen').to.equal(false)
+    expect(await settleCall(scope, second, await perform(second))).to.equal(true)
+    expect(await settleCall(scope, first, lost), 'by the first, which was only frozen').to.equal(false)
     await advance()
     expect([(await customer.run()).status, await customer.sent()]).to.deep.equal(['completed', ['Once']])
   })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { StepError } from '../../src/engine/step-error.ts'
-import { pathsOf } from '../../src/engine/template.ts'
-import { resolveText, resolveValue, type Source } from '../../src/engine/values.ts'
+import { StepError } from '../../src/engine/language/step-error.ts'
+import { listPaths } from '../../src/engine/language/template.ts'
+import { resolveText,resolveValue,type Source } from '../../src/engine/language/values.ts'
 
 const source: Source = {
   timezone: 'America/Sao_Paulo',
@@ -120,7 +120,7 @@ describe('what a template cannot do', () => {
 
 describe('the paths of a template', () => {
   it('are all that it reads, in filters and brackets too', () => {
-    expect(pathsOf('{{a.b | append: c.d}} {{e["f g"][h.i].j}} {{"text"}}')).to.deep.equal([
+    expect(listPaths('{{a.b | append: c.d}} {{e["f g"][h.i].j}} {{"text"}}')).to.deep.equal([
       ['a', 'b'],
       ['c', 'd'],
       ['e', 'f g', '', 'j'],

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { wakeWaits } from '../../src/features/runs/wake-waits.ts'
-import { tasksOf } from '../../src/jobs.ts'
-import { HOUR, MINUTE } from '../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
+import { createTasks } from '../../src/jobs.ts'
+import { HOUR,MINUTE } from '../../src/platform/time.ts'
+import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
 import { FakeCloudApi } from '../support/fake-cloud-api.ts'
 
 const NAP = {
@@ -139,7 +139,7 @@ describe('waits', () => {
     await app.work()
     app.clock.advance(5 * MINUTE)
     const replies = phones.map((phone) => write(app, owner, phone, 'here'))
-    await Promise.all([...replies, wakeWaits(app.system), app.work()])
+    await Promise.all([...replies, fireDueTimers(app.system), app.work()])
     await app.work()
     for (const said of await allSaid(phones)) {
       expect(said).to.have.length(2)
@@ -166,7 +166,7 @@ describe('a wait in whose last moment the reply comes', () => {
 
   after(() => app.stop())
 
-  const advance = () => tasksOf(app.system)['advance']?.({ tenantId: owner.tenantId })
+  const advance = () => createTasks(app.system)['advance']?.({ tenantId: owner.tenantId })
 
   it('takes what stands first in the mailbox, and nothing of the other', async () => {
     for (const first of ['reply', 'timeout']) {
@@ -174,9 +174,9 @@ describe('a wait in whose last moment the reply comes', () => {
       await write(app, owner, phone, 'quick')
       await advance()
       app.clock.advance(5 * MINUTE)
-      if (first === 'timeout') await wakeWaits(app.system)
+      if (first === 'timeout') await fireDueTimers(app.system)
       await write(app, owner, phone, 'here')
-      if (first === 'reply') await wakeWaits(app.system)
+      if (first === 'reply') await fireDueTimers(app.system)
       await advance()
       await advance()
       expect(await saidTo(app, phone)).to.deep.equal(['Quick!', first === 'reply' ? 'In time' : 'Too late'])
@@ -188,11 +188,11 @@ describe('a wait in whose last moment the reply comes', () => {
     await write(app, owner, phone, 'nap')
     await advance()
     app.clock.advance(HOUR)
-    await wakeWaits(app.system)
+    await fireDueTimers(app.system)
     app.clock.advance(-HOUR)
     await advance()
     app.clock.advance(HOUR)
-    await wakeWaits(app.system)
+    await fireDueTimers(app.system)
     await advance()
     await advance()
     expect(await saidTo(app, phone)).to.deep.equal(['Good morning'])

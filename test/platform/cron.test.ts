@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { latestOccurrence, nextOccurrence, refusalOfCron } from '../../src/platform/cron.ts'
+import { latestOccurrence,nextOccurrence,cronError } from '../../src/platform/cron.ts'
 
 function upcoming(cron: string, timezone: string, after: string, count: number): string[] {
   const found: string[] = []
@@ -13,12 +13,12 @@ function upcoming(cron: string, timezone: string, after: string, count: number):
 describe('a cron expression', () => {
   for (const cron of ['* * * * *', '*/15 9-17 * * mon-fri', '0 9 L * *', '0 0 29 2 *', '0 9 1,15 * 5']) {
     it(`may be ${cron}`, () => {
-      expect(refusalOfCron(cron)).to.equal(undefined)
+      expect(cronError(cron)).to.equal(undefined)
     })
   }
   for (const cron of ['', '* * * *', '0 0 9 * * *', '@daily', '60 * * * *', '0 0 30 2 *', '2026-03-02T09:00:00']) {
     it(`is refused as ${JSON.stringify(cron)}`, () => {
-      expect(refusalOfCron(cron)).to.be.a('string')
+      expect(cronError(cron)).to.be.a('string')
     })
   }
 

@@ -1,22 +1,22 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess,spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
-import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { readPostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
-import { processToken } from '../../src/platform/embedded-postgres/process-marks.ts'
-import { serverAccount } from '../../src/platform/embedded-postgres/server-account.ts'
+import { processToken } from '../../src/platform/embedded-postgres/pid-files.ts'
+import { serverAccount } from '../../src/platform/embedded-postgres/cluster/server-account.ts'
 import {
-  ask,
-  copyDataDir,
-  discardClusters,
-  discardPreparedCluster,
-  emptyDataDir,
-  isServed,
-  open,
-  usedDataDir,
+ask,
+copyDataDir,
+discardClusters,
+discardPreparedCluster,
+emptyDataDir,
+isServed,
+open,
+usedDataDir,
 } from '../support/embedded-clusters.ts'
 import { ForkedHolder } from '../support/fork-embedded-postgres.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -47,7 +47,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     const { holder, pid, written } = await writer(dataDir)
     process.kill(pid, 'SIGKILL')
     await holder.kill()
-    expect(readPostmaster(clusterFolder(dataDir))?.pid).to.equal(pid)
+    expect(readPostmaster(dataDirectory(dataDir))?.pid).to.equal(pid)
     const next = await open(dataDir)
     expect([next.adopted, next.pid === pid]).to.deep.equal([false, false])
     expect(await countWritten(next.connectionString)).to.be.at.least(written())
@@ -72,14 +72,14 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
       await waitUntil(() => !isServed(dataDir))
       const next = await open(dataDir)
       expect(await ask(next.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
-      expect(fs.readFileSync(clusterFolder(dataDir).log, 'utf8')).to.include('pre-existing shared memory block')
+      expect(fs.readFileSync(dataDirectory(dataDir).log, 'utf8')).to.include('pre-existing shared memory block')
       await busy
     })
   })
 
   it('is made anew when the process that was making it is killed', async () => {
     const dataDir = emptyDataDir()
-    const folder = clusterFolder(dataDir)
+    const folder = dataDirectory(dataDir)
     const holder = new ForkedHolder(dataDir)
     const unfinished = () =>
       (fs.existsSync(folder.root) ? fs.readdirSync(folder.root) : []).find((name) => name.startsWith('data.'))
@@ -97,7 +97,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     const [killed, living] = [new ForkedHolder(dataDir), new ForkedHolder(dataDir)]
     await Promise.all([killed.next('started'), living.next('started')])
     await killed.kill()
-    expect(fs.readdirSync(clusterFolder(dataDir).holders)).to.have.length(2)
+    expect(fs.readdirSync(dataDirectory(dataDir).holders)).to.have.length(2)
     await living.stop()
     expect(isServed(dataDir)).to.equal(false)
   })
@@ -105,7 +105,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
   it('does not mistake a process with a reused pid for a holder', async () => {
     const dataDir = await usedDataDir()
     const server = await open(dataDir)
-    fs.writeFileSync(path.join(clusterFolder(dataDir).holders, `${process.ppid}.of-another-life.0`), '')
+    fs.writeFileSync(path.join(dataDirectory(dataDir).holders, `${process.ppid}.of-another-life.0`), '')
     await server.stop()
     expect(isServed(dataDir)).to.equal(false)
   })
@@ -168,7 +168,7 @@ async function stranger(dataDir: string, script: string): Promise<number> {
   const child = spawn('/bin/sh', ['-c', script], {
     cwd: '/',
     stdio: 'ignore',
-    ...serverAccount(clusterFolder(dataDir)),
+    ...serverAccount(dataDirectory(dataDir)),
   })
   strangers.push(child)
   await once(child, 'spawn')
@@ -176,7 +176,7 @@ async function stranger(dataDir: string, script: string): Promise<number> {
 }
 
 function leavePidFile(dataDir: string, pid: number): void {
-  const { data } = clusterFolder(dataDir)
+  const { data } = dataDirectory(dataDir)
   const lines = [pid, data, 1767225600, 5432, data, '127.0.0.1', '0 0', 'ready   ']
   fs.writeFileSync(path.join(data, 'postmaster.pid'), `${lines.join('\n')}\n`)
   const { uid, gid } = fs.statSync(data)

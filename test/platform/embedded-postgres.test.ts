@@ -2,18 +2,18 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
-import { ADMINISTRATOR, APPLICATION } from '../../src/platform/embedded-postgres/connection.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { ADMINISTRATOR,APPLICATION } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { listServerProcesses } from '../../src/platform/embedded-postgres/postmaster.ts'
-import { passwordOf } from '../../src/platform/embedded-postgres/secret.ts'
+import { derivePassword } from '../../src/platform/embedded-postgres/cluster/password-file.ts'
 import {
-  ask,
-  discardClusters,
-  discardPreparedCluster,
-  emptyDataDir,
-  isServed,
-  open,
-  usedDataDir,
+ask,
+discardClusters,
+discardPreparedCluster,
+emptyDataDir,
+isServed,
+open,
+usedDataDir,
 } from '../support/embedded-clusters.ts'
 import { ForkedHolder } from '../support/fork-embedded-postgres.ts'
 import { refusalOf } from '../support/refusal-of.ts'
@@ -57,11 +57,11 @@ describe('the embedded PostgreSQL', () => {
     it('keeps the secret in a file that only its owner reads, and off every command line and log', async () => {
       const dataDir = emptyDataDir()
       await open(dataDir)
-      const folder = clusterFolder(dataDir)
+      const folder = dataDirectory(dataDir)
       expect(fs.statSync(folder.secret).mode & 0o777).to.equal(0o600)
       expect(fs.statSync(folder.log).mode & 0o777).to.equal(0o600)
       expect(fs.statSync(folder.data).mode & 0o777).to.equal(0o700)
-      const passwords = [ADMINISTRATOR, APPLICATION].map((account) => passwordOf(account, folder))
+      const passwords = [ADMINISTRATOR, APPLICATION].map((account) => derivePassword(account, folder))
       const commands = listServerProcesses(folder).map((pid) => fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
       expect(commands.length).to.be.greaterThan(3)
       const visible = [...commands, fs.readFileSync(folder.log, 'utf8'), ...fs.readdirSync(folder.root)].join('\n')
@@ -88,7 +88,7 @@ describe('the embedded PostgreSQL', () => {
       const { connectionString, pid } = await new ForkedHolder(dataDir, NOBODY).next('started')
       expect(await ask(connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
       expect(fs.statSync(`/proc/${pid}`).uid).to.equal(NOBODY.uid)
-      expect(fs.statSync(clusterFolder(dataDir).root).mode & 0o777).to.equal(0o700)
+      expect(fs.statSync(dataDirectory(dataDir).root).mode & 0o777).to.equal(0o700)
     })
 
     it('never runs as root', async function () {
@@ -97,7 +97,7 @@ describe('the embedded PostgreSQL', () => {
       const { pid } = await open(dataDir)
       const { uid } = fs.statSync(`/proc/${pid}`)
       expect(uid).not.to.equal(0)
-      expect(fs.statSync(clusterFolder(dataDir).data).uid).to.equal(uid)
+      expect(fs.statSync(dataDirectory(dataDir).data).uid).to.equal(uid)
     })
   })
 
@@ -163,7 +163,7 @@ describe('the embedded PostgreSQL', () => {
   describe('where it cannot run', () => {
     it('names the version that made the cluster and the ways on', async () => {
       const dataDir = await usedDataDir()
-      fs.writeFileSync(path.join(clusterFolder(dataDir).data, 'PG_VERSION'), '17\n')
+      fs.writeFileSync(path.join(dataDirectory(dataDir).data, 'PG_VERSION'), '17\n')
       expect(await refusalOf(open(dataDir))).to.match(/made by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/)
     })
 
@@ -196,7 +196,7 @@ describe('the embedded PostgreSQL', () => {
 
     it('does not make a new secret for an old cluster', async () => {
       const dataDir = await usedDataDir()
-      fs.rmSync(clusterFolder(dataDir).secret)
+      fs.rmSync(dataDirectory(dataDir).secret)
       expect(await refusalOf(open(dataDir))).to.match(/Put it back, or move/)
     })
 

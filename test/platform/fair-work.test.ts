@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { FairWork } from '../../src/platform/fair-work.ts'
+import { FairScheduler } from '../../src/platform/jobs/fair-scheduler.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Work that lies about by key, and is done when it is told to be. */
@@ -33,7 +33,7 @@ class Yard {
 describe('work that keys take turns at', () => {
   it('is done to the end, never more at once than allowed', async () => {
     const yard = new Yard({ a: 23 })
-    const work = new FairWork({ max: 5, maxPerKey: 5, take: yard.take })
+    const work = new FairScheduler({ max: 5, maxPerKey: 5, take: yard.take })
     let isDone = false
     const done = work.ask('a').then(() => (isDone = true))
     while (yard.heaps['a'] !== 0) {
@@ -53,7 +53,7 @@ describe('work that keys take turns at', () => {
 
   it('leaves room for others, however much one has to do', async () => {
     const yard = new Yard({ flood: 1000, drop: 1 })
-    const work = new FairWork({ max: 10, maxPerKey: 4, take: yard.take })
+    const work = new FairScheduler({ max: 10, maxPerKey: 4, take: yard.take })
     const first = work.ask('flood')
     await waitUntil(() => yard.underWay === 4)
     await work.ask('drop')
@@ -66,7 +66,7 @@ describe('work that keys take turns at', () => {
 
   it('goes round among those that wait for room', async () => {
     const yard = new Yard({ a: 100, b: 100, c: 100 })
-    const work = new FairWork({ max: 1, maxPerKey: 1, take: yard.take })
+    const work = new FairScheduler({ max: 1, maxPerKey: 1, take: yard.take })
     const done = work.ask('a')
     await Promise.all([work.ask('b'), work.ask('c')])
     for (let count = 1; count <= 9; count += 1) {
@@ -80,7 +80,7 @@ describe('work that keys take turns at', () => {
 
   it('is not held up by what is slow', async () => {
     const yard = new Yard({ a: 1 })
-    const work = new FairWork({ max: 10, maxPerKey: 4, take: yard.take })
+    const work = new FairScheduler({ max: 10, maxPerKey: 4, take: yard.take })
     const done = work.ask('a')
     await waitUntil(() => yard.underWay === 1)
     yard.heaps['a'] = 1
@@ -94,7 +94,7 @@ describe('work that keys take turns at', () => {
     const yard = new Yard({ a: 1 })
     let fails = true
     const take = (key: string, limit: number) => (fails ? Promise.reject(new Error('away')) : yard.take(key, limit))
-    const work = new FairWork({ max: 1, maxPerKey: 1, take })
+    const work = new FairScheduler({ max: 1, maxPerKey: 1, take })
     expect(await work.ask('a').catch((error: Error) => error.message)).to.equal('away')
     fails = false
     const done = work.ask('a')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { GraphileJobQueue } from '../../src/platform/graphile-job-queue.ts'
+import { GraphileJobQueue } from '../../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp,type TestApp } from '../support/app.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const BELL = { task: 'count', key: 'count:one', payload: { of: 'one' } }
@@ -23,11 +23,11 @@ describe('the job queue', () => {
 
   it('answers a bell whose worker died, once, and leaves no trace of it', async () => {
     const { db } = app.system
-    await queue.ring(db, [BELL])
+    await queue.enqueue(db, [BELL])
     await db.raw(
       `update graphile_worker._private_jobs set locked_by = 'dead', locked_at = now() - interval '1 minute', attempts = 1`,
     )
-    await queue.ring(db, [BELL])
+    await queue.enqueue(db, [BELL])
     let answered = 0
     await queue.start({
       count: async () => {
@@ -52,10 +52,10 @@ describe('the job queue', () => {
         answered += 1
       },
     })
-    await queue.ring(db, [BELL])
+    await queue.enqueue(db, [BELL])
     await waitUntil(() => answered === 1)
     await waitUntil(async () => {
-      await queue.ring(db, [BELL])
+      await queue.enqueue(db, [BELL])
       return answered > 2
     })
     await db.raw('drop function refuse cascade')

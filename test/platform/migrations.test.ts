@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { openDatabase } from '../../src/platform/database.ts'
-import { advanceMailboxes } from '../../src/features/runs/advance-mailboxes.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { publish, write } from '../support/requests.ts'
+import { openDatabase } from '../../src/platform/database/database.ts'
+import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
+import { startTestApp,type TestApp } from '../support/app.ts'
+import { publish,write } from '../support/requests.ts'
 import { ask } from '../support/steps.ts'
 
 describe('the migrations, on a database that is in use', () => {

@@ -1,12 +1,12 @@
 import type { LookupAddress } from 'node:dns'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer,type IncomingMessage,type Server,type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { callOutside, type OutsideRequest } from '../../src/platform/outbound/call-outside.ts'
-import { OutsideRefused } from '../../src/platform/outbound/outside-refused.ts'
-import { isSensitiveName } from '../../src/platform/sensitive-name.ts'
-import { refusalOfUrl } from '../../src/platform/outbound/vet-url.ts'
+import { fetchPublic,type PublicRequest } from '../../src/platform/outbound/fetch-public.ts'
+import { OutboundError } from '../../src/platform/outbound/outbound-error.ts'
+import { isSensitiveName } from '../../src/platform/security/sensitive-name.ts'
+import { urlError } from '../../src/platform/outbound/check-url.ts'
 import type { Resolve } from '../../src/platform/outbound/resolve-name.ts'
 
 const PUBLIC = '203.0.114.10'
@@ -96,17 +96,17 @@ describe('a call to the outside', () => {
     }
   })
 
-  function call(url: string, change: Partial<OutsideRequest> = {}, resolve?: Resolve, signal?: AbortSignal) {
+  function call(url: string, change: Partial<PublicRequest> = {}, resolve?: Resolve, signal?: AbortSignal) {
     const request = { method: 'GET', url, headers: {}, body: null, timeoutMs: 5000, bytesMax: 10_000 }
-    return callOutside({ ...request, allowsLoopback: true, ...change }, signal, resolve)
+    return fetchPublic({ ...request, allowsLoopback: true, ...change }, signal, resolve)
   }
 
-  async function refusal(calling: Promise<unknown>): Promise<OutsideRefused> {
+  async function refusal(calling: Promise<unknown>): Promise<OutboundError> {
     const error = await calling.then(
       (answer) => expect.fail(`was answered: ${JSON.stringify(answer)}`),
       (thrown: unknown) => thrown,
     )
-    if (error instanceof OutsideRefused) return error
+    if (error instanceof OutboundError) return error
     throw error
   }
 
@@ -125,27 +125,27 @@ describe('a call to the outside', () => {
     it(`is not made to ${url}`, async () => {
       const error = await refusal(call(url, { allowsLoopback: false }))
       expect([error.code, error.retryable]).to.deep.equal(['host_refused', false])
-      expect(refusalOfUrl(url)?.code).to.equal('host_refused')
+      expect(urlError(url)?.code).to.equal('host_refused')
     })
   }
 
   for (const url of UNUSABLE) {
     it(`is not made to "${url}"`, async () => {
       expect((await refusal(call(url, { allowsLoopback: false }))).code).to.equal('invalid_url')
-      expect(refusalOfUrl(url)?.code).to.equal('invalid_url')
+      expect(urlError(url)?.code).to.equal('invalid_url')
     })
   }
 
   it('is judged at publish by as much of the URL as is no placeholder', () => {
-    expect(refusalOfUrl('http://10.0.0.8/{{vars.path}}')?.code).to.equal('host_refused')
-    expect(refusalOfUrl('http:\\\\127.0.0.1\\{{vars.path}}')?.code).to.equal('host_refused')
+    expect(urlError('http://10.0.0.8/{{vars.path}}')?.code).to.equal('host_refused')
+    expect(urlError('http:\\\\127.0.0.1\\{{vars.path}}')?.code).to.equal('host_refused')
     for (const url of [
       'https://api.example.com/v1?x={{vars.x}}',
       '{{vars.url}}',
       'https://{{vars.host}}/',
       'http://10.{{vars.rest}}/',
     ]) {
-      expect(refusalOfUrl(url), url).to.equal(undefined)
+      expect(urlError(url), url).to.equal(undefined)
     }
   })
 
@@ -334,7 +334,7 @@ describe('a call to the outside', () => {
 
   it('does not unpack, so a small answer cannot become a huge one', async () => {
     const port = await serve((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('…'))
-    expect((await refusal(call(`http://127.0.0.1:${port}/`))).code).to.equal('answer_unreadable')
+    expect((await refusal(call(`http://127.0.0.1:${port}/`))).code).to.equal('invalid_response')
   })
 
   it('does not wait longer than it may: for the first byte, for the last, or for a name', async () => {

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { UnavailableError } from '../../src/platform/errors.ts'
-import { Gate } from '../../src/platform/gate.ts'
-import { Passwords } from '../../src/platform/passwords.ts'
+import { Semaphore } from '../../src/platform/concurrency/semaphore.ts'
+import { Passwords } from '../../src/platform/security/passwords.ts'
 
 /** Work that ends when it is told to. */
 function work(): { promise: Promise<void>; end: () => void } {
@@ -13,7 +13,7 @@ function work(): { promise: Promise<void>; end: () => void } {
 
 describe('a gate', () => {
   it('lets as many in as it is wide, the others in order, and refuses whom the queue has no room for', async () => {
-    const gate = new Gate({ width: 2, queueMax: 2 })
+    const gate = new Semaphore({ width: 2, queueMax: 2 })
     const begun: number[] = []
     const works = Array.from({ length: 5 }, work)
     const runs = works.map(({ promise }, index) =>
@@ -35,7 +35,7 @@ describe('a gate', () => {
   })
 
   it('stays open when work fails', async () => {
-    const gate = new Gate({ width: 1, queueMax: 1 })
+    const gate = new Semaphore({ width: 1, queueMax: 1 })
     const outcomes = [gate.run(() => Promise.reject(new Error('failed'))), gate.run(() => Promise.resolve('done'))]
     expect((await Promise.allSettled(outcomes)).map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled'])
     expect(await gate.run(() => Promise.resolve('again'))).to.equal('again')

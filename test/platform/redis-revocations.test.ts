@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess,spawn,spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer,type AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { RedisClientType } from 'redis'
 import { createLogger } from '../../src/platform/log.ts'
-import { connectRedis } from '../../src/platform/redis.ts'
-import { RedisRevocations } from '../../src/platform/redis-revocations.ts'
+import { connectRedis } from '../../src/platform/notifications/redis.ts'
+import { RedisRevocations } from '../../src/platform/notifications/redis-revocations.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const LOG = createLogger('silent')

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { UnavailableError } from '../../src/platform/errors.ts'
-import { SharedWork } from '../../src/platform/shared-work.ts'
+import { Batcher } from '../../src/platform/concurrency/batcher.ts'
 
 /** Work that is done when the test says so. */
 function heldWork(options: { batchMax?: number; waitingMax?: number; fails?: (items: number[]) => boolean } = {}) {
   const { batchMax = 3, waitingMax = 5, fails = () => false } = options
   const batches: number[][] = []
   const held: (() => void)[] = []
-  const work = new SharedWork<number, string>({
+  const work = new Batcher<number, string>({
     batchMax,
     waitingMax,
     isOfOne: (error) => error instanceof RangeError,

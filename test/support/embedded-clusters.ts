@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
-import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import {
-  type EmbeddedPostgres,
-  type EmbeddedPostgresOptions,
-  startEmbeddedPostgres,
+type EmbeddedPostgres,
+type EmbeddedPostgresOptions,
+startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { killForkedHolders } from './fork-embedded-postgres.ts'
-import { removeAbandonedFolders, type ThrowAwayFolder, throwAwayFolder } from './throw-away-folder.ts'
+import { removeAbandonedFolders,type ThrowAwayFolder,throwAwayFolder } from './throw-away-folder.ts'
 
 /** Clusters that a test may kill: each test has its own, and cleans up after itself with `discardClusters`. */
 const folders: ThrowAwayFolder[] = []
@@ -47,7 +47,7 @@ export async function ask(url: string, sql: string): Promise<Record<string, unkn
 }
 
 export function isServed(dataDir: string): boolean {
-  return findLivePostmaster(clusterFolder(dataDir)) !== undefined
+  return findLivePostmaster(dataDirectory(dataDir)) !== undefined
 }
 
 export async function discardClusters(): Promise<void> {

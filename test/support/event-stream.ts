@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newAddress, type TestSession } from './app.ts'
+import { newAddress,type TestSession } from './app.ts'
 
 /** What a subscription tells, as an EventSource reads it: an id, and the data under it. */
 export type Told<T> = { id: string; data: T }
@@ -70,7 +70,7 @@ export async function openEventStream<T>(
   const stream = new EventStream<T>(response, aborted)
   if (lastEventId !== undefined) return stream
   const began = await stream.next()
-  expect(began.data).to.deep.equal({ type: 'began' })
+  expect(began.data).to.deep.equal({ type: 'ready' })
   stream.beganAt = began.id
   return stream
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { SECOND } from '../../src/platform/time.ts'
-import type { Answer, TestApp, TestSession } from './app.ts'
+import type { Answer,TestApp,TestSession } from './app.ts'
 
 export type Hook = { workflowId: string; path: string; secret: string }
 
@@ -31,7 +31,7 @@ export class HookCaller {
   }
 
   async rotate(workflowId: string): Promise<Hook> {
-    const path = `/api/workflows/${workflowId}/hook/rotate`
+    const path = `/api/workflows/${workflowId}/webhook/rotate-secret`
     const { status, body } = await this.#app.rest('POST', path, { session: this.#session })
     expect(status).to.equal(200)
     return { workflowId, path: body.webhookPath, secret: body.secret }

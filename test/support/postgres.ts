@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { after } from 'mocha'
 import pg from 'pg'
-import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
+import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedFolders, throwAwayFolder } from './throw-away-folder.ts'
+import { removeAbandonedFolders,throwAwayFolder } from './throw-away-folder.ts'
 
 export type TestCluster = {
   /** As a superuser. */

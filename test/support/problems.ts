@@ -1,5 +1,5 @@
-import { compileDefinition } from '../../src/engine/compile-definition.ts'
-import { stepTypes } from '../../src/features/workflows/steps/index.ts'
+import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
+import { stepTypes } from '../../src/steps/index.ts'
 import { say } from './steps.ts'
 
 /** `code path` of each thing that is wrong with a definition, or may surprise; what it leaves out is sound. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { clusterFolder } from '../../src/platform/embedded-postgres/cluster-folder.ts'
-import { processToken } from '../../src/platform/embedded-postgres/process-marks.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { processToken } from '../../src/platform/embedded-postgres/pid-files.ts'
 import { stopPostmaster } from '../../src/platform/embedded-postgres/stop-postmaster.ts'
 
 export type ThrowAwayFolder = { path: string; remove(): Promise<void> }
@@ -31,7 +31,7 @@ export async function removeAbandonedFolders(): Promise<void> {
 }
 
 async function removeFolder(folder: string): Promise<void> {
-  await stopPostmaster(clusterFolder(folder), () => Promise.reject(new Error('Stop it by hand.')))
+  await stopPostmaster(dataDirectory(folder), () => Promise.reject(new Error('Stop it by hand.')))
   fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 

@@ -1,7 +1,7 @@
-import { sweepOutbox } from '../../src/features/conversations/sweep-outbox.ts'
-import { sweepEffects } from '../../src/features/effects/sweep-effects.ts'
-import { sweepInbox } from '../../src/features/runs/sweep-inbox.ts'
-import { wakeWaits } from '../../src/features/runs/wake-waits.ts'
+import { reconcileOutbox } from '../../src/features/outbound/reconcile-outbox.ts'
+import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
+import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-mailboxes.ts'
+import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { waitUntil } from './wait-until.ts'
@@ -11,10 +11,10 @@ export async function drainWork(system: SystemScope): Promise<void> {
   // What is done first may leave something for the others: a second round finds it.
   for (let round = 0; round < 2; round += 1) {
     await fireSchedules(system)
-    await wakeWaits(system)
-    await sweepInbox(system)
-    await sweepOutbox(system)
-    await sweepEffects(system)
+    await fireDueTimers(system)
+    await enqueueDueMailboxes(system)
+    await reconcileOutbox(system)
+    await enqueueDueCalls(system)
     await waitUntil(() => isIdle(system))
   }
 }

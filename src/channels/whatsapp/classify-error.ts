@@ -91,7 +91,7 @@ function ruleOf(given: number): Rule {
 
 const MESSAGE_MAX = 500
 
-export function errorOf({ code: providerCode, title, message, error_data }: ProviderErrorBody): ProviderError {
+export function toProviderError({ code: providerCode, title, message, error_data }: ProviderErrorBody): ProviderError {
   const rule = ruleOf(providerCode)
   const said = error_data?.details || message || title || `The Cloud API answered with error ${providerCode}`
   return {
@@ -106,7 +106,7 @@ export function errorOf({ code: providerCode, title, message, error_data }: Prov
 /** What an error answer means for a message. A failure of the provider's own that it does not explain leaves a doubt. */
 export function classifyError(body: ProviderErrorBody, httpStatus: number): SendResult {
   const rule = ruleOf(body.code)
-  const error = errorOf(body)
+  const error = toProviderError(body)
   if (rule === UNLISTED && httpStatus >= 500) return { kind: 'unknown', error: { ...error, code: 'delivery_unknown' } }
   return { ...rule.action, error }
 }

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { InvalidError } from '../../platform/errors.ts'
 import { toE164 } from '../../platform/phone.ts'
 import type { Inbound, StatusUpdate } from '../channel.ts'
-import { errorOf, ProviderErrorBody } from './classify-error.ts'
-import { readMessage } from './read-message.ts'
-import { instant, list, readable, text } from './webhook-parts.ts'
+import { toProviderError, ProviderErrorBody } from './classify-error.ts'
+import { parseMessage } from './read-message.ts'
+import { parseTimestamp, list, readableText, text } from './webhook-parts.ts'
 
 const Envelope = z.looseObject({ entry: list })
 const Entry = z.looseObject({ changes: list })
@@ -21,7 +21,7 @@ const Change = z.looseObject({
 const Status = z.looseObject({
   id: z.string().min(1).max(512),
   status: z.enum(['sent', 'delivered', 'read', 'played', 'failed']),
-  timestamp: instant,
+  timestamp: parseTimestamp,
   recipient_id: text,
   recipient_user_id: text,
   biz_opaque_callback_data: text,
@@ -35,14 +35,14 @@ const Status = z.looseObject({
  */
 export function parseWebhook(body: Buffer, phoneNumberId: string): Inbound {
   const inbound: Inbound = { messages: [], statuses: [], ignored: 0 }
-  const entries = readable(Envelope, [readJson(body)]).flatMap(({ entry }) => readable(Entry, entry))
+  const entries = readableText(Envelope, [readJson(body)]).flatMap(({ entry }) => readableText(Entry, entry))
   for (const change of entries.flatMap(({ changes }) => changes)) {
     const value = Change.safeParse(change).data?.value
     if (value?.metadata.phone_number_id !== phoneNumberId) {
       inbound.ignored += 1
       continue
     }
-    const messages = value.messages.map((message) => readMessage(message, value.contacts))
+    const messages = value.messages.map((message) => parseMessage(message, value.contacts))
     const statuses = value.statuses.map(readStatus)
     inbound.messages.push(...messages.filter((message) => message !== undefined))
     inbound.statuses.push(...statuses.filter((status) => status !== undefined))
@@ -69,12 +69,12 @@ function readJson(body: Buffer): unknown {
 function readStatus(given: unknown): StatusUpdate | undefined {
   const status = Status.safeParse(given).data
   if (!status) return undefined
-  const [error] = readable(ProviderErrorBody, status.errors)
+  const [error] = readableText(ProviderErrorBody, status.errors)
   return {
     providerMessageId: status.id,
     status: status.status,
     at: status.timestamp,
-    error: error ? errorOf(error) : status.status === 'failed' ? UNEXPLAINED : null,
+    error: error ? toProviderError(error) : status.status === 'failed' ? UNEXPLAINED : null,
     messageId: status.biz_opaque_callback_data ?? null,
     recipient: toE164(`+${status.recipient_id ?? ''}`) ?? status.recipient_user_id ?? null,
     pricing: status.pricing,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toE164 } from '../../platform/phone.ts'
 import type { InboundMessage, Sender } from '../channel.ts'
-import { instant, readable, text } from './webhook-parts.ts'
+import { parseTimestamp, readableText, text } from './webhook-parts.ts'
 
 const Message = z.looseObject({
   id: z.string().min(1).max(512),
@@ -9,7 +9,7 @@ const Message = z.looseObject({
   from_user_id: text,
   from_parent_user_id: text,
   group_id: text,
-  timestamp: instant,
+  timestamp: parseTimestamp,
   type: z.string().min(1).max(64),
   context: z.looseObject({ id: text }).optional().catch(undefined),
 })
@@ -44,7 +44,7 @@ const WORDS: Record<string, string[]> = {
  * Undefined for what no customer wrote to us alone: the provider's own notices, which open no window, and messages in
  * a group, where an answer would go to one person.
  */
-export function readMessage(given: unknown, contacts: unknown[]): InboundMessage | undefined {
+export function parseMessage(given: unknown, contacts: unknown[]): InboundMessage | undefined {
   const message = Message.safeParse(given).data
   if (!message || message.type === 'system' || message.group_id !== undefined) return undefined
   const from = senderOf(message, contacts)
@@ -65,7 +65,7 @@ export function readMessage(given: unknown, contacts: unknown[]): InboundMessage
 
 function senderOf(message: Message, contacts: unknown[]): Sender {
   const { from, from_user_id: userId, from_parent_user_id: parentUserId } = message
-  const known = readable(Contact, contacts)
+  const known = readableText(Contact, contacts)
   const contact =
     known.find(({ wa_id, user_id }) => (from && wa_id === from) || (userId && user_id === userId)) ??
     (known.length === 1 ? known.find((only) => isCompatible(only, message)) : undefined)

@@ -51,7 +51,7 @@ export const WhatsappCredentials = z.object({
 export type WhatsappCredentials = z.output<typeof WhatsappCredentials>
 
 /** An emulator on this machine is for tests and trials: a tenant of a shared installation has no business there. */
-export function refuseLoopback({ baseUrl }: WhatsappSettings): void {
+export function assertNotLoopback({ baseUrl }: WhatsappSettings): void {
   if (!LOOPBACK.has(new URL(baseUrl).hostname)) return
   const message = 'must not be an address of the server itself, unless the installation allows it'
   throw new InvalidError(`baseUrl ${message}`, [{ path: 'baseUrl', message }])

@@ -1,8 +1,8 @@
 import type { Channel } from '../channel.ts'
-import { answerHandshake } from './answer-handshake.ts'
+import { verifyHandshake } from './answer-handshake.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { sendMessage } from './send-message.ts'
-import { refuseLoopback, WhatsappCredentials, WhatsappSettings } from './settings.ts'
+import { assertNotLoopback, WhatsappCredentials, WhatsappSettings } from './settings.ts'
 import { verifySignature } from './verify-signature.ts'
 
 export type WhatsappOptions = { allowLoopback?: boolean; timeoutMs?: number }
@@ -11,9 +11,9 @@ export type WhatsappOptions = { allowLoopback?: boolean; timeoutMs?: number }
 export function whatsappChannel(settings: unknown, credentials: unknown, options: WhatsappOptions): Channel {
   const known = WhatsappSettings.parse(settings)
   const secret = WhatsappCredentials.parse(credentials)
-  if (!options.allowLoopback) refuseLoopback(known)
+  if (!options.allowLoopback) assertNotLoopback(known)
   return {
-    answerHandshake: (query) => answerHandshake(query, secret.verifyToken),
+    answerHandshake: (query) => verifyHandshake(query, secret.verifyToken),
     isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), secret.appSecret),
     parse: (body) => parseWebhook(body, known.phoneNumberId),
     send: (message, signal) =>

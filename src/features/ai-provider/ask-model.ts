@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { JsonObject } from '../../engine/run.ts'
-import { StepError } from '../../engine/step-error.ts'
-import { callOutside } from '../../platform/outbound/call-outside.ts'
-import { readJson } from '../../platform/read-json.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { StepError } from '../../engine/language/step-error.ts'
+import { fetchPublic } from '../../platform/outbound/fetch-public.ts'
+import { parseJson } from '../../platform/parse-json.ts'
 import type { LoadedAiProvider } from './load-ai-provider.ts'
 
 const BYTES_MAX = 2_097_152
@@ -16,7 +16,7 @@ const ToolCall = z.looseObject({
   function: z.object({ name: z.string(), arguments: z.string() }),
 })
 
-const Reply = z.looseObject({
+const ModelReply = z.looseObject({
   role: z.literal('assistant').default('assistant'),
   content: z.string().nullish(),
   tool_calls: z.array(ToolCall).max(CALLS_MAX).nullish(),
@@ -25,12 +25,12 @@ const Reply = z.looseObject({
  * What a model said: words, or calls of tools that it wants made first. It is told again as it is, with whatever else a
  * provider put there for itself.
  */
-export type Reply = z.output<typeof Reply>
+export type ModelReply = z.output<typeof ModelReply>
 
 const tokens = z.int().min(0).catch(0)
 
 const Completion = z.object({
-  choices: z.array(z.object({ message: Reply })).min(1),
+  choices: z.array(z.object({ message: ModelReply })).min(1),
   usage: z
     .object({ prompt_tokens: tokens, completion_tokens: tokens })
     .nullish()
@@ -42,7 +42,12 @@ const Completion = z.object({
 })
 export type Usage = z.output<typeof Completion>['usage']
 
-export type Question = { model: string | null; messages: JsonObject[]; tools: JsonObject[]; output: JsonObject | null }
+export type ModelRequest = {
+  model: string | null
+  messages: JsonObject[]
+  tools: JsonObject[]
+  output: JsonObject | null
+}
 
 type Limits = { timeoutMs: number; signal: AbortSignal; allowsLoopback: boolean }
 
@@ -52,10 +57,10 @@ type Limits = { timeoutMs: number; signal: AbortSignal; allowsLoopback: boolean 
  */
 export async function askModel(
   provider: LoadedAiProvider,
-  { model, messages, tools, output }: Question,
+  { model, messages, tools, output }: ModelRequest,
   limits: Limits,
-): Promise<{ reply: Reply; usage: Usage }> {
-  const { status, body } = await callOutside(
+): Promise<{ reply: ModelReply; usage: Usage }> {
+  const { status, body } = await fetchPublic(
     {
       method: 'POST',
       url: `${provider.baseUrl}/chat/completions`,
@@ -78,7 +83,7 @@ export async function askModel(
     limits.signal,
   )
   if (status < 200 || status > 299) throw refusalOf(status, body, provider)
-  const completion = Completion.safeParse(readJson(body))
+  const completion = Completion.safeParse(parseJson(body))
   const [choice] = completion.data?.choices ?? []
   if (completion.data && choice) return { reply: choice.message, usage: completion.data.usage }
   throw new StepError('invalid_ai_answer', 'The AI provider answered with something that is no chat completion')
@@ -89,7 +94,7 @@ function formatOf(schema: JsonObject): JsonObject {
 }
 
 function refusalOf(status: number, body: string, { apiKey }: LoadedAiProvider): StepError {
-  const error = z.object({ error: z.object({ message: z.string() }) }).safeParse(readJson(body)).data?.error.message
+  const error = z.object({ error: z.object({ message: z.string() }) }).safeParse(parseJson(body)).data?.error.message
   // A provider may quote the key that it did not like.
   const quoted = apiKey === null ? error : error?.replaceAll(apiKey, '[redacted]')
   const told = quoted ? `: ${quoted.slice(0, SENTENCE_MAX)}` : ''

@@ -1,4 +1,4 @@
-import { AiProvider as ProviderRow } from '../../models/ai-provider.ts'
+import { AiProvider as ProviderRow } from '../../models/automation/ai-provider.ts'
 import type { Scope } from '../../scope.ts'
 
 export type LoadedAiProvider = { baseUrl: string; model: string; apiKey: string | null }

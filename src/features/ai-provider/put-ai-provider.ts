@@ -1,7 +1,7 @@
-import { AiProvider as ProviderRow } from '../../models/ai-provider.ts'
+import { AiProvider as ProviderRow } from '../../models/automation/ai-provider.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
+import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import type { Scope } from '../../scope.ts'
 import { getAiProvider } from './get-ai-provider.ts'
 import { sealContext } from './load-ai-provider.ts'
@@ -39,7 +39,7 @@ function refuseToTakeAlong({ sealedKey, baseUrl }: ProviderRow, address: string)
 }
 
 function vetBaseUrl(text: string, allowsLoopback: boolean): string {
-  const url = refuseUncallable(text, 'baseUrl', { allowsLoopback })
+  const url = assertCallable(text, 'baseUrl', { allowsLoopback })
   if (url.search || url.hash) refuse('baseUrl', 'must have neither a query nor a fragment')
   if (url.protocol !== 'https:' && !allowsLoopback) refuse('baseUrl', 'must start with https://')
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { deleteAiProvider } from './delete-ai-provider.ts'
 import { getAiProvider } from './get-ai-provider.ts'
 import { putAiProvider } from './put-ai-provider.ts'
@@ -9,7 +9,7 @@ import { AiProvider, PutAiProvider } from './schema.ts'
 export const aiProviderRouter = router({
   get: viewerProcedure
     .meta(rest('GET', '/ai-provider', 'Get the language model that AI steps ask'))
-    .input(nothing.strict())
+    .input(empty.strict())
     .output(AiProvider)
     .query(({ ctx }) => getAiProvider(ctx.scope)),
 
@@ -21,7 +21,7 @@ export const aiProviderRouter = router({
 
   delete: adminProcedure
     .meta(rest('DELETE', '/ai-provider', 'Forget the language model and its key', { status: 204 }))
-    .input(nothing.strict())
-    .output(nothing)
+    .input(empty.strict())
+    .output(empty)
     .mutation(({ ctx }) => deleteAiProvider(ctx.scope)),
 })

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { instant, text } from '../../trpc/wire.ts'
+import { timestamp, text } from '../../trpc/schemas.ts'
 
 export const AiProvider = z
   .object({
     baseUrl: z.string(),
     model: z.string(),
     hasApiKey: z.boolean(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'AiProvider' })
 export type AiProvider = z.infer<typeof AiProvider>

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { PasswordResetRequested, RequestPasswordReset } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { AuthContext } from './auth-context.ts'
 
 /**
  * Answers alike whether there is an account or not: all that happens before the answer is one bell, the same for all.
  * The account is looked up, and written to, by the worker.
  */
 export async function requestPasswordReset(
-  { system, auth }: Visit,
+  { system, auth }: AuthContext,
   { email, redirectTo }: RequestPasswordReset,
 ): Promise<PasswordResetRequested> {
   const page = redirectTo === undefined ? undefined : ownPage(redirectTo, auth.appOrigins)
-  await system.ring({
+  await system.enqueue({
     task: 'send-password-reset',
     // Of an address that is asked for again before its letter is written, one letter is enough.
     key: `password-reset:${createHash('sha256').update(email).digest('base64url')}`,

@@ -1,11 +1,11 @@
 import { InvalidError } from '../../platform/errors.ts'
-import { hashToken } from '../../platform/opaque-token.ts'
+import { hashToken } from '../../platform/security/opaque-token.ts'
 import type { SystemScope } from '../../scope.ts'
 import type { PasswordReset, ResetPassword } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { AuthContext } from './auth-context.ts'
 
 /** The token works once. With the old password go all sessions and all other letters: whoever held them is out. */
-export async function resetPassword({ system, auth }: Visit, input: ResetPassword): Promise<PasswordReset> {
+export async function resetPassword({ system, auth }: AuthContext, input: ResetPassword): Promise<PasswordReset> {
   const tokenHash = hashToken(input.token)
   // A wrong token must not cost the work of a hash; whether this one still counts is decided below.
   const [userId] = await validLetter(system, tokenHash).pluck<string[]>('user_id')

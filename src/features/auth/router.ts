@@ -1,6 +1,6 @@
 import { publicProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { getSession } from './get-session.ts'
+import { getSession } from './sessions/get-session.ts'
 import { requestPasswordReset } from './request-password-reset.ts'
 import { resetPassword } from './reset-password.ts'
 import * as schema from './schema.ts'

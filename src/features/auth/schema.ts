@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, text } from '../../trpc/wire.ts'
+import { id, timestamp, text } from '../../trpc/schemas.ts'
 
 /** Fields that better-auth's client may send and that change nothing here. */
 const tolerated = {
@@ -36,8 +36,8 @@ export const User = z
     name: z.string(),
     image: z.string().nullable(),
     emailVerified: z.boolean(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'User' })
 export type User = z.infer<typeof User>
@@ -88,8 +88,8 @@ export const CurrentSession = z
     session: z.object({
       id,
       userId: id,
-      createdAt: instant,
-      expiresAt: instant,
+      createdAt: timestamp,
+      expiresAt: timestamp,
       ipAddress: z.string().nullable(),
       userAgent: z.string().nullable(),
     }),

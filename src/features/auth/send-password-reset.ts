@@ -1,4 +1,4 @@
-import { hashToken, newToken } from '../../platform/opaque-token.ts'
+import { hashToken, newToken } from '../../platform/security/opaque-token.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
 

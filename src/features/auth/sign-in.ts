@@ -1,13 +1,13 @@
 import { LimitExceededError, UnauthorizedError } from '../../platform/errors.ts'
 import type { SystemScope } from '../../scope.ts'
-import { openSession } from './open-session.ts'
+import { createSession } from './sessions/create-session.ts'
 import type { SignedIn, SignIn, User } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { AuthContext } from './auth-context.ts'
 
 /** An unknown address and a wrong password are refused alike: in words, in time and in what they count. */
-export async function signIn(visit: Visit, input: SignIn): Promise<SignedIn> {
+export async function signIn(visit: AuthContext, input: SignIn): Promise<SignedIn> {
   const { user, passwordHash } = await counted(visit, input.email, () => checkPassword(visit, input))
-  const entered = await openSession(visit, async (tx) => {
+  const entered = await createSession(visit, async (tx) => {
     await holdPassword(tx, user.id, passwordHash)
     return user
   })
@@ -18,7 +18,7 @@ type Account = { user: User; passwordHash: string }
 
 /** The try is reserved before the password is looked at: guesses sent at once are as many guesses. */
 async function counted(
-  { auth, client }: Visit,
+  { auth, client }: AuthContext,
   email: string,
   check: () => Promise<Account | undefined>,
 ): Promise<Account> {
@@ -46,7 +46,7 @@ const ACCOUNT = `
   from users u join credentials c on c.user_id = u.id
   where u.email = ?`
 
-async function checkPassword({ system, auth }: Visit, { email, password }: SignIn): Promise<Account | undefined> {
+async function checkPassword({ system, auth }: AuthContext, { email, password }: SignIn): Promise<Account | undefined> {
   const { rows } = await system.db.raw<{ rows: (User & { passwordHash: string })[] }>(ACCOUNT, [email])
   const [row] = rows
   const matches = await auth.passwords.verify(password, row?.passwordHash)

@@ -1,9 +1,9 @@
 import type { SignedOut } from './schema.ts'
-import { clearedCookie } from './session-cookie.ts'
-import type { Visit } from './visit.ts'
+import { clearedCookie } from './sessions/session-cookie.ts'
+import type { AuthContext } from './auth-context.ts'
 
 /** Ends the session, if there is one; signing out twice is no mistake. */
-export async function signOut({ system, auth, caller, setHeader }: Visit): Promise<SignedOut> {
+export async function signOut({ system, auth, caller, setHeader }: AuthContext): Promise<SignedOut> {
   if (caller) {
     await system.db('sessions').where('id', caller.session.id).delete()
     auth.revocations.revoke(caller.user.id)

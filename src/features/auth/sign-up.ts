@@ -2,15 +2,15 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 import { createWorkspace } from '../workspaces/create-workspace.ts'
-import { openSession } from './open-session.ts'
+import { createSession } from './sessions/create-session.ts'
 import type { SignedUp, SignUp, User } from './schema.ts'
-import type { Visit } from './visit.ts'
+import type { AuthContext } from './auth-context.ts'
 
 /** A user, their first workspace and a session, or none of them. Signing up signs in. */
-export async function signUp(visit: Visit, input: SignUp): Promise<SignedUp> {
+export async function signUp(visit: AuthContext, input: SignUp): Promise<SignedUp> {
   // Also for an address that is taken: the time it takes must not say so.
   const passwordHash = await visit.auth.passwords.hash(input.password)
-  const entered = await openSession(visit, async (tx) => {
+  const entered = await createSession(visit, async (tx) => {
     const user = await createUser(tx, input, passwordHash)
     await createWorkspace(tx, { name: input.workspaceName ?? `${input.name}'s workspace`, ownerId: user.id })
     return user

@@ -1,10 +1,10 @@
-import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { NO_COUNTS } from './broadcast-rows.ts'
+import { NO_COUNTS } from './broadcast-query.ts'
 import { getBroadcast } from './get-broadcast.ts'
 import { lockTemplate } from './lock-template.ts'
-import { refuseForeignAudience } from './refuse-foreign-audience.ts'
+import { assertAudience } from './assert-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
 /** A draft: nobody is sent anything. */
@@ -13,7 +13,7 @@ export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<B
   return scope.transaction(async (tx) => {
     const template = await lockTemplate(tx, input.templateId, input.channelId)
     const { audience = {} } = input
-    await refuseForeignAudience(tx, audience)
+    await assertAudience(tx, audience)
     const now = tx.now()
     await tx.query(BroadcastRow).insert({
       id: broadcastId,

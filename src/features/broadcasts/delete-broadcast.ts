@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { BroadcastRef } from './schema.ts'

@@ -1,13 +1,13 @@
-import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { broadcastRows, presentBroadcast } from './broadcast-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { broadcastQuery, toBroadcast } from './broadcast-query.ts'
 import type { Broadcast, ListBroadcasts } from './schema.ts'
 
 export async function listBroadcasts(scope: Scope, { limit, offset }: ListBroadcasts): Promise<Page<Broadcast>> {
   const [total, rows] = await Promise.all([
     scope.query(BroadcastRow).resultSize(),
-    broadcastRows(scope)
+    broadcastQuery(scope)
       .orderBy([
         { column: 'createdAt', order: 'desc' },
         { column: 'id', order: 'desc' },
@@ -15,5 +15,5 @@ export async function listBroadcasts(scope: Scope, { limit, offset }: ListBroadc
       .limit(limit)
       .offset(offset),
   ])
-  return { items: rows.map(presentBroadcast), total }
+  return { items: rows.map(toBroadcast), total }
 }

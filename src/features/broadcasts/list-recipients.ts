@@ -1,9 +1,9 @@
 import { raw } from 'objection'
-import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
-import { BroadcastRecipient as RecipientRow } from '../../models/broadcast-recipient.ts'
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { BroadcastRecipient as RecipientRow } from '../../models/messaging/broadcast-recipient.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
+import type { Page } from '../../trpc/schemas.ts'
 import type { BroadcastRecipient, ListRecipients } from './schema.ts'
 
 const JOINED = [

@@ -1,5 +1,5 @@
-import { Channel } from '../../models/channel.ts'
-import { Template } from '../../models/template.ts'
+import { Channel } from '../../models/messaging/channel.ts'
+import { Template } from '../../models/messaging/template.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 

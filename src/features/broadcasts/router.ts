@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { createBroadcast } from './create-broadcast.ts'
 import { deleteBroadcast } from './delete-broadcast.ts'
 import { getBroadcast } from './get-broadcast.ts'
@@ -37,7 +37,7 @@ export const broadcastsRouter = router({
   delete: adminProcedure
     .meta(rest('DELETE', '/broadcasts/{id}', 'Delete a draft', { status: 204 }))
     .input(schema.BroadcastRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteBroadcast(ctx.scope, input)),
 
   recipients: viewerProcedure

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 const recipientStatus = z.enum([
   'pending',
@@ -40,12 +40,12 @@ export const Broadcast = z
     params: z.record(z.string(), z.unknown()),
     audience: z.object({ groupIds: z.array(id), tagIds: z.array(id), contactIds: z.array(id) }),
     counts: Counts,
-    scheduledAt: instant.nullable(),
-    startedAt: instant.nullable(),
-    completedAt: instant.nullable(),
+    scheduledAt: timestamp.nullable(),
+    startedAt: timestamp.nullable(),
+    completedAt: timestamp.nullable(),
     createdBy: id.nullable(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Broadcast' })
 export type Broadcast = z.infer<typeof Broadcast>
@@ -63,18 +63,18 @@ export const BroadcastRecipient = z
     params: z.record(z.string(), z.unknown()),
     messageId: id.nullable(),
     attempt: z.int(),
-    sentAt: instant.nullable(),
-    deliveredAt: instant.nullable(),
-    readAt: instant.nullable(),
-    failedAt: instant.nullable(),
-    createdAt: instant,
-    updatedAt: instant,
+    sentAt: timestamp.nullable(),
+    deliveredAt: timestamp.nullable(),
+    readAt: timestamp.nullable(),
+    failedAt: timestamp.nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'BroadcastRecipient' })
 export type BroadcastRecipient = z.infer<typeof BroadcastRecipient>
 
-export const BroadcastPage = pageOf(Broadcast)
-export const BroadcastRecipientPage = pageOf(BroadcastRecipient)
+export const BroadcastPage = toPage(Broadcast)
+export const BroadcastRecipientPage = toPage(BroadcastRecipient)
 
 export const BroadcastRef = z.strictObject({ id })
 export type BroadcastRef = z.infer<typeof BroadcastRef>

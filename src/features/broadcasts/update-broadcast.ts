@@ -1,10 +1,10 @@
-import { Broadcast as BroadcastRow } from '../../models/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { getBroadcast } from './get-broadcast.ts'
 import { lockTemplate } from './lock-template.ts'
-import { refuseForeignAudience } from './refuse-foreign-audience.ts'
+import { assertAudience } from './assert-audience.ts'
 import type { Broadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
@@ -20,7 +20,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
       )
     }
     const template = await lockTemplate(tx, templateId ?? before.templateId, channelId)
-    if (audience) await refuseForeignAudience(tx, audience)
+    if (audience) await assertAudience(tx, audience)
     await tx
       .query(BroadcastRow)
       .findOne('id', id)

@@ -1,15 +1,15 @@
-import { refuseLoopback, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { assertNotLoopback, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { presentChannel } from './channel-rows.ts'
+import { toChannel } from './channel-query.ts'
 import { sealContext } from './load-channel.ts'
 import type { Channel, CreateChannel } from './schema.ts'
 
 export async function createChannel(scope: Scope, input: CreateChannel): Promise<Channel> {
   const { kind, name, phoneNumber, apiVersion: version, ...given } = input
   const settings = WhatsappSettings.parse({ ...given, version })
-  if (!scope.allowsLoopback) refuseLoopback(settings)
+  if (!scope.allowsLoopback) assertNotLoopback(settings)
   const channelId = newId()
   return scope.transaction(async (tx) => {
     const now = tx.now()
@@ -26,6 +26,6 @@ export async function createChannel(scope: Scope, input: CreateChannel): Promise
     })
     await tx.db('channel_directory').insert({ channel_id: channelId, tenant_id: tx.tenantId })
     await tx.record({ type: 'channel.connected', data: { channelId } })
-    return presentChannel(await tx.get(ChannelRow, channelId))
+    return toChannel(await tx.get(ChannelRow, channelId))
   })
 }

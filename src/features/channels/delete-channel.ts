@@ -1,14 +1,14 @@
-import { Broadcast } from '../../models/broadcast.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Broadcast } from '../../models/messaging/broadcast.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { lockConversationsOf } from '../conversations/lock-conversations-of.ts'
+import { lockConversations } from '../conversations/lock-conversations.ts'
 import type { ChannelRef } from './schema.ts'
 
 /** Its conversations and messages go with it. */
 export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    await lockConversationsOf(tx, { column: 'channel_id', id: channelId })
+    await lockConversations(tx, { column: 'channel_id', id: channelId })
     const { kind } = await tx.lock(ChannelRow, channelId)
     if (kind === 'sandbox') throw new ConflictError('channel_is_sandbox', 'Every workspace keeps its sandbox')
     const used = await tx.query(Broadcast).where({ channelId }).resultSize()

@@ -1,6 +1,6 @@
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
-import { presentChannel } from './channel-rows.ts'
+import { toChannel } from './channel-query.ts'
 import type { Channel } from './schema.ts'
 
 export async function listChannels(scope: Scope): Promise<{ items: Channel[] }> {
@@ -8,5 +8,5 @@ export async function listChannels(scope: Scope): Promise<{ items: Channel[] }> 
     { column: 'createdAt', order: 'desc' },
     { column: 'id', order: 'desc' },
   ])
-  return { items: rows.map(presentChannel) }
+  return { items: rows.map(toChannel) }
 }

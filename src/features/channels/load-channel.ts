@@ -1,6 +1,6 @@
 import type { Channel as Adapter } from '../../channels/channel.ts'
 import { openChannel } from '../../channels/index.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
 
 export type LoadedChannel = {
@@ -23,7 +23,7 @@ export async function loadChannel(scope: Scope, channelId: string): Promise<Load
 }
 
 /** A channel that cannot send now says why, and its queue rests until then. */
-export async function noteChannelTrouble(
+export async function recordChannelError(
   tx: Scope,
   channelId: string,
   { reason, until, isStopped }: { reason: string; until: Date; isStopped: boolean },

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { createChannel } from './create-channel.ts'
 import { deleteChannel } from './delete-channel.ts'
 import { getChannel } from './get-channel.ts'
@@ -11,7 +11,7 @@ import { updateChannel } from './update-channel.ts'
 export const channelsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/channels', 'List all channels'))
-    .input(nothing.strict())
+    .input(empty.strict())
     .output(Channels)
     .query(({ ctx }) => listChannels(ctx.scope)),
 
@@ -36,6 +36,6 @@ export const channelsRouter = router({
   delete: adminProcedure
     .meta(rest('DELETE', '/channels/{channelId}', 'Delete a channel and all that was said on it', { status: 204 }))
     .input(ChannelRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteChannel(ctx.scope, input)),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
-import { id, instant, text } from '../../trpc/wire.ts'
+import { id, timestamp, text } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 
 export const Channel = z
@@ -19,8 +19,8 @@ export const Channel = z
       .string()
       .nullable()
       .meta({ description: 'Where the provider is to call, below your public address' }),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Channel' })
 export type Channel = z.infer<typeof Channel>

@@ -1,10 +1,10 @@
+import { deliverJob } from '../automation/jobs.ts'
 import { WhatsappCredentials } from '../../channels/whatsapp/settings.ts'
-import { Channel as ChannelRow } from '../../models/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { deliverBell } from '../conversations/queue-messages.ts'
-import { presentChannel } from './channel-rows.ts'
+import { toChannel } from './channel-query.ts'
 import { sealContext } from './load-channel.ts'
 import type { Channel, UpdateChannel } from './schema.ts'
 
@@ -37,9 +37,9 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
         .where({ tenant_id: tx.tenantId, channel_id: channelId })
         .whereNull('leased_at')
         .update({ not_before: tx.now() })
-      await tx.ring(deliverBell(tx.tenantId, channelId))
+      await tx.enqueue(deliverJob(tx.tenantId, channelId))
     }
-    return presentChannel(await tx.get(ChannelRow, channelId))
+    return toChannel(await tx.get(ChannelRow, channelId))
   })
 }
 

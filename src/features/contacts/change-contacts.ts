@@ -1,6 +1,6 @@
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
-import { changedDetails } from './changed-details.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
+import { diffDetails } from './diff-details.ts'
 
 /** What is absent stays; in `fields` null removes a key. */
 export type ContactChange = {
@@ -52,7 +52,7 @@ export async function changeContacts(tx: Scope, changes: ContactChange[]): Promi
   await raiseEvents(
     tx,
     changed.rows.flatMap(({ contactId, before, after }) => {
-      const fields = changedDetails(before, after)
+      const fields = diffDetails(before, after)
       const depth = depths.get(contactId) ?? 0
       return fields.length > 0 ? [{ contactId, depth, event: { type: 'contact_updated' as const, fields } }] : []
     }),

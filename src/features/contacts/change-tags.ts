@@ -1,5 +1,5 @@
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
 /** `depth`: how many runs stand between the change and what a person or the outside did. */

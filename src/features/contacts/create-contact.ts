@@ -1,24 +1,24 @@
-import { Contact as ContactRow } from '../../models/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { newId } from '../../platform/ids.ts'
-import { countryOf } from '../../platform/phone.ts'
+import { phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags } from './change-tags.ts'
 import { getContact } from './get-contact.ts'
-import { refuseTakenContact } from './refuse-taken-contact.ts'
+import { toUniqueContactError } from './unique-contact-error.ts'
 import type { Contact, CreateContact } from './schema.ts'
 
 /** A phone number, and an external id, belong to one contact of a workspace only. */
 export function createContact(scope: Scope, { tags = [], ...input }: CreateContact): Promise<Contact> {
   const contactId = newId()
-  return refuseTakenContact(scope, input, () =>
+  return toUniqueContactError(scope, input, () =>
     scope.transaction(async (tx) => {
       const now = tx.now()
       await tx.query(ContactRow).insert({
         ...definedFields(input),
         id: contactId,
-        country: countryOf(input.phone),
+        country: phoneCountry(input.phone),
         source: 'api',
         createdAt: now,
         updatedAt: now,

@@ -1,7 +1,7 @@
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { contactRows, presentContact } from './contact-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { contactQuery, toContact } from './contact-query.ts'
 import type { Contact, ListContacts } from './schema.ts'
 
 /** Newest first. `total` counts what the filters match, on every page, also past the end. */
@@ -18,11 +18,11 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
       .limit(input.limit)
       .offset(input.offset),
   ])
-  return { items: rows.map(presentContact), total }
+  return { items: rows.map(toContact), total }
 }
 
 function filtered(scope: Scope, { q, phone, tag, groupId }: ListContacts) {
-  const query = contactRows(scope)
+  const query = contactQuery(scope)
   if (phone) query.where('contacts.phone', phone)
   if (q) {
     const part = q.replaceAll(/[\\%_]/g, '\\$&')

@@ -1,8 +1,6 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
-import { AskWhyNot, WhyNot } from '../explain/schema.ts'
-import { whyNot } from '../explain/why-not.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { createContact } from './create-contact.ts'
 import { deleteContact } from './delete-contact.ts'
 import { getContact } from './get-contact.ts'
@@ -38,16 +36,6 @@ export const contactsRouter = router({
   delete: agentProcedure
     .meta(rest('DELETE', '/contacts/{contactId}', 'Delete a contact and all that was said with them', { status: 204 }))
     .input(ContactRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteContact(ctx.scope, input)),
-
-  whyNot: viewerProcedure
-    .meta(
-      rest('GET', '/contacts/{contactId}/why-not', 'Explain why a workflow was not started by a contact', {
-        description: 'What keeps it from starting now, and what happened in the last 7 days and did not start it',
-      }),
-    )
-    .input(AskWhyNot)
-    .output(WhyNot)
-    .query(({ ctx, input }) => whyNot(ctx.scope, input)),
 })

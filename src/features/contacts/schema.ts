@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { tagName } from '../tags/schema.ts'
 import { toE164 } from '../../platform/phone.ts'
-import { freeForm, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { json, id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 const PHONE = 'must be in international format, such as +14155550100'
 
@@ -19,7 +20,6 @@ export const phone = z
     examples: ['+14155550100'],
   })
 
-export const tagName = text(50)
 const tagNames = z.array(tagName).max(50)
 const email = z.email('must be an e-mail address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
@@ -46,19 +46,19 @@ export const Contact = z
     timezone: z.string().nullable(),
     fields: z.record(z.string(), z.unknown()),
     tags: z.array(z.object({ id, name: z.string(), color: z.string() })),
-    consent: z.object({ marketing, source: z.string().nullable(), at: instant.nullable() }),
+    consent: z.object({ marketing, source: z.string().nullable(), at: timestamp.nullable() }),
     blocked: z.boolean(),
     externalId: z.string().nullable(),
     source: z.enum(['api', 'import', 'inbound', 'manual', 'workflow']),
-    lastInboundAt: instant.nullable(),
-    lastOutboundAt: instant.nullable(),
-    createdAt: instant,
-    updatedAt: instant,
+    lastInboundAt: timestamp.nullable(),
+    lastOutboundAt: timestamp.nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Contact' })
 export type Contact = z.infer<typeof Contact>
 
-export const ContactPage = pageOf(Contact)
+export const ContactPage = toPage(Contact)
 
 export const ContactRef = z.strictObject({ contactId: id })
 export type ContactRef = z.infer<typeof ContactRef>
@@ -69,7 +69,7 @@ export const CreateContact = z.strictObject({
   email: email.nullish(),
   language: language.nullish(),
   timezone: timezone.nullish(),
-  fields: freeForm.optional(),
+  fields: json.optional(),
   tags: tagNames.optional().meta({ description: 'Names; a tag that is not there yet is created' }),
   externalId: text(200).nullish(),
 })
@@ -82,7 +82,7 @@ export const UpdateContact = z.strictObject({
   email: email.nullish(),
   language: language.nullish(),
   timezone: timezone.nullish(),
-  fields: freeForm.optional().meta({ description: 'Merged into what is there; null removes a key' }),
+  fields: json.optional().meta({ description: 'Merged into what is there; null removes a key' }),
   tags: tagNames.optional().meta({ description: 'Replaces all tags' }),
   addTags: tagNames.optional(),
   removeTags: tagNames.optional(),

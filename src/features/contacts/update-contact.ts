@@ -1,18 +1,18 @@
-import { Contact as ContactRow } from '../../models/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { countryOf } from '../../platform/phone.ts'
+import { phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
-import { changedDetails } from './changed-details.ts'
+import { diffDetails } from './diff-details.ts'
 import { getContact } from './get-contact.ts'
-import { refuseTakenContact } from './refuse-taken-contact.ts'
+import { toUniqueContactError } from './unique-contact-error.ts'
 import type { Contact, UpdateContact } from './schema.ts'
 
 /** Changes what is given and leaves the rest; nothing given is no change. */
 export function updateContact(scope: Scope, input: UpdateContact): Promise<Contact> {
   const { contactId, tags, addTags: added = [], removeTags: removed = [], fields, consent, ...columns } = input
-  return refuseTakenContact(scope, columns, () =>
+  return toUniqueContactError(scope, columns, () =>
     scope.transaction(async (tx) => {
       const before = await tx.lock(ContactRow, contactId)
       await tx
@@ -20,7 +20,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         .findOne('id', contactId)
         .patch({
           ...definedFields(columns),
-          ...(columns.phone ? { country: countryOf(columns.phone) } : {}),
+          ...(columns.phone ? { country: phoneCountry(columns.phone) } : {}),
           ...(fields ? { fields: mergeFields(before.fields, fields) } : {}),
           ...(consent ? { marketingConsent: consent.marketing, consentSource: 'api', consentAt: tx.now() } : {}),
           updatedAt: tx.now(),
@@ -30,7 +30,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         ...added.map((tag) => ({ contactId, tag, isAdded: true })),
         ...removed.map((tag) => ({ contactId, tag, isAdded: false })),
       ])
-      const changed = changedDetails({ ...before }, { ...(await tx.get(ContactRow, contactId)) })
+      const changed = diffDetails({ ...before }, { ...(await tx.get(ContactRow, contactId)) })
       if (changed.length > 0)
         await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: changed } }])
       await tx.record({ type: 'contact.updated', data: { contactId } })

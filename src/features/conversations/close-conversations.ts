@@ -1,6 +1,6 @@
 import type { Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
-import { wakeHeld } from '../runs/wake-held.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
+import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 
 /** `isLeftToPeople`: automation was paused after the close, and stays so. */
 export type Close = {
@@ -25,7 +25,7 @@ export async function closeConversations(tx: Scope, closes: Close[]): Promise<vo
     { given: JSON.stringify(last), tenantId: tx.tenantId, now: tx.now() },
   )
   await tx.record(...rows.map((data) => ({ type: 'conversation.closed' as const, data })))
-  await wakeHeld(
+  await resumePausedRuns(
     tx,
     last.flatMap(({ conversationId, isLeftToPeople }) => (isLeftToPeople ? [] : [conversationId])),
   )

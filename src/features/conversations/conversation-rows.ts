@@ -1,8 +1,8 @@
 import { raw } from 'objection'
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { Scope } from '../../scope.ts'
 import type { Conversation } from './schema.ts'
-import { isWindowOpen } from './window.ts'
+import { isWindowOpen } from './service-window.ts'
 
 type Row = ConversationRow & Pick<Conversation, 'channel' | 'contact' | 'activeRunId'>
 
@@ -15,11 +15,11 @@ const JOINED = [
     and r.status in ('queued', 'running', 'waiting') order by r.id desc limit 1) as active_run_id`),
 ]
 
-export function conversationRows(scope: Scope) {
+export function conversationQuery(scope: Scope) {
   return scope.query(ConversationRow).select('conversations.*', ...JOINED)
 }
 
-export function presentConversation(row: ConversationRow, now: Date): Conversation {
+export function toConversation(row: ConversationRow, now: Date): Conversation {
   const { automationState, automationReason, automationUntil, lastMessage, ...conversation } = row as Row
   const isPaused = automationState === 'paused' && (automationUntil === null || automationUntil > now)
   return {

@@ -1,10 +1,10 @@
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { TenantQueryBuilder } from '../../models/tenant-model.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { conversationRows, presentConversation } from './conversation-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { conversationQuery, toConversation } from './conversation-rows.ts'
 import type { Conversation, ListConversations } from './schema.ts'
 
 /** The one with the newest message first; those without any last. */
@@ -15,12 +15,12 @@ export async function listConversations(scope: Scope, input: ListConversations):
   const now = scope.now()
   const [total, rows] = await Promise.all([
     filter(scope.query(ConversationRow), filters, now).resultSize(),
-    filter(conversationRows(scope), filters, now)
+    filter(conversationQuery(scope), filters, now)
       .orderByRaw('last_message_at desc nulls last, id desc')
       .limit(limit)
       .offset(offset),
   ])
-  return { items: rows.map((row) => presentConversation(row, now)), total }
+  return { items: rows.map((row) => toConversation(row, now)), total }
 }
 
 type Filters = Omit<ListConversations, 'limit' | 'offset'>

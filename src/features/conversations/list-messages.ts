@@ -1,5 +1,5 @@
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
-import { Message as MessageRow } from '../../models/message.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
 import type { Scope } from '../../scope.ts'
 import type { ListMessages, Messages } from './schema.ts'
 

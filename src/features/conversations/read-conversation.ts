@@ -1,4 +1,4 @@
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { Scope } from '../../scope.ts'
 import { getConversation } from './get-conversation.ts'
 import type { Conversation, ConversationRef } from './schema.ts'

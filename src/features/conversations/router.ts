@@ -1,13 +1,10 @@
-import { live } from '../../trpc/live.ts'
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { followMessages } from './follow-messages.ts'
 import { getConversation } from './get-conversation.ts'
 import { listConversations } from './list-conversations.ts'
 import { listMessages } from './list-messages.ts'
 import { readConversation } from './read-conversation.ts'
 import * as schema from './schema.ts'
-import { sendMessage } from './send-message.ts'
 import { updateConversation } from './update-conversation.ts'
 
 export const conversationsRouter = router({
@@ -40,14 +37,4 @@ export const conversationsRouter = router({
     .input(schema.ListMessages)
     .output(schema.Messages)
     .query(({ ctx, input }) => listMessages(ctx.scope, input)),
-
-  send: agentProcedure
-    .meta(rest('POST', '/conversations/{conversationId}/messages', 'Send a message', { status: 201 }))
-    .input(schema.SendMessage)
-    .output(schema.Message)
-    .mutation(({ ctx, input }) => sendMessage(ctx.scope, input)),
-
-  onMessage: viewerProcedure
-    .input(schema.FollowMessages)
-    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followMessages(ctx.scope, input, until))),
 })

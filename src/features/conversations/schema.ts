@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([
@@ -31,21 +31,21 @@ export const Conversation = z
     lastMessage: z
       .object({ id, body: z.string().nullable(), direction: Direction, type: z.string(), at: z.iso.datetime() })
       .nullable(),
-    lastMessageAt: instant.nullable(),
-    lastInboundAt: instant.nullable(),
-    windowExpiresAt: instant.nullable().meta({ description: '24 hours after the customer last wrote' }),
+    lastMessageAt: timestamp.nullable(),
+    lastInboundAt: timestamp.nullable(),
+    windowExpiresAt: timestamp.nullable().meta({ description: '24 hours after the customer last wrote' }),
     canSendFreeform: z.boolean().meta({ description: 'Whether the 24-hour window is open' }),
     automation: z.object({
       state: z.enum(['on', 'paused']),
       reason: z.enum(['human_reply', 'handoff', 'manual', 'opt_out']).nullable(),
-      until: instant.nullable(),
+      until: timestamp.nullable(),
     }),
     activeRunId: id.nullable(),
-    snoozedUntil: instant.nullable(),
-    closedAt: instant.nullable(),
+    snoozedUntil: timestamp.nullable(),
+    closedAt: timestamp.nullable(),
     reopenCount: z.int(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Conversation' })
 export type Conversation = z.infer<typeof Conversation>
@@ -78,18 +78,18 @@ export const Message = z
     broadcastId: id.nullable(),
     replyToId: id.nullable(),
     providerMessageId: z.string().nullable(),
-    providerAt: instant.nullable(),
-    sentAt: instant.nullable(),
-    deliveredAt: instant.nullable(),
-    readAt: instant.nullable(),
-    failedAt: instant.nullable(),
-    createdAt: instant,
-    updatedAt: instant,
+    providerAt: timestamp.nullable(),
+    sentAt: timestamp.nullable(),
+    deliveredAt: timestamp.nullable(),
+    readAt: timestamp.nullable(),
+    failedAt: timestamp.nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>
 
-export const ConversationPage = pageOf(Conversation)
+export const ConversationPage = toPage(Conversation)
 export const Messages = z.object({
   messages: z.array(Message).meta({ description: 'Oldest first' }),
   hasMore: z.boolean().meta({ description: 'Older messages are there: ask again with `before`' }),

@@ -1,9 +1,9 @@
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
-import { wakeHeld } from '../runs/wake-held.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
+import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import { getConversation } from './get-conversation.ts'
 import type { Conversation, UpdateConversation } from './schema.ts'
 
@@ -33,7 +33,7 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
           : {}),
         updatedAt: now,
       })
-    if (isGivenBack && before.automationState === 'paused') await wakeHeld(tx, [conversationId])
+    if (isGivenBack && before.automationState === 'paused') await resumePausedRuns(tx, [conversationId])
     if (status === 'closed' && before.status !== 'closed') {
       const { contactId } = before
       await raiseEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])

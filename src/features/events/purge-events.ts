@@ -1,6 +1,8 @@
-import { addMs } from '../../platform/time.ts'
+import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
-import { EVENT_RETENTION_MS } from './follow-events.ts'
+
+/** How long events are kept, and so how long a follower may be away. */
+export const EVENT_RETENTION_MS = 7 * DAY
 
 /** Purging twice purges once. */
 export async function purgeEvents(system: SystemScope): Promise<void> {

@@ -1,9 +1,7 @@
-import { live } from '../../trpc/live.ts'
-import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { agentProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { followWorkspace } from './follow-workspace.ts'
-import { raiseEvent } from './raise-event.ts'
-import { FollowEvents, RaisedEvent, RaiseEvent } from './schema.ts'
+import { sendEvent } from './send-event.ts'
+import { SentEvent, SendEvent } from './schema.ts'
 
 const RAISE = {
   status: 202,
@@ -15,11 +13,7 @@ const RAISE = {
 export const eventsRouter = router({
   raise: agentProcedure
     .meta(rest('POST', '/events', 'Tell workflows of something that happened to a contact', RAISE))
-    .input(RaiseEvent)
-    .output(RaisedEvent)
-    .mutation(({ ctx, input }) => raiseEvent(ctx.scope, input)),
-
-  follow: viewerProcedure
-    .input(FollowEvents)
-    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followWorkspace(ctx.scope, input, until))),
+    .input(SendEvent)
+    .output(SentEvent)
+    .mutation(({ ctx, input }) => sendEvent(ctx.scope, input)),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { eventName } from '../../engine/definition/names.ts'
-import { freeForm, id, instant } from '../../trpc/wire.ts'
+import { eventName } from '../../engine/language/definition/names.ts'
+import { json, id, timestamp } from '../../trpc/schemas.ts'
 
 export const FollowEvents = z.strictObject({
   types: z
@@ -15,14 +15,12 @@ export type FollowEvents = z.infer<typeof FollowEvents>
 
 const name = eventName.meta({ description: 'What happened', examples: ['order.paid'] })
 
-export const RaiseEvent = z.strictObject({
+export const SendEvent = z.strictObject({
   event: name,
   contactId: id,
-  data: freeForm
-    .optional()
-    .meta({ description: 'What workflows read as {{trigger.data}}', examples: [{ total: 120 }] }),
+  data: json.optional().meta({ description: 'What workflows read as {{trigger.data}}', examples: [{ total: 120 }] }),
 })
-export type RaiseEvent = z.infer<typeof RaiseEvent>
+export type SendEvent = z.infer<typeof SendEvent>
 
-export const RaisedEvent = z.object({ event: name, contactId: id, raisedAt: instant }).meta({ id: 'RaisedEvent' })
-export type RaisedEvent = z.infer<typeof RaisedEvent>
+export const SentEvent = z.object({ event: name, contactId: id, raisedAt: timestamp }).meta({ id: 'RaisedEvent' })
+export type SentEvent = z.infer<typeof SentEvent>

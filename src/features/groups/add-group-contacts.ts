@@ -1,10 +1,10 @@
-import { Contact as ContactRow } from '../../models/contact.ts'
-import { Group as GroupRow } from '../../models/group.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { changeGroupContacts } from './change-group-contacts.ts'
-import { getGroup } from './group-rows.ts'
+import { getGroup } from './group-query.ts'
 import type { AddGroupContacts, Group } from './schema.ts'
 
 /** All of them or, if one is not there, none. Adding a contact twice leaves one. */

@@ -1,5 +1,5 @@
 import type { Event, Scope } from '../../scope.ts'
-import { raiseEvents } from '../runs/raise-events.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
 
 /** `depth`: how many runs stand between the change and what a person or the outside did. */
 export type GroupChange = { groupId: string; contactId: string; isAdded: boolean; depth?: number }

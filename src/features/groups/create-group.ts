@@ -1,12 +1,12 @@
-import { Group as GroupRow } from '../../models/group.ts'
+import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
-import { getGroup } from './group-rows.ts'
+import { getGroup } from './group-query.ts'
 import type { CreateGroup, Group } from './schema.ts'
 
 export function createGroup(scope: Scope, { name, description = null }: CreateGroup): Promise<Group> {
-  return refuseTakenName('group', () =>
+  return toUniqueNameError('group', () =>
     scope.transaction(async (tx) => {
       const id = newId()
       const now = tx.now()

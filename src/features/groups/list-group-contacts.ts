@@ -1,8 +1,8 @@
-import { Group as GroupRow } from '../../models/group.ts'
-import { GroupContact } from '../../models/group-contact.ts'
+import { Group as GroupRow } from '../../models/contacts/group.ts'
+import { GroupContact } from '../../models/contacts/group-contact.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { contactRows, presentContact } from '../contacts/contact-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { contactQuery, toContact } from '../contacts/contact-query.ts'
 import type { Contact } from '../contacts/schema.ts'
 import type { ListGroupContacts } from './schema.ts'
 
@@ -14,12 +14,12 @@ export async function listGroupContacts(
   await scope.get(GroupRow, id)
   const [total, rows] = await Promise.all([
     scope.query(GroupContact).where({ groupId: id }).resultSize(),
-    contactRows(scope)
+    contactQuery(scope)
       .joinRaw('join group_contacts gc on gc.tenant_id = contacts.tenant_id and gc.contact_id = contacts.id')
       .whereRaw('gc.group_id = ?', [id])
       .orderByRaw('gc.created_at desc, gc.contact_id desc')
       .limit(limit)
       .offset(offset),
   ])
-  return { items: rows.map(presentContact), total }
+  return { items: rows.map(toContact), total }
 }

@@ -1,13 +1,13 @@
-import { Group as GroupRow } from '../../models/group.ts'
+import { Group as GroupRow } from '../../models/contacts/group.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
-import { groupRows } from './group-rows.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import { groupQuery } from './group-query.ts'
 import type { Group, ListGroups } from './schema.ts'
 
 export async function listGroups(scope: Scope, { limit, offset }: ListGroups): Promise<Page<Group>> {
   const [total, rows] = await Promise.all([
     scope.query(GroupRow).resultSize(),
-    groupRows(scope)
+    groupQuery(scope)
       .orderBy([
         { column: 'createdAt', order: 'desc' },
         { column: 'id', order: 'desc' },

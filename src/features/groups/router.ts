@@ -1,11 +1,11 @@
 import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { ContactPage } from '../contacts/schema.ts'
 import { addGroupContacts } from './add-group-contacts.ts'
 import { createGroup } from './create-group.ts'
 import { deleteGroup } from './delete-group.ts'
-import { getGroup } from './group-rows.ts'
+import { getGroup } from './group-query.ts'
 import { listGroupContacts } from './list-group-contacts.ts'
 import { listGroups } from './list-groups.ts'
 import { removeGroupContact } from './remove-group-contact.ts'
@@ -40,7 +40,7 @@ export const groupsRouter = router({
   delete: adminProcedure
     .meta(rest('DELETE', '/groups/{id}', 'Delete a group; its contacts stay', { status: 204 }))
     .input(schema.GroupRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteGroup(ctx.scope, input)),
 
   contacts: viewerProcedure
@@ -58,6 +58,6 @@ export const groupsRouter = router({
   removeContact: agentProcedure
     .meta(rest('DELETE', '/groups/{id}/contacts/{contactId}', 'Take a contact out of a group', { status: 204 }))
     .input(schema.RemoveGroupContact)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => removeGroupContact(ctx.scope, input)),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 export const Group = z
   .object({
@@ -7,13 +7,13 @@ export const Group = z
     name: z.string(),
     description: z.string().nullable(),
     contactCount: z.int(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Group' })
 export type Group = z.infer<typeof Group>
 
-export const GroupPage = pageOf(Group)
+export const GroupPage = toPage(Group)
 
 export const ListGroups = z.strictObject(page)
 export type ListGroups = z.infer<typeof ListGroups>

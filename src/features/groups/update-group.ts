@@ -1,12 +1,12 @@
-import { Group as GroupRow } from '../../models/group.ts'
+import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
-import { getGroup } from './group-rows.ts'
+import { getGroup } from './group-query.ts'
 import type { Group, UpdateGroup } from './schema.ts'
 
 export function updateGroup(scope: Scope, { id, ...columns }: UpdateGroup): Promise<Group> {
-  return refuseTakenName('group', () =>
+  return toUniqueNameError('group', () =>
     scope.transaction(async (tx) => {
       await tx.lock(GroupRow, id)
       await tx

@@ -1,8 +1,8 @@
-import { settleItems } from '../../engine/advance.ts'
+import { processItems } from '../../engine/mailbox/advance.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { cancelQueuedMessages } from '../conversations/cancel-queued-messages.ts'
-import { turnHost } from './engine-host.ts'
+import { cancelQueuedMessages } from '../outbound/cancel-queued-messages.ts'
+import { decisionPort } from '../execution/engine-port.ts'
 import { getRun } from './get-run.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, RunRef } from './schema.ts'
@@ -15,7 +15,7 @@ import type { Run, RunRef } from './schema.ts'
 export function cancelRun(scope: Scope, { runId }: RunRef): Promise<Run> {
   return scope.transaction(async (tx) => {
     const mailbox = await lockOpenRun(tx, runId)
-    await settleItems(turnHost, tx, [{ id: newId(), mailbox, kind: 'cancel', payload: { runId }, attempts: 0 }])
+    await processItems(decisionPort, tx, [{ id: newId(), mailbox, kind: 'cancel', payload: { runId }, attempts: 0 }])
     await cancelQueuedMessages(tx, runId)
     return getRun(tx, { runId })
   })

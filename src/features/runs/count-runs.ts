@@ -1,6 +1,6 @@
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { type RunFilters, wantedRuns } from './run-filters.ts'
+import { type RunFilters, matchingRuns } from './run-filters.ts'
 
 /** Exact. By workflow, version and status it is known without counting; for the rest there are indexes. */
 export function countRuns(scope: Scope, filters: RunFilters): Promise<number> {
@@ -27,7 +27,7 @@ async function readCounts(scope: Scope, { status, workflowId, version }: RunFilt
 }
 
 async function countRows(scope: Scope, filters: RunFilters): Promise<number> {
-  const { sql, bindings, statuses } = wantedRuns(scope, filters)
+  const { sql, bindings, statuses } = matchingRuns(scope, filters)
   const among = statuses ? ` and status in (${statuses.map((status) => `'${status}'`).join()})` : ''
   const { rows } = await scope.db.raw<{ rows: { total: number }[] }>(
     `select count(*)::int as total from runs where ${sql}${among}`,

@@ -1,11 +1,11 @@
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { presentRun, runRows } from './run-rows.ts'
+import { toRun, runQuery } from './run-rows.ts'
 import type { Run, RunRef } from './schema.ts'
 
 export async function getRun(scope: Scope, { runId }: RunRef): Promise<Run> {
-  const row = isUuid(runId) ? await runRows(scope).findOne('id', runId) : undefined
+  const row = isUuid(runId) ? await runQuery(scope).findOne('id', runId) : undefined
   if (!row) throw new NotFoundError('Run')
-  return presentRun(row)
+  return toRun(row)
 }

@@ -1,6 +1,6 @@
-import { lockMailboxes, type Mailbox, mailboxOf } from '../../engine/mailbox.ts'
-import { isSettled } from '../../engine/run.ts'
-import { Run as RunRow } from '../../models/run.ts'
+import { lockMailboxes, type Mailbox, toMailbox } from '../../engine/mailbox/mailbox.ts'
+import { isFinished } from '../../engine/model/run.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -9,8 +9,8 @@ import type { Scope } from '../../scope.ts'
  * @throws ConflictError `run_finished`
  */
 export async function lockOpenRun(tx: Scope, runId: string): Promise<Mailbox> {
-  const mailbox = mailboxOf(await tx.get(RunRow, runId))
+  const mailbox = toMailbox(await tx.get(RunRow, runId))
   await lockMailboxes(tx.db, tx.tenantId, [mailbox])
-  if (isSettled(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
+  if (isFinished(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
   return mailbox
 }

@@ -1,15 +1,10 @@
-import { live } from '../../trpc/live.ts'
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { saveRunAsTest } from '../workflow-tests/save-run-as-test.ts'
-import { SaveRunAsTest, WorkflowTest } from '../workflow-tests/schema.ts'
 import { cancelRun } from './cancel-run.ts'
-import { followRun } from './follow-run.ts'
 import { getRun } from './get-run.ts'
 import { listRunSteps } from './list-run-steps.ts'
 import { listRuns } from './list-runs.ts'
-import { replayRun } from './replay-run.ts'
-import { FollowRun, ListRuns, ReplayRun, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
+import { ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
 import { signalRun } from './signal-run.ts'
 
 export const runsRouter = router({
@@ -31,23 +26,6 @@ export const runsRouter = router({
     .output(RunSteps)
     .query(({ ctx, input }) => listRunSteps(ctx.scope, input)),
 
-  follow: viewerProcedure
-    .input(FollowRun)
-    .subscription(({ ctx, input, signal }) => live(ctx, signal, (until) => followRun(ctx.scope, input, until))),
-
-  replay: adminProcedure
-    .meta(
-      rest('POST', '/runs/{runId}/replay', 'Run a finished run again, as a new run', {
-        status: 201,
-        example: { from: 'auto' },
-        description:
-          'Without options a run that came to its end begins at its start, and any other where it stopped; the steps before are taken over with what they gave. 409 `run_not_finished`; 422 `run_was_dry`, `step_not_reached`, `steps_changed`, or `not_recorded` if what the run knew there is no longer known.',
-      }),
-    )
-    .input(ReplayRun)
-    .output(Run)
-    .mutation(({ ctx, input }) => replayRun(ctx.scope, input)),
-
   signal: adminProcedure
     .meta(
       rest('POST', '/runs/{runId}/signal', 'Tell a run of an event that it may wait for', {
@@ -65,17 +43,4 @@ export const runsRouter = router({
     .input(RunRef)
     .output(Run)
     .mutation(({ ctx, input }) => cancelRun(ctx.scope, input)),
-
-  saveAsTest: adminProcedure
-    .meta(
-      rest('POST', '/runs/{runId}/save-as-test', 'Keep what a run met and did as a test of its workflow', {
-        status: 201,
-        example: { name: 'Asks for the city' },
-        description:
-          'What the customer said and what the outside answered is played again; what the workflow did is what is expected. 409 `run_not_finished`; 422 `run_was_dry`, `run_was_canceled`, or `run_is_partial` for a replay that began in the middle.',
-      }),
-    )
-    .input(SaveRunAsTest)
-    .output(WorkflowTest)
-    .mutation(({ ctx, input }) => saveRunAsTest(ctx.scope, input)),
 })

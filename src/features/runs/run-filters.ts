@@ -23,10 +23,10 @@ const CONDITIONS: Record<Exclude<keyof RunFilters, 'status'>, string> = {
 
 type Bindings = Record<string, string | number | Date>
 
-export type Wanted = { sql: string; bindings: Bindings; statuses: string[] | undefined }
+export type RunQuery = { sql: string; bindings: Bindings; statuses: string[] | undefined }
 
 /** The filters as a condition on `runs`, the statuses apart. What waits for something is waiting. */
-export function wantedRuns(scope: Scope, { status, ...filters }: RunFilters): Wanted {
+export function matchingRuns(scope: Scope, { status, ...filters }: RunFilters): RunQuery {
   const bindings = definedFields(filters)
   const names = Object.keys(bindings) as (keyof typeof CONDITIONS)[]
   return {

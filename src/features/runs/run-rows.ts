@@ -1,8 +1,8 @@
 import { raw } from 'objection'
-import { isSettled, type RunState } from '../../engine/run.ts'
-import { Run as RunRow } from '../../models/run.ts'
+import { isFinished, type RunState } from '../../engine/model/run.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
-import { hideSecrets } from './hide-secrets.ts'
+import { redactSecrets } from './redact-secrets.ts'
 import type { Run } from './schema.ts'
 
 type Row = RunRow & { workflowName: string; replayCount: number; hasDeliveryFailures: boolean }
@@ -17,18 +17,18 @@ const HAS_DELIVERY_FAILURES = raw(`exists (
   select from messages m where m.tenant_id = runs.tenant_id and m.run_id = runs.id and m.status = 'failed')
   as has_delivery_failures`)
 
-export function runRows(scope: Scope) {
+export function runQuery(scope: Scope) {
   return scope.query(RunRow).select('runs.*', WORKFLOW_NAME, REPLAY_COUNT, HAS_DELIVERY_FAILURES)
 }
 
-export function presentRun(row: RunRow): Run {
+export function toRun(row: RunRow): Run {
   const { state, depth: _, trigger, triggerEventId, waitingFor, waitingUntil, waitingStepId, ...run } = row as Row
   return {
     ...run,
     ofDraft: run.ofDraft ?? false,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },
-    currentStepId: isSettled(run) ? null : ((state['stepId'] ?? null) as string | null),
-    ...hideSecrets(state as RunState, run),
+    currentStepId: isFinished(run) ? null : ((state['stepId'] ?? null) as string | null),
+    ...redactSecrets(state as RunState, run),
     waiting: waitingFor && waitingStepId ? { for: waitingFor, until: waitingUntil, stepId: waitingStepId } : null,
     durationMs: run.startedAt && run.finishedAt ? run.finishedAt.getTime() - run.startedAt.getTime() : null,
   }

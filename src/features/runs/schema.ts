@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { eventName } from '../../engine/definition/names.ts'
-import { freeForm, freeFormValue, id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { eventName } from '../../engine/language/definition/names.ts'
+import { json, jsonValue, id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
 export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
@@ -23,7 +23,7 @@ export const Run = z
     input: z.unknown(),
     output: z.unknown(),
     variables: z.record(z.string(), z.unknown()),
-    waiting: z.object({ for: WaitingFor, until: instant.nullable(), stepId: z.string() }).nullable(),
+    waiting: z.object({ for: WaitingFor, until: timestamp.nullable(), stepId: z.string() }).nullable(),
     error: z.object({ code: z.string(), message: z.string(), stepId: z.string().nullable() }).nullable(),
     replayOf: id.nullable(),
     rootRunId: id,
@@ -34,16 +34,16 @@ export const Run = z
     messagesSent: z.int(),
     hasDeliveryFailures: z.boolean().meta({ description: 'A message of the run could not be delivered' }),
     startedBy: z.object({ type: z.string(), id: id.nullable() }),
-    queuedAt: instant,
-    startedAt: instant.nullable(),
-    finishedAt: instant.nullable(),
+    queuedAt: timestamp,
+    startedAt: timestamp.nullable(),
+    finishedAt: timestamp.nullable(),
     durationMs: z.int().nullable(),
-    createdAt: instant,
+    createdAt: timestamp,
   })
   .meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
 
-export const RunPage = pageOf(Run)
+export const RunPage = toPage(Run)
 
 export const RunStep = z
   .object({
@@ -65,9 +65,9 @@ export const RunStep = z
     simulated: z.boolean(),
     messageId: id.nullable(),
     delivery: z.string().nullable().meta({ description: 'Where the message this step sent stands now' }),
-    waitingUntil: instant.nullable(),
-    startedAt: instant,
-    finishedAt: instant.nullable(),
+    waitingUntil: timestamp.nullable(),
+    startedAt: timestamp,
+    finishedAt: timestamp.nullable(),
     durationMs: z.int().nullable(),
   })
   .meta({ id: 'RunStep' })
@@ -97,9 +97,9 @@ export const ReplayRun = z.strictObject({
     .enum(['live', 'dry_run'])
     .default('live')
     .meta({ description: '`dry_run` sends and asks nothing: recorded replies and outputs answer' }),
-  input: freeForm.optional().meta({ description: 'Instead of what the run was given' }),
-  variables: freeForm.optional().meta({ description: 'Over the variables that the run begins with' }),
-  stepOutputs: freeForm.optional().meta({
+  input: json.optional().meta({ description: 'Instead of what the run was given' }),
+  variables: json.optional().meta({ description: 'Over the variables that the run begins with' }),
+  stepOutputs: json.optional().meta({
     description: 'By step id, what the step gives instead: an output, or {"error": {"code", "message"}}',
   }),
   effects: z
@@ -112,7 +112,7 @@ export type ReplayRun = z.output<typeof ReplayRun>
 export const SignalRun = z.strictObject({
   runId: id,
   event: eventName.meta({ description: 'The event that the run may wait for', examples: ['order.paid'] }),
-  data: freeFormValue.optional(),
+  data: jsonValue.optional(),
 })
 export type SignalRun = z.infer<typeof SignalRun>
 

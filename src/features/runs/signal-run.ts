@@ -1,10 +1,10 @@
-import { putItems } from '../../engine/mailbox.ts'
+import { advanceJob } from '../automation/jobs.ts'
+import { putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getRun } from './get-run.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, SignalRun } from './schema.ts'
-import { advanceBell } from './wake-waits.ts'
 
 /**
  * Tells a run of an event. It is taken in its turn, and has no effect unless the run waits for it then.
@@ -15,7 +15,7 @@ export function signalRun(scope: Scope, { runId, event, data }: SignalRun): Prom
     const mailbox = await lockOpenRun(tx, runId)
     const payload = { runId, event, data: data ?? null }
     await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, [{ id: newId(), mailbox, kind: 'signal', payload }])
-    await tx.ring(advanceBell(tx.tenantId))
+    await tx.enqueue(advanceJob(tx.tenantId))
     return getRun(tx, { runId })
   })
 }

@@ -1,16 +1,16 @@
-import { assignVariables } from '../../engine/assign-variables.ts'
-import { lockMailboxes, type Mailbox, putItems } from '../../engine/mailbox.ts'
-import { matchTrigger } from '../../engine/match-trigger.ts'
-import { newRun } from '../../engine/new-run.ts'
-import type { Party, Published } from '../../engine/party.ts'
-import type { JsonObject } from '../../engine/run.ts'
-import { loadOpenRuns, mailboxOfRun, saveRuns, type StoredRun } from '../../engine/run-store.ts'
+import { advanceJob } from '../automation/jobs.ts'
+import { assignVariables } from '../../engine/decide/assign-variables.ts'
+import { lockMailboxes, type Mailbox, putItems } from '../../engine/mailbox/mailbox.ts'
+import { matchTrigger } from '../../engine/mailbox/match-trigger.ts'
+import { newRun } from '../../engine/model/new-run.ts'
+import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { loadActiveRuns, runMailbox, saveRuns, type StoredRun } from '../../engine/mailbox/run-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { findMailboxes } from './find-mailboxes.ts'
-import { loadParties } from './load-parties.ts'
-import { listPublished } from './published-workflows.ts'
-import { advanceBell } from './wake-waits.ts'
+import { findMailboxes } from '../automation/find-mailboxes.ts'
+import { loadSubjects } from '../execution/load-subjects.ts'
+import { listPublished } from '../automation/published-workflows.ts'
 
 /** A run that is started on purpose. Without a contact it has a mailbox of its own. */
 export type NewStart = {
@@ -27,9 +27,9 @@ export type NewStart = {
   eventId?: string
 }
 
-export type Refusal =
-  'not_published' | 'no_such_trigger' | 'wrong_variables' | 'condition_not_met' | 'already_running' | 'started_before'
-export type Started = { runId: string } | { refused: Refusal }
+export type NotStarted =
+  'not_published' | 'trigger_not_found' | 'invalid_variables' | 'condition_not_met' | 'already_running' | 'duplicate'
+export type Started = { runId: string } | { refused: NotStarted }
 
 /**
  * Queues runs, as the re-entry policies of their workflows allow, each behind what its mailbox already holds. Answers
@@ -47,8 +47,8 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<Started[
   const shared = mailboxes.filter(({ kind }) => kind !== 'run')
   await lockMailboxes(tx.db, tx.tenantId, shared)
   const known: Known = {
-    parties: new Map((await loadParties(tx, shared)).map((party) => [party.mailbox.id, party])),
-    open: await loadOpenRuns(tx.db, tx.tenantId, mailboxes),
+    parties: new Map((await loadSubjects(tx, shared)).map((party) => [party.mailbox.id, party])),
+    open: await loadActiveRuns(tx.db, tx.tenantId, mailboxes),
     started: await findStarted(tx, wanted),
   }
   const results = plans.map((planned) => ('run' in planned ? admit(planned, known, tx.now()) : planned))
@@ -59,37 +59,38 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<Started[
   return results.map((result) => ('run' in result ? { runId: result.run.state.id } : result))
 }
 
-type Planned = { run: StoredRun; mailbox: Mailbox; workflow: Published }
+type Planned = { run: StoredRun; mailbox: Mailbox; workflow: PublishedWorkflow }
 type Admitted = Planned & { replaces: StoredRun[] }
-type Known = { parties: Map<string, Party>; open: StoredRun[]; started: Set<string> }
+type Known = { parties: Map<string, Subject>; open: StoredRun[]; started: Set<string> }
 
 function plan(
   start: NewStart,
-  workflow: Published | undefined,
+  workflow: PublishedWorkflow | undefined,
   now: Date,
   places: Awaited<ReturnType<typeof findMailboxes>>,
-): Planned | { refused: Refusal } {
+): Planned | { refused: NotStarted } {
   if (!workflow) return { refused: 'not_published' }
   const { trigger, input = null, contactId = null, variables = {}, startedBy } = start
-  if (!workflow.compiled.triggers.some(({ type }) => type === trigger.type)) return { refused: 'no_such_trigger' }
+  if (!workflow.compiled.triggers.some(({ type }) => type === trigger.type)) return { refused: 'trigger_not_found' }
   const id = newId()
   const conversationId = start.conversationId ?? (contactId && places.get(contactId)?.conversationId) ?? null
   const told = { messageId: null, ...trigger }
   const from = { id, trigger: told, eventId: start.eventId ?? id, contactId, conversationId, startedBy }
   const run = newRun(workflow, { ...from, input }, now)
-  if (assignVariables({ run: run.state, compiled: workflow.compiled }, variables)) return { refused: 'wrong_variables' }
-  return { run, mailbox: mailboxOfRun(run), workflow }
+  if (assignVariables({ run: run.state, compiled: workflow.compiled }, variables))
+    return { refused: 'invalid_variables' }
+  return { run, mailbox: runMailbox(run), workflow }
 }
 
 /** The caller holds the mailbox's lock. Runs admitted before count as open. */
-function admit(planned: Planned, known: Known, now: Date): Admitted | { refused: Refusal } {
+function admit(planned: Planned, known: Known, now: Date): Admitted | { refused: NotStarted } {
   const { run, mailbox, workflow } = planned
   const { reentry } = workflow.compiled.settings
   const key = keyOf(run)
-  if (known.started.has(key)) return { refused: 'started_before' }
+  if (known.started.has(key)) return { refused: 'duplicate' }
   if (!isAllowed(planned, known.parties.get(mailbox.id), now)) return { refused: 'condition_not_met' }
   const others = known.open.filter(
-    (other) => other.workflowId === run.workflowId && mailboxOfRun(other).id === mailbox.id,
+    (other) => other.workflowId === run.workflowId && runMailbox(other).id === mailbox.id,
   )
   if (others.length > 0 && reentry === 'ignore') return { refused: 'already_running' }
   known.started.add(key)
@@ -97,7 +98,7 @@ function admit(planned: Planned, known: Known, now: Date): Admitted | { refused:
   return { ...planned, replaces: reentry === 'restart' ? others : [] }
 }
 
-function isAllowed({ run: { trigger, state }, workflow }: Planned, party: Party | undefined, now: Date): boolean {
+function isAllowed({ run: { trigger, state }, workflow }: Planned, party: Subject | undefined, now: Date): boolean {
   if (trigger.type !== 'api' && trigger.type !== 'manual') return true
   const { contact = null, conversation = null, workspace = {} } = party ?? {}
   const { workflowId: id, name, version, compiled } = workflow
@@ -145,5 +146,5 @@ async function queue(tx: Scope, admitted: Admitted[]): Promise<void> {
       data: { runId: state.id, workflowId, conversationId },
     })),
   )
-  await tx.ring(advanceBell(tx.tenantId))
+  await tx.enqueue(advanceJob(tx.tenantId))
 }

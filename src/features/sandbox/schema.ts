@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { id, text } from '../../trpc/wire.ts'
+import { id, text } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 import { messageBody } from '../conversations/schema.ts'
 
-export const PlayCustomer = z
+export const SendAsCustomer = z
   .strictObject({
     phone: phone.optional().meta({ description: 'Whose phone; somebody new becomes a contact' }),
     contactId: id.optional().meta({ description: 'Instead of a phone: a contact that is there' }),
@@ -14,4 +14,4 @@ export const PlayCustomer = z
     message: 'must name either a phone or a contactId',
     path: ['phone'],
   })
-export type PlayCustomer = z.infer<typeof PlayCustomer>
+export type SendAsCustomer = z.infer<typeof SendAsCustomer>

@@ -1,7 +1,7 @@
-import { deriveId } from '../../engine/derive-id.ts'
+import { deriveId } from '../../engine/model/derive-id.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
-import { type DueSchedule, momentAfter, momentOf } from './schedule-moments.ts'
+import { type DueSchedule, occurrenceAfter, occurrenceAt } from './schedule-occurrences.ts'
 
 /** How many members of a group are begun at a time, and how often in a round: a process that stops waits for one. */
 const CHUNK = 500
@@ -41,7 +41,7 @@ async function tryFire(system: SystemScope, ref: Ref): Promise<boolean> {
 async function fireChunk(tx: Scope, { workflowId, key }: Ref): Promise<boolean> {
   const schedule = await takeDue(tx, workflowId, key)
   if (!schedule) return false
-  const moment = momentOf(schedule, tx.now())
+  const moment = occurrenceAt(schedule, tx.now())
   const contacts = moment ? await contactsOf(tx, schedule) : []
   if (moment) await start(tx, { workflowId, key, moment, contacts })
   else tx.log.warn({ workflowId, missedAt: schedule.nextAt }, 'schedule passed over, its moment is too long ago')
@@ -52,7 +52,11 @@ async function fireChunk(tx: Scope, { workflowId, key }: Ref): Promise<boolean> 
     .update(
       isUnfinished
         ? { next_at: moment, cursor: contacts.at(-1) }
-        : { next_at: momentAfter(schedule, moment ?? tx.now()), cursor: null, ...(moment ? { last_at: moment } : {}) },
+        : {
+            next_at: occurrenceAfter(schedule, moment ?? tx.now()),
+            cursor: null,
+            ...(moment ? { last_at: moment } : {}),
+          },
     )
   return isUnfinished
 }

@@ -1,9 +1,9 @@
-import type { CompiledDefinition } from '../../engine/compiled.ts'
-import type { TriggerOf } from '../../engine/definition/triggers.ts'
+import type { CompiledDefinition } from '../../engine/model/compiled.ts'
+import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
 import { nextOccurrence } from '../../platform/cron.ts'
 import { parseInstant } from '../../platform/zoned-time.ts'
 import type { Scope } from '../../scope.ts'
-import { workflowZone } from '../workflows/workflow-zone.ts'
+import { workflowTimezone } from '../automation/workflow-zone.ts'
 
 /**
  * Makes the workflow's schedules those of the definition, or none. One that stays as it was keeps its place: what is
@@ -15,7 +15,7 @@ export async function replaceSchedules(
   compiled: CompiledDefinition | null,
 ): Promise<void> {
   const triggers = (compiled?.triggers ?? []).filter((trigger) => trigger.type === 'schedule')
-  const zone = await workflowZone(tx, compiled?.settings.timezone ?? null)
+  const zone = await workflowTimezone(tx, compiled?.settings.timezone ?? null)
   const rows = triggers.map((trigger) => rowOf(trigger, zone, tx.now()))
   const own = { tenant_id: tx.tenantId, workflow_id: workflowId }
   const keys = rows.map(({ key }) => key)
@@ -28,7 +28,7 @@ export async function replaceSchedules(
     .ignore()
 }
 
-function rowOf({ cron, at, timezone, groupId }: TriggerOf<'schedule'>, workspaceZone: string, now: Date) {
+function rowOf({ cron, at, timezone, groupId }: TriggerByType<'schedule'>, workspaceZone: string, now: Date) {
   const zone = timezone ?? workspaceZone
   const moment = at === undefined ? null : new Date(parseInstant(at, zone) ?? Number.NaN)
   const next = moment ? (moment > now ? moment : null) : (nextOccurrence(cron ?? '', zone, now) ?? null)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { StepRecord } from '../../engine/run.ts'
-import type { SimulatedRun } from '../../engine/simulate.ts'
+import type { StepRecord } from '../../engine/model/run.ts'
+import type { SimulatedRun } from '../../engine/simulate/simulate.ts'
 import type { RecordedRun } from './load-recording.ts'
 import type { RunDifference, StepDifference } from './schema.ts'
 

@@ -1,9 +1,9 @@
-import type { MessageFacts } from '../../engine/run.ts'
-import type { DialogueEntry } from '../../engine/simulate.ts'
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
-import { Message as MessageRow } from '../../models/message.ts'
-import { Run as RunRow } from '../../models/run.ts'
-import { RunStep as StepRow } from '../../models/run-step.ts'
+import type { MessageFacts } from '../../engine/model/run.ts'
+import type { DialogueEntry } from '../../engine/simulate/simulate.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
+import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -25,17 +25,18 @@ export async function loadRecording(
     .orderBy(['createdAt', 'id'])
     .limit(MESSAGES_MAX)
   const [first] = messages
-  if (!first) throw new UnprocessableError('nothing_recorded', 'The customer has written nothing in this conversation')
+  if (!first)
+    throw new UnprocessableError('input_not_recorded', 'The customer has written nothing in this conversation')
   const runs = await scope
     .query(RunRow)
     .where({ conversationId, workflowId, mode: 'live' })
     .whereNull('replayOf')
     .orderBy(['createdAt', 'id'])
     .limit(MESSAGES_MAX)
-  return { startedAt: first.createdAt, dialogue: dialogueOf(messages), runs: await withSteps(scope, runs) }
+  return { startedAt: first.createdAt, dialogue: toDialogue(messages), runs: await withSteps(scope, runs) }
 }
 
-export function dialogueOf(messages: MessageRow[], startedAt?: Date): DialogueEntry[] {
+export function toDialogue(messages: MessageRow[], startedAt?: Date): DialogueEntry[] {
   return messages.map((message, index) => {
     const before = messages[index - 1]?.createdAt ?? startedAt ?? message.createdAt
     const afterMs = Math.max(0, message.createdAt.getTime() - before.getTime())

@@ -1,8 +1,8 @@
-import type { DialogueEntry } from '../../engine/simulate.ts'
-import { Message as MessageRow } from '../../models/message.ts'
-import type { Run as RunRow } from '../../models/run.ts'
-import type { RunStep as StepRow } from '../../models/run-step.ts'
-import { fieldOf } from '../../platform/field-of.ts'
+import type { DialogueEntry } from '../../engine/simulate/simulate.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
+import type { Run as RunRow } from '../../models/automation/run.ts'
+import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { getField } from '../../platform/get-field.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { messageFacts, type RecordedRun, withSteps } from './load-recording.ts'
@@ -40,7 +40,7 @@ type Span = { run: RunRow; steps: StepRow[]; first: MessageRow | null; startedAt
 /** What came while the run was under way. At the very moment of its end only what it took counts. */
 async function messagesOf(scope: Scope, { run, steps, first, startedAt, until }: Span): Promise<MessageRow[]> {
   if (run.conversationId === null) return []
-  const taken = new Set(steps.map(({ output }) => fieldOf(output, 'messageId')).filter((id) => typeof id === 'string'))
+  const taken = new Set(steps.map(({ output }) => getField(output, 'messageId')).filter((id) => typeof id === 'string'))
   const rows = await scope
     .query(MessageRow)
     .where({ conversationId: run.conversationId, direction: 'inbound' })
@@ -70,9 +70,9 @@ function saidOf(message: MessageRow): Happened {
 
 /** A custom event that a step waited for is known by what the step gave. */
 function eventOf({ type, output, status, finishedAt }: StepRow): Happened[] {
-  const name = fieldOf(output, 'event')
+  const name = getField(output, 'event')
   if (type !== 'wait_for_event' || status !== 'completed' || !finishedAt || typeof name !== 'string') return []
-  const event = { type: 'event', event: name, data: fieldOf(output, 'data') ?? null }
+  const event = { type: 'event', event: name, data: getField(output, 'data') ?? null }
   return [{ at: finishedAt, entry: { type: 'event', event } as Happened['entry'] }]
 }
 

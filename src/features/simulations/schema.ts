@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { duration } from '../../engine/definition/duration.ts'
-import { freeForm, freeFormValue, id, instant, text } from '../../trpc/wire.ts'
+import { duration } from '../../engine/language/definition/duration.ts'
+import { json, jsonValue, id, timestamp, text } from '../../trpc/schemas.ts'
 import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
 import { draft } from '../workflows/schema.ts'
 
@@ -14,8 +14,8 @@ const eventName = text(100)
 export const Dialogue = z
   .array(
     z.discriminatedUnion('type', [
-      z.strictObject({ type: z.literal('message'), body: text(4096, 0), content: freeForm.optional(), after }),
-      z.strictObject({ type: z.literal('event'), event: eventName, data: freeFormValue.optional(), after }),
+      z.strictObject({ type: z.literal('message'), body: text(4096, 0), content: json.optional(), after }),
+      z.strictObject({ type: z.literal('event'), event: eventName, data: jsonValue.optional(), after }),
       z.strictObject({ type: z.literal('advance'), by: wait }),
     ]),
   )
@@ -27,12 +27,12 @@ export const Dialogue = z
 export type Dialogue = z.output<typeof Dialogue>
 
 export const StartedBy = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule', 'workflow']), data: freeForm.optional() }),
+  z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule', 'workflow']), data: json.optional() }),
   z.strictObject({ type: z.enum(['conversation_opened', 'conversation_closed', 'contact_created']) }),
   z.strictObject({ type: z.literal('contact_updated'), fields: z.array(text(200)).max(100).default([]) }),
   z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
   z.strictObject({ type: z.enum(['group_joined', 'group_left']), groupId: id }),
-  z.strictObject({ type: z.literal('event'), event: eventName, data: freeFormValue.optional() }),
+  z.strictObject({ type: z.literal('event'), event: eventName, data: jsonValue.optional() }),
 ])
 export type StartedBy = z.output<typeof StartedBy>
 
@@ -45,7 +45,7 @@ export const ContactFacts = z
     country: text(2).nullable(),
     timezone: text(64).nullable(),
     tags: z.array(text(50)).max(50),
-    fields: freeForm,
+    fields: json,
     blocked: z.boolean(),
   })
   .partial()
@@ -57,7 +57,7 @@ export const StartsAt = z.iso
   .regex(YEARS, 'must be in a year from 2000 to 2099')
   .meta({ override: { type: 'string', format: 'date-time' } })
 
-export const StepOutputs = freeForm.meta({
+export const StepOutputs = json.meta({
   description:
     'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}, or {"rounds": [one for each time]}',
 })
@@ -78,7 +78,7 @@ export const SimulateWorkflow = z
       .optional()
       .meta({ description: 'Laid over the facts of the contact; null for a run that has none, and no conversation' }),
     trigger: StartedBy.optional().meta({ description: 'What starts the workflow, if not what the customer says' }),
-    input: freeForm.optional(),
+    input: json.optional(),
     stepOutputs: StepOutputs.optional(),
     at: StartsAt.optional().meta({ description: 'When it begins; now if absent' }),
   })
@@ -115,7 +115,7 @@ export const SimulatedRun = z
     input: z.unknown(),
     output: z.unknown(),
     variables: z.record(z.string(), z.unknown()),
-    waiting: z.object({ for: WaitingFor, until: instant.nullable(), stepId: z.string() }).nullable(),
+    waiting: z.object({ for: WaitingFor, until: timestamp.nullable(), stepId: z.string() }).nullable(),
     error: z.object({ code: z.string(), message: z.string(), stepId: z.string().nullable() }).nullable(),
     steps: z.array(RunStep),
   })
@@ -134,18 +134,18 @@ export const SimulationResult = z
   .object({
     ended: z.enum(['settled', 'waiting', 'not_started']),
     why: z.string().nullable(),
-    endedAt: instant.meta({ description: 'Where the clock of the simulation stands' }),
+    endedAt: timestamp.meta({ description: 'Where the clock of the simulation stands' }),
     runs: z.array(SimulatedRun),
     transcript: z.array(
       z.object({
-        at: instant,
+        at: timestamp,
         from: z.enum(['customer', 'workflow']),
         body: z.string().nullable(),
         buttons: z.array(z.unknown()),
         stepId: z.string().nullable(),
       }),
     ),
-    effects: z.array(z.looseObject({ at: instant, runId: id, stepId: z.string(), type: z.string() })),
+    effects: z.array(z.looseObject({ at: timestamp, runId: id, stepId: z.string(), type: z.string() })),
     diff: z
       .array(RunDifference)
       .nullable()

@@ -1,13 +1,13 @@
-import { Tag as TagRow } from '../../models/tag.ts'
+import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import { DEFAULT_COLOR } from './ensure-tags.ts'
 import type { CreateTag, Tag } from './schema.ts'
-import { getTag } from './tag-rows.ts'
+import { getTag } from './tag-query.ts'
 
 export function createTag(scope: Scope, { name, color = DEFAULT_COLOR, description = null }: CreateTag): Promise<Tag> {
-  return refuseTakenName('tag', () =>
+  return toUniqueNameError('tag', () =>
     scope.transaction(async (tx) => {
       const id = newId()
       const now = tx.now()

@@ -1,4 +1,4 @@
-import { Tag as TagRow } from '../../models/tag.ts'
+import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import type { Scope } from '../../scope.ts'
 import type { TagRef } from './schema.ts'
 

@@ -1,17 +1,17 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { createTag } from './create-tag.ts'
 import { deleteTag } from './delete-tag.ts'
 import { listTags } from './list-tags.ts'
 import { CreateTag, Tag, TagRef, Tags, UpdateTag } from './schema.ts'
-import { getTag } from './tag-rows.ts'
+import { getTag } from './tag-query.ts'
 import { updateTag } from './update-tag.ts'
 
 export const tagsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/tags', 'List all tags'))
-    .input(nothing.strict())
+    .input(empty.strict())
     .output(Tags)
     .query(({ ctx }) => listTags(ctx.scope)),
 
@@ -36,6 +36,6 @@ export const tagsRouter = router({
   delete: adminProcedure
     .meta(rest('DELETE', '/tags/{id}', 'Delete a tag; contacts lose it', { status: 204 }))
     .input(TagRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteTag(ctx.scope, input)),
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { id, instant, text } from '../../trpc/wire.ts'
-import { tagName } from '../contacts/schema.ts'
+import { id, timestamp, text } from '../../trpc/schemas.ts'
+
+export const tagName = text(50)
 
 const color = z
   .string()
@@ -16,8 +17,8 @@ export const Tag = z
     color: z.string(),
     description: z.string().nullable(),
     contactCount: z.int(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Tag' })
 export type Tag = z.infer<typeof Tag>

@@ -1,12 +1,12 @@
-import { Tag as TagRow } from '../../models/tag.ts'
+import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tag, UpdateTag } from './schema.ts'
-import { getTag } from './tag-rows.ts'
+import { getTag } from './tag-query.ts'
 
 export function updateTag(scope: Scope, { id, ...columns }: UpdateTag): Promise<Tag> {
-  return refuseTakenName('tag', () =>
+  return toUniqueNameError('tag', () =>
     scope.transaction(async (tx) => {
       await tx.lock(TagRow, id)
       await tx

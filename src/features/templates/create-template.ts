@@ -1,6 +1,6 @@
 import { UniqueViolationError } from 'objection'
-import { Channel } from '../../models/channel.ts'
-import { Template as TemplateRow } from '../../models/template.ts'
+import { Channel } from '../../models/messaging/channel.ts'
+import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'

@@ -1,5 +1,5 @@
-import { Broadcast } from '../../models/broadcast.ts'
-import { Template as TemplateRow } from '../../models/template.ts'
+import { Broadcast } from '../../models/messaging/broadcast.ts'
+import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { TemplateRef } from './schema.ts'

@@ -1,4 +1,4 @@
-import { Template as TemplateRow } from '../../models/template.ts'
+import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import type { Scope } from '../../scope.ts'
 import type { Template, TemplateRef } from './schema.ts'
 

@@ -1,6 +1,6 @@
-import { Template as TemplateRow } from '../../models/template.ts'
+import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/wire.ts'
+import type { Page } from '../../trpc/schemas.ts'
 import type { ListTemplates, Template } from './schema.ts'
 
 export async function listTemplates(scope: Scope, { limit, offset }: ListTemplates): Promise<Page<Template>> {

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { createTemplate } from './create-template.ts'
 import { deleteTemplate } from './delete-template.ts'
 import { getTemplate } from './get-template.ts'
@@ -29,6 +29,6 @@ export const templatesRouter = router({
   delete: adminProcedure
     .meta(rest('DELETE', '/templates/{id}', 'Delete a template that no broadcast uses', { status: 204 }))
     .input(TemplateRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteTemplate(ctx.scope, input)),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, instant, page, pageOf, text } from '../../trpc/wire.ts'
+import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 const name = z
   .string()
@@ -20,13 +20,13 @@ export const Template = z
     category,
     status: z.enum(['draft', 'pending', 'approved', 'rejected', 'paused', 'disabled']),
     body: z.string(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Template' })
 export type Template = z.infer<typeof Template>
 
-export const TemplatePage = pageOf(Template)
+export const TemplatePage = toPage(Template)
 
 export const TemplateRef = z.strictObject({ id })
 export type TemplateRef = z.infer<typeof TemplateRef>

@@ -1,18 +1,18 @@
-import { deriveId, msOfId } from '../../engine/derive-id.ts'
-import type { JsonObject } from '../../engine/run.ts'
-import { StepError } from '../../engine/step-error.ts'
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
-import { Run as RunRow } from '../../models/run.ts'
+import { deriveId, idTimestamp } from '../../engine/model/derive-id.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { StepError } from '../../engine/language/step-error.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import { isTimezone } from '../../platform/zoned-time.ts'
 import type { Scope } from '../../scope.ts'
 import { getContact } from '../contacts/get-contact.ts'
 import { type Contact, UpdateContact } from '../contacts/schema.ts'
 import { updateContact } from '../contacts/update-contact.ts'
-import { pauseAutomation } from '../conversations/pause-automation.ts'
-import { queueMessages } from '../conversations/queue-messages.ts'
+import { pauseAutomation } from '../conversations/automation.ts'
+import { queueMessages } from '../outbound/queue-messages.ts'
 import { updateConversation } from '../conversations/update-conversation.ts'
-import { isWindowOpen } from '../conversations/window.ts'
+import { isWindowOpen } from '../conversations/service-window.ts'
 
 type Caller = { runId: string; stepId: string; key: string }
 type Action = (tx: Scope, input: JsonObject, caller: Caller) => Promise<unknown>
@@ -61,7 +61,7 @@ async function sendMessage(tx: Scope, { conversationId, body }: JsonObject, call
   }
   const run = await tx.get(RunRow, caller.runId)
   // Messages go out in the order of their ids: behind the newest, even if that came in this same moment.
-  const newest = conversation.lastMessage ? (msOfId(conversation.lastMessage.id) ?? -1) : -1
+  const newest = conversation.lastMessage ? (idTimestamp(conversation.lastMessage.id) ?? -1) : -1
   const messageId = deriveId(caller.key, 0, Math.max(now.getTime(), newest + 1))
   await queueMessages(tx, [
     {

@@ -1,12 +1,12 @@
-import type { JsonObject } from '../../engine/run.ts'
-import { StepError } from '../../engine/step-error.ts'
-import { asText } from '../../engine/values.ts'
-import type { Tool as ToolRow } from '../../models/tool.ts'
-import { mismatchOf } from '../../platform/json-schema.ts'
-import { callOutside, type OutsideAnswer } from '../../platform/outbound/call-outside.ts'
-import { isOwnHeader } from '../../platform/outbound/header-rules.ts'
-import { readJson } from '../../platform/read-json.ts'
-import { isSensitiveName } from '../../platform/sensitive-name.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { StepError } from '../../engine/language/step-error.ts'
+import { toText } from '../../engine/language/values.ts'
+import type { Tool as ToolRow } from '../../models/automation/tool.ts'
+import { findMismatch } from '../../platform/json-schema.ts'
+import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-public.ts'
+import { isReservedHeader } from '../../platform/outbound/header-rules.ts'
+import { parseJson } from '../../platform/parse-json.ts'
+import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
 import type { Scope } from '../../scope.ts'
 import { openHeaders } from './tool-headers.ts'
 
@@ -35,8 +35,8 @@ export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call 
   })
   refuseBadStatus(name, answer.status)
   const told = withoutSecrets(answer.body, headers)
-  const output = told.trim() === '' ? {} : readJson(told)
-  const mismatch = output === undefined ? 'output is no JSON' : mismatchOf(outputSchema, output, 'output')
+  const output = told.trim() === '' ? {} : parseJson(told)
+  const mismatch = output === undefined ? 'output is no JSON' : findMismatch(outputSchema, output, 'output')
   if (mismatch) throw new StepError('invalid_tool_output', `The tool "${name}": ${mismatch}`, { retryable: false })
   return output
 }
@@ -46,12 +46,12 @@ export async function requestHttp(scope: Scope, { input, ...call }: Call): Promi
   const { url, method = 'GET', headers = {}, json } = input
   const answer = await send(scope, {
     ...call,
-    method: asText(method),
-    url: asText(url),
-    headers: Object.fromEntries(Object.entries(Object(headers)).map(([name, value]) => [name, asText(value)])),
+    method: toText(method),
+    url: toText(url),
+    headers: Object.fromEntries(Object.entries(Object(headers)).map(([name, value]) => [name, toText(value)])),
     body: json === undefined ? null : JSON.stringify(json),
   })
-  const read = readJson(answer.body)
+  const read = parseJson(answer.body)
   return { status: answer.status, ...(read === undefined ? { text: answer.body } : { json: read }) }
 }
 
@@ -63,15 +63,15 @@ type Sending = Omit<Call, 'input'> & {
   body: string | null
 }
 
-function send(scope: Scope, { key, signal, headers, ...request }: Sending): Promise<OutsideAnswer> {
+function send(scope: Scope, { key, signal, headers, ...request }: Sending): Promise<PublicResponse> {
   const own = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const all = {
     accept: 'application/json',
     ...(request.body === null ? {} : { 'content-type': 'application/json' }),
     'idempotency-key': key,
-    ...Object.fromEntries(own.filter(([name]) => !isOwnHeader(name))),
+    ...Object.fromEntries(own.filter(([name]) => !isReservedHeader(name))),
   }
-  return callOutside({ ...request, headers: all, bytesMax: BYTES_MAX, allowsLoopback: scope.allowsLoopback }, signal)
+  return fetchPublic({ ...request, headers: all, bytesMax: BYTES_MAX, allowsLoopback: scope.allowsLoopback }, signal)
 }
 
 /** A tool may quote the keys that it was called with; what it answers is read by whoever may read runs. */
@@ -86,7 +86,7 @@ function withoutSecrets(body: string, headers: Record<string, string>): string {
 function withQuery(base: string, input: JsonObject): string {
   const url = new URL(base)
   for (const [name, value] of Object.entries(input)) {
-    if (value !== null && value !== undefined) url.searchParams.append(name, asText(value))
+    if (value !== null && value !== undefined) url.searchParams.append(name, toText(value))
   }
   return url.href
 }

@@ -1,17 +1,17 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { assertCallable } from '../../platform/outbound/assert-callable.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, refuseBuiltinName } from './tool-rows.ts'
+import { getTool, assertNotBuiltinName } from './tool-query.ts'
 
 export async function createTool(scope: Scope, { enabled = true, config: given, ...input }: CreateTool): Promise<Tool> {
-  refuseBuiltinName(input.name)
-  refuseUncallable(given.url, 'config.url', scope)
+  assertNotBuiltinName(input.name)
+  assertCallable(given.url, 'config.url', scope)
   const config = keepHeaders(given)
-  return refuseTakenName('tool', () =>
+  return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
       const id = newId()
       const now = tx.now()

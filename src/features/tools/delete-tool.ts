@@ -1,11 +1,11 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import type { Scope } from '../../scope.ts'
 import type { ToolRef } from './schema.ts'
-import { refuseBuiltin } from './tool-rows.ts'
+import { assertNotBuiltin } from './tool-query.ts'
 
 export function deleteTool(scope: Scope, { id }: ToolRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    refuseBuiltin(id)
+    assertNotBuiltin(id)
     await tx.lock(ToolRow, id)
     await tx.query(ToolRow).delete().where('id', id)
     return {}

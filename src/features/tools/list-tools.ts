@@ -1,8 +1,8 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from './builtin-tools.ts'
 import type { Tool } from './schema.ts'
-import { presentTool } from './tool-rows.ts'
+import { toTool } from './tool-query.ts'
 
 /** The built-in ones, then the workspace's own, the newest first. */
 export async function listTools(scope: Scope): Promise<{ items: Tool[] }> {
@@ -10,5 +10,5 @@ export async function listTools(scope: Scope): Promise<{ items: Tool[] }> {
     { column: 'createdAt', order: 'desc' },
     { column: 'id', order: 'desc' },
   ])
-  return { items: [...BUILTIN_TOOLS, ...own.map(presentTool)] }
+  return { items: [...BUILTIN_TOOLS, ...own.map(toTool)] }
 }

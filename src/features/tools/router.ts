@@ -1,17 +1,17 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { createTool } from './create-tool.ts'
 import { deleteTool } from './delete-tool.ts'
 import { listTools } from './list-tools.ts'
 import { CreateTool, Tool, ToolRef, Tools, UpdateTool } from './schema.ts'
-import { getTool } from './tool-rows.ts'
+import { getTool } from './tool-query.ts'
 import { updateTool } from './update-tool.ts'
 
 export const toolsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/tools', 'List all tools'))
-    .input(nothing.strict())
+    .input(empty.strict())
     .output(Tools)
     .query(({ ctx }) => listTools(ctx.scope)),
 
@@ -36,6 +36,6 @@ export const toolsRouter = router({
   delete: adminProcedure
     .meta(rest('DELETE', '/tools/{id}', 'Delete a tool of your own', { status: 204 }))
     .input(ToolRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteTool(ctx.scope, input)),
 })

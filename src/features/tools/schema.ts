@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { refusalOfSchema } from '../../platform/json-schema.ts'
-import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { jsonSchemaError } from '../../platform/json-schema.ts'
+import { json, id, timestamp, text } from '../../trpc/schemas.ts'
 
 const effect = z.enum(['read', 'write', 'external_send'])
 const storedSchema = z.record(z.string(), z.unknown())
@@ -17,8 +17,8 @@ export const Tool = z
     effect: effect.meta({ description: 'What calling it does to the world' }),
     config: z.record(z.string(), z.unknown()).nullable(),
     enabled: z.boolean(),
-    createdAt: instant.nullable(),
-    updatedAt: instant.nullable(),
+    createdAt: timestamp.nullable(),
+    updatedAt: timestamp.nullable(),
   })
   .meta({ id: 'Tool' })
 export type Tool = z.infer<typeof Tool>
@@ -28,10 +28,10 @@ export const Tools = z.object({ items: z.array(Tool) })
 export const ToolRef = z.strictObject({ id })
 export type ToolRef = z.infer<typeof ToolRef>
 
-const objectSchema = freeForm
+const objectSchema = json
   .refine((schema) => schema['type'] === 'object', 'must be a JSON Schema of type object')
   .superRefine((schema, issues) => {
-    const refusal = refusalOfSchema(schema)
+    const refusal = jsonSchemaError(schema)
     if (refusal) issues.addIssue({ code: 'custom', message: `is not a JSON Schema that can be used: ${refusal}` })
   })
   .meta({ examples: [{ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }] })

@@ -1,4 +1,4 @@
-import type { Tool as ToolRow, ToolConfig } from '../../models/tool.ts'
+import type { Tool as ToolRow, ToolConfig } from '../../models/automation/tool.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 

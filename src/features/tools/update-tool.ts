@@ -1,17 +1,17 @@
-import { Tool as ToolRow } from '../../models/tool.ts'
+import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { refuseUncallable } from '../../platform/outbound/refuse-uncallable.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { assertCallable } from '../../platform/outbound/assert-callable.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, refuseBuiltin, refuseBuiltinName } from './tool-rows.ts'
+import { getTool, assertNotBuiltin, assertNotBuiltinName } from './tool-query.ts'
 
 export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
-  refuseBuiltin(id)
-  refuseBuiltinName(columns.name)
-  if (config) refuseUncallable(config.url, 'config.url', scope)
-  return refuseTakenName('tool', () =>
+  assertNotBuiltin(id)
+  assertNotBuiltinName(columns.name)
+  if (config) assertCallable(config.url, 'config.url', scope)
+  return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
       const before = await tx.lock(ToolRow, id)
       const headers = openHeaders(tx, before)

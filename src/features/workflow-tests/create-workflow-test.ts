@@ -1,24 +1,24 @@
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
-import { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
-import { writeDialogue } from '../simulations/write-dialogue.ts'
+import { formatDialogue } from '../simulations/format-dialogue.ts'
 import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
-import { presentTest } from './test-rows.ts'
+import { toWorkflowTest } from './workflow-test-query.ts'
 
 /** All of them are run whenever the workflow is published. */
 const TESTS_MAX = 100
 
 export function createWorkflowTest(scope: Scope, input: CreateWorkflowTest): Promise<WorkflowTest> {
   const { workflowId, name, trigger, contact, stepOutputs, startsAt, expectation } = input
-  return keepTest(scope, {
+  return insertTest(scope, {
     workflowId,
     name,
     trigger: trigger ?? null,
     input: input.input ?? null,
-    dialogue: writeDialogue(input.dialogue),
+    dialogue: formatDialogue(input.dialogue),
     stepOutputs: stepOutputs ?? {},
     contact: contact === undefined ? {} : contact,
     startsAt: startsAt === undefined ? scope.now() : new Date(startsAt),
@@ -47,8 +47,8 @@ type NewTest = Pick<
  * @throws ConflictError `name_taken`
  * @throws UnprocessableError `too_many_tests`
  */
-export function keepTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
-  return refuseTakenName('test', () =>
+export function insertTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
+  return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
       // Two who create the last one at once go one after the other.
       await tx.lock(WorkflowRow, test.workflowId)
@@ -60,7 +60,7 @@ export function keepTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
       const createdBy = tx.actor.type === 'user' ? tx.actor.id : null
       const row = { ...test, id: newId(), createdBy, createdAt: now, updatedAt: now }
       await tx.query(TestRow).insert(row)
-      return presentTest(await tx.get(TestRow, row.id))
+      return toWorkflowTest(await tx.get(TestRow, row.id))
     }),
   )
 }

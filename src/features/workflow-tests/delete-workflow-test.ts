@@ -1,7 +1,7 @@
-import { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
+import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import type { Scope } from '../../scope.ts'
 import type { WorkflowTestRef } from './schema.ts'
-import { findTest } from './test-rows.ts'
+import { findTest } from './workflow-test-query.ts'
 
 export async function deleteWorkflowTest(scope: Scope, ref: WorkflowTestRef): Promise<Record<string, never>> {
   const { id } = await findTest(scope, ref)

@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Played } from '../../engine/simulate.ts'
-import { fieldOf } from '../../platform/field-of.ts'
+import type { SimulationTrace } from '../../engine/simulate/simulate.ts'
+import { getField } from '../../platform/get-field.ts'
 import type { Expectation } from './schema.ts'
 
 const SHOWN_MAX = 200
 
 /** What came otherwise than a test expects, in sentences. A list is told of at the first place where it differs. */
-export function findDifferences({ status, path, transcript, variables }: Expectation, played: Played): string[] {
+export function findDifferences(
+  { status, path, transcript, variables }: Expectation,
+  played: SimulationTrace,
+): string[] {
   const [run] = played.runs
   const steps = run?.steps.map(({ stepId }) => stepId) ?? []
   const said = played.transcript.map(({ from, body, buttons }) => ({ from, body, buttons: buttons.map(titleOf) }))
@@ -18,7 +21,7 @@ export function findDifferences({ status, path, transcript, variables }: Expecta
   ]
 }
 
-function compareStatus(expected: string, { runs: [run], why }: Played): string[] {
+function compareStatus(expected: string, { runs: [run], why }: SimulationTrace): string[] {
   if (!run) return [`Expected a run that is ${expected}, and none was started. ${why ?? ''}`.trim()]
   const { status, error } = run.state
   if (status === expected) return []
@@ -57,7 +60,7 @@ function tellSaid({ from, body, buttons = [] }: Said): string {
 }
 
 function titleOf(button: unknown): string {
-  const title = fieldOf(button, 'title')
+  const title = getField(button, 'title')
   return typeof title === 'string' ? title : String(button)
 }
 

@@ -1,17 +1,17 @@
-import type { StoredRun } from '../../engine/run-store.ts'
-import { isSettled, type RunState } from '../../engine/run.ts'
-import { Message as MessageRow } from '../../models/message.ts'
-import { Run as RunRow } from '../../models/run.ts'
-import type { RunStep as StepRow } from '../../models/run-step.ts'
+import type { StoredRun } from '../../engine/mailbox/run-store.ts'
+import { isFinished, type RunState } from '../../engine/model/run.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Run as RunRow } from '../../models/automation/run.ts'
+import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { OUTSIDE_STEPS } from '../simulations/answer-outside.ts'
+import { EXTERNAL_STEPS } from '../simulations/simulate-external-calls.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
-import { loadParty } from '../simulations/load-party.ts'
-import { loadSubject } from '../simulations/load-subject.ts'
+import { loadSimulatedSubject } from '../simulations/load-simulated-subject.ts'
+import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import type { Dialogue, StartedBy } from '../simulations/schema.ts'
-import { writeDialogue } from '../simulations/write-dialogue.ts'
-import { keepTest } from './create-workflow-test.ts'
+import { formatDialogue } from '../simulations/format-dialogue.ts'
+import { insertTest } from './create-workflow-test.ts'
 import type { Expectation, SaveRunAsTest, WorkflowTest } from './schema.ts'
 
 /** As long as what is said in a dialogue may be. */
@@ -20,31 +20,31 @@ const BODY_MAX = 4096
 /**
  * Keeps what a run met as a test, and what it did as what is expected. The contact's facts are those of now.
  * @throws ConflictError `run_not_finished`
- * @throws UnprocessableError `run_was_dry`, `run_was_canceled`, or `run_is_partial` for one that began in the middle
+ * @throws UnprocessableError `run_is_dry_run`, `run_was_canceled`, or `run_is_partial_replay` for one that began in the middle
  */
 export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest): Promise<WorkflowTest> {
   const run = await scope.get(RunRow, runId)
-  if (!isSettled(run)) throw new ConflictError('run_not_finished', 'Only a finished run can be saved as a test')
+  if (!isFinished(run)) throw new ConflictError('run_not_finished', 'Only a finished run can be saved as a test')
   if (run.mode === 'dry_run') {
-    throw new UnprocessableError('run_was_dry', 'A dry run has sent nothing. Save the run that it tried')
+    throw new UnprocessableError('run_is_dry_run', 'A dry run has sent nothing. Save the run that it tried')
   }
   if (run.status === 'canceled') {
     throw new UnprocessableError('run_was_canceled', 'This run was canceled, which nothing in a test would do again')
   }
   if (run.replayFromStepId !== null) {
-    throw new UnprocessableError('run_is_partial', 'This run began in the middle. Save the run that it replays')
+    throw new UnprocessableError('run_is_partial_replay', 'This run began in the middle. Save the run that it replays')
   }
   const { workflowId, workflowVersion: version, conversationId, contactId } = run
   const recording = await loadRunRecording(scope, run)
-  const subject = await loadSubject(scope, { workflowId, version })
+  const subject = await loadSimulatedWorkflow(scope, { workflowId, version })
   const whom = contactId === null ? { contact: null } : { conversationId, contactId }
-  const party = await loadParty(scope, { ...whom, subject, at: recording.startedAt })
-  return keepTest(scope, {
+  const party = await loadSimulatedSubject(scope, { ...whom, subject, at: recording.startedAt })
+  return insertTest(scope, {
     workflowId,
     name,
     trigger: startOf(run),
     input: run.input as Record<string, unknown> | null,
-    dialogue: writeDialogue(dialogueOf(recording)),
+    dialogue: formatDialogue(dialogueOf(recording)),
     stepOutputs: outputsOf(recording.steps),
     contact: party.contact,
     startsAt: recording.startedAt,
@@ -90,7 +90,7 @@ function dialogueOf({ first, later }: RunRecording): Dialogue {
 function outputsOf(steps: StepRow[]): Record<string, unknown> {
   const rounds = new Map<string, unknown[]>()
   for (const { type, stepId, output, error } of steps) {
-    if (!OUTSIDE_STEPS.has(type)) continue
+    if (!EXTERNAL_STEPS.has(type)) continue
     rounds.set(stepId, [...(rounds.get(stepId) ?? []), error ? { error } : output])
   }
   return Object.fromEntries([...rounds].map(([stepId, outputs]) => [stepId, { rounds: outputs }]))

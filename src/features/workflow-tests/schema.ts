@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { json, id, timestamp, text } from '../../trpc/schemas.ts'
 import { RunStatus } from '../runs/schema.ts'
 import { ContactFacts, Dialogue, StartedBy, StartsAt, StepOutputs } from '../simulations/schema.ts'
 
@@ -17,7 +17,7 @@ export const Expectation = z
     status: RunStatus,
     path: z.array(text(64)).max(SAID_MAX).meta({ description: 'The ids of the steps of the first run, in order' }),
     transcript: z.array(Said).max(SAID_MAX),
-    variables: freeForm.meta({ description: 'Those that matter; others may be anything' }),
+    variables: json.meta({ description: 'Those that matter; others may be anything' }),
   })
   .partial()
 export type Expectation = z.output<typeof Expectation>
@@ -32,12 +32,12 @@ export const WorkflowTest = z
     dialogue: z.array(z.unknown()),
     stepOutputs: z.record(z.string(), z.unknown()),
     contact: z.record(z.string(), z.unknown()).nullable(),
-    startsAt: instant.meta({ description: 'What the clock says when the test begins' }),
+    startsAt: timestamp.meta({ description: 'What the clock says when the test begins' }),
     expectation: Expectation,
     sourceRunId: id.nullable().meta({ description: 'The run that was saved as this test' }),
     createdBy: id.nullable(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'WorkflowTest' })
 export type WorkflowTest = z.infer<typeof WorkflowTest>
@@ -51,7 +51,7 @@ export const CreateWorkflowTest = z.strictObject({
   name,
   dialogue: Dialogue,
   trigger: StartedBy.optional(),
-  input: freeForm.optional(),
+  input: json.optional(),
   contact: ContactFacts.nullable().optional(),
   stepOutputs: StepOutputs.optional(),
   startsAt: StartsAt.optional(),

@@ -1,22 +1,22 @@
-import { WorkflowTest as TestRow } from '../../models/workflow-test.ts'
+import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { refuseTakenName } from '../../platform/taken-name.ts'
+import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { UpdateWorkflowTest, WorkflowTest } from './schema.ts'
-import { findTest, presentTest } from './test-rows.ts'
+import { findTest, toWorkflowTest } from './workflow-test-query.ts'
 
 export function updateWorkflowTest(
   scope: Scope,
   { workflowId, testId, ...input }: UpdateWorkflowTest,
 ): Promise<WorkflowTest> {
-  return refuseTakenName('test', () =>
+  return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
       const { id } = await findTest(tx, { workflowId, testId })
       await tx
         .query(TestRow)
         .findOne('id', id)
         .patch({ ...definedFields(input), updatedAt: tx.now() })
-      return presentTest(await tx.get(TestRow, id))
+      return toWorkflowTest(await tx.get(TestRow, id))
     }),
   )
 }

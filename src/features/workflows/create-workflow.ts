@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getWorkflow } from './get-workflow.ts'

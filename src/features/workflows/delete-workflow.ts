@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { WorkflowRef } from './schema.ts'
@@ -9,7 +9,7 @@ export function deleteWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promi
     const workflow = await tx.lock(WorkflowRow, workflowId)
     if (workflow.version !== null && workflow.status !== 'archived') {
       throw new ConflictError(
-        'workflow_was_published',
+        'workflow_already_published',
         'A workflow that was published cannot be deleted. Archive it instead; without runs it can be deleted then',
       )
     }

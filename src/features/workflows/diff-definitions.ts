@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { definitionHash } from '../../engine/definition-hash.ts'
-import { type RawPart, stepsOf, triggersOf, wholeOf } from './raw-definition.ts'
+import { definitionHash } from '../../engine/compile/definition-hash.ts'
+import { type RawPart, listSteps, listTriggers, asDocument } from './stored-definition.ts'
 import type { DefinitionDiff, FieldChange } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -9,10 +9,10 @@ type Fields = Readonly<Record<string, unknown>>
 export function diffDefinitions(from: Fields, to: Fields): DefinitionDiff {
   return {
     hasChanges: definitionHash(from) !== definitionHash(to),
-    steps: diffSteps(stepsOf(from), stepsOf(to)),
+    steps: diffSteps(listSteps(from), listSteps(to)),
     triggers: {
-      added: missingFrom(triggersOf(from), triggersOf(to)),
-      removed: missingFrom(triggersOf(to), triggersOf(from)),
+      added: missingFrom(listTriggers(from), listTriggers(to)),
+      removed: missingFrom(listTriggers(to), listTriggers(from)),
     },
     settings: changesOf(partOf(from, 'settings'), partOf(to, 'settings')),
     variables: changesOf(partOf(from, 'variables'), partOf(to, 'variables')),
@@ -77,5 +77,5 @@ function changesOf(from: Fields, to: Fields): FieldChange[] {
 }
 
 function partOf(definition: Fields, name: string): Fields {
-  return wholeOf(Object.hasOwn(definition, name) ? definition[name] : {}).fields
+  return asDocument(Object.hasOwn(definition, name) ? definition[name] : {}).fields
 }

@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import type { Scope } from '../../scope.ts'
 import { diffDefinitions } from './diff-definitions.ts'
 import { getWorkflowVersion } from './get-workflow-version.ts'

@@ -1,5 +1,5 @@
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
-import { WorkflowVersion as VersionRow } from '../../models/workflow-version.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
 import type { Scope } from '../../scope.ts'
 import type { WorkflowRef, WorkflowVersion } from './schema.ts'
 

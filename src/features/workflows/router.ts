@@ -1,15 +1,8 @@
 import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { nothing } from '../../trpc/wire.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { Run } from '../runs/schema.ts'
-import { SimulateWorkflow, SimulationResult } from '../simulations/schema.ts'
-import { simulateWorkflow } from '../simulations/simulate-workflow.ts'
-import { getHook } from '../hooks/get-hook.ts'
-import { HOOK_PROTOCOL } from '../hooks/hook-protocol.ts'
-import { rotateHook } from '../hooks/rotate-hook.ts'
-import { archiveWorkflow, unarchiveWorkflow } from './archive-workflow.ts'
 import { createWorkflow } from './create-workflow.ts'
-import { definitionSchema } from './definition-schema.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
 import { diffWorkflow } from './diff-workflow.ts'
 import { duplicateWorkflow } from './duplicate-workflow.ts'
@@ -17,14 +10,10 @@ import { getWorkflow } from './get-workflow.ts'
 import { getWorkflowVersion } from './get-workflow-version.ts'
 import { listWorkflowVersions } from './list-workflow-versions.ts'
 import { listWorkflows } from './list-workflows.ts'
-import { publishWorkflow } from './publish-workflow.ts'
 import { restoreVersion } from './restore-version.ts'
 import * as schema from './schema.ts'
-import { testProcedures } from './test-procedures.ts'
 import { startWorkflow } from './start-workflow.ts'
-import { unpublishWorkflow } from './unpublish-workflow.ts'
 import { updateWorkflow } from './update-workflow.ts'
-import { validateWorkflow } from './validate-workflow.ts'
 
 export const workflowsRouter = router({
   list: viewerProcedure
@@ -38,22 +27,6 @@ export const workflowsRouter = router({
     .input(schema.CreateWorkflow)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => createWorkflow(ctx.scope, input)),
-
-  validate: viewerProcedure
-    .meta(
-      rest('POST', '/workflows/validate', 'Say what publishing a definition would say', {
-        description: 'Changes nothing. Answers 200 also for a definition with errors: `valid` tells.',
-      }),
-    )
-    .input(schema.ValidateWorkflow)
-    .output(schema.Validation)
-    .mutation(({ ctx, input }) => validateWorkflow(ctx.scope, input)),
-
-  definitionSchema: viewerProcedure
-    .meta(rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of definitions'))
-    .input(nothing.strict())
-    .output(schema.DefinitionSchema)
-    .query(() => definitionSchema()),
 
   get: viewerProcedure
     .meta(rest('GET', '/workflows/{workflowId}', 'Get a workflow with its draft'))
@@ -77,20 +50,8 @@ export const workflowsRouter = router({
       ),
     )
     .input(schema.WorkflowRef)
-    .output(nothing)
+    .output(empty)
     .mutation(({ ctx, input }) => deleteWorkflow(ctx.scope, input)),
-
-  publish: adminProcedure
-    .meta(
-      rest('POST', '/workflows/{workflowId}/publish', 'Publish the draft as a new version', {
-        example: { note: 'Asks for the city first' },
-        description:
-          'New runs take the new version; those under way keep theirs. A draft that is as published makes no version. 422 `workflow_invalid` with one detail for each problem, by step.',
-      }),
-    )
-    .input(schema.PublishWorkflow)
-    .output(schema.PublishedWorkflow)
-    .mutation(({ ctx, input }) => publishWorkflow(ctx.scope, input)),
 
   start: agentProcedure
     .meta(
@@ -104,40 +65,6 @@ export const workflowsRouter = router({
     .input(schema.StartWorkflow)
     .output(Run)
     .mutation(({ ctx, input }) => startWorkflow(ctx.scope, input)),
-
-  unpublish: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/unpublish', 'Start no new runs; those under way go on'))
-    .input(schema.WorkflowRef)
-    .output(schema.WorkflowWithDefinition)
-    .mutation(({ ctx, input }) => unpublishWorkflow(ctx.scope, input)),
-
-  hook: adminProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/hook', 'Get where the webhook of a workflow is called'))
-    .input(schema.WorkflowRef)
-    .output(schema.Hook)
-    .query(({ ctx, input }) => getHook(ctx.scope, input)),
-
-  rotateHook: adminProcedure
-    .meta(
-      rest('POST', '/workflows/{workflowId}/hook/rotate', 'Make a new secret for the webhook; the old one ends', {
-        description: HOOK_PROTOCOL,
-      }),
-    )
-    .input(schema.WorkflowRef)
-    .output(schema.HookSecret)
-    .mutation(({ ctx, input }) => rotateHook(ctx.scope, input)),
-
-  archive: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/archive', 'Put a workflow away; runs under way go on'))
-    .input(schema.WorkflowRef)
-    .output(schema.WorkflowWithDefinition)
-    .mutation(({ ctx, input }) => archiveWorkflow(ctx.scope, input)),
-
-  unarchive: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/unarchive', 'Take a workflow out of the archive, paused or a draft'))
-    .input(schema.WorkflowRef)
-    .output(schema.WorkflowWithDefinition)
-    .mutation(({ ctx, input }) => unarchiveWorkflow(ctx.scope, input)),
 
   duplicate: adminProcedure
     .meta(rest('POST', '/workflows/{workflowId}/duplicate', 'Make a new draft of a draft', { status: 201 }))
@@ -168,24 +95,4 @@ export const workflowsRouter = router({
     .input(schema.RestoreVersion)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => restoreVersion(ctx.scope, input)),
-
-  simulate: viewerProcedure
-    .meta(
-      rest('POST', '/workflows/{workflowId}/simulate', 'Play a dialogue, or a past conversation, and do nothing', {
-        description:
-          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps. 422 `workflow_invalid`, `unknown_step`, or `not_outside` for an output of a step that asks nothing of the outside.',
-        example: {
-          dialogue: [
-            { type: 'message', body: 'hello' },
-            { type: 'message', body: 'Porto', after: '10m' },
-          ],
-          contact: { name: 'Ana Souza' },
-        },
-      }),
-    )
-    .input(SimulateWorkflow)
-    .output(SimulationResult)
-    .mutation(({ ctx, input }) => simulateWorkflow(ctx.scope, input)),
-
-  ...testProcedures,
 })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { freeForm, id, instant, text } from '../../trpc/wire.ts'
+import { json, id, timestamp, text } from '../../trpc/schemas.ts'
 
 const DEFINITION_BYTES_MAX = 512 * 1024
 
 /** A draft may be unfinished, so only its size is checked here; publishing checks the rest. */
-export const draft = freeForm
+export const draft = json
   .refine((value) => JSON.stringify(value).length <= DEFINITION_BYTES_MAX, 'must be smaller than 512 KB')
   .meta({
     description:
@@ -36,10 +36,10 @@ export const Workflow = z
     version: z.int().nullable().meta({ description: 'The published version, which new runs take' }),
     draftRevision: z.int().meta({ description: 'Counts the changes of the draft' }),
     hasUnpublishedChanges: z.boolean(),
-    publishedAt: instant.nullable(),
+    publishedAt: timestamp.nullable(),
     createdBy: id.nullable(),
-    createdAt: instant,
-    updatedAt: instant,
+    createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Workflow' })
 export type Workflow = z.infer<typeof Workflow>
@@ -62,7 +62,7 @@ export const WorkflowVersion = z
     definition: z.record(z.string(), z.unknown()),
     note: z.string().nullable(),
     publishedBy: id.nullable(),
-    publishedAt: instant,
+    publishedAt: timestamp,
   })
   .meta({ id: 'WorkflowVersion' })
 export type WorkflowVersion = z.infer<typeof WorkflowVersion>
@@ -153,23 +153,23 @@ export const StartWorkflow = z.strictObject({
   workflowId: id,
   contactId: id.optional().meta({ description: 'Whom the run is about; it goes on in their newest conversation' }),
   conversationId: id.optional().meta({ description: 'Goes on in this conversation instead' }),
-  input: freeForm.optional().meta({ description: 'What the run reads as {{input}}' }),
-  variables: freeForm.optional().meta({ description: 'Over the defaults of the definition' }),
+  input: json.optional().meta({ description: 'What the run reads as {{input}}' }),
+  variables: json.optional().meta({ description: 'Over the defaults of the definition' }),
   trigger: z.enum(['api', 'manual']).default('api').meta({ description: 'Which of its triggers starts the workflow' }),
 })
 export type StartWorkflow = z.infer<typeof StartWorkflow>
 
 const webhookPath = z.string().meta({ description: 'Where to call, under the address of this API' })
 
-export const Hook = z
+export const Webhook = z
   .object({
     webhookPath,
-    rotatedAt: instant.nullable().meta({ description: 'When its secret was made; null means that it has none yet' }),
-    createdAt: instant,
+    rotatedAt: timestamp.nullable().meta({ description: 'When its secret was made; null means that it has none yet' }),
+    createdAt: timestamp,
   })
   .meta({ id: 'Hook' })
 
-export const HookSecret = z
+export const WebhookSecret = z
   .object({ webhookPath, secret: z.string().meta({ description: 'Shown this once' }) })
   .meta({ id: 'HookSecret' })
 

@@ -1,17 +1,17 @@
-import { Contact as ContactRow } from '../../models/contact.ts'
-import { Conversation as ConversationRow } from '../../models/conversation.ts'
-import { Workflow as WorkflowRow } from '../../models/workflow.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { type AppError, ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { getRun } from '../runs/get-run.ts'
 import type { Run } from '../runs/schema.ts'
-import { type Refusal, startRuns } from '../runs/start-runs.ts'
+import { type NotStarted, startRuns } from '../runs/start-runs.ts'
 import type { StartWorkflow } from './schema.ts'
 
 /**
  * Starts a run on purpose, behind whatever its conversation is still doing.
  * @throws ConflictError `workflow_not_published`, `already_running`
- * @throws UnprocessableError `no_such_trigger`, `wrong_type`, `condition_not_met`, `other_contact`
+ * @throws UnprocessableError `trigger_not_found`, `type_mismatch`, `condition_not_met`, `conversation_contact_mismatch`
  */
 export function startWorkflow(scope: Scope, { workflowId, ...given }: StartWorkflow): Promise<Run> {
   return scope.transaction(async (tx) => {
@@ -38,27 +38,30 @@ async function placeOf(tx: Scope, { contactId, conversationId }: Pick<StartWorkf
   if (conversationId === undefined) return { contactId: contactId ?? null }
   const conversation = await tx.get(ConversationRow, conversationId)
   if (contactId !== undefined && conversation.contactId !== contactId) {
-    throw new UnprocessableError('other_contact', 'This conversation is with another contact. Leave contactId out')
+    throw new UnprocessableError(
+      'conversation_contact_mismatch',
+      'This conversation is with another contact. Leave contactId out',
+    )
   }
   return { contactId: conversation.contactId, conversationId }
 }
 
-function refusalOf(refused: Refusal, trigger: string): AppError {
+function refusalOf(refused: NotStarted, trigger: string): AppError {
   switch (refused) {
-    case 'no_such_trigger':
+    case 'trigger_not_found':
       return new UnprocessableError(
-        'no_such_trigger',
+        'trigger_not_found',
         `The published version has no "${trigger}" trigger. Add {"type": "${trigger}"} to its triggers and publish it`,
       )
-    case 'wrong_variables':
+    case 'invalid_variables':
       return new UnprocessableError(
-        'wrong_type',
+        'type_mismatch',
         'A variable cannot hold what it is given: see how the workflow declares it',
       )
     case 'condition_not_met':
       return new UnprocessableError('condition_not_met', `The condition of the "${trigger}" trigger does not hold`)
     case 'already_running':
-    case 'started_before':
+    case 'duplicate':
       return new ConflictError(
         'already_running',
         'The workflow is already running there, and its re-entry policy is "ignore"',

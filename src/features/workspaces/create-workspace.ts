@@ -1,4 +1,4 @@
-import { Channel } from '../../models/channel.ts'
+import { Channel } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 

@@ -3,8 +3,8 @@ import type { AppRouter } from '../../router.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import { listOperations } from '../rest.ts'
 import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
-import { exampleOf } from './example.ts'
-import { ERROR_SCHEMAS, HEADERS, refusalsOf, successHeaders } from './responses.ts'
+import { buildExample } from './example.ts'
+import { ERROR_SCHEMAS, HEADERS, errorResponses, successHeaders } from './responses.ts'
 
 const TAGS: Record<string, string> = {
   auth: 'Signing up and in, sessions, passwords',
@@ -82,13 +82,13 @@ function complete(operation: Operation, { meta, procedurePath, schemas }: Known)
     ...bodyOf(requestBody, { meta, schemas }),
     responses: {
       [meta.status ?? 200]: success(responses['200'], { meta, procedurePath, schemas }),
-      ...refusalsOf(meta),
+      ...errorResponses(meta),
     },
   }
 }
 
 function withExample(parameter: Parameter, schemas: Record<string, Schema>): Parameter {
-  return { ...parameter, example: exampleOf(parameter.schema, schemas, parameter.name) }
+  return { ...parameter, example: buildExample(parameter.schema, schemas, parameter.name) }
 }
 
 function headerParameters({ idempotent }: ProcedureMeta): Parameter[] {
@@ -112,7 +112,7 @@ function bodyOf(
   if (!body) return {}
   const { schema } = body.content['application/json']
   const isRequired = ((schema['required'] ?? []) as string[]).length > 0
-  const content = { 'application/json': { schema, example: meta.example ?? exampleOf(schema, schemas) } }
+  const content = { 'application/json': { schema, example: meta.example ?? buildExample(schema, schemas) } }
   return { requestBody: { required: isRequired, content } }
 }
 
@@ -121,5 +121,5 @@ function success(generated: Response | undefined, { meta, schemas }: Known): Res
   if (meta.status === 204) return { description: 'Done', headers }
   const schema = generated?.content?.['application/json'].schema ?? {}
   const description = meta.status === 201 ? 'Created' : meta.status === 202 ? 'Accepted' : 'Done'
-  return { description, headers, content: { 'application/json': { schema, example: exampleOf(schema, schemas) } } }
+  return { description, headers, content: { 'application/json': { schema, example: buildExample(schema, schemas) } } }
 }

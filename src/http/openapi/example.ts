@@ -35,7 +35,7 @@ const BY_NAME: Record<string, unknown> = {
 const DEPTH_MAX = 8
 
 /** A value that the schema takes, always the same: what a reader of the document sees first. */
-export function exampleOf(schema: Schema, schemas: Record<string, Schema>, name = '', depth = 0): unknown {
+export function buildExample(schema: Schema, schemas: Record<string, Schema>, name = '', depth = 0): unknown {
   const { $ref, examples, anyOf, oneOf, type } = schema as {
     $ref?: string
     examples?: unknown[]
@@ -44,13 +44,13 @@ export function exampleOf(schema: Schema, schemas: Record<string, Schema>, name 
     type?: string | string[]
   }
   if (depth > DEPTH_MAX) return null
-  if ($ref) return exampleOf(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, schemas, name, depth + 1)
+  if ($ref) return buildExample(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, schemas, name, depth + 1)
   if (examples) return examples[0]
   if ('const' in schema) return schema['const']
   if (Array.isArray(schema['enum'])) return (schema['enum'] as unknown[])[0]
   if (name in BY_NAME && !isOfOtherType(BY_NAME[name], schema)) return BY_NAME[name]
   const [choice] = anyOf ?? oneOf ?? []
-  if (choice) return exampleOf(choice, schemas, name, depth + 1)
+  if (choice) return buildExample(choice, schemas, name, depth + 1)
   if ('default' in schema) return schema['default']
   return plainExample(Array.isArray(type) ? type[0] : type, { schema, schemas, name, depth })
 }
@@ -63,11 +63,11 @@ function plainExample(type: string | undefined, { schema, schemas, name, depth }
       return Object.fromEntries(
         Object.entries((schema['properties'] ?? {}) as Record<string, Schema>).map(([field, value]) => [
           field,
-          exampleOf(value, schemas, field, depth + 1),
+          buildExample(value, schemas, field, depth + 1),
         ]),
       )
     case 'array':
-      return [exampleOf((schema['items'] ?? {}) as Schema, schemas, name, depth + 1)]
+      return [buildExample((schema['items'] ?? {}) as Schema, schemas, name, depth + 1)]
     case 'string':
       return schema['format'] === 'date-time' ? '2026-03-02T10:00:00.000Z' : 'text'
     case 'integer':

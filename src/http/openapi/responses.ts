@@ -100,7 +100,7 @@ function refusal(status: string, { description, isBare, example }: Refusal): Res
 }
 
 /** The answers an operation can give beside success. */
-export function refusalsOf(meta: ProcedureMeta): Record<string, Response> {
+export function errorResponses(meta: ProcedureMeta): Record<string, Response> {
   const { openapi, idempotent, tier } = meta
   const isPublic = openapi?.protect === false
   const hasBody = ['POST', 'PUT', 'PATCH'].includes(openapi?.method ?? '')

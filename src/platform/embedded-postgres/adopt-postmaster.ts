@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
-import { type ClusterFolder, isSameFolder } from './cluster-folder.ts'
-import { ADMINISTRATOR, connectionString, withClient } from './connection.ts'
+import { type DataDirectory, isSameFolder } from './cluster/data-directory.ts'
+import { ADMINISTRATOR, connectionString, withClient } from './cluster/connection.ts'
 import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
 import { findLivePostmaster, type Postmaster } from './postmaster.ts'
 
@@ -13,7 +13,7 @@ const ANSWER_WAIT_MS = MINUTE
  * The server that already runs on this cluster, once it is proven to be this cluster's; undefined when there is none.
  * One that is still starting is waited for, and so is one that is going away.
  */
-export async function adoptPostmaster(folder: ClusterFolder): Promise<Postmaster | undefined> {
+export async function adoptPostmaster(folder: DataDirectory): Promise<Postmaster | undefined> {
   const beganMs = performance.now()
   let refusal: unknown
   for (;;) {
@@ -30,7 +30,7 @@ export async function adoptPostmaster(folder: ClusterFolder): Promise<Postmaster
 }
 
 /** Undefined when it lets us in and works in our folder. */
-async function findRefusal({ pid, port }: Postmaster, folder: ClusterFolder): Promise<unknown> {
+async function findRefusal({ pid, port }: Postmaster, folder: DataDirectory): Promise<unknown> {
   const url = connectionString(ADMINISTRATOR, 'postgres', port, folder)
   try {
     const result = await withClient(url, (client) => client.query('show data_directory'))
@@ -48,7 +48,7 @@ async function findRefusal({ pid, port }: Postmaster, folder: ClusterFolder): Pr
 
 const WRONG_PASSWORD = '28P01'
 
-function unanswered({ pid, port }: Postmaster, folder: ClusterFolder, cause: unknown): EmbeddedPostgresError {
+function unanswered({ pid, port }: Postmaster, folder: DataDirectory, cause: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     `Process ${pid} holds the database in ${folder.data} but does not answer on port ${port}; ${folder.log} tells why. ` +
       `End that process and start again.`,

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { copyBinaries } from './copy-binaries.ts'
 import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
-import { runProgram, type Surroundings } from './run-program.ts'
+import { runProgram, type ProgramEnvironment } from './run-program.ts'
 
 export type Binaries = { initdb: string; postgres: string; pgCtl: string; major: number }
 
 /** Where the programs are, proven to run under the account that will run them. */
-export async function findBinaries(binDir: string | undefined, surroundings: Surroundings): Promise<Binaries> {
+export async function findBinaries(binDir: string | undefined, surroundings: ProgramEnvironment): Promise<Binaries> {
   if (binDir !== undefined) return probe(path.resolve(binDir), 'PG_BIN_DIR', surroundings)
   const native = packagedBinaries()
   const packaged = path.join(native, 'bin')
@@ -74,7 +74,7 @@ export function restoreSymlinks(native: string): void {
   }
 }
 
-async function probe(directory: string, origin: string, surroundings: Surroundings): Promise<Binaries> {
+async function probe(directory: string, origin: string, surroundings: ProgramEnvironment): Promise<Binaries> {
   const program = (name: string) => programPath(directory, name)
   const outcome = await runProgram(program('postgres'), ['--version'], surroundings).catch((error: Error) => ({
     output: error.message,
@@ -89,7 +89,7 @@ async function probe(directory: string, origin: string, surroundings: Surroundin
   )
 }
 
-async function canRun(directory: string, surroundings: Surroundings): Promise<boolean> {
+async function canRun(directory: string, surroundings: ProgramEnvironment): Promise<boolean> {
   const attempt = runProgram(programPath(directory, 'postgres'), ['--version'], surroundings)
   return attempt.then(({ code }) => code === 0).catch(() => false)
 }

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
-import { leaveMark, listLiveMarks, markPid } from './process-marks.ts'
+import { writePidFile, listLivePidFiles, pidFilePid } from './pid-files.ts'
 
 /** Longer than a start may take, so that whoever waits sees the holder's own error first. */
 const WAIT_MS = 6 * MINUTE
@@ -17,9 +17,9 @@ const WAIT_MS = 6 * MINUTE
 export async function withBootLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const deadlineMs = performance.now() + WAIT_MS
   for (;;) {
-    const mark = leaveMark(folder)
+    const mark = writePidFile(folder)
     try {
-      const [rival] = listLiveMarks(folder).filter((name) => name !== mark.name)
+      const [rival] = listLivePidFiles(folder).filter((name) => name !== mark.name)
       if (rival === undefined) return await work()
       if (performance.now() > deadlineMs) throw occupied(folder, rival)
     } finally {
@@ -31,6 +31,6 @@ export async function withBootLock<T>(folder: string, work: () => Promise<T>): P
 
 function occupied(folder: string, rival: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `Process ${markPid(rival)} has been starting or stopping the database in ${folder} for too long; end it and try again.`,
+    `Process ${pidFilePid(rival)} has been starting or stopping the database in ${folder} for too long; end it and try again.`,
   )
 }

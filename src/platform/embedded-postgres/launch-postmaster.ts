@@ -3,25 +3,25 @@ import fs from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
 import type { Binaries } from './binaries.ts'
-import { choosePort } from './choose-port.ts'
-import { type ClusterFolder, giveToOwner } from './cluster-folder.ts'
+import { choosePort } from './cluster/choose-port.ts'
+import { type DataDirectory, giveToOwner } from './cluster/data-directory.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { listServerProcesses, type Postmaster, readPostmaster } from './postmaster.ts'
-import { runProgram, type Surroundings } from './run-program.ts'
+import { runProgram, type ProgramEnvironment } from './run-program.ts'
 
 /** Replaying the log after a crash is part of starting. */
 const START_WAIT_MS = 5 * MINUTE
 const RETRY_WAIT_MS = MINUTE
 const LOG_BYTES_MAX = 16 * 1024 * 1024
 
-type Launch = Surroundings & { settings: Record<string, string> }
+type Launch = ProgramEnvironment & { settings: Record<string, string> }
 
 /**
  * Starts the server and waits until it takes connections. A port that was taken meanwhile, and a backend of a killed
  * server that is still busy with its statement, pass: such starts are tried again. The caller holds the boot lock and
  * has found no server at work.
  */
-export async function launchPostmaster(folder: ClusterFolder, binaries: Binaries, launch: Launch): Promise<Postmaster> {
+export async function launchPostmaster(folder: DataDirectory, binaries: Binaries, launch: Launch): Promise<Postmaster> {
   const beganMs = performance.now()
   turnLog(folder)
   for (;;) {
@@ -41,13 +41,13 @@ const PASSING = /pre-existing shared memory block|could not bind|could not creat
 /** Socket paths have about a hundred bytes; the default folder, /tmp, is shared with the sockets of other accounts. */
 const SOCKET_FOLDER_BYTES_MAX = 85
 
-function placement({ data }: ClusterFolder, port: number): Record<string, string> {
+function placement({ data }: DataDirectory, port: number): Record<string, string> {
   const hasSocket = process.platform !== 'win32' && Buffer.byteLength(data) <= SOCKET_FOLDER_BYTES_MAX
   return { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: hasSocket ? data : '' }
 }
 
 async function startDirectly(
-  folder: ClusterFolder,
+  folder: DataDirectory,
   binaries: Binaries,
   launch: Launch,
 ): Promise<Postmaster | undefined> {
@@ -77,7 +77,7 @@ async function startDirectly(
 
 /** Windows administrators may not run the server; `pg_ctl` sheds their rights first. */
 async function startThroughPgCtl(
-  folder: ClusterFolder,
+  folder: DataDirectory,
   binaries: Binaries,
   launch: Launch,
 ): Promise<Postmaster | undefined> {
@@ -93,7 +93,7 @@ async function startThroughPgCtl(
  * stranger with the same pid. It ignores the process that this variable names; that no backend of the old server is
  * left, it still checks by the shared memory.
  */
-function pardonLeftover(folder: ClusterFolder): NodeJS.ProcessEnv {
+function pardonLeftover(folder: DataDirectory): NodeJS.ProcessEnv {
   const leftover = readPostmaster(folder)
   return leftover ? { PG_GRANDPARENT_PID: String(leftover.pid) } : {}
 }
@@ -102,18 +102,18 @@ function flags(settings: Record<string, string>): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-function openLog(folder: ClusterFolder): number {
+function openLog(folder: DataDirectory): number {
   const file = fs.openSync(folder.log, 'a', 0o600)
   giveToOwner(folder, file)
   return file
 }
 
-function turnLog({ log }: ClusterFolder): void {
+function turnLog({ log }: DataDirectory): void {
   const { size } = fs.statSync(log, { throwIfNoEntry: false }) ?? { size: 0 }
   if (size > LOG_BYTES_MAX) fs.renameSync(log, `${log}.old`)
 }
 
-function failure(folder: ClusterFolder, said: string): EmbeddedPostgresError {
+function failure(folder: DataDirectory, said: string): EmbeddedPostgresError {
   const reasons = said.split('\n').filter((line) => /FATAL|HINT|DETAIL|could not|still starting/.test(line))
   const busy = listServerProcesses(folder)
   const advice = busy.length > 0 ? ` Processes still at work on it: ${busy.join(', ')}.` : ''

@@ -3,7 +3,12 @@ import { spawn } from 'node:child_process'
 /** Whom a child runs as; left out, it runs as we do. */
 export type Account = { uid: number; gid: number }
 
-export type Surroundings = { env: NodeJS.ProcessEnv; account?: Account | undefined; cwd?: string; quiet?: boolean }
+export type ProgramEnvironment = {
+  env: NodeJS.ProcessEnv
+  account?: Account | undefined
+  cwd?: string
+  quiet?: boolean
+}
 
 export type Outcome = { code: number | null; output: string }
 
@@ -27,7 +32,7 @@ const DETACHED = process.platform !== 'win32'
  * Runs a program to its end. Rejects only when it cannot be started at all. `quiet` drops the output, which is needed
  * where the program leaves a daemon behind that would hold the pipes open.
  */
-export function runProgram(file: string, args: string[], surroundings: Surroundings): Promise<Outcome> {
+export function runProgram(file: string, args: string[], surroundings: ProgramEnvironment): Promise<Outcome> {
   const { env, account, cwd = '/', quiet = false } = surroundings
   return new Promise((resolve, reject) => {
     const stdio = quiet ? 'ignore' : 'pipe'

@@ -1,15 +1,21 @@
 import { adoptPostmaster } from './adopt-postmaster.ts'
 import { findBinaries } from './binaries.ts'
 import { withBootLock } from './boot-lock.ts'
-import { assertReachable, type ClusterFolder, clusterFolder, hasCluster, makeClusterFolder } from './cluster-folder.ts'
-import { ADMINISTRATOR, APPLICATION, connectionString } from './connection.ts'
-import { ensureDatabase } from './ensure-database.ts'
-import { assertSameMajor, initCluster } from './init-cluster.ts'
+import {
+  assertReachable,
+  type DataDirectory,
+  dataDirectory,
+  hasCluster,
+  createDataDirectory,
+} from './cluster/data-directory.ts'
+import { ADMINISTRATOR, APPLICATION, connectionString } from './cluster/connection.ts'
+import { ensureDatabase } from './cluster/ensure-database.ts'
+import { assertSameMajor, initCluster } from './cluster/init-cluster.ts'
 import { launchPostmaster } from './launch-postmaster.ts'
 import type { Postmaster } from './postmaster.ts'
-import { leaveMark, listLiveMarks, type Mark } from './process-marks.ts'
-import { childEnvironment, type Surroundings } from './run-program.ts'
-import { serverAccount } from './server-account.ts'
+import { writePidFile, listLivePidFiles, type PidFile } from './pid-files.ts'
+import { childEnvironment, type ProgramEnvironment } from './run-program.ts'
+import { serverAccount } from './cluster/server-account.ts'
 import { stopPostmaster } from './stop-postmaster.ts'
 
 export type EmbeddedPostgresOptions = {
@@ -50,8 +56,8 @@ const DEFAULT_SETTINGS: Record<string, string> = {
  * stop, whoever that is, stops it. When all are killed the server stays, and the next process adopts it.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const folder = clusterFolder(options.dataDir)
-  makeClusterFolder(folder)
+  const folder = dataDirectory(options.dataDir)
+  createDataDirectory(folder)
   const { postmaster, adopted, mark } = await withBootLock(folder.lock, () => join(folder, options))
   const { pid, port } = postmaster
   let stopped: Promise<void> | undefined
@@ -66,12 +72,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-type Joined = { postmaster: Postmaster; adopted: boolean; mark: Mark }
+type Joined = { postmaster: Postmaster; adopted: boolean; mark: PidFile }
 
-async function join(folder: ClusterFolder, options: EmbeddedPostgresOptions): Promise<Joined> {
+async function join(folder: DataDirectory, options: EmbeddedPostgresOptions): Promise<Joined> {
   const running = await adoptPostmaster(folder)
   const postmaster = running ?? (await startServer(folder, options))
-  const mark = leaveMark(folder.holders)
+  const mark = writePidFile(folder.holders)
   try {
     const adminUrl = connectionString(ADMINISTRATOR, 'postgres', postmaster.port, folder)
     await ensureDatabase(adminUrl, databaseOf(options), folder)
@@ -82,7 +88,7 @@ async function join(folder: ClusterFolder, options: EmbeddedPostgresOptions): Pr
   }
 }
 
-async function startServer(folder: ClusterFolder, options: EmbeddedPostgresOptions): Promise<Postmaster> {
+async function startServer(folder: DataDirectory, options: EmbeddedPostgresOptions): Promise<Postmaster> {
   const surroundings = surroundingsOf(folder, options)
   const { account, env } = surroundings
   if (account) await assertReachable(folder, account, env)
@@ -95,13 +101,13 @@ async function startServer(folder: ClusterFolder, options: EmbeddedPostgresOptio
   return launchPostmaster(folder, binaries, { ...surroundings, settings })
 }
 
-async function leave(folder: ClusterFolder, mark: Mark, options: EmbeddedPostgresOptions): Promise<void> {
+async function leave(folder: DataDirectory, mark: PidFile, options: EmbeddedPostgresOptions): Promise<void> {
   mark.remove()
-  if (listLiveMarks(folder.holders).length > 0) return
+  if (listLivePidFiles(folder.holders).length > 0) return
   await stopPostmaster(folder, () => findBinaries(options.binDir, surroundingsOf(folder, options)))
 }
 
-function surroundingsOf(folder: ClusterFolder, options: EmbeddedPostgresOptions): Surroundings {
+function surroundingsOf(folder: DataDirectory, options: EmbeddedPostgresOptions): ProgramEnvironment {
   return { env: childEnvironment(options.environment), account: serverAccount(folder) }
 }
 

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
 import type { Binaries } from './binaries.ts'
-import type { ClusterFolder } from './cluster-folder.ts'
+import type { DataDirectory } from './cluster/data-directory.ts'
 import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
 import { findLivePostmaster } from './postmaster.ts'
-import { processToken } from './process-marks.ts'
+import { processToken } from './pid-files.ts'
 import { childEnvironment, runProgram } from './run-program.ts'
 
 const STOP_WAIT_MS = MINUTE
 
 /** Ends connections, rolls back what they had open, and waits until the server is gone. The caller holds the boot lock. */
-export async function stopPostmaster(folder: ClusterFolder, findBinaries: () => Promise<Binaries>): Promise<void> {
+export async function stopPostmaster(folder: DataDirectory, findBinaries: () => Promise<Binaries>): Promise<void> {
   const postmaster = findLivePostmaster(folder)
   if (!postmaster) return
   if (process.platform === 'win32') await stopThroughPgCtl(folder, await findBinaries())
@@ -34,7 +34,7 @@ function requestFastShutdown(pid: number): void {
   }
 }
 
-async function stopThroughPgCtl(folder: ClusterFolder, binaries: Binaries): Promise<void> {
+async function stopThroughPgCtl(folder: DataDirectory, binaries: Binaries): Promise<void> {
   const seconds = String(STOP_WAIT_MS / 1000)
   const stop = ['stop', '-w', '-s', '-m', 'fast', '-t', seconds, '-D', folder.data]
   await runProgram(binaries.pgCtl, stop, { env: childEnvironment(), quiet: true })

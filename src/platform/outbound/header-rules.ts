@@ -20,14 +20,14 @@ const OURS = new Set([
 ])
 
 /** Whether a header is for the call alone to set. */
-export function isOwnHeader(name: string): boolean {
+export function isReservedHeader(name: string): boolean {
   return OURS.has(name.toLowerCase())
 }
 
 /** Why no header may have this name; undefined if one may. */
-export function refusalOfHeaderName(name: string): string | undefined {
+export function headerNameError(name: string): string | undefined {
   if (!NAME.test(name)) return 'is not the name of a header'
-  return isOwnHeader(name) ? 'is a header that the call sets itself' : undefined
+  return isReservedHeader(name) ? 'is a header that the call sets itself' : undefined
 }
 
 export function isHeaderValue(value: string): boolean {

@@ -6,7 +6,7 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible'
 import type { RedisClientType } from 'redis'
-import type { Database } from '../database.ts'
+import type { Database } from '../database/database.ts'
 import type { Breaker } from './breaker.ts'
 import { firstAnswer } from './first-answer.ts'
 
@@ -19,9 +19,9 @@ export type Rule = {
   seconds: number
 }
 
-export type Consumed = { allowed: boolean; remaining: number; msBeforeNext: number }
+export type Consumption = { allowed: boolean; remaining: number; msBeforeNext: number }
 
-type Consume = (key: string, points: number) => Promise<Consumed>
+type Consume = (key: string, points: number) => Promise<Consumption>
 
 /**
  * One counter kept in the best store that answers: Redis where a fleet has one, else Postgres, else this process. A
@@ -53,7 +53,7 @@ export class LimiterChain {
     }
   }
 
-  consume(key: string, points: number): Promise<Consumed> {
+  consume(key: string, points: number): Promise<Consumption> {
     return firstAnswer(this.#stores, (consume) => consume(key, points))
   }
 }

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import { type Clock, MINUTE, SECOND } from '../time.ts'
 import { firstAnswer } from './first-answer.ts'
 import type { Stores } from './limiter-chain.ts'
-import { MemoryTries, PostgresTries, RedisTries, type Span, type Tries } from './tries.ts'
+import {
+  MemoryAttemptStore,
+  PostgresAttemptStore,
+  RedisAttemptStore,
+  type Span,
+  type AttemptStore,
+} from './attempt-store.ts'
 
 const LOCK_MS = 15 * MINUTE
 
@@ -29,9 +35,9 @@ export class Lockout {
 
   constructor({ db, redis, breaker }: Stores, clock: Clock) {
     this.#clock = clock
-    this.#stores = [useOf(new PostgresTries(db)), useOf(new MemoryTries())]
+    this.#stores = [useOf(new PostgresAttemptStore(db)), useOf(new MemoryAttemptStore())]
     if (redis) {
-      const inRedis = new RedisTries(redis)
+      const inRedis = new RedisAttemptStore(redis)
       this.#stores.unshift((act) => breaker.run(() => act(inRedis)))
     }
   }
@@ -60,14 +66,14 @@ export class Lockout {
     return { now, ends: now + LOCK_MS }
   }
 
-  #run<T>(act: (tries: Tries) => Promise<T>): Promise<T> {
+  #run<T>(act: (tries: AttemptStore) => Promise<T>): Promise<T> {
     return firstAnswer(this.#stores, (use) => use(act))
   }
 }
 
-type Use = <T>(act: (tries: Tries) => Promise<T>) => Promise<T>
+type Use = <T>(act: (tries: AttemptStore) => Promise<T>) => Promise<T>
 
-function useOf(tries: Tries): Use {
+function useOf(tries: AttemptStore): Use {
   return (act) => act(tries)
 }
 

@@ -1,5 +1,5 @@
 import type { RedisClientType } from 'redis'
-import { type Database, openDatabase } from '../database.ts'
+import { type Database, openDatabase } from '../database/database.ts'
 import { type Clock, SECOND } from '../time.ts'
 import { Breaker } from './breaker.ts'
 import { LimiterChain } from './limiter-chain.ts'

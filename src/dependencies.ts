@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import type { Config } from './config.ts'
+import { checkPostgresVersion } from './platform/database/check-postgres-version.ts'
+import { migrate, openDatabase, seedIfEmpty } from './platform/database/database.ts'
+import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
+import type { Logger } from './platform/log.ts'
+import { fileMail, smtpMail } from './platform/mail.ts'
+import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
+import { PostgresNotifications } from './platform/notifications/postgres-notifications.ts'
+import { createRateLimits, type RateLimits } from './platform/rate-limit/rate-limits.ts'
+import { connectRedis } from './platform/notifications/redis.ts'
+import { RedisRevocations } from './platform/notifications/redis-revocations.ts'
+import { RedisNotifications } from './platform/notifications/redis-notifications.ts'
+import { LocalRevocations, type Revocations } from './platform/notifications/revocations.ts'
+import { loadOrCreateSecretKey } from './platform/security/secret-key.ts'
+import { Secrets } from './platform/security/secrets.ts'
+import { createSingleFlight } from './platform/concurrency/single-flight.ts'
+import type { Clock } from './platform/time.ts'
+import type { Dependencies } from './scope.ts'
+
+export type OpenDependencies = Dependencies & {
+  store: ResolvedDatabase
+  jobs: GraphileJobQueue
+  limits: RateLimits
+  revocations: Revocations
+  close(): Promise<void>
+}
+
+/** Everything that outlives a request, in the order in which one needs the other; `close` goes the way back. */
+export async function openDependencies(
+  config: Config,
+  { log, clock }: { log: Logger; clock: Clock },
+): Promise<OpenDependencies> {
+  const store = await resolveDatabase({
+    url: config.database.url,
+    dataDir: config.dataDir,
+    binDir: config.database.binDir,
+    environment: config.environment,
+  })
+  const db = openDatabase(store.url)
+  await checkPostgresVersion(db, log)
+  await migrate(db)
+  if (store.isEmbedded) await seedIfEmpty(db)
+  const jobs = new GraphileJobQueue({ url: store.url, log })
+  await jobs.prepare()
+  const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
+  const signals = redis
+    ? new RedisNotifications({ client: redis, log })
+    : new PostgresNotifications({ url: store.url, log })
+  await signals.open()
+  const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
+  revocations.open()
+  const limits = createRateLimits({ url: store.url, redis, clock })
+  const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
+  const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+  return {
+    db,
+    clock,
+    log,
+    jobs,
+    signals,
+    reads: createSingleFlight(),
+    secrets,
+    mail,
+    allowsLoopback: config.allowsLoopback,
+    store,
+    limits,
+    revocations,
+    async close() {
+      await limits.close()
+      await revocations.close()
+      await signals.close()
+      redis?.destroy()
+      await db.destroy()
+      await store.close()
+    },
+  }
+}

@@ -1,4 +1,0 @@
-/** Texts that a person takes for the same: "  Sí " and "sí". */
-export function foldText(text: string): string {
-  return text.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase()
-}

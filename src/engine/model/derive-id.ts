@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto'
+import { stringify } from 'uuid'
+
+const V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i
+
+/**
+ * The id of the nth thing that a run makes: a UUIDv7 that depends on nothing else, so that deciding the same again
+ * gives the same ids. Within a millisecond the ids of a run sort by `nth`.
+ */
+export function deriveId(runId: string, nth: number, ms: number): string {
+  const bytes = createHash('sha256').update(`${runId}:${nth}`).digest().subarray(0, 16)
+  bytes.writeUIntBE(ms, 0, 6)
+  bytes.writeUInt16BE(0x7000 | (nth & 0x0fff), 6)
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
+  return stringify(bytes)
+}
+
+/** The time that a UUIDv7 carries. */
+export function idTimestamp(id: string): number | undefined {
+  const [, high, low] = V7.exec(id) ?? []
+  return high && low ? Number.parseInt(high + low, 16) : undefined
+}

@@ -1,0 +1,21 @@
+/** Why a published workflow with a trigger for an event was not started by it. */
+export type Outcome =
+  | 'no_match'
+  | 'condition_not_met'
+  | 'already_running'
+  | 'automation_paused'
+  | 'consumed_as_reply'
+  | 'preempted_by_priority'
+  | 'max_depth_exceeded'
+  | 'cascade_rate_limited'
+
+export type Evaluation = { workflowId: string; version: number; outcome: Outcome; detail: string | null }
+
+/** What the workflows that an event did not start made of it. `id` is that of the mailbox item. */
+export type EvaluatedEvent = {
+  id: string
+  contactId: string | null
+  conversationId: string | null
+  event: { type: string; messageId: string | null; name: string | null }
+  evaluations: Evaluation[]
+}

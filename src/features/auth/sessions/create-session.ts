@@ -1,0 +1,42 @@
+import { newId } from '../../../platform/ids.ts'
+import { hashToken, newToken } from '../../../platform/security/opaque-token.ts'
+import { addMs, DAY } from '../../../platform/time.ts'
+import type { SystemScope } from '../../../scope.ts'
+import { listWorkspaces, type Membership } from '../../workspaces/list-workspaces.ts'
+import type { User } from '../schema.ts'
+import { sessionCookie } from './session-cookie.ts'
+import type { AuthContext } from '../auth-context.ts'
+
+/** Counted from signing in and never extended, however busy the session is. */
+const SESSION_MS = 7 * DAY
+
+/**
+ * Lets in whom `findUser` names, in one transaction with what it does. The token is always new, and the session the
+ * visitor came with ends: a cookie planted on them is worth nothing afterwards.
+ */
+export async function createSession(
+  { system, auth, caller, client, setHeader }: AuthContext,
+  findUser: (tx: SystemScope) => Promise<User>,
+): Promise<{ user: User; workspaces: Membership[] }> {
+  const token = newToken()
+  const now = system.now()
+  const expiresAt = addMs(now, SESSION_MS)
+  const entered = await system.transaction(async (tx) => {
+    const user = await findUser(tx)
+    if (caller) await tx.db('sessions').where('id', caller.session.id).delete()
+    await tx.db('sessions').insert({
+      id: newId(),
+      user_id: user.id,
+      token_hash: hashToken(token),
+      created_at: now,
+      renewed_at: now,
+      expires_at: expiresAt,
+      ip_address: client.ipAddress,
+      user_agent: client.userAgent,
+    })
+    return { user, workspaces: await listWorkspaces(tx, user.id) }
+  })
+  if (caller) auth.revocations.revoke(caller.user.id)
+  setHeader('Set-Cookie', sessionCookie(token, expiresAt, now))
+  return entered
+}

@@ -1,0 +1,24 @@
+import { Contact } from '../../models/contacts/contact.ts'
+import { Group } from '../../models/contacts/group.ts'
+import { Tag } from '../../models/contacts/tag.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import type { Audience } from './schema.ts'
+
+/**
+ * Every id of an audience must be of this workspace.
+ * @throws NotFoundError
+ */
+export async function assertAudience(tx: Scope, audience: Audience): Promise<void> {
+  const { groupIds = [], tagIds = [], contactIds = [] } = audience
+  await refuseForeign('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
+  await refuseForeign('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())
+  await refuseForeign('Contact', contactIds, (ids) => tx.query(Contact).whereIn('id', ids).resultSize())
+}
+
+async function refuseForeign(noun: string, ids: string[], count: (ids: string[]) => Promise<number>): Promise<void> {
+  const distinct = [...new Set(ids.map((id) => id.toLowerCase()))]
+  if (distinct.length === 0) return
+  if (!distinct.every(isUuid) || (await count(distinct)) !== distinct.length) throw new NotFoundError(noun)
+}

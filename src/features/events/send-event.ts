@@ -1,0 +1,13 @@
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import type { Scope } from '../../scope.ts'
+import { raiseEvents } from '../automation/raise-events.ts'
+import type { SentEvent, SendEvent } from './schema.ts'
+
+/** What happened elsewhere, under a name that workflows know. Those that care take it up behind what they still do. */
+export function sendEvent(scope: Scope, { contactId, event, data }: SendEvent): Promise<SentEvent> {
+  return scope.transaction(async (tx) => {
+    const { id } = await tx.get(ContactRow, contactId)
+    await raiseEvents(tx, [{ contactId: id, event: { type: 'event', event, data: data ?? null } }])
+    return { event, contactId: id, raisedAt: tx.now() }
+  })
+}

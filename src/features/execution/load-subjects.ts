@@ -1,0 +1,94 @@
+import type { Mailbox } from '../../engine/mailbox/mailbox.ts'
+import type { Subject } from '../../engine/model/subject.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import type { Scope } from '../../scope.ts'
+
+type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
+  conversationId: string
+  conversation: JsonObject
+  automationState: 'on' | 'paused'
+  automationReason: string | null
+  automationUntil: Date | null
+  lastInboundAt: Date | null
+  windowExpiresAt: Date | null
+}
+
+const CONTACT = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'email', c.email,
+  'language', c.language, 'country', c.country, 'timezone', c.timezone, 'fields', c.fields, 'blocked', c.blocked,
+  'consent', jsonb_build_object('marketing', c.marketing_consent),
+  'tags', coalesce((select jsonb_agg(t.name order by lower(t.name)) from contact_tags ct
+    join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
+    where ct.tenant_id = c.tenant_id and ct.contact_id = c.id), '[]'),
+  'groupIds', coalesce((select jsonb_agg(gc.group_id) from group_contacts gc
+    where gc.tenant_id = c.tenant_id and gc.contact_id = c.id), '[]'))`
+const WORKSPACE = `jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)`
+
+/** All of a batch in one statement for each kind of mailbox, after their locks are taken. */
+export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Subject[]> {
+  const idsOf = (kind: Mailbox['kind']) => mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
+  const [conversations, contacts, runs] = [idsOf('conversation'), idsOf('contact'), idsOf('run')]
+  return [
+    ...(conversations.length > 0 ? await loadConversations(tx, conversations) : []),
+    ...(contacts.length > 0 ? await loadContacts(tx, contacts) : []),
+    ...(runs.length > 0 ? await loadRuns(tx, runs) : []),
+  ]
+}
+
+async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
+  const { rows } = await tx.db.raw<{ rows: ConversationRow[] }>(
+    `select cv.id as "conversationId", cv.channel_id as "channelId", cv.contact_id as "contactId",
+       cv.automation_state as "automationState", cv.automation_reason as "automationReason", cv.automation_until as "automationUntil", ${CONTACT} as contact,
+       jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
+         'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
+       ${WORKSPACE} as workspace, cv.last_inbound_at as "lastInboundAt", cv.window_expires_at as "windowExpiresAt"
+     from conversations cv
+     join contacts c on c.tenant_id = cv.tenant_id and c.id = cv.contact_id
+     join channels ch on ch.tenant_id = cv.tenant_id and ch.id = cv.channel_id
+     join workspaces w on w.id = cv.tenant_id
+     where cv.tenant_id = ? and cv.id = any(?)`,
+    [tx.tenantId, ids],
+  )
+  return rows.map((row) => presentConversation(row, tx.now()))
+}
+
+function presentConversation(row: ConversationRow, now: Date): Subject {
+  const { automationState, automationReason, automationUntil, lastInboundAt, windowExpiresAt, ...loaded } = row
+  return {
+    ...loaded,
+    mailbox: { kind: 'conversation', id: loaded.conversationId },
+    isPausedByReply: automationReason === 'human_reply',
+    isPaused: automationState === 'paused' && (automationUntil === null || automationUntil > now),
+    conversation: {
+      ...loaded.conversation,
+      lastInboundAt: lastInboundAt?.toISOString() ?? null,
+      windowExpiresAt: windowExpiresAt?.toISOString() ?? null,
+      canSendFreeform: windowExpiresAt !== null && now < windowExpiresAt,
+    },
+  }
+}
+
+const NOBODY = { conversationId: null, channelId: null, conversation: null, isPaused: false, isPausedByReply: false }
+
+async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
+  const { rows } = await tx.db.raw<{ rows: { contactId: string; contact: JsonObject; workspace: JsonObject }[] }>(
+    `select c.id as "contactId", ${CONTACT} as contact, ${WORKSPACE} as workspace
+     from contacts c join workspaces w on w.id = c.tenant_id where c.tenant_id = ? and c.id = any(?)`,
+    [tx.tenantId, ids],
+  )
+  return rows.map((row) => ({ ...NOBODY, ...row, mailbox: { kind: 'contact', id: row.contactId } }))
+}
+
+async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
+  const { rows } = await tx.db.raw<{ rows: { id: string; workspace: JsonObject }[] }>(
+    `select r.id, ${WORKSPACE} as workspace from runs r join workspaces w on w.id = r.tenant_id
+     where r.tenant_id = ? and r.id = any(?)`,
+    [tx.tenantId, ids],
+  )
+  return rows.map(({ id, workspace }) => ({
+    ...NOBODY,
+    workspace,
+    contactId: null,
+    contact: null,
+    mailbox: { kind: 'run', id },
+  }))
+}

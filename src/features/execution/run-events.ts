@@ -1,0 +1,21 @@
+import type { StepRecord } from '../../engine/model/run.ts'
+import type { StoredRun } from '../../engine/mailbox/run-store.ts'
+import type { Event } from '../../scope.ts'
+
+const NO_STEPS = { firstStep: null, lastStep: null }
+
+/**
+ * What is told of runs that changed. An event says which of the run's steps were written with it, from `firstStep` to
+ * `lastStep`, so that whoever follows the run reads those and no others.
+ */
+export function toRunEvents(runs: StoredRun[], steps: { runId: string; step: StepRecord }[]): Event[] {
+  const written = new Map<string, number[]>()
+  for (const { runId, step } of steps) written.set(runId, [...(written.get(runId) ?? []), step.index])
+  return runs.flatMap(({ state: { id, status }, workflowId, conversationId, hasBegun }): Event[] => {
+    const data = { runId: id, workflowId, conversationId }
+    const indexes = written.get(id)
+    const range = indexes && { firstStep: `${Math.min(...indexes)}`, lastStep: `${Math.max(...indexes)}` }
+    const started: Event[] = hasBegun ? [{ type: 'run.started', data: { ...data, ...NO_STEPS } }] : []
+    return [...started, { type: `run.${status}`, data: { ...data, ...(range ?? NO_STEPS) } }]
+  })
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { id, timestamp } from '../../trpc/schemas.ts'
+
+const OUTCOMES = [
+  'no_match',
+  'condition_not_met',
+  'already_running',
+  'automation_paused',
+  'consumed_as_reply',
+  'preempted_by_priority',
+  'max_depth_exceeded',
+  'cascade_rate_limited',
+] as const
+
+const Happened = z.object({
+  type: z.string().meta({ description: 'What happened, as triggers name it', examples: ['message_received'] }),
+  messageId: id.nullable(),
+  name: z.string().nullable().meta({ description: 'Of an event its name, of a tag the tag' }),
+})
+
+const message = z.string().meta({
+  description: 'A sentence that says what would have to be different',
+  examples: ['The message "hi" contains none of: price, precio'],
+})
+
+export const Evaluation = z
+  .object({
+    at: timestamp,
+    event: Happened,
+    version: z.int().meta({ description: 'The version that was published then' }),
+    outcome: z.enum(OUTCOMES),
+    message,
+    detail: z.string().nullable(),
+  })
+  .meta({ id: 'Evaluation' })
+export type Evaluation = z.infer<typeof Evaluation>
+
+export const TriggerEvaluations = z
+  .object({
+    contactId: id,
+    workflowId: id,
+    since: timestamp.meta({ description: 'Nothing older is kept' }),
+    runsStarted: z.int().meta({ description: 'Runs of the workflow that the contact did start since then' }),
+    reasons: z
+      .array(
+        z.object({
+          code: z.enum([
+            'not_published',
+            'workflow_paused',
+            'workflow_archived',
+            'no_trigger',
+            'automation_paused',
+            'no_matching_event',
+          ]),
+          message,
+        }),
+      )
+      .meta({ description: 'What keeps it from starting now, whatever happens' }),
+    evaluations: z.array(Evaluation).meta({ description: 'What happened and did not start it, the newest first' }),
+    hasMore: z.boolean().meta({ description: 'There are older ones: ask again with a higher `offset`' }),
+  })
+  .meta({ id: 'WhyNot' })
+export type TriggerEvaluations = z.infer<typeof TriggerEvaluations>
+
+const LIMIT = 'must be an integer between 1 and 100'
+const OFFSET = 'must be an integer between 0 and 100000'
+
+export const ListTriggerEvaluations = z.strictObject({
+  contactId: id,
+  workflowId: id,
+  limit: z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(50),
+  offset: z.int(OFFSET).min(0, OFFSET).max(100_000, OFFSET).default(0),
+})
+export type ListTriggerEvaluations = z.infer<typeof ListTriggerEvaluations>
+
+const named = z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() })
+const failure = z.object({ code: z.string(), message: z.string() }).nullable()
+
+const Link = z.discriminatedUnion('kind', [
+  z
+    .object({
+      kind: z.literal('event'),
+      at: timestamp,
+      id: id.meta({ description: 'The same event never starts a workflow twice' }),
+      type: z.string(),
+      message: z.object({ id, body: z.string().nullable() }).nullable(),
+      startedBy: z.object({ type: z.string(), id: id.nullable() }),
+    })
+    .meta({ description: 'What happened first' }),
+  z.object({ kind: z.literal('trigger'), type: z.string(), message: z.string() }).meta({ description: 'What it met' }),
+  z.object({
+    kind: z.literal('run'),
+    at: timestamp,
+    id,
+    workflowId: id,
+    workflowName: z.string(),
+    version: z.int(),
+    status: z.string(),
+    relation: z
+      .enum(['started', 'reply_consumed', 'debounced', 'called', 'sent'])
+      .meta({ description: '`debounced`: read together with the messages before it; `called`: called the next run' }),
+    parentRunId: id.nullable(),
+    replayOf: id.nullable(),
+  }),
+  z.object({
+    kind: z.literal('step'),
+    at: timestamp,
+    id,
+    index: z.int(),
+    stepId: z.string(),
+    name: z.string().nullable(),
+    type: z.string(),
+    status: z.string(),
+    branch: z.string().nullable(),
+    after: z
+      .object({ index: z.int(), stepId: z.string(), type: z.string(), branch: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'The step before, and the branch it took' }),
+  }),
+  z.object({ kind: z.literal('sender'), ...named.shape }).meta({ description: 'Who sent it, if no workflow did' }),
+  z.object({ kind: z.literal('broadcast'), id, name: z.string(), status: z.string() }),
+  z.object({
+    kind: z.literal('message'),
+    at: timestamp,
+    id,
+    direction: z.enum(['inbound', 'outbound', 'internal']),
+    body: z.string().nullable(),
+    status: z.string(),
+    error: failure,
+  }),
+  z.object({ kind: z.literal('status'), at: timestamp, status: z.string(), error: failure }),
+  z
+    .object({
+      kind: z.literal('evaluation'),
+      at: timestamp,
+      workflowId: id,
+      workflowName: z.string().nullable(),
+      version: z.int(),
+      outcome: z.enum(OUTCOMES),
+      message,
+    })
+    .meta({ description: 'A workflow that it did not start' }),
+])
+export type Link = z.infer<typeof Link>
+
+export const Explanation = z
+  .object({
+    messageId: id,
+    summary: z.string().meta({ examples: ['Sent by step "answer" of the workflow "Prices", version 3'] }),
+    links: z.array(Link).meta({ description: 'What led to what, from the beginning on' }),
+  })
+  .meta({ id: 'Why' })
+export type Explanation = z.infer<typeof Explanation>
+
+export const ExplainMessage = z.strictObject({ messageId: id })
+export type ExplainMessage = z.infer<typeof ExplainMessage>

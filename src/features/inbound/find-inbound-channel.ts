@@ -1,0 +1,22 @@
+import { NotFoundError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
+import { type LoadedChannel, loadChannel } from '../channels/load-channel.ts'
+
+export type InboundChannel = { scope: Scope; channel: LoadedChannel }
+
+/**
+ * Whose channel a provider calls.
+ * @throws NotFoundError
+ */
+export async function findInboundChannel(system: SystemScope, channelId: string): Promise<InboundChannel> {
+  const entry = isUuid(channelId)
+    ? await system
+        .db('channel_directory')
+        .where('channel_id', channelId)
+        .first<{ tenant_id: string } | undefined>('tenant_id')
+    : undefined
+  if (!entry) throw new NotFoundError('Channel')
+  const scope = system.forTenant(entry.tenant_id)
+  return { scope, channel: await loadChannel(scope, channelId) }
+}

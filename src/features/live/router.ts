@@ -1,0 +1,30 @@
+import { router, viewerProcedure } from '../../trpc/procedures.ts'
+import { subscription } from '../../trpc/subscriptions.ts'
+import { FollowMessages } from '../conversations/schema.ts'
+import { FollowEvents } from '../events/schema.ts'
+import { FollowRun } from '../runs/schema.ts'
+import { followMessages } from './follow-messages.ts'
+import { followRun } from './follow-run.ts'
+import { followWorkspace } from './follow-workspace.ts'
+
+export const conversationSubscriptionsRouter = router({
+  onMessage: viewerProcedure
+    .input(FollowMessages)
+    .subscription(({ ctx, input, signal }) =>
+      subscription(ctx, signal, (until) => followMessages(ctx.scope, input, until)),
+    ),
+})
+
+export const runSubscriptionsRouter = router({
+  follow: viewerProcedure
+    .input(FollowRun)
+    .subscription(({ ctx, input, signal }) => subscription(ctx, signal, (until) => followRun(ctx.scope, input, until))),
+})
+
+export const eventSubscriptionsRouter = router({
+  follow: viewerProcedure
+    .input(FollowEvents)
+    .subscription(({ ctx, input, signal }) =>
+      subscription(ctx, signal, (until) => followWorkspace(ctx.scope, input, until)),
+    ),
+})

@@ -1,0 +1,33 @@
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+import { replaceSchedules } from '../schedules/replace-schedules.ts'
+import { getWorkflow } from '../workflows/get-workflow.ts'
+import type { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
+
+/** Puts a workflow away, whatever it was: it starts nothing new and cannot be published. Runs under way go on. */
+export function archiveWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<WorkflowWithDefinition> {
+  return scope.transaction(async (tx) => {
+    const workflow = await tx.lock(WorkflowRow, workflowId)
+    if (workflow.status !== 'archived') {
+      await replaceSchedules(tx, workflowId, null)
+      await tx.query(WorkflowRow).findOne('id', workflowId).patch({ status: 'archived', updatedAt: tx.now() })
+      await tx.record({ type: 'workflow.archived', data: { workflowId } })
+    }
+    return getWorkflow(tx, { workflowId })
+  })
+}
+
+/** Takes it out again: paused if it was published once, else a draft. */
+export function unarchiveWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<WorkflowWithDefinition> {
+  return scope.transaction(async (tx) => {
+    const workflow = await tx.lock(WorkflowRow, workflowId)
+    if (workflow.status !== 'archived') {
+      throw new ConflictError('workflow_not_archived', 'Only an archived workflow can be unarchived')
+    }
+    const status = workflow.version === null ? 'draft' : 'paused'
+    await tx.query(WorkflowRow).findOne('id', workflowId).patch({ status, updatedAt: tx.now() })
+    await tx.record({ type: 'workflow.unarchived', data: { workflowId } })
+    return getWorkflow(tx, { workflowId })
+  })
+}

@@ -1,0 +1,71 @@
+import { definitionHash } from '../../engine/compile/definition-hash.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+import { ensureWebhook } from '../workflow-webhooks/ensure-webhook.ts'
+import { replaceSchedules } from '../schedules/replace-schedules.ts'
+import { listTestWarnings } from '../workflow-tests/test-warnings.ts'
+import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
+import { getWorkflow } from '../workflows/get-workflow.ts'
+import type { PublishedWorkflow, PublishWorkflow } from '../workflows/schema.ts'
+
+/**
+ * Makes the draft the version that new runs take; runs under way stay on theirs. Publishing what is already published
+ * changes nothing.
+ */
+export async function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
+  const { published, subject } = await scope.transaction(async (tx) => {
+    const workflow = await tx.lock(WorkflowRow, workflowId)
+    if (workflow.status === 'archived') {
+      throw new ConflictError('workflow_archived', 'An archived workflow cannot be published')
+    }
+    const { compiled, errors, warnings } = await checkInWorkspace(tx, workflow.draft, workflowId)
+    if (!compiled) {
+      throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
+    }
+    await replaceSchedules(tx, workflowId, compiled)
+    await ensureWebhook(tx, workflowId, compiled)
+    const hash = definitionHash(workflow.draft)
+    const version =
+      (await sameVersion(tx, workflow, hash)) ?? (await addVersion(tx, workflow, { hash, compiled, note }))
+    if (version !== workflow.version || workflow.status !== 'published') {
+      const now = tx.now()
+      await tx
+        .query(WorkflowRow)
+        .findOne('id', workflowId)
+        .patch({ status: 'published', version, publishedAt: now, updatedAt: now })
+      await tx.record({ type: 'workflow.published', data: { workflowId } })
+    }
+    const published = { ...(await getWorkflow(tx, { workflowId })), warnings }
+    return { published, subject: { workflowId, name: workflow.name, version, compiled } }
+  })
+  // Tests only warn, and take their time: nothing is locked meanwhile.
+  return { ...published, warnings: [...published.warnings, ...(await listTestWarnings(scope, subject))] }
+}
+
+async function sameVersion(tx: Scope, workflow: WorkflowRow, hash: string): Promise<number | undefined> {
+  if (workflow.version === null) return undefined
+  const live = await tx.query(VersionRow).findOne({ workflowId: workflow.id, version: workflow.version })
+  return live?.hash === hash ? live.version : undefined
+}
+
+async function addVersion(
+  tx: Scope,
+  workflow: WorkflowRow,
+  { hash, compiled, note }: { hash: string; compiled: Record<string, unknown>; note: string | undefined },
+): Promise<number> {
+  const [newest] = await tx.query(VersionRow).where('workflowId', workflow.id).orderBy('version', 'desc').limit(1)
+  const version = (newest?.version ?? 0) + 1
+  await tx.query(VersionRow).insert({
+    workflowId: workflow.id,
+    version,
+    hash,
+    definition: workflow.draft,
+    compiled,
+    note: note ?? null,
+    publishedBy: tx.actor.type === 'user' ? tx.actor.id : null,
+    publishedAt: tx.now(),
+  })
+  return version
+}

@@ -1,0 +1,14 @@
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import type { Scope } from '../../scope.ts'
+import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
+import type { ValidateWorkflow, Validation } from '../workflows/schema.ts'
+
+/** What publishing this definition would say, without keeping anything. */
+export async function validateWorkflow(
+  scope: Scope,
+  { definition, workflowId }: ValidateWorkflow,
+): Promise<Validation> {
+  if (workflowId !== undefined) await scope.get(WorkflowRow, workflowId)
+  const { errors, warnings } = await checkInWorkspace(scope, definition, workflowId ?? null)
+  return { valid: errors.length === 0, errors, warnings }
+}

@@ -1,0 +1,38 @@
+import type { Sender } from '../../channels/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import type { Message } from '../conversations/schema.ts'
+import { receiveMessages } from '../inbound/receive-messages.ts'
+import type { SendAsCustomer } from './schema.ts'
+
+/** A customer writes: what follows is what would follow on a real channel. */
+export function sendAsCustomer(scope: Scope, input: SendAsCustomer): Promise<Message> {
+  return scope.transaction(async (tx) => {
+    const from = await senderOf(tx, input)
+    const { id: channelId } = await tx.query(ChannelRow).findOne('kind', 'sandbox').throwIfNotFound()
+    const message = {
+      providerMessageId: `sandbox.${newId()}`,
+      from,
+      type: 'text',
+      body: input.body,
+      content: null,
+      at: tx.now(),
+    }
+    const [received] = await receiveMessages(tx, { channelId, messages: [message] })
+    return tx.get(MessageRow, received?.messageId ?? '')
+  })
+}
+
+async function senderOf(tx: Scope, { phone, contactId, name }: SendAsCustomer): Promise<Sender> {
+  const profile = { userId: null, profileName: name ?? null, username: null }
+  if (phone !== undefined) return { phone, ...profile }
+  const contact = await tx.get(ContactRow, contactId ?? '')
+  if (contact.phone === null) {
+    throw new UnprocessableError('contact_unreachable', 'This contact has no phone number to write from')
+  }
+  return { phone: contact.phone, ...profile }
+}

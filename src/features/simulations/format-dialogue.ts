@@ -1,0 +1,19 @@
+import { SECOND } from '../../platform/time.ts'
+import type { Dialogue } from './schema.ts'
+
+const SECONDS_MAX = 999_999
+
+/** A dialogue as it would be asked for: it is kept so, and read again by the same schema. */
+export function formatDialogue(dialogue: Dialogue): Record<string, unknown>[] {
+  return dialogue.map((entry) => {
+    if (entry.type === 'advance') return { type: entry.type, by: writeDuration(entry.by) }
+    const { after, ...rest } = entry
+    return { ...rest, ...(after ? { after: writeDuration(after) } : {}) }
+  })
+}
+
+/** Whole seconds, or whole minutes where there are very many: never shorter than it was. */
+function writeDuration(ms: number): string {
+  const seconds = Math.ceil(ms / SECOND)
+  return seconds <= SECONDS_MAX ? `${seconds}s` : `${Math.ceil(seconds / 60)}m`
+}

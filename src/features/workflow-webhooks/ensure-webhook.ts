@@ -1,0 +1,13 @@
+import type { CompiledDefinition } from '../../engine/model/compiled.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+
+/** Gives a workflow with a webhook trigger its address, which it keeps from then on. */
+export async function ensureWebhook(tx: Scope, workflowId: string, { triggers }: CompiledDefinition): Promise<void> {
+  if (!triggers.some(({ type }) => type === 'webhook')) return
+  await tx
+    .db('workflow_hooks')
+    .insert({ tenant_id: tx.tenantId, workflow_id: workflowId, id: newId(), created_at: tx.now() })
+    .onConflict(['tenant_id', 'workflow_id'])
+    .ignore()
+}

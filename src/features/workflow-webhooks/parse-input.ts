@@ -1,0 +1,19 @@
+import { InvalidError } from '../../platform/errors.ts'
+import { json } from '../../trpc/schemas.ts'
+
+/** Any JSON that can be stored. A call without a body has nothing to say, which is null. */
+export function parseInput(body: Buffer): unknown {
+  if (body.length === 0) return null
+  const input = parse(body)
+  const read = json.safeParse({ input })
+  if (!read.success) throw new InvalidError(`The body ${read.error.issues[0]?.message ?? 'cannot be stored'}`)
+  return input
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch (cause) {
+    throw new InvalidError('The body is not valid JSON', undefined, 'invalid_json', { cause })
+  }
+}

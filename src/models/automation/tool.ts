@@ -1,0 +1,27 @@
+import { TenantModel } from '../tenant-model.ts'
+
+/** How an own tool is called. */
+export type ToolConfig = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  url: string
+  headers?: Record<string, string> | undefined
+}
+
+export class Tool extends TenantModel {
+  static override tableName = 'tools'
+  static override jsonAttributes = ['inputSchema', 'outputSchema', 'config']
+
+  declare id: string
+  declare name: string
+  declare title: string
+  declare description: string
+  declare inputSchema: Record<string, unknown>
+  declare outputSchema: Record<string, unknown>
+  declare effect: 'read' | 'write' | 'external_send'
+  declare config: ToolConfig
+  /** The headers' values: sealed, never leave the process. */
+  declare sealedHeaders: Buffer | null
+  declare enabled: boolean
+  declare createdAt: Date
+  declare updatedAt: Date
+}

@@ -1,0 +1,39 @@
+import { TenantModel } from '../tenant-model.ts'
+
+export type MessageStatus =
+  'received' | 'queued' | 'sending' | 'sent' | 'delivered' | 'read' | 'played' | 'failed' | 'canceled'
+
+export class Message extends TenantModel {
+  static override tableName = 'messages'
+  static override jsonAttributes = ['content', 'error', 'sender']
+
+  declare id: string
+  declare conversationId: string
+  declare contactId: string
+  declare channelId: string
+  declare direction: 'inbound' | 'outbound' | 'internal'
+  declare type: string
+  declare body: string | null
+  declare content: Record<string, unknown> | null
+  declare status: MessageStatus
+  declare error: {
+    code: string
+    message: string
+    providerCode: number | null
+    retryable: boolean
+    hint: string | null
+  } | null
+  declare sender: { type: string; id: string | null; name: string | null }
+  declare runId: string | null
+  declare stepId: string | null
+  declare broadcastId: string | null
+  declare replyToId: string | null
+  declare providerMessageId: string | null
+  declare providerAt: Date | null
+  declare sentAt: Date | null
+  declare deliveredAt: Date | null
+  declare readAt: Date | null
+  declare failedAt: Date | null
+  declare createdAt: Date
+  declare updatedAt: Date
+}

@@ -1,0 +1,21 @@
+import { startEmbeddedPostgres } from '../embedded-postgres/start-embedded-postgres.ts'
+
+export type ResolvedDatabase = {
+  url: string
+  /** True when the database is our own, under `dataDir`. */
+  isEmbedded: boolean
+  close(): Promise<void>
+}
+
+/** The Postgres at `url`, or without one our own: brought up, or joined if another process already runs it. */
+export async function resolveDatabase(options: {
+  url: string | undefined
+  dataDir: string
+  binDir: string | undefined
+  environment: NodeJS.ProcessEnv
+}): Promise<ResolvedDatabase> {
+  if (options.url !== undefined) return { url: options.url, isEmbedded: false, close: () => Promise.resolve() }
+  const { dataDir, binDir, environment } = options
+  const server = await startEmbeddedPostgres({ dataDir, environment, ...(binDir ? { binDir } : {}) })
+  return { url: server.connectionString, isEmbedded: true, close: () => server.stop() }
+}

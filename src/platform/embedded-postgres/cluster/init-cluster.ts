@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Binaries } from '../binaries.ts'
+import { ADMINISTRATOR } from './connection.ts'
+import { type DataDirectory, hasCluster } from './data-directory.ts'
+import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
+import { runProgram, type ProgramEnvironment } from '../run-program.ts'
+import { derivePassword, writePasswordFile } from './password-file.ts'
+
+/** The first major with the built-in locale provider, without which the sort order would depend on the machine. */
+const OLDEST_MAJOR = 17
+
+/**
+ * Makes the cluster beside its final place and moves it there when it is whole, so that a process killed halfway leaves
+ * nothing that looks like a cluster. The caller holds the boot lock.
+ */
+export async function initCluster(
+  folder: DataDirectory,
+  binaries: Binaries,
+  options: ProgramEnvironment & { isDurable: boolean },
+): Promise<void> {
+  if (binaries.major < OLDEST_MAJOR) {
+    throw new EmbeddedPostgresError(
+      `PG_BIN_DIR holds PostgreSQL ${binaries.major}, and a new database needs ${OLDEST_MAJOR} or later.`,
+    )
+  }
+  removeLeftovers(folder)
+  writePasswordFile(folder)
+  const fresh = `${folder.data}.${randomBytes(4).toString('hex')}`
+  const passwordFile = `${fresh}.password`
+  giveFile(passwordFile, derivePassword(ADMINISTRATOR, folder), options)
+  try {
+    fs.mkdirSync(fresh, { mode: 0o700 })
+    if (options.account) fs.chownSync(fresh, options.account.uid, options.account.gid)
+    const { code, output } = await runProgram(binaries.initdb, initdbArguments(fresh, passwordFile, options), options)
+    if (code !== 0)
+      throw new EmbeddedPostgresError(`The database could not be created in ${folder.root}: ${output.trim()}`)
+    fs.renameSync(fresh, folder.data)
+    if (options.isDurable) flushFolder(folder.root)
+  } finally {
+    removeLeftovers(folder)
+  }
+}
+
+/** A server of another major cannot open the cluster, and would say so less clearly. */
+export function assertSameMajor(folder: DataDirectory, binaries: Binaries): void {
+  if (!hasCluster(folder)) return
+  const major = Number(fs.readFileSync(path.join(folder.data, 'PG_VERSION'), 'utf8'))
+  if (major === binaries.major) return
+  throw new EmbeddedPostgresError(
+    `The database in ${folder.data} was made by PostgreSQL ${major}, and the programs here are of PostgreSQL ${binaries.major}. ` +
+      `Set PG_BIN_DIR to the programs of PostgreSQL ${major}, or set DATA_DIR to another folder, or use DATABASE_URL.`,
+  )
+}
+
+function initdbArguments(data: string, passwordFile: string, { isDurable }: { isDurable: boolean }): string[] {
+  return [
+    `--pgdata=${data}`,
+    `--username=${ADMINISTRATOR}`,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+    // Also while it is made the server needs shared memory, and containers may have next to none in /dev/shm.
+    ...(process.platform === 'win32' ? [] : ['--set=dynamic_shared_memory_type=mmap']),
+    ...(isDurable ? [] : ['--no-sync']),
+  ]
+}
+
+function giveFile(name: string, content: string, { account }: ProgramEnvironment): void {
+  const file = fs.openSync(name, 'wx', 0o600)
+  fs.writeSync(file, content)
+  if (account) fs.fchownSync(file, account.uid, account.gid)
+  fs.closeSync(file)
+}
+
+function removeLeftovers(folder: DataDirectory): void {
+  const prefix = `${path.basename(folder.data)}.`
+  for (const name of fs.readdirSync(folder.root)) {
+    if (name.startsWith(prefix)) fs.rmSync(path.join(folder.root, name), { recursive: true, force: true })
+  }
+}
+
+/** Makes the rename last: were it lost in a power cut, the next start would take the cluster for a leftover. */
+function flushFolder(name: string): void {
+  if (process.platform === 'win32') return
+  const file = fs.openSync(name, 'r')
+  fs.fsyncSync(file)
+  fs.closeSync(file)
+}

@@ -1,0 +1,80 @@
+import pg from 'pg'
+import type { Logger } from '../log.ts'
+import { LocalNotifications } from './local-notifications.ts'
+import type { Notifications } from './notifications.ts'
+import { SECOND } from '../time.ts'
+
+const CHANNEL = 'parley_events'
+
+/**
+ * Signals over LISTEN/NOTIFY. Every notifying commit takes one lock of the whole server, so notifications are sent
+ * outside business transactions, one statement for all tenants of the same moment.
+ */
+export class PostgresNotifications implements Notifications {
+  readonly #url: string
+  readonly #log: Logger
+  readonly #local = new LocalNotifications()
+  readonly #pending = new Set<string>()
+  readonly #sender: pg.Pool
+  #listener: pg.Client | undefined
+  #scheduled = false
+  #closed = false
+
+  constructor(options: { url: string; log: Logger }) {
+    this.#url = options.url
+    this.#log = options.log
+    this.#sender = new pg.Pool({ connectionString: options.url, max: 1, application_name: 'parley signals' })
+    this.#sender.on('error', () => undefined)
+  }
+
+  async open(): Promise<void> {
+    const listener = new pg.Client({ connectionString: this.#url, application_name: 'parley signals' })
+    listener.on('error', () => undefined)
+    listener.on('notification', ({ payload }) => this.#local.wake((payload ?? '').split(',')))
+    await listener.connect()
+    await listener.query(`listen ${CHANNEL}`)
+    // From here on: a connection that never stood is tried again by whoever opened it, and must not be by both.
+    listener.on('end', () => this.#reopen())
+    this.#listener = listener
+    // What was announced while nobody listened is found by looking.
+    this.#local.wakeAll()
+  }
+
+  publish(tenantId: string): void {
+    this.#pending.add(tenantId)
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => void this.#flush())
+  }
+
+  subscribe(tenantId: string, wake: () => void): () => void {
+    return this.#local.subscribe(tenantId, wake)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#listener?.end()
+    await this.#sender.end()
+  }
+
+  async #flush(): Promise<void> {
+    this.#scheduled = false
+    const tenantIds = [...this.#pending]
+    this.#pending.clear()
+    try {
+      // A payload holds at most 8,000 bytes: 200 ids of 37.
+      for (let at = 0; at < tenantIds.length; at += 200) {
+        await this.#sender.query('select pg_notify($1, $2)', [CHANNEL, tenantIds.slice(at, at + 200).join(',')])
+      }
+    } catch (error) {
+      if (!this.#closed) this.#log.warn({ err: error }, 'a signal was lost; followers find the events by looking')
+    }
+  }
+
+  #reopen(): void {
+    if (this.#closed) return
+    setTimeout(() => {
+      if (!this.#closed) this.open().catch(() => this.#reopen())
+    }, SECOND).unref()
+  }
+}

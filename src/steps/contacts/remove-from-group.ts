@@ -1,0 +1,18 @@
+import { z } from 'zod'
+import { defineStep } from '../../engine/model/step.ts'
+import { requireContact, listGroupIds } from './contact-facts.ts'
+import type { WorkflowEffect } from '../effects.ts'
+
+/** A contact who is not in the group is not missed. */
+export const removeFromGroup = defineStep({
+  type: 'remove_from_group',
+  schema: z.strictObject({ groupId: z.uuid('must be the id of a group').toLowerCase() }),
+  literal: ['groupId'],
+  execute({ groupId }, turn) {
+    const present = listGroupIds(requireContact(turn))
+    if (!present.includes(groupId)) return { kind: 'next', input: { groupId }, output: { removed: false } }
+    const effect: WorkflowEffect = { type: 'remove_from_group', groupId }
+    const facts = { contact: { groupIds: present.filter((id) => id !== groupId) } }
+    return { kind: 'next', input: { groupId }, output: { removed: true }, effects: [effect], facts }
+  },
+})

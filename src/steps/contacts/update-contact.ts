@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { StepError } from '../../engine/language/step-error.ts'
+import { defineStep } from '../../engine/model/step.ts'
+import { isTimezone } from '../../platform/zoned-time.ts'
+import { requireContact } from './contact-facts.ts'
+import type { ContactChanges, WorkflowEffect } from '../effects.ts'
+
+/** What the placeholders come to is checked like any other change of a contact. */
+const Changes = z.object({
+  name: z.string().trim().min(1).max(200).optional(),
+  email: z.email().max(254).nullable().optional(),
+  language: z
+    .string()
+    .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/)
+    .nullable()
+    .optional(),
+  timezone: z.string().max(64).refine(isTimezone).nullable().optional(),
+  fields: z.record(z.string(), z.unknown()).optional(),
+})
+
+const templated = z.string().max(65_536).nullable().optional()
+
+/** An empty text empties a detail, as null does. A field that is null is removed, one that is absent stays. */
+export const updateContact = defineStep({
+  type: 'update_contact',
+  schema: z.strictObject({
+    values: z
+      .strictObject({
+        name: z.string().max(65_536).optional(),
+        email: templated,
+        language: templated,
+        timezone: templated,
+        fields: z.record(z.string(), z.unknown()).optional(),
+      })
+      .refine((values) => Object.keys(values).length > 0, 'must name at least one detail')
+      .meta({ minProperties: 1 }),
+  }),
+  execute(config, turn) {
+    const contact = requireContact(turn)
+    const values = readChanges(turn.resolve(config.values))
+    const { fields, ...details } = values
+    const effect: WorkflowEffect = { type: 'update_contact', values }
+    return {
+      kind: 'next',
+      input: { values },
+      output: values,
+      effects: [effect],
+      facts: { contact: { ...details, ...(fields ? { fields: mergeFields(contact['fields'], fields) } : {}) } },
+    }
+  },
+})
+
+function readChanges(resolved: unknown): ContactChanges {
+  const entries = typeof resolved === 'object' && resolved !== null ? Object.entries(resolved) : []
+  const emptied = entries.map(([key, value]) => [key, value === '' && key !== 'name' ? null : value])
+  const read = Changes.safeParse(Object.fromEntries(emptied))
+  if (read.success) return present(read.data)
+  const field = String(read.error.issues[0]?.path[0])
+  throw new StepError('invalid_value', `The value for ${field} cannot be stored`, { retryable: false })
+}
+
+function present(changes: z.output<typeof Changes>): ContactChanges {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+}
+
+function mergeFields(before: unknown, changes: Record<string, unknown>): Record<string, unknown> {
+  const merged = Object.entries({ ...(typeof before === 'object' ? before : {}), ...changes })
+  return Object.fromEntries(merged.filter(([, value]) => value !== null))
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod'
+import { target } from '../../engine/language/definition/names.ts'
+import { defineStep } from '../../engine/model/step.ts'
+
+/** Goes on with another step. */
+export const goto = defineStep({
+  type: 'goto',
+  schema: z.strictObject({ to: target }),
+  literal: ['to'],
+  fallthrough: () => 'never',
+  targets: ({ to }) => [{ to, path: 'to' }],
+  execute: ({ to }) => ({ kind: 'next', output: null, to }),
+})

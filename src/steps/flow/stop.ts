@@ -1,0 +1,17 @@
+import { z } from 'zod'
+import { templateText } from '../../engine/language/definition/names.ts'
+import { defineStep } from '../../engine/model/step.ts'
+
+/** Ends the run, as completed or as failed. */
+export const stop = defineStep({
+  type: 'stop',
+  schema: z.strictObject({
+    status: z.enum(['completed', 'failed']).default('completed'),
+    reason: templateText.optional(),
+  }),
+  fallthrough: () => 'never',
+  execute({ status, reason }, turn) {
+    const said = reason === undefined ? null : turn.text(reason)
+    return { kind: 'end', status, output: { reason: said }, ...(said ? { reason: said } : {}) }
+  },
+})

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { duration } from '../../engine/language/definition/duration.ts'
+import { templateText } from '../../engine/language/definition/names.ts'
+import { StepError } from '../../engine/language/step-error.ts'
+import { defineStep, type StepContext } from '../../engine/model/step.ts'
+import { addMs, DAY } from '../../platform/time.ts'
+import { nextTimeOfDay, parseInstant } from '../../platform/zoned-time.ts'
+
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:30')
+
+const moment = templateText.refine((text) => text.includes('{{') || parseInstant(text, 'UTC') !== undefined, {
+  message: 'must be a date such as 2026-03-31T09:00, or a placeholder such as {{vars.when}}',
+  params: { code: 'invalid_date' },
+})
+
+const WAIT_MAX = 365 * DAY
+
+/**
+ * Waits for a time, until one, or until the clocks of the zone next show one; a moment that has passed is not waited for.
+ */
+export const wait = defineStep({
+  type: 'wait',
+  schema: z
+    .strictObject({ for: duration.optional(), until: moment.optional(), untilTime: timeOfDay.optional() })
+    .refine(
+      (given) => Object.values(given).filter((one) => one !== undefined).length === 1,
+      'must have one of for, until and untilTime',
+    )
+    .meta({ oneOf: [{ required: ['for'] }, { required: ['until'] }, { required: ['untilTime'] }] }),
+  // A moment that stands fixed has passed when the step is taken again.
+  waits: (config) => config.for !== 0 && (config.until === undefined || config.until.includes('{{')),
+  execute(config, turn) {
+    const until = addMs(turn.now, msOf(config, turn))
+    const input = { until: until.toISOString() }
+    if (until <= turn.now) return { kind: 'next', input, output: null }
+    return { kind: 'wait', for: 'timer', until, input }
+  },
+})
+
+function msOf(
+  config: { for?: number | undefined; until?: string | undefined; untilTime?: string | undefined },
+  turn: StepContext,
+): number {
+  if (config.for !== undefined) return config.for
+  if (config.untilTime !== undefined)
+    return nextTimeOfDay(config.untilTime, turn.timezone, turn.now) - turn.now.getTime()
+  return msUntil(config.until ?? '', turn)
+}
+
+function msUntil(template: string, turn: StepContext): number {
+  const text = turn.text(template)
+  const at = parseInstant(text, turn.timezone)
+  if (at === undefined) {
+    throw new StepError('invalid_date', `"${text.slice(0, 100)}" is not a date such as 2026-03-31T09:00`, FINAL)
+  }
+  const ms = at - turn.now.getTime()
+  if (ms > WAIT_MAX) throw new StepError('wait_too_long', 'The wait would be longer than 365 days', FINAL)
+  return ms
+}
+
+const FINAL = { retryable: false }
