@@ -1,11 +1,11 @@
 import { loadConfig } from '../src/config.ts'
-import { clusterFolder } from '../src/platform/embedded-postgres/cluster-folder.ts'
-import { APPLICATION, connectionString } from '../src/platform/embedded-postgres/connection.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { APPLICATION, connectionString } from '../src/platform/embedded-postgres/cluster/connection.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 
 /** Prints the URL of the configured database, for psql and pg_dump. The embedded server must be running. */
 const { database, dataDir } = loadConfig()
-const folder = clusterFolder(dataDir)
+const folder = dataDirectory(dataDir)
 const postmaster = findLivePostmaster(folder)
 
 if (database.url !== undefined) {

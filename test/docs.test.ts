@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { openDatabase, seedIfEmpty } from '../src/platform/database.ts'
+import { openDatabase, seedIfEmpty } from '../src/platform/database/database.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { newAddress, startTestApp, type TestApp } from './support/app.ts'
 import { type Document, listDocuments, listTableRows, readDocument, ROOT, sectionOf } from './support/documents.ts'
