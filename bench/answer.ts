@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchCaller } from './caller.ts'
-import { environmentOf,isBusy,withThrowAwayDatabase } from './database.ts'
+import { environmentOf, isBusy, withThrowAwayDatabase } from './database.ts'
 import { FOUR_STEPS } from './four-steps.ts'
-import { costOf,type Effort,effortOf,effortRow,inParallel,spread,table } from './measure.ts'
+import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './measure.ts'
 import { startServer } from './servers.ts'
 
 const ROUNDS = 5

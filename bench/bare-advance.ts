@@ -37,9 +37,9 @@ const CONTACT = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone
 
 const SQL = {
   pick: `select distinct mailbox_id from (
-    select mailbox_id from inbox where tenant_id = $1 and due_at <= $2 order by id limit ${BATCH}) oldest`,
+    select mailbox_id from mailbox_items where tenant_id = $1 and due_at <= $2 order by id limit ${BATCH}) oldest`,
   lock: 'select 1 from conversations where tenant_id = $1 and id = any($2) order by id for no key update',
-  take: `delete from inbox where tenant_id = $1 and mailbox_id = any($2) and due_at <= $3
+  take: `delete from mailbox_items where tenant_id = $1 and mailbox_id = any($2) and due_at <= $3
     returning id, mailbox_kind, mailbox_id, kind, payload, attempts`,
   load: `select cv.id, cv.channel_id, cv.contact_id, cv.automation_state, cv.automation_until, ${CONTACT} as contact,
       jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,

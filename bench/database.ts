@@ -1,4 +1,4 @@
-import { mkdtempSync,chmodSync,rmSync } from 'node:fs'
+import { mkdtempSync, chmodSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -35,7 +35,7 @@ export async function withThrowAwayDatabase<T>(work: (database: BenchDatabase) =
 /** Whether some message waits to be taken by a run, or to be sent. */
 export async function isBusy(database: pg.Client): Promise<boolean> {
   const { rows } = await database.query<{ isBusy: boolean }>(
-    'select exists (select from inbox) or exists (select from outbox) as "isBusy"',
+    'select exists (select from mailbox_items) or exists (select from outbox) as "isBusy"',
   )
   return rows[0]?.isBusy ?? true
 }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { type BenchDatabase,environmentOf } from './database.ts'
-import { type Effort,effortOf } from './measure.ts'
-import { type BenchWorkspace,makeWorkspaces,phoneOf } from './workspaces.ts'
+import { type BenchDatabase, environmentOf } from './database.ts'
+import { type Effort, effortOf } from './measure.ts'
+import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
 
 /** `backlog` is how many messages each workspace finds in its mailboxes at the start of a round, each from somebody else. */
 export type Size = { workspaces: number; backlog: number; rounds: number }
@@ -85,7 +85,7 @@ export class EngineBench {
 
   /** The mailboxes as they are now, emptied by so many workers. */
   advance(workers: number): Promise<Effort> {
-    return this.#work(workers, 'advance', 'inbox')
+    return this.#work(workers, 'advance', 'mailbox_items')
   }
 
   send(): Promise<Effort> {

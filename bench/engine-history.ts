@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { type BenchDatabase,withThrowAwayDatabase } from './database.ts'
-import { EngineBench,type Size } from './engine-bench.ts'
-import { costOf,type Effort,effortRow,loadOfMachine,spread,table } from './measure.ts'
+import { type BenchDatabase, withThrowAwayDatabase } from './database.ts'
+import { EngineBench, type Size } from './engine-bench.ts'
+import { costOf, type Effort, effortRow, loadOfMachine, spread, table } from './measure.ts'
 import { insertPastRuns } from './past-runs.ts'
 
 const FEW = 10_000

@@ -1,6 +1,6 @@
-import { databaseTime,withThrowAwayDatabase } from './database.ts'
-import { type EngineBench,type Size,withEngineBench } from './engine-bench.ts'
-import { costOf,type Effort,effortRow,loadOfMachine,spread,table } from './measure.ts'
+import { databaseTime, withThrowAwayDatabase } from './database.ts'
+import { type EngineBench, type Size, withEngineBench } from './engine-bench.ts'
+import { costOf, type Effort, effortRow, loadOfMachine, spread, table } from './measure.ts'
 import { describeWritten } from './written-rows.ts'
 
 type Variant = { name: string; samples: Effort[]; written?: string; advance: (bench: EngineBench) => Promise<Effort> }

@@ -22,7 +22,7 @@ async function answerBells(tasks: string[]): Promise<void> {
 async function serveTheOldest(): Promise<never> {
   for (;;) {
     const oldest = await system
-      .db('inbox')
+      .db('mailbox_items')
       .where('due_at', '<=', system.now())
       .orderBy('id')
       .first<{ tenant_id: string } | undefined>('tenant_id')

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { databaseTime,environmentOf,isBusy,withThrowAwayDatabase } from './database.ts'
-import { loadOfMachine,percentile,spread,table } from './measure.ts'
-import { type BenchWorkspace,makeWorkspaces,phoneOf } from './workspaces.ts'
+import { databaseTime, environmentOf, isBusy, withThrowAwayDatabase } from './database.ts'
+import { loadOfMachine, percentile, spread, table } from './measure.ts'
+import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
 
 const PAUSE_MS = 40
 const PEOPLE = 1000

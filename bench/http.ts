@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { BenchCaller } from './caller.ts'
-import { environmentOf,withThrowAwayDatabase } from './database.ts'
-import { costOf,type Effort,effortOf,effortRow,inParallel,spread,table } from './measure.ts'
-import { type BenchServer,startServer } from './servers.ts'
+import { environmentOf, withThrowAwayDatabase } from './database.ts'
+import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './measure.ts'
+import { type BenchServer, startServer } from './servers.ts'
 
 const CONTACTS = 100_000
 const ROUNDS = 9

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { BenchCaller } from './caller.ts'
-import { environmentOf,withThrowAwayDatabase } from './database.ts'
+import { environmentOf, withThrowAwayDatabase } from './database.ts'
 import { FOUR_STEPS } from './four-steps.ts'
-import { inParallel,loadOfMachine,percentile,spread,table } from './measure.ts'
-import { BenchNumber,BenchProvider } from './number.ts'
+import { inParallel, loadOfMachine, percentile, spread, table } from './measure.ts'
+import { BenchNumber, BenchProvider } from './number.ts'
 import { startServer } from './servers.ts'
 import { phoneOf } from './workspaces.ts'
 

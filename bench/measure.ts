@@ -1,4 +1,4 @@
-import { readdirSync,readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 
 /** Linux counts processor time in hundredths of a second. */

@@ -1,5 +1,5 @@
-import { createHmac,randomUUID } from 'node:crypto'
-import { createServer,type Server } from 'node:http'
+import { createHmac, randomUUID } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BenchCaller } from './caller.ts'
 

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
 import { BenchCaller } from './caller.ts'
-import { type BenchDatabase,environmentOf,withThrowAwayDatabase } from './database.ts'
-import { costOf,type Effort,effortOf,effortRow,loadOfMachine,spread,table } from './measure.ts'
+import { type BenchDatabase, environmentOf, withThrowAwayDatabase } from './database.ts'
+import { costOf, type Effort, effortOf, effortRow, loadOfMachine, spread, table } from './measure.ts'
 import { startServer } from './servers.ts'
-import { describeSleepers,insertSleepers,wakeSome } from './sleepers.ts'
+import { describeSleepers, insertSleepers, wakeSome } from './sleepers.ts'
 
 const FEW = 1000
 const TICKS = 200

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { seedBroadcast } from './demo/broadcast.ts'
 import { seedConversations } from './demo/conversations.ts'
-import { DEMO,seedPeople } from './demo/people.ts'
+import { DEMO, seedPeople } from './demo/people.ts'
 import { seedWorkflows } from './demo/workflows.ts'
 
 /**

@@ -42,14 +42,14 @@ const RULES: Rule[] = [
   },
   {
     name: 'nothing is left in a mailbox',
-    of: 'inbox',
-    wrong: `select 'item ' || id || ' (' || kind || ')' from inbox`,
+    of: 'mailbox_items',
+    wrong: `select 'item ' || id || ' (' || kind || ')' from mailbox_items`,
   },
   { name: 'nothing is left to send', of: 'outbox', wrong: `select 'message ' || message_id from outbox` },
   {
     name: 'nothing is left to do outside',
-    of: 'effects',
-    wrong: `select 'step ' || step_id || ' of run ' || run_id from effects`,
+    of: 'external_calls',
+    wrong: `select 'step ' || step_id || ' of run ' || run_id from external_calls`,
   },
   {
     name: 'no job is left, locked or given up',

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
 
 /** What is still to be done. */
-const LEFT = `select (select count(*)::int from inbox where due_at < 'infinity') as inbox,
+const LEFT = `select (select count(*)::int from mailbox_items where due_at < 'infinity') as mailbox_items,
   (select count(*)::int from outbox) as outbox,
-  (select count(*)::int from effects) as effects,
+  (select count(*)::int from external_calls) as external_calls,
   (select count(*)::int from runs where status in ('queued', 'running')) as runs,
   (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as waits,
   (select count(*)::int from graphile_worker.jobs) as jobs`

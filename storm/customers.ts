@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Customer,Line } from './population.ts'
+import type { Customer, Line } from './population.ts'
 import type { PostOffice } from './post-office.ts'
-import { takenFor,type Workspace } from './workspace.ts'
+import { takenFor, type Workspace } from './workspace.ts'
 
 /** Customers write again when they have an answer, or have waited for so long. */
 const PATIENCE_MS = 2000

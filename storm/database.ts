@@ -1,10 +1,10 @@
 import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import {
-type EmbeddedPostgres,
-startEmbeddedPostgres,
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedFolders,throwAwayFolder } from '../test/support/throw-away-folder.ts'
+import { removeAbandonedFolders, throwAwayFolder } from '../test/support/throw-away-folder.ts'
 import { killServer } from './kill-server.ts'
 
 /** As it is by default, so that what is committed is on disk; connections come from several processes. */

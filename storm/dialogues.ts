@@ -1,6 +1,6 @@
 import type { Dialogue } from './dialogue.ts'
-import { bursts,items,nested,outside } from './longer-dialogues.ts'
-import { say,startsWith } from './steps.ts'
+import { bursts, items, nested, outside } from './longer-dialogues.ts'
+import { say, startsWith } from './steps.ts'
 
 const fourSteps: Dialogue = {
   name: 'four steps',

@@ -4,14 +4,14 @@ import { killServer } from './kill-server.ts'
 
 /** What a transaction is about, told by a statement that only it has. */
 const TRANSACTIONS: [name: string, mark: RegExp][] = [
-  ['ingest', /insert into message_refs[\s\S]*'inbound'/],
+  ['ingest', /insert into provider_message_ids[\s\S]*'inbound'/],
   ['statuses', /insert into message_statuses/],
-  ['advance', /delete from inbox/],
+  ['advance', /delete from mailbox_items/],
   ['claim', /update outbox o set leased_at = /],
   ['settle', /delete from outbox o using given[\s\S]*update messages m set (provider_message_id|status = 'failed')/],
   ['wake', /update run_waits set due_at = null/],
-  ['claim effects', /update effects e set due_at/],
-  ['settle effect', /delete from "effects"/],
+  ['claim effects', /update external_calls e set due_at/],
+  ['settle effect', /delete from "external_calls"/],
 ]
 
 const HTTP_TRANSACTIONS = ['ingest', 'statuses']

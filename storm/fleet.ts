@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Member,type Role } from './member.ts'
+import { Member, type Role } from './member.ts'
 import type { News } from './parley-main.ts'
 import type { Reserve } from './reserve.ts'
 

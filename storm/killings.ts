@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Crowd } from './crowd.ts'
 import type { StormDatabase } from './database.ts'
-import { boundariesOf,type Boundary } from './failpoints.ts'
+import { boundariesOf, type Boundary } from './failpoints.ts'
 import type { Fleet } from './fleet.ts'
 import type { Role } from './member.ts'
 import type { Random } from './random.ts'

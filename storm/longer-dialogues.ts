@@ -1,5 +1,5 @@
 import type { Dialogue } from './dialogue.ts'
-import { say,startsWith } from './steps.ts'
+import { say, startsWith } from './steps.ts'
 
 /** A call to a shop that fails at first and must not be told of one order twice under two keys. */
 export const outside: Dialogue = {

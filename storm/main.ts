@@ -1,5 +1,5 @@
-import { readOptions,USAGE } from './read-options.ts'
-import { tell,violationsOf } from './report.ts'
+import { readOptions, USAGE } from './read-options.ts'
+import { tell, violationsOf } from './report.ts'
 import { runStorm } from './run-storm.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)

@@ -1,4 +1,4 @@
-import { arm,type Arming } from './failpoints.ts'
+import { arm, type Arming } from './failpoints.ts'
 
 /** What the storm tells one of its processes, and what it hears from it. */
 export type Order =

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Customer } from './population.ts'
-import { takenFor,type Workspace } from './workspace.ts'
+import { takenFor, type Workspace } from './workspace.ts'
 
 export type Message = { id: string; body: string; ref: string | null; status: string; code: string | null }
 export type Run = { id: string; status: string; eventId: string }

@@ -1,4 +1,4 @@
-import { type ChildProcess,fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 
 /**
  * Processes that have loaded the code and wait to be told what they are. Loading takes most of a start, so whoever is

@@ -1,4 +1,4 @@
-import { type AcceptedSend,FakeCloudApi } from '../test/support/fake-cloud-api.ts'
+import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
 import { DIALOGUES } from './dialogues.ts'
 import { INNER } from './longer-dialogues.ts'
 import type { Customer } from './population.ts'

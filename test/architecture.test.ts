@@ -1,5 +1,5 @@
-import { readdirSync,readFileSync } from 'node:fs'
-import { dirname,join,relative } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import ts from 'typescript'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ConfigError,loadConfig } from '../src/config.ts'
+import { ConfigError, loadConfig } from '../src/config.ts'
 
 describe('the configuration', () => {
   it('needs nothing', () => {

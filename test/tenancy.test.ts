@@ -1,9 +1,9 @@
 import { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import { z } from 'zod'
-import { listOperations,listProcedures } from '../src/http/rest.ts'
-import { type AppRouter,appRouter } from '../src/router.ts'
-import { startTestApp,type TestApp,type TestSession } from './support/app.ts'
+import { listOperations, listProcedures } from '../src/http/rest.ts'
+import { type AppRouter, appRouter } from '../src/router.ts'
+import { startTestApp, type TestApp, type TestSession } from './support/app.ts'
 
 type Ids = Record<
   | 'contact'
@@ -100,7 +100,7 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'runs.signal': ({ run }) => ({ runId: run, event: 'order.paid' }),
   'runs.cancel': ({ run }) => ({ runId: run }),
   'runs.follow': ({ run }) => ({ runId: run }),
-  'events.raise': ({ contact }) => ({ contactId: contact, event: 'order.paid' }),
+  'events.send': ({ contact }) => ({ contactId: contact, event: 'order.paid' }),
   'events.follow': () => ({ types: ['run.started'] }),
   'tags.list': () => ({}),
   'tags.create': () => ({ name: 'N' }),

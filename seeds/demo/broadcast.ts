@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import { addMs,DAY,MINUTE } from '../../src/platform/time.ts'
-import { CONTACTS,DEMO,demoId } from './people.ts'
+import { addMs, DAY, MINUTE } from '../../src/platform/time.ts'
+import { CONTACTS, DEMO, demoId } from './people.ts'
 
 const STATUSES = [
   'read',

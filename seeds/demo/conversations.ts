@@ -1,14 +1,15 @@
+import type { StoredRun } from '../../src/engine/model/stored-run.ts'
 import type { Knex } from 'knex'
 import { decide } from '../../src/engine/decide/decide.ts'
 import type { EngineEvent } from '../../src/engine/model/decision.ts'
 import { newRun } from '../../src/engine/model/new-run.ts'
-import type { MessageFacts,StepRecord } from '../../src/engine/model/run.ts'
-import { saveRuns,saveSteps,saveWaits,type StoredRun } from '../../src/engine/mailbox/run-store.ts'
+import type { MessageFacts, StepRecord } from '../../src/engine/model/run.ts'
+import { saveRuns, saveSteps, saveWaits } from '../../src/engine/mailbox/run-store.ts'
 import { stepTypes } from '../../src/steps/index.ts'
 import type { WorkflowEffect } from '../../src/steps/effects.ts'
-import { addMs,DAY,HOUR,MINUTE } from '../../src/platform/time.ts'
-import { CONTACTS,DEMO,demoId } from './people.ts'
-import { compileDemo,WORKFLOWS } from './workflows.ts'
+import { addMs, DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
+import { CONTACTS, DEMO, demoId } from './people.ts'
+import { compileDemo, WORKFLOWS } from './workflows.ts'
 
 type Line = { agoMs: number; from: 'customer' | 'agent'; body: string; starts?: keyof typeof WORKFLOWS }
 type Script = { contact: number; lines: Line[]; unread?: number; status?: 'active' | 'closed' }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { phoneCountry } from '../../src/platform/phone.ts'
 import { Passwords } from '../../src/platform/security/passwords.ts'
-import { addMs,DAY,HOUR } from '../../src/platform/time.ts'
+import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
 
 /** `demoId('contact', 3)` is always the same id; the kinds keep apart by their first digits. */
 export function demoId(kind: keyof typeof KINDS, n: number): string {
@@ -115,7 +115,7 @@ export async function seedPeople(tx: Knex, now: Date): Promise<void> {
     settings: {},
   }
   await tx('channels').insert({ ...sandbox, ...created })
-  await tx('channel_directory').insert({ channel_id: sandboxId, tenant_id: workspaceId })
+  await tx('channel_routes').insert({ channel_id: sandboxId, tenant_id: workspaceId })
   await tx('contacts').insert(
     PEOPLE.map(([name, phone, language, timezone], index) =>
       contactRow(index + 1, { name, phone, language, timezone }, now),

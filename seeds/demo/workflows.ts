@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import type { CompiledDefinition } from '../../src/engine/model/compiled.ts'
 import { definitionHash } from '../../src/engine/compile/definition-hash.ts'
 import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
-import { addMs,DAY } from '../../src/platform/time.ts'
-import { DEMO,demoId } from './people.ts'
+import { addMs, DAY } from '../../src/platform/time.ts'
+import { DEMO, demoId } from './people.ts'
 
 type DemoWorkflow = { id: string; name: string; description: string; definition: Record<string, unknown> }
 

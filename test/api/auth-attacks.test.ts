@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { urlToHttpOptions } from 'node:url'
 import { expect } from 'chai'
-import { type Answer,newAddress,startTestApp,type TestApp } from '../support/app.ts'
+import { type Answer, newAddress, startTestApp, type TestApp } from '../support/app.ts'
 
 const ORIGIN = 'https://app.parley.example'
 const PASSWORD = 'correct horse battery'

@@ -1,8 +1,8 @@
 import { createAuthClient } from 'better-auth/client'
 import { expect } from 'chai'
-import { newAddress,startTestApp,type TestApp } from '../support/app.ts'
+import { newAddress, startTestApp, type TestApp } from '../support/app.ts'
 import { lettersTo } from '../support/mailbox.ts'
-import { type ThrowAwayFolder,throwAwayFolder } from '../support/throw-away-folder.ts'
+import { type ThrowAwayFolder, throwAwayFolder } from '../support/throw-away-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const PASSWORD = 'correct horse battery'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newAddress,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { newAddress, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const LISTED = 'https://app.parley.example'
 const STRANGERS = [

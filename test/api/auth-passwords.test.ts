@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { HOUR,SECOND } from '../../src/platform/time.ts'
-import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { lettersTo,type ReceivedLetter } from '../support/mailbox.ts'
-import { type ThrowAwayFolder,throwAwayFolder } from '../support/throw-away-folder.ts'
+import { HOUR, SECOND } from '../../src/platform/time.ts'
+import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { lettersTo, type ReceivedLetter } from '../support/mailbox.ts'
+import { type ThrowAwayFolder, throwAwayFolder } from '../support/throw-away-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const ORIGIN = 'https://app.parley.example'

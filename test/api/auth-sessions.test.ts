@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { type App,createApp } from '../../src/app.ts'
+import { type App, createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { purgeExpiredSessions } from '../../src/features/auth/sessions/purge-expired-sessions.ts'
 import { createLogger } from '../../src/platform/log.ts'
-import { DAY,HOUR,MINUTE,SECOND } from '../../src/platform/time.ts'
-import { type Answer,newAddress,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/platform/time.ts'
+import { type Answer, newAddress, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { throwAwayFolder } from '../support/throw-away-folder.ts'
 
 let app: TestApp

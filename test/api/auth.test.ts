@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Answer,startTestApp,type TestApp } from '../support/app.ts'
+import { type Answer, startTestApp, type TestApp } from '../support/app.ts'
 
 const PASSWORD = 'correct horse battery'
 const NOTHING_OF_A_SECRET = /password|hash|argon2|[A-Za-z0-9_-]{43}/i
@@ -62,7 +62,7 @@ describe('/api/auth', () => {
       expect(workspace.name).to.equal('Analytical Engines')
       const { rows } = await app.system.db.raw(
         `select c.kind, c.status, c.name from channels c
-         join channel_directory d on d.tenant_id = c.tenant_id and d.channel_id = c.id where c.tenant_id = ?`,
+         join channel_routes d on d.tenant_id = c.tenant_id and d.channel_id = c.id where c.tenant_id = ?`,
         [workspace.id],
       )
       expect(rows).to.deep.equal([{ kind: 'sandbox', status: 'connected', name: 'Sandbox' }])

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newId } from '../../src/platform/ids.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 describe("broadcasts' recipients", () => {
   let app: TestApp

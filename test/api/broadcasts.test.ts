@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { refusalOf } from '../support/refusal-of.ts'
 
 const ABSENT = '0199a7a0-ffff-7000-8000-000000000000'

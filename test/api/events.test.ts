@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const NOBODYS = '0199c0de-ffff-7000-8000-000000000000'
 

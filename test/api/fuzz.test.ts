@@ -1,8 +1,8 @@
-import { Agent,request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Document,Operation } from '../../src/http/openapi/document.ts'
-import { newAddress,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import type { Document, Operation } from '../../src/http/openapi/document.ts'
+import { newAddress, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 5000)
 const WIDTH = 8

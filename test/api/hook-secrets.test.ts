@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { MINUTE,SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type Hook,HookCaller } from '../support/hook-caller.ts'
+import { MINUTE, SECOND } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type Hook, HookCaller } from '../support/hook-caller.ts'
 
 const UNAUTHORIZED = { error: 'Unauthorized' }
 
@@ -29,7 +29,7 @@ describe('the secret of a webhook', () => {
     const again = await app.rest('GET', `/api/workflows/${workflowId}/webhook`, { session })
     expect(again.body.rotatedAt).to.equal(app.clock.now().toISOString())
     expect(JSON.stringify(again.body)).not.to.include(secret)
-    const { rows } = await app.system.db.raw('select h::text as row from workflow_hooks h')
+    const { rows } = await app.system.db.raw('select h::text as row from workflow_webhooks h')
     expect(JSON.stringify(rows)).not.to.include(secret)
     expect(JSON.stringify(rows)).not.to.include(Buffer.from(secret).toString('hex'))
   })

@@ -1,7 +1,7 @@
 import type { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import type { AppRouter } from '../../src/router.ts'
-import { newAddress,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { newAddress, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 type Way = (headers: Record<string, string>) => Promise<number>
 

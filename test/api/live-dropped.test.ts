@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { systemClock } from '../../src/platform/time.ts'
-import { newAddress,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { newAddress, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { openEventStream } from '../support/event-stream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

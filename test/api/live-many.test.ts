@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { openEventStream } from '../support/event-stream.ts'
 import { write } from '../support/requests.ts'
 

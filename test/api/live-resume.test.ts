@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { DAY } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type EventStream,openEventStream } from '../support/event-stream.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type EventStream, openEventStream } from '../support/event-stream.ts'
 
 describe('going on with what was followed live', function () {
   this.timeout(20_000)

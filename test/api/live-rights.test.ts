@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { DAY,SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type EventStream,openEventStream } from '../support/event-stream.ts'
+import { DAY, SECOND } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type EventStream, openEventStream } from '../support/event-stream.ts'
 import { write } from '../support/requests.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

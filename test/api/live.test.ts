@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { addMs,DAY,systemClock } from '../../src/platform/time.ts'
+import { addMs, DAY, systemClock } from '../../src/platform/time.ts'
 import { purgeEvents } from '../../src/features/events/purge-events.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type EventStream,openEventStream } from '../support/event-stream.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type EventStream, openEventStream } from '../support/event-stream.ts'
 
 type Change = { type: string; message?: { body: string | null; status: string } }
 

@@ -1,9 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
-import type { Document,Operation } from '../../src/http/openapi/document.ts'
+import type { Document, Operation } from '../../src/http/openapi/document.ts'
 import { listOperations } from '../../src/http/rest.ts'
 import { appRouter } from '../../src/router.ts'
-import { startTestApp,type TestApp } from '../support/app.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 
 describe('GET /openapi.json', () => {
   let app: TestApp

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { DAY,MINUTE } from '../../src/platform/time.ts'
+import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { DAY, MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {
   version: 1,
@@ -187,7 +187,7 @@ describe('POST /api/runs/{runId}/replay', () => {
       mode: 'dry_run',
       status: 'completed',
       replayOf: old,
-      ofDraft: false,
+      isDraft: false,
       messagesSent: 0,
       variables: { city: 'Porto', size: 2 },
     })
@@ -209,7 +209,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     const more = { id: 'more', type: 'ask', message: { body: 'Anything else?' } }
     await call('PATCH', `/api/workflows/${workflowId}`, { definition: { ...ASKING, steps: [city, count, nap, more] } })
     const { body } = await replay(old, { from: 'nap', mode: 'dry_run', version: 'draft' })
-    expect(body).to.deep.include({ ofDraft: true, workflowVersion: 1, status: 'canceled', replayFromStepId: 'nap' })
+    expect(body).to.deep.include({ isDraft: true, workflowVersion: 1, status: 'canceled', replayFromStepId: 'nap' })
     expect(body.error).to.include({ code: 'input_not_recorded', stepId: 'more' })
     expect((await replay(body.id)).body).to.deep.include({ code: 'run_is_dry_run', details: { replayOf: old } })
     const steps = await stepsOf(body.id)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { rollUpRunCounts } from '../../src/features/runs/roll-up-run-counts.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const STATUSES = ['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired']
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { RunChange } from '../../src/features/live/follow-run.ts'
 import { SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { openEventStream } from '../support/event-stream.ts'
-import { json,ScriptedServer } from '../support/scripted-server.ts'
+import { json, ScriptedServer } from '../support/scripted-server.ts'
 import { say } from '../support/steps.ts'
 
 type Step = {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { MINUTE } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { say } from '../support/steps.ts'
 
 const any = [{ type: 'message_received', match: { mode: 'any' } }]

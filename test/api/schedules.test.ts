@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
-import { DAY,HOUR,MINUTE } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { TestClock } from '../support/clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

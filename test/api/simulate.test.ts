@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { HOUR,MINUTE } from '../../src/platform/time.ts'
+import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { HOUR, MINUTE } from '../../src/platform/time.ts'
 
 const ASKING = {
   version: 1,

@@ -1,8 +1,8 @@
 import { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import type { AppRouter } from '../../src/router.ts'
-import { openDatabase,seedIfEmpty } from '../../src/platform/database/database.ts'
-import { type Answer,newAddress,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { openDatabase, seedIfEmpty } from '../../src/platform/database/database.ts'
+import { type Answer, newAddress, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const DEMO_BROADCAST = '0199c0de-0008-7000-8000-000000000001'
 const DEMO_GROUP = '0199c0de-0003-7000-8000-000000000003'

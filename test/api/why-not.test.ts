@@ -3,8 +3,8 @@ import type { Outcome } from '../../src/engine/model/evaluation.ts'
 import { purgeEvaluations } from '../../src/features/explanations/purge-evaluations.ts'
 import { recordEvaluations } from '../../src/features/execution/record-evaluations.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { DAY,HOUR } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { DAY, HOUR } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const PRICES = {
   version: 1,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startRuns } from '../../src/features/runs/start-runs.ts'
 import { SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 type Link = { kind: string; [field: string]: unknown }
 

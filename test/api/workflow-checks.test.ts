@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const ABSENT = '0199c0de-ffff-7000-8000-000000000000'
 

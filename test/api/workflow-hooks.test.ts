@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { HookCaller } from '../support/hook-caller.ts'
 
 describe('a call of the webhook of a workflow', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { listRecentMessages } from '../../src/features/external-calls/recent-messages.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 
 const PHONE = '+4915112340001'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Answer,startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { type Answer, startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { loadSimulatedWorkflow } from '../../src/features/simulations/load-simulated-workflow.ts'
 import { listTestWarnings } from '../../src/features/workflow-tests/test-warnings.ts'
 import { MINUTE } from '../../src/platform/time.ts'

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { InboundMessage } from '../../src/channels/channel.ts'
 import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
 import { receiveMessages } from '../../src/features/inbound/receive-messages.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const PEOPLE = 50
@@ -92,7 +92,7 @@ describe('the same people writing on two channels at once', () => {
   const advance = () => advanceMailboxes(app.system, { tenantId: owner.tenantId })
 
   async function advanceAll(): Promise<void> {
-    while (await app.system.db('inbox').first('id')) await advance()
+    while (await app.system.db('mailbox_items').first('id')) await advance()
   }
 
   async function answers(): Promise<number> {

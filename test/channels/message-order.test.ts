@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { HOUR,systemClock } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { HOUR, systemClock } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { FakeCloudApi } from '../support/fake-cloud-api.ts'
 
 const ECHO = {

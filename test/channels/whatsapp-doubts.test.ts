@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { reconcileOutbox } from '../../src/features/outbound/reconcile-outbox.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { FakeCloudApi } from '../support/fake-cloud-api.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { openChannel } from '../../src/channels/index.ts'
-import { WhatsappCredentials,WhatsappSettings } from '../../src/channels/whatsapp/settings.ts'
+import { WhatsappCredentials, WhatsappSettings } from '../../src/channels/whatsapp/settings.ts'
 import { InvalidError } from '../../src/platform/errors.ts'
 
 const CREDENTIALS = { accessToken: 'EAAtoken', appSecret: 'app-secret', verifyToken: 'verify-token' }

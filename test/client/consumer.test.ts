@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync,readFileSync,writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { systemClock } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type ThrowAwayFolder,throwAwayFolder } from '../support/throw-away-folder.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type ThrowAwayFolder, throwAwayFolder } from '../support/throw-away-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)

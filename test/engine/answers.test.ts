@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Facts } from '../../src/engine/model/step.ts'
-import { PlayedRun,someFacts } from '../support/workflow.ts'
+import { PlayedRun, someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 const ANY: Partial<Facts> = {}

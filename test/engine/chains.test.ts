@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { MINUTE } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { publish,runsOf,write } from '../support/requests.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { publish, runsOf, write } from '../support/requests.ts'
 import { pause } from '../support/steps.ts'
 
 const MANUAL = [{ type: 'manual' }]

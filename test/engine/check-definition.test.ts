@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { problemsOf } from '../support/problems.ts'
-import { ask,pause,say } from '../support/steps.ts'
+import { ask, pause, say } from '../support/steps.ts'
 
 const steps = (...list: object[]) => ({ steps: list })
 const yes = { left: '1', op: 'eq', right: 1 }

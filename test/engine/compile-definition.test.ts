@@ -3,7 +3,7 @@ import { compileDefinition } from '../../src/engine/compile/compile-definition.t
 import { stepTypes } from '../../src/steps/index.ts'
 import { problemsOf } from '../support/problems.ts'
 import { compile } from '../support/workflow.ts'
-import { ask,pause,say } from '../support/steps.ts'
+import { ask, pause, say } from '../support/steps.ts'
 
 const steps = (...list: object[]) => ({ steps: list })
 const yes = { left: '1', op: 'eq', right: 1 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { evaluateCondition } from '../../src/engine/language/conditions.ts'
-import { Condition,type Operator } from '../../src/engine/language/definition/condition.ts'
+import { Condition, type Operator } from '../../src/engine/language/definition/condition.ts'
 import type { Source } from '../../src/engine/language/values.ts'
 
 const source: Source = {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { answersIn,publish,runsOf,stepsOf,write } from '../support/requests.ts'
-import { ask,pause,say } from '../support/steps.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { answersIn, publish, runsOf, stepsOf, write } from '../support/requests.ts'
+import { ask, pause, say } from '../support/steps.ts'
 
 const on = (word: string) => [{ type: 'message_received', match: { mode: 'exact', values: [word] } }]
 
@@ -47,7 +47,7 @@ describe('a run that cannot be brought forward', () => {
     await app.work()
   }
 
-  const inbox = () => app.system.db('inbox').where({ tenant_id: owner.tenantId })
+  const mailboxItems = () => app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })
 
   it('is tried again later each time, fails where everybody sees it, and holds up nobody meanwhile', async () => {
     const [damaged, whole] = [await begin(newPhone(), 'nap'), await begin(newPhone(), 'nap')]
@@ -62,7 +62,7 @@ describe('a run that cannot be brought forward', () => {
     const [run] = (await runsOf(app, owner, `conversationId=${damaged}`)).filter(({ status }) => status === 'failed')
     expect(run.error).to.include({ code: 'internal', stepId: 'rest' })
     expect((await stepsOf(app, owner, run.id)).map(({ status }) => status)).to.deep.equal(['canceled'])
-    expect(await inbox()).to.deep.equal([])
+    expect(await mailboxItems()).to.deep.equal([])
     expect(await app.system.db('run_waits').where({ run_id: run.id })).to.deep.equal([])
   })
 
@@ -79,14 +79,14 @@ describe('a run that cannot be brought forward', () => {
     expect(said).to.deep.equal(['ask!', 'one!', 'two!'])
     const failed = await runsOf(app, owner, `conversationId=${conversationId}&status=failed`)
     expect(failed.map(({ error }) => error.code)).to.deep.equal(['internal'])
-    expect(await inbox()).to.deep.equal([])
+    expect(await mailboxItems()).to.deep.equal([])
   })
 
   it('sets aside only what cannot be settled, and not what came with it', async () => {
     const phone = newPhone()
     const conversationId = await begin(phone, 'hello')
     await publish(app, owner, { triggers: [{ type: 'tag_added', tag: 'vip' }], steps: [say('never')] })
-    await app.system.db('inbox').insert([
+    await app.system.db('mailbox_items').insert([
       {
         tenant_id: owner.tenantId,
         mailbox_kind: 'conversation',
@@ -102,6 +102,6 @@ describe('a run that cannot be brought forward', () => {
     await app.work()
     for (const seconds of [5, 15, 45, 135]) await pass(seconds)
     expect(await answersIn(app, owner, conversationId)).to.deep.equal(['hello!', 'again!'])
-    expect((await inbox()).map(({ kind, attempts }) => [kind, attempts])).to.deep.equal([['event', 5]])
+    expect((await mailboxItems()).map(({ kind, attempts }) => [kind, attempts])).to.deep.equal([['event', 5]])
   })
 })

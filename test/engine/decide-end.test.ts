@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { queueResumption } from '../../src/engine/model/run.ts'
-import { DAY,HOUR } from '../../src/platform/time.ts'
-import { NOON,PlayedRun,someFacts } from '../support/workflow.ts'
-import { ask,say } from '../support/steps.ts'
+import { DAY, HOUR } from '../../src/platform/time.ts'
+import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
+import { ask, say } from '../support/steps.ts'
 
 describe('the end of a run', () => {
   it('comes when it is canceled, whatever it waits for', () => {

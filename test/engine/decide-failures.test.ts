@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { z } from 'zod'
-import { defineStep,stepRegistry } from '../../src/engine/model/step.ts'
+import { defineStep, stepRegistry } from '../../src/engine/model/step.ts'
 import { stepTypes } from '../../src/steps/index.ts'
-import { NOON,PlayedRun,someFacts } from '../support/workflow.ts'
-import { ask,say } from '../support/steps.ts'
+import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
+import { ask, say } from '../support/steps.ts'
 
 /** Fails as often as it is told to, then works. */
 const flaky = defineStep({

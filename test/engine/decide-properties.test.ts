@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
 import type { CompiledDefinition } from '../../src/engine/model/compiled.ts'
 import { decide } from '../../src/engine/decide/decide.ts'
-import type { Decision,EngineEvent } from '../../src/engine/model/decision.ts'
-import { isFinished,queueRun,type RunState } from '../../src/engine/model/run.ts'
-import type { ExternalResult,Facts } from '../../src/engine/model/step.ts'
-import { addMs,DAY } from '../../src/platform/time.ts'
+import type { Decision, EngineEvent } from '../../src/engine/model/decision.ts'
+import { isFinished, queueRun, type RunState } from '../../src/engine/model/run.ts'
+import type { ExternalResult, Facts } from '../../src/engine/model/step.ts'
+import { addMs, DAY } from '../../src/platform/time.ts'
 import { stepTypes } from '../../src/steps/index.ts'
-import { NOON,RUN_ID,someFacts } from '../support/workflow.ts'
+import { NOON, RUN_ID, someFacts } from '../support/workflow.ts'
 
 const STEPS_MAX = 7
 const target = fc.oneof(

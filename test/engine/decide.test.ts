@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { MINUTE } from '../../src/platform/time.ts'
-import { NOON,PlayedRun,RUN_ID,someFacts } from '../support/workflow.ts'
-import { ask,say } from '../support/steps.ts'
+import { NOON, PlayedRun, RUN_ID, someFacts } from '../support/workflow.ts'
+import { ask, say } from '../support/steps.ts'
 
 const no = { left: 1, op: 'eq', right: 2 }
 

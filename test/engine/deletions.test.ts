@@ -8,7 +8,7 @@ import { queueMessages } from '../../src/features/outbound/queue-messages.ts'
 import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
 import { newId } from '../../src/platform/ids.ts'
 import type { Scope } from '../../src/scope.ts'
-import { startTestApp,type Answer,type TestApp,type TestSession } from '../support/app.ts'
+import { startTestApp, type Answer, type TestApp, type TestSession } from '../support/app.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 describe('what is deleted while workflows act on it', () => {
@@ -126,9 +126,9 @@ describe('what is deleted while workflows act on it', () => {
       body: { contactId: contactIds[0], body: 'hello' },
     })
     await remove(`contacts/${contactIds[0]}`)
-    expect(await app.system.db('inbox').where({ tenant_id: owner.tenantId })).to.have.length.above(0)
+    expect(await app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })).to.have.length.above(0)
     await advanceMailboxes(app.system, { tenantId: owner.tenantId })
-    expect(await app.system.db('inbox').where({ tenant_id: owner.tenantId })).to.have.length(0)
+    expect(await app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })).to.have.length(0)
   })
 
   it('of two transactions that stand in each other’s way, the one that the database ends is done again', async () => {

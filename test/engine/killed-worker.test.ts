@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-mailboxes.ts'
 import { systemClock } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type ParleyProcess,startParleyProcess } from '../support/parley-process.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const CONVERSATIONS = 40
@@ -78,7 +78,7 @@ describe('workers killed in the middle of runs', function () {
     await writing
     worker = await startParleyProcess(environment)
     await enqueueDueMailboxes(app.system)
-    await waitUntil(async () => (await count('inbox')) === 0 && (await count('outbox')) === 0)
+    await waitUntil(async () => (await count('mailbox_items')) === 0 && (await count('outbox')) === 0)
 
     expect(await count(`messages where direction = 'inbound'`)).to.equal(expected)
     expect(await count(`messages where direction = 'outbound' and status = 'delivered'`)).to.equal(expected)

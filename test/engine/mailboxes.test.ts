@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { HOUR,MINUTE,SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { answersIn,publish,runsOf,stepsOf,write } from '../support/requests.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { answersIn, publish, runsOf, stepsOf, write } from '../support/requests.ts'
 import { say } from '../support/steps.ts'
 
 const ANY = [{ type: 'message_received' }]

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { matchTrigger,type TriggerEvent } from '../../src/engine/mailbox/match-trigger.ts'
-import { compile,NOON,someFacts } from '../support/workflow.ts'
+import { matchTrigger, type TriggerEvent } from '../../src/engine/mailbox/match-trigger.ts'
+import { compile, NOON, someFacts } from '../support/workflow.ts'
 
 const now = new Date(NOON)
 

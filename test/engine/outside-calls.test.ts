@@ -1,15 +1,15 @@
 import { expect } from 'chai'
-import { claimCalls,LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
+import { claimCalls, LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
 import { executeCalls } from '../../src/features/external-calls/execute-calls.ts'
 import { executeHttp } from '../../src/features/external-calls/execute-http.ts'
 import { settleCall } from '../../src/features/external-calls/settle-call.ts'
 import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
 import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
 import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
-import { SECOND,systemClock } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
-import { type ParleyProcess,startParleyProcess } from '../support/parley-process.ts'
-import { json,ScriptedServer,silence } from '../support/scripted-server.ts'
+import { SECOND, systemClock } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { type ParleyProcess, startParleyProcess } from '../support/parley-process.ts'
+import { json, ScriptedServer, silence } from '../support/scripted-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { say } from '../support/steps.ts'
 
@@ -72,7 +72,7 @@ class Caller {
   }
 
   async effects(): Promise<number> {
-    const rows = await this.app.system.db('effects').where({ tenant_id: this.owner.tenantId })
+    const rows = await this.app.system.db('external_calls').where({ tenant_id: this.owner.tenantId })
     return rows.length
   }
 }
@@ -420,7 +420,7 @@ describe('a process killed while it calls outside', function () {
     expect(await caller.effects()).to.equal(1)
 
     // Nobody waits here for as long as the lease lasts.
-    await app.system.db('effects').update({ due_at: app.system.now() })
+    await app.system.db('external_calls').update({ due_at: app.system.now() })
     worker = await startParleyProcess(environment)
     await waitUntil(async () => (await caller.sent()).length > 0)
     await waitUntil(async () => (await caller.run()).status === 'completed')

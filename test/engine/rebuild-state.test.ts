@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { closestMatches } from '../../src/engine/language/closest-matches.ts'
 import { rebuildState } from '../../src/engine/replay/rebuild-state.ts'
-import type { RunState,StepRecord } from '../../src/engine/model/run.ts'
-import { NOON,PlayedRun,RUN_ID } from '../support/workflow.ts'
+import type { RunState, StepRecord } from '../../src/engine/model/run.ts'
+import { NOON, PlayedRun, RUN_ID } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 type Lost = { lost: string }

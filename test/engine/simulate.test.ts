@@ -1,16 +1,16 @@
 import { expect } from 'chai'
 import {
-type DialogueEntry,
-type SimulationTrace,
-simulate,
-type Simulation,
+  type DialogueEntry,
+  type SimulationTrace,
+  simulate,
+  type Simulation,
 } from '../../src/engine/simulate/simulate.ts'
 import { queueRun } from '../../src/engine/model/run.ts'
-import { defineStep,stepRegistry } from '../../src/engine/model/step.ts'
+import { defineStep, stepRegistry } from '../../src/engine/model/step.ts'
 import { stepTypes } from '../../src/steps/index.ts'
-import { HOUR,MINUTE } from '../../src/platform/time.ts'
+import { HOUR, MINUTE } from '../../src/platform/time.ts'
 import { z } from 'zod'
-import { compile,NOON,RUN_ID,someFacts } from '../support/workflow.ts'
+import { compile, NOON, RUN_ID, someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 const CHILD = '0199c0de-0005-7000-8000-000000000001'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { NOON,PlayedRun,someFacts } from '../support/workflow.ts'
+import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 const GROUP = '0199a7a0-0000-7000-8000-00000000000a'

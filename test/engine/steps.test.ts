@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Facts } from '../../src/engine/model/step.ts'
-import { NOON,PlayedRun,someFacts } from '../support/workflow.ts'
+import { NOON, PlayedRun, someFacts } from '../support/workflow.ts'
 import { say } from '../support/steps.ts'
 
 describe('sending a message', () => {

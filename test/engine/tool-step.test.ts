@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { claimCalls,LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
+import { claimCalls, LEASE_MS } from '../../src/features/external-calls/claim-calls.ts'
 import { executeTool } from '../../src/features/external-calls/execute-tool.ts'
 import { settleCall } from '../../src/features/external-calls/settle-call.ts'
 import { advanceMailboxes } from '../../src/features/execution/advance-mailboxes.ts'
-import { DAY,SECOND } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp } from '../support/app.ts'
+import { DAY, SECOND } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import { Customer } from '../support/customer.ts'
-import { json,ScriptedServer } from '../support/scripted-server.ts'
+import { json, ScriptedServer } from '../support/scripted-server.ts'
 import { say } from '../support/steps.ts'
 
 const use = (tool: string, input: object = {}, rest: object = {}) => ({ id: 'use', type: 'tool', tool, input, ...rest })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { StepError } from '../../src/engine/language/step-error.ts'
 import { listPaths } from '../../src/engine/language/template.ts'
-import { resolveText,resolveValue,type Source } from '../../src/engine/language/values.ts'
+import { resolveText, resolveValue, type Source } from '../../src/engine/language/values.ts'
 
 const source: Source = {
   timezone: 'America/Sao_Paulo',

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
 import { createTasks } from '../../src/jobs.ts'
-import { HOUR,MINUTE } from '../../src/platform/time.ts'
-import { startTestApp,type TestApp,type TestSession } from '../support/app.ts'
+import { HOUR, MINUTE } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { FakeCloudApi } from '../support/fake-cloud-api.ts'
 
 const NAP = {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { addressKey,createAddressResolver } from '../../src/platform/client-address.ts'
+import { addressKey, createAddressResolver } from '../../src/platform/client-address.ts'
 
 const PROXY = '10.0.0.1'
 const OTHER_PROXY = '10.9.9.9'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { latestOccurrence,nextOccurrence,cronError } from '../../src/platform/cron.ts'
+import { latestOccurrence, nextOccurrence, cronError } from '../../src/platform/cron.ts'
 
 function upcoming(cron: string, timezone: string, after: string, count: number): string[] {
   const found: string[] = []

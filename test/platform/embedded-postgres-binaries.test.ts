@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { binariesPackage,findBinaries,restoreSymlinks } from '../../src/platform/embedded-postgres/binaries.ts'
+import { binariesPackage, findBinaries, restoreSymlinks } from '../../src/platform/embedded-postgres/binaries.ts'
 import { copyBinaries } from '../../src/platform/embedded-postgres/copy-binaries.ts'
-import { discardClusters,emptyDataDir } from '../support/embedded-clusters.ts'
+import { discardClusters, emptyDataDir } from '../support/embedded-clusters.ts'
 import { refusalOf } from '../support/refusal-of.ts'
 
 const NOBODY = { uid: 65534, gid: 65534 }

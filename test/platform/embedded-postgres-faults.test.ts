@@ -1,4 +1,4 @@
-import { type ChildProcess,spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -9,14 +9,14 @@ import { readPostmaster } from '../../src/platform/embedded-postgres/postmaster.
 import { processToken } from '../../src/platform/embedded-postgres/pid-files.ts'
 import { serverAccount } from '../../src/platform/embedded-postgres/cluster/server-account.ts'
 import {
-ask,
-copyDataDir,
-discardClusters,
-discardPreparedCluster,
-emptyDataDir,
-isServed,
-open,
-usedDataDir,
+  ask,
+  copyDataDir,
+  discardClusters,
+  discardPreparedCluster,
+  emptyDataDir,
+  isServed,
+  open,
+  usedDataDir,
 } from '../support/embedded-clusters.ts'
 import { ForkedHolder } from '../support/fork-embedded-postgres.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -3,17 +3,17 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
 import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { ADMINISTRATOR,APPLICATION } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { ADMINISTRATOR, APPLICATION } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { listServerProcesses } from '../../src/platform/embedded-postgres/postmaster.ts'
 import { derivePassword } from '../../src/platform/embedded-postgres/cluster/password-file.ts'
 import {
-ask,
-discardClusters,
-discardPreparedCluster,
-emptyDataDir,
-isServed,
-open,
-usedDataDir,
+  ask,
+  discardClusters,
+  discardPreparedCluster,
+  emptyDataDir,
+  isServed,
+  open,
+  usedDataDir,
 } from '../support/embedded-clusters.ts'
 import { ForkedHolder } from '../support/fork-embedded-postgres.ts'
 import { refusalOf } from '../support/refusal-of.ts'

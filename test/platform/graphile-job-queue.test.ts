@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { GraphileJobQueue } from '../../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
-import { startTestApp,type TestApp } from '../support/app.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const BELL = { task: 'count', key: 'count:one', payload: { of: 'one' } }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { validate,version } from 'uuid'
+import { validate, version } from 'uuid'
 import { newId } from '../../src/platform/ids.ts'
 
 const MANY = 50_000

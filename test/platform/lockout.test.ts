@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import type { Attempt,Lockout,Reservation } from '../../src/platform/rate-limit/lockout.ts'
-import { MINUTE,SECOND } from '../../src/platform/time.ts'
+import type { Attempt, Lockout, Reservation } from '../../src/platform/rate-limit/lockout.ts'
+import { MINUTE, SECOND } from '../../src/platform/time.ts'
 import { TestClock } from '../support/clock.ts'
-import { type LimitStore,memoryStore,postgresStore,redisStore } from '../support/limit-stores.ts'
+import { type LimitStore, memoryStore, postgresStore, redisStore } from '../support/limit-stores.ts'
 
 const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
   Redis: redisStore,

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
-import { type Tier,TIERS } from '../../src/platform/rate-limit/tiers.ts'
-import { HOUR,MINUTE,SECOND } from '../../src/platform/time.ts'
+import { type Tier, TIERS } from '../../src/platform/rate-limit/tiers.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/platform/time.ts'
 import { TestClock } from '../support/clock.ts'
-import { type LimitStore,memoryStore,postgresStore,redisStore } from '../support/limit-stores.ts'
+import { type LimitStore, memoryStore, postgresStore, redisStore } from '../support/limit-stores.ts'
 
 const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
   Redis: redisStore,

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { createLogger } from '../../src/platform/log.ts'
-import { createRateLimits,type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
+import { createRateLimits, type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
 import { connectRedis } from '../../src/platform/notifications/redis.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { TestClock } from '../support/clock.ts'
-import { postgresStore,redisStore } from '../support/limit-stores.ts'
+import { postgresStore, redisStore } from '../support/limit-stores.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 type Store = NonNullable<Awaited<ReturnType<typeof redisStore>>>

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { ask } from '../support/embedded-clusters.ts'
-import { cloneDatabase,testCluster } from '../support/postgres.ts'
+import { cloneDatabase, testCluster } from '../support/postgres.ts'
 
 describe('a database for a test file', () => {
   let prepared = 0

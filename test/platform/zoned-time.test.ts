@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isTimezone,parseInstant } from '../../src/platform/zoned-time.ts'
+import { isTimezone, parseInstant } from '../../src/platform/zoned-time.ts'
 
 describe('a moment written down', () => {
   const table: [text: string, timezone: string, moment: string | undefined][] = [

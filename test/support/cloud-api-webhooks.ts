@@ -1,4 +1,4 @@
-import { createHmac,randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../src/platform/time.ts'
 
 export type Received = { wamid: string; status: number }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { TestApp,TestSession } from './app.ts'
+import type { TestApp, TestSession } from './app.ts'
 
 let customers = 0
 

@@ -3,12 +3,12 @@ import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import {
-type EmbeddedPostgres,
-type EmbeddedPostgresOptions,
-startEmbeddedPostgres,
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { killForkedHolders } from './fork-embedded-postgres.ts'
-import { removeAbandonedFolders,type ThrowAwayFolder,throwAwayFolder } from './throw-away-folder.ts'
+import { removeAbandonedFolders, type ThrowAwayFolder, throwAwayFolder } from './throw-away-folder.ts'
 
 /** Clusters that a test may kill: each test has its own, and cleans up after itself with `discardClusters`. */
 const folders: ThrowAwayFolder[] = []

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newAddress,type TestSession } from './app.ts'
+import { newAddress, type TestSession } from './app.ts'
 
 /** What a subscription tells, as an EventSource reads it: an id, and the data under it. */
 export type Told<T> = { id: string; data: T }

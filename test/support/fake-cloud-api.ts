@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { EventEmitter,once } from 'node:events'
-import { createServer,type IncomingMessage,type ServerResponse } from 'node:http'
+import { EventEmitter, once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock,systemClock } from '../../src/platform/time.ts'
-import { CloudApiWebhooks,newWamid,type StatusName } from './cloud-api-webhooks.ts'
-import { type CloudApiRefusal,type CloudApiSend,refusalOfSend } from './cloud-api-rules.ts'
+import { type Clock, systemClock } from '../../src/platform/time.ts'
+import { CloudApiWebhooks, newWamid, type StatusName } from './cloud-api-webhooks.ts'
+import { type CloudApiRefusal, type CloudApiSend, refusalOfSend } from './cloud-api-rules.ts'
 
 export type AcceptedSend = {
   wamid: string

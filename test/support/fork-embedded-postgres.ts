@@ -1,7 +1,7 @@
-import { type ChildProcess,fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import type { Order,Report } from './embedded-postgres-process.ts'
+import type { Order, Report } from './embedded-postgres-process.ts'
 
 type Kind = Report['kind']
 type ReportOf<K extends Kind> = Extract<Report, { kind: K }>

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { SECOND } from '../../src/platform/time.ts'
-import type { Answer,TestApp,TestSession } from './app.ts'
+import type { Answer, TestApp, TestSession } from './app.ts'
 
 export type Hook = { workflowId: string; path: string; secret: string }
 

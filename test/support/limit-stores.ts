@@ -1,10 +1,10 @@
-import { migrate,openDatabase,type Database } from '../../src/platform/database/database.ts'
+import { migrate, openDatabase, type Database } from '../../src/platform/database/database.ts'
 import { createLogger } from '../../src/platform/log.ts'
-import { createRateLimits,type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
+import { createRateLimits, type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
 import { connectRedis } from '../../src/platform/notifications/redis.ts'
 import type { Clock } from '../../src/platform/time.ts'
 import { cloneDatabase } from './postgres.ts'
-import { startRedis,type TestRedis } from './redis.ts'
+import { startRedis, type TestRedis } from './redis.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** Where counters are kept, and how a test opens limits over it: each call is as another process would. */

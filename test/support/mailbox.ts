@@ -1,4 +1,4 @@
-import { readdir,readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export type ReceivedLetter = { to: string; subject: string; text: string }

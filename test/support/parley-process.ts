@@ -1,4 +1,4 @@
-import { type ChildProcess,fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
 /** Parley as a process of its own, which a test may kill. */

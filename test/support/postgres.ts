@@ -3,7 +3,7 @@ import { after } from 'mocha'
 import pg from 'pg'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedFolders,throwAwayFolder } from './throw-away-folder.ts'
+import { removeAbandonedFolders, throwAwayFolder } from './throw-away-folder.ts'
 
 export type TestCluster = {
   /** As a superuser. */

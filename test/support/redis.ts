@@ -1,6 +1,6 @@
-import { type ChildProcess,spawn,spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer,type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { throwAwayFolder } from './throw-away-folder.ts'
 

@@ -1,4 +1,4 @@
-import type { TestApp,TestSession } from './app.ts'
+import type { TestApp, TestSession } from './app.ts'
 
 /** Publishes a workflow; gives its id. */
 export async function publish(

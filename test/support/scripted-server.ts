@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer,type IncomingHttpHeaders,type Server,type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type ReceivedCall = { method: string; url: string; headers: IncomingHttpHeaders; body: string }

@@ -24,8 +24,8 @@ async function isIdle(system: SystemScope): Promise<boolean> {
   const { rows } = await system.db.raw<{ rows: { busy: boolean }[] }>(
     `select exists (select from graphile_worker.jobs where attempts < max_attempts and run_at <= now())
          or exists (select from schedules where next_at <= ?)
-         or exists (select from inbox where due_at <= ?)
-         or exists (select from effects where due_at <= ?)
+         or exists (select from mailbox_items where due_at <= ?)
+         or exists (select from external_calls where due_at <= ?)
          or exists (select from outbox where not_before <= ? and leased_at is null) as busy`,
     [now, now, now, now],
   )

@@ -1,9 +1,9 @@
 import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
 import type { CompiledDefinition } from '../../src/engine/model/compiled.ts'
 import { decide } from '../../src/engine/decide/decide.ts'
-import type { Decision,EngineEvent } from '../../src/engine/model/decision.ts'
-import { type NewRun,queueRun,type RunState } from '../../src/engine/model/run.ts'
-import type { Facts,StepRegistry } from '../../src/engine/model/step.ts'
+import type { Decision, EngineEvent } from '../../src/engine/model/decision.ts'
+import { type NewRun, queueRun, type RunState } from '../../src/engine/model/run.ts'
+import type { Facts, StepRegistry } from '../../src/engine/model/step.ts'
 import { addMs } from '../../src/platform/time.ts'
 import { stepTypes } from '../../src/steps/index.ts'
 

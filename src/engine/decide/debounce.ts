@@ -13,7 +13,7 @@ export function startDebounce(run: RunState, now: Date, debounceMs: number): Run
 
 /** Takes one more message into a run that collects: it reads them as one, the newest with the texts of all. */
 export function appendMessage(run: RunState, message: MessageFacts, now: Date, debounceMs: number): RunState {
-  const { debouncing: debouncing, message: before } = run
+  const { debouncing, message: before } = run
   if (!debouncing) return run
   const bodies = [before?.body, message.body].filter((body) => typeof body === 'string' && body !== '')
   const until = addMs(now, debounceMs).toISOString()

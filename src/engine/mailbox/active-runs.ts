@@ -1,3 +1,4 @@
+import type { StoredRun } from '../model/stored-run.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
 import { splitOverridden } from '../replay/step-output-overrides.ts'
@@ -14,7 +15,6 @@ import { redactStep } from '../redact/redact-step.ts'
 import { isFinished, type JsonObject, type MessageFacts, type StepRecord } from '../model/run.ts'
 import { HumanTakeover } from './human-takeover.ts'
 import { isAwaitedBy, isOverdue, isQueued, isActive } from '../model/run-standing.ts'
-import type { StoredRun } from './run-store.ts'
 import type { ExternalResult, Facts } from '../model/step.ts'
 
 /** Workflows may wake each other this many times in a row. */

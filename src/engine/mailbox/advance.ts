@@ -1,3 +1,5 @@
+import type { Mailbox } from '../model/mailbox-key.ts'
+import { type StoredRun, runMailbox } from '../model/stored-run.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Clock } from '../../platform/time.ts'
 import { countCascades, isCascade } from './cascade-limiter.ts'
@@ -5,7 +7,6 @@ import type { EffectRequest } from '../model/decision.ts'
 import type { EvaluatedEvent } from '../model/evaluation.ts'
 import {
   lockMailboxes,
-  type Mailbox,
   type MailboxItem,
   nextItem,
   type NextItem,
@@ -19,7 +20,7 @@ import { MailboxProcessor } from './processor.ts'
 import type { Subject, PublishedWorkflow } from '../model/subject.ts'
 import type { MessageFacts, StepRecord } from '../model/run.ts'
 import { CorruptRunError } from '../model/corrupt-run-error.ts'
-import { loadActiveRuns, runMailbox, saveRuns, saveSteps, saveWaits, type StoredRun } from './run-store.ts'
+import { loadActiveRuns, saveRuns, saveSteps, saveWaits } from './run-store.ts'
 import type { StepRegistry } from '../model/step.ts'
 
 /** A transaction of one tenant. */

@@ -1,7 +1,8 @@
+import type { Mailbox } from '../model/mailbox-key.ts'
+import type { StoredRun } from '../model/stored-run.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
-import { type Mailbox, MAILBOX_ID_SQL } from './mailbox.ts'
-import type { StoredRun } from './run-store.ts'
+import { MAILBOX_ID_SQL } from './mailbox.ts'
 
 /**
  * Runs that were started by runs that were started by runs. The length of a chain is limited, but each of its links may

@@ -1,7 +1,7 @@
+import type { StoredRun, RunTrigger } from '../model/stored-run.ts'
 import type { CascadeCounts } from './cascade-limiter.ts'
 import type { Subject, PublishedWorkflow } from '../model/subject.ts'
 import type { MessageFacts } from '../model/run.ts'
-import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { StepRegistry } from '../model/step.ts'
 
 /** What a mailbox is brought forward with: all that deciding may know. */

@@ -1,10 +1,6 @@
+import type { Mailbox, MailboxKind } from '../model/mailbox-key.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { JsonObject } from '../model/run.ts'
-
-export type MailboxKind = 'conversation' | 'contact' | 'run'
-
-/** What is advanced as one, in order, under one lock: a conversation, a contact that has none, or a run with neither. */
-export type Mailbox = { kind: MailboxKind; id: string }
 
 /**
  * `message {messageId, isFirst}`, `event {a TriggerEvent, depth, messageId}`, `timer {runId, epoch}`, `start {runId}`,
@@ -20,19 +16,7 @@ export type NewItem = Omit<MailboxItem, 'attempts'> & {
   dueAt?: Date
 }
 
-/** A run about nobody has its own mailbox, in which those that it starts have their place, too: `mailboxRunId`. */
-export function toMailbox(run: {
-  id: string
-  conversationId: string | null
-  contactId: string | null
-  mailboxRunId: string | null
-}): Mailbox {
-  if (run.conversationId !== null) return { kind: 'conversation', id: run.conversationId }
-  if (run.contactId !== null) return { kind: 'contact', id: run.contactId }
-  return { kind: 'run', id: run.mailboxRunId ?? run.id }
-}
-
-/** The same of a row of `runs`. The index `runs_open` is on it. */
+/** The same of a row of `runs`. The index `runs_tenant_id_active_mailbox_idx` is on it. */
 export const MAILBOX_ID_SQL = 'coalesce(conversation_id, contact_id, mailbox_run_id, id)'
 
 /** At most `limit` of a tenant's mailboxes with something due, the longest waiting first. */
@@ -42,7 +26,7 @@ export async function listDueMailboxes(
 ): Promise<Mailbox[]> {
   const { rows } = await db.raw<{ rows: Mailbox[] }>(
     `select distinct mailbox_kind as kind, mailbox_id as id from (
-       select mailbox_kind, mailbox_id from inbox where tenant_id = ? and due_at <= ? order by id limit ?) oldest`,
+       select mailbox_kind, mailbox_id from mailbox_items where tenant_id = ? and due_at <= ? order by id limit ?) oldest`,
     [tenantId, now, limit],
   )
   return rows
@@ -83,7 +67,7 @@ export async function claimItems(
   }: { tenantId: string; mailboxes: Mailbox[]; now: Date; only?: string | null },
 ): Promise<MailboxItem[]> {
   const { rows } = await db.raw<{ rows: Row[] }>(
-    `delete from inbox where tenant_id = ? and mailbox_id = any(?) and due_at <= ? and id = coalesce(?::uuid, id)
+    `delete from mailbox_items where tenant_id = ? and mailbox_id = any(?) and due_at <= ? and id = coalesce(?::uuid, id)
      returning id, mailbox_kind as "mailboxKind", mailbox_id as "mailboxId", kind, payload, attempts`,
     [tenantId, mailboxes.map(({ id }) => id), now, only],
   )
@@ -100,7 +84,7 @@ export async function nextItem(
   { tenantId, mailbox, now }: { tenantId: string; mailbox: Mailbox; now: Date },
 ): Promise<NextItem | undefined> {
   const { rows } = await db.raw<{ rows: NextItem[] }>(
-    'select id, payload from inbox where tenant_id = ? and mailbox_id = ? and due_at <= ? order by id limit 1',
+    'select id, payload from mailbox_items where tenant_id = ? and mailbox_id = ? and due_at <= ? order by id limit 1',
     [tenantId, mailbox.id, now],
   )
   return rows[0]
@@ -118,11 +102,11 @@ export async function postponeItem(
 ): Promise<boolean> {
   const { rows } = await db.raw<{ rows: { attempts: number }[] }>(
     `with failed as (
-       update inbox set attempts = attempts + 1,
+       update mailbox_items set attempts = attempts + 1,
          due_at = case when attempts + 1 < :max then :now::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end
        where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id returning attempts, due_at),
      behind as (
-       update inbox i set due_at = failed.due_at from failed
+       update mailbox_items i set due_at = failed.due_at from failed
        where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now
          and failed.due_at < 'infinity')
      select attempts from failed`,
@@ -134,7 +118,9 @@ export async function postponeItem(
 /** What was set aside is looked at once more, as if it were new. */
 export async function retryItem(db: Database, at: { tenantId: string; mailbox: Mailbox; id: string; now: Date }) {
   const { tenantId, mailbox, id, now } = at
-  await db('inbox').where({ tenant_id: tenantId, mailbox_id: mailbox.id, id }).update({ attempts: 0, due_at: now })
+  await db('mailbox_items')
+    .where({ tenant_id: tenantId, mailbox_id: mailbox.id, id })
+    .update({ attempts: 0, due_at: now })
 }
 
 /** Puts items into mailboxes. Ids are time-ordered, so an item is behind those that were there before. */
@@ -155,7 +141,7 @@ export async function putItems(
     due_at: dueAt ?? now,
     created_at: now,
   }))
-  await db.raw('insert into inbox select * from jsonb_populate_recordset(null::inbox, ?::jsonb)', [
+  await db.raw('insert into mailbox_items select * from jsonb_populate_recordset(null::mailbox_items, ?::jsonb)', [
     JSON.stringify(rows),
   ])
 }

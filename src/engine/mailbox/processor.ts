@@ -1,3 +1,4 @@
+import type { StoredRun, RunTrigger } from '../model/stored-run.ts'
 import type { EvaluatedEvent, Evaluation, Outcome } from '../model/evaluation.ts'
 import type { MailboxItem } from './mailbox.ts'
 import { matchTrigger, triggerPriority, type TriggerEvent } from './match-trigger.ts'
@@ -5,7 +6,6 @@ import type { MailboxInput } from './mailbox-input.ts'
 import { DEPTH_MAX, ActiveRuns } from './active-runs.ts'
 import type { PublishedWorkflow } from '../model/subject.ts'
 import type { JsonObject, MessageFacts } from '../model/run.ts'
-import type { RunTrigger, StoredRun } from './run-store.ts'
 import type { ExternalResult } from '../model/step.ts'
 
 const FAULT = { code: 'internal', message: 'The run could not be brought forward, by a fault of ours' }

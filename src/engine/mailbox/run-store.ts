@@ -1,38 +1,8 @@
+import { type Mailbox } from '../model/mailbox-key.ts'
+import { type StoredRun, runMailbox } from '../model/stored-run.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { type Mailbox, MAILBOX_ID_SQL, toMailbox } from './mailbox.ts'
-import type { JsonObject, RunState, StepRecord } from '../model/run.ts'
-
-/** What started a run: its kind, and what that kind has to say. */
-export type RunTrigger = { type: string; messageId: string | null } & JsonObject
-
-/** A run with what the engine keeps beside its state. */
-export type StoredRun = {
-  workflowId: string
-  workflowVersion: number
-  contactId: string | null
-  conversationId: string | null
-  parentRunId: string | null
-  /** Of a run about nobody that another run started: that with the mailbox. */
-  mailboxRunId: string | null
-  mode: 'live' | 'dry_run'
-  trigger: RunTrigger
-  triggerEventId: string
-  replayOf: string | null
-  rootRunId: string
-  replayFromStepId: string | null
-  startedBy: { type: string; id: string | null }
-  messagesSent: number
-  createdAt: Date
-  state: RunState
-  /** When its timer rings; null if it does not wait. */
-  wakeAt: string | null
-  /** It has begun in the turn that is being taken. */
-  hasBegun?: boolean
-}
-
-export function runMailbox({ state: { id }, ...run }: StoredRun): Mailbox {
-  return toMailbox({ id, ...run })
-}
+import { MAILBOX_ID_SQL } from './mailbox.ts'
+import type { StepRecord } from '../model/run.ts'
 
 const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
   conversation_id as "conversationId", parent_run_id as "parentRunId", mailbox_run_id as "mailboxRunId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
@@ -169,8 +139,6 @@ function waitRow(run: StoredRun, tenantId: string, now: Date): Record<string, un
     mailbox_kind: mailbox.kind,
     mailbox_id: mailbox.id,
     epoch: state.epoch,
-    // One that collects messages has not begun: the time is all it waits for.
-    waiting_for: state.waiting?.for ?? 'timer',
     due_at: wakeAt,
     created_at: now,
   }

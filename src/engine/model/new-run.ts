@@ -1,6 +1,6 @@
+import type { StoredRun, RunTrigger } from './stored-run.ts'
 import type { Subject, PublishedWorkflow } from './subject.ts'
 import { type NewRun, queueRun, type RunState } from './run.ts'
-import type { RunTrigger, StoredRun } from '../mailbox/run-store.ts'
 
 /** Where a run comes from, and where it has its place. */
 export type RunOrigin = {

@@ -1,8 +1,8 @@
+import type { StoredRun } from './stored-run.ts'
 import { isFinished, type RunState } from './run.ts'
-import type { StoredRun } from '../mailbox/run-store.ts'
 
 /** It waits for its turn; one that still collects messages has it. */
-export function isQueued({ state: { status, debouncing: debouncing } }: StoredRun): boolean {
+export function isQueued({ state: { status, debouncing } }: StoredRun): boolean {
   return status === 'queued' && debouncing === null
 }
 

@@ -1,5 +1,5 @@
+import type { Mailbox } from './mailbox-key.ts'
 import type { CompiledDefinition } from './compiled.ts'
-import type { Mailbox } from '../mailbox/mailbox.ts'
 import type { JsonObject } from './run.ts'
 
 /** A workflow that may start runs, at the version that new runs take. */

@@ -1,3 +1,4 @@
+import type { StoredRun } from '../model/stored-run.ts'
 import { countCascadesAmong } from '../mailbox/cascade-limiter.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
 import type { EffectRequest } from '../model/decision.ts'
@@ -7,7 +8,6 @@ import { MailboxProcessor } from '../mailbox/processor.ts'
 import { toStoredRun } from '../model/new-run.ts'
 import type { Subject, PublishedWorkflow } from '../model/subject.ts'
 import { isFinished, type JsonObject, type MessageFacts, type RunState, type StepRecord } from '../model/run.ts'
-import type { StoredRun } from '../mailbox/run-store.ts'
 import type { StepRegistry } from '../model/step.ts'
 
 export type SimulatedRunRecord = { stored: StoredRun; steps: Map<number, StepRecord> }

@@ -1,4 +1,4 @@
-import type { Mailbox } from '../../engine/mailbox/mailbox.ts'
+import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import type { Scope } from '../../scope.ts'
 
 export type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }

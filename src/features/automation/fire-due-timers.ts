@@ -1,5 +1,6 @@
+import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
 import { advanceJob } from './jobs.ts'
-import { type MailboxKind, putItems } from '../../engine/mailbox/mailbox.ts'
+import { putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 

@@ -7,7 +7,7 @@ export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Pr
   const at = { tenantId: tx.tenantId, now: tx.now(), conversationIds }
   // What rests after a failure keeps its time.
   await tx.db.raw(
-    `update inbox set due_at = :now where tenant_id = :tenantId and mailbox_id = any(:conversationIds)
+    `update mailbox_items set due_at = :now where tenant_id = :tenantId and mailbox_id = any(:conversationIds)
        and due_at > :now and attempts = 0`,
     at,
   )

@@ -24,7 +24,7 @@ export async function createChannel(scope: Scope, input: CreateChannel): Promise
       createdAt: now,
       updatedAt: now,
     })
-    await tx.db('channel_directory').insert({ channel_id: channelId, tenant_id: tx.tenantId })
+    await tx.db('channel_routes').insert({ channel_id: channelId, tenant_id: tx.tenantId })
     await tx.record({ type: 'channel.connected', data: { channelId } })
     return toChannel(await tx.get(ChannelRow, channelId))
   })

@@ -5,7 +5,7 @@ export type Assignment = {
   to: { userId: string | null } | { strategy: 'round_robin' | 'least_open' }
 }
 
-type Member = { userId: string; isAgent: boolean; turn: number; open: number }
+type Member = { userId: string; isAgent: boolean; lastAssignedAt: Date | null; open: number }
 
 /**
  * Gives conversations to members, in the order given. `round_robin` takes who had the longest rest, `least_open` who has
@@ -17,24 +17,24 @@ export async function assignConversations(tx: Scope, assignments: Assignment[]):
   if (last.length === 0) return
   const members = await lockMembers(tx)
   if (last.some(({ to }) => 'strategy' in to && to.strategy === 'least_open')) await countOpen(tx, members, last)
-  const before = new Map(members.map(({ userId, turn }) => [userId, turn]))
+  const before = new Map(members.map(({ userId, lastAssignedAt }) => [userId, lastAssignedAt]))
   const given = last.flatMap(({ conversationId, to }) => {
-    const assigneeId = assigneeOf(to, members)
+    const assigneeId = assigneeOf(to, members, tx.now())
     if (assigneeId !== undefined) return [{ conversationId, assigneeId }]
     tx.log.warn({ conversationId, to }, 'nobody of the workspace could be assigned')
     return []
   })
   await saveAssignees(tx, given)
-  await saveTurns(
+  await saveAssignmentTimes(
     tx,
-    members.filter(({ userId, turn }) => before.get(userId) !== turn),
+    members.filter(({ userId, lastAssignedAt }) => before.get(userId) !== lastAssignedAt),
   )
 }
 
-/** Locked, so that two batches at once do not give the same turn twice. */
+/** Locks the members, so that of two batches at once the second sees whom the first has picked. */
 async function lockMembers(tx: Scope): Promise<Member[]> {
   const { rows } = await tx.db.raw<{ rows: Member[] }>(
-    `select m.user_id as "userId", m.role <> 'viewer' as "isAgent", m.assignment_turn as turn, 0 as open
+    `select m.user_id as "userId", m.role <> 'viewer' as "isAgent", m.last_assigned_at as "lastAssignedAt", 0 as open
      from memberships m where m.workspace_id = ? order by m.user_id for no key update of m`,
     [tx.tenantId],
   )
@@ -53,7 +53,7 @@ async function countOpen(tx: Scope, members: Member[], leaving: Assignment[]): P
 }
 
 /** Undefined if there is nobody. */
-function assigneeOf(to: Assignment['to'], members: Member[]): string | null | undefined {
+function assigneeOf(to: Assignment['to'], members: Member[], now: Date): string | null | undefined {
   if ('userId' in to) {
     if (to.userId === null) return null
     const member = members.find(({ userId }) => userId === to.userId)
@@ -63,9 +63,10 @@ function assigneeOf(to: Assignment['to'], members: Member[]): string | null | un
   const weigh = (member: Member) => (to.strategy === 'least_open' ? member.open : 0)
   const [next] = members
     .filter(({ isAgent }) => isAgent)
-    .sort((a, b) => weigh(a) - weigh(b) || a.turn - b.turn || (a.userId < b.userId ? -1 : 1))
+    .sort((a, b) => weigh(a) - weigh(b) || lastAssignedMs(a) - lastAssignedMs(b) || (a.userId < b.userId ? -1 : 1))
   if (!next) return undefined
-  next.turn = Math.max(...members.map(({ turn }) => turn)) + 1
+  // Later than every other assignment, so that those of one moment keep their order.
+  next.lastAssignedAt = new Date(Math.max(now.getTime(), ...members.map((member) => lastAssignedMs(member) + 1)))
   next.open += 1
   return next.userId
 }
@@ -82,11 +83,15 @@ async function saveAssignees(tx: Scope, rows: { conversationId: string; assignee
   await tx.record(...saved.rows.map((data) => ({ type: 'conversation.assigned' as const, data })))
 }
 
-async function saveTurns(tx: Scope, members: Member[]): Promise<void> {
+function lastAssignedMs({ lastAssignedAt }: Member): number {
+  return lastAssignedAt?.getTime() ?? 0
+}
+
+async function saveAssignmentTimes(tx: Scope, members: Member[]): Promise<void> {
   if (members.length === 0) return
   await tx.db.raw(
-    `update memberships m set assignment_turn = x.turn
-     from jsonb_to_recordset(:given::jsonb) as x ("userId" uuid, turn integer)
+    `update memberships m set last_assigned_at = x."lastAssignedAt"
+     from jsonb_to_recordset(:given::jsonb) as x ("userId" uuid, "lastAssignedAt" timestamptz)
      where m.workspace_id = :tenantId and m.user_id = x."userId"`,
     { given: JSON.stringify(members), tenantId: tx.tenantId },
   )

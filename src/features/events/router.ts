@@ -3,7 +3,7 @@ import { rest } from '../../trpc/rest.ts'
 import { sendEvent } from './send-event.ts'
 import { SentEvent, SendEvent } from './schema.ts'
 
-const RAISE = {
+const SEND = {
   status: 202,
   idempotent: true,
   description:
@@ -11,8 +11,8 @@ const RAISE = {
 } as const
 
 export const eventsRouter = router({
-  raise: agentProcedure
-    .meta(rest('POST', '/events', 'Tell workflows of something that happened to a contact', RAISE))
+  send: agentProcedure
+    .meta(rest('POST', '/events', 'Tell workflows of something that happened to a contact', SEND))
     .input(SendEvent)
     .output(SentEvent)
     .mutation(({ ctx, input }) => sendEvent(ctx.scope, input)),

@@ -1,7 +1,7 @@
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { Advance } from '../../engine/mailbox/advance.ts'
 import type { ExternalEffect, EffectRequest } from '../../engine/model/decision.ts'
 import type { Subject } from '../../engine/model/subject.ts'
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
 import type { Scope } from '../../scope.ts'
 import { changeContacts } from '../contacts/change-contacts.ts'
 import { changeTags } from '../contacts/change-tags.ts'

@@ -1,4 +1,4 @@
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { Scope } from '../../scope.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 import { addNotes } from '../outbound/add-notes.ts'

@@ -1,4 +1,4 @@
-import type { Mailbox } from '../../engine/mailbox/mailbox.ts'
+import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'

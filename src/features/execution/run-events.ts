@@ -1,5 +1,5 @@
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { StepRecord } from '../../engine/model/run.ts'
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
 import type { Event } from '../../scope.ts'
 
 const NO_STEPS = { firstStep: null, lastStep: null }

@@ -136,7 +136,7 @@ async function summarize(scope: Scope, found: Found): Promise<string> {
 
 async function isWaiting(scope: Scope, { id }: MessageRow): Promise<boolean> {
   const { rows } = await scope.db.raw<{ rows: object[] }>(
-    `select 1 from inbox where tenant_id = ? and kind = 'message' and payload ->> 'messageId' = ? limit 1`,
+    `select 1 from mailbox_items where tenant_id = ? and kind = 'message' and payload ->> 'messageId' = ? limit 1`,
     [scope.tenantId, id],
   )
   return rows.length > 0

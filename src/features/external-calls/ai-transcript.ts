@@ -56,11 +56,11 @@ export class AiTranscript {
 
   /** Locks in the order in which advancing a run does: the mailbox, then the effect. */
   async #hold(tx: Scope): Promise<void> {
-    const { runId, stepIndex, attempt, performances, mailbox } = this.#effect
+    const { runId, stepIndex, attempt, claimCount, mailbox } = this.#effect
     await lockMailboxes(tx.db, tx.tenantId, [mailbox])
     const held = await tx
-      .db('effects')
-      .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, performances })
+      .db('external_calls')
+      .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
       .forUpdate()
       .first('run_id')
     if (!held) throw superseded()

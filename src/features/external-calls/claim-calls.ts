@@ -1,4 +1,4 @@
-import { type Mailbox, toMailbox } from '../../engine/mailbox/mailbox.ts'
+import { type Mailbox, toMailbox } from '../../engine/model/mailbox-key.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import type { NewCall } from './request-calls.ts'
@@ -11,7 +11,7 @@ export type ClaimedCall = NewCall & {
   contactId: string | null
   conversationId: string | null
   /** How often somebody began to do it, this time included: whoever settles must be the last who did. */
-  performances: number
+  claimCount: number
 }
 
 type Row = Omit<ClaimedCall, 'mailbox'> & { mailboxRunId: string | null }
@@ -31,17 +31,17 @@ export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCa
     `with due as (
        select e.run_id, e.step_index, e.attempt, r.contact_id, r.conversation_id, r.mailbox_run_id,
          r.status = 'waiting' and r.epoch = e.epoch as is_wanted
-       from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
+       from external_calls e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
        where e.tenant_id = :tenantId and e.due_at <= :now
        order by e.due_at, e.run_id, e.step_index limit :limit for update of e skip locked),
      dropped as (
-       delete from effects e using due where e.tenant_id = :tenantId and e.run_id = due.run_id
+       delete from external_calls e using due where e.tenant_id = :tenantId and e.run_id = due.run_id
          and e.step_index = due.step_index and e.attempt = due.attempt and not due.is_wanted)
-     update effects e set due_at = :until, performances = e.performances + 1 from due
+     update external_calls e set due_at = :until, claim_count = e.claim_count + 1 from due
      where e.tenant_id = :tenantId and e.run_id = due.run_id and e.step_index = due.step_index
        and e.attempt = due.attempt and due.is_wanted
      returning e.run_id as "runId", due.contact_id as "contactId", due.conversation_id as "conversationId", due.mailbox_run_id as "mailboxRunId",
-       e.step_id as "stepId", e.step_index as "stepIndex", e.attempt, e.epoch, e.performances,
+       e.step_id as "stepId", e.step_index as "stepIndex", e.attempt, e.epoch, e.claim_count as "claimCount",
        e.timeout_ms as "timeoutMs", e.request`,
     { tenantId: scope.tenantId, now, until: addMs(now, LEASE_MS), limit },
   )

@@ -1,5 +1,5 @@
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import { isFinished } from '../../engine/model/run.ts'
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
 import type { Scope } from '../../scope.ts'
 
 /**
@@ -10,7 +10,7 @@ export async function discardCalls(tx: Scope, runs: Pick<StoredRun, 'state'>[]):
   if (runs.length === 0) return
   const given = runs.map(({ state }) => ({ id: state.id, epoch: isFinished(state) ? null : state.epoch }))
   await tx.db.raw(
-    `delete from effects e using jsonb_to_recordset(?::jsonb) as x (id uuid, epoch int)
+    `delete from external_calls e using jsonb_to_recordset(?::jsonb) as x (id uuid, epoch int)
      where e.tenant_id = ? and e.run_id = x.id and e.epoch is distinct from x.epoch`,
     [JSON.stringify(given), tx.tenantId],
   )

@@ -15,7 +15,7 @@ const UNDER_WAY_PER_TENANT_MAX = 20
 const PERFORMANCE_MS_MAX = LEASE_MS - MINUTE
 
 /** A process that dies of what it does would otherwise take all others with it, one after the other. */
-const PERFORMANCES_MAX = 5
+const CLAIMS_MAX = 5
 
 /**
  * Does what runs asked for: claims, calls, settles. The claim is committed before anything is called and the result
@@ -47,12 +47,12 @@ async function perform(system: SystemScope, tenantId: string, effect: ClaimedCal
 }
 
 async function resultOf(scope: Scope, effect: ClaimedCall): Promise<ExecutionResult> {
-  const { request, performances, runId, stepId } = effect
+  const { request, claimCount, runId, stepId } = effect
   const type = String(request['type'])
   const performer = executors.get(type)
   if (!performer) return failed('unknown_request', `Nothing here knows how to do "${type}"`)
-  if (performances > PERFORMANCES_MAX) {
-    return failed('outcome_unknown', `The call was begun ${PERFORMANCES_MAX} times, and its outcome was lost each time`)
+  if (claimCount > CLAIMS_MAX) {
+    return failed('outcome_unknown', `The call was begun ${CLAIMS_MAX} times, and its outcome was lost each time`)
   }
   const limit = deadline(PERFORMANCE_MS_MAX)
   try {

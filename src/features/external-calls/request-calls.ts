@@ -18,7 +18,7 @@ export type NewCall = {
 export async function requestCalls(tx: Scope, effects: NewCall[]): Promise<void> {
   if (effects.length === 0) return
   const now = tx.now()
-  await tx.db('effects').insert(
+  await tx.db('external_calls').insert(
     effects.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request }) => ({
       tenant_id: tx.tenantId,
       run_id: runId,

@@ -11,13 +11,13 @@ import { sanitizeResult } from './sanitize-result.ts'
  * effect was dropped, or was taken for abandoned and done again.
  */
 export function settleCall(scope: Scope, effect: ClaimedCall, performed: ExecutionResult): Promise<boolean> {
-  const { runId, mailbox, epoch, stepIndex, attempt, performances } = effect
+  const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = effect
   return scope.transaction(async (tx) => {
     // What changes rows of ours takes their locks in the order in which advancing a run does.
     if ('settle' in performed) await lockMailboxes(tx.db, tx.tenantId, [mailbox])
     const settled = await tx
-      .db('effects')
-      .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, performances })
+      .db('external_calls')
+      .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
       .delete()
     if (settled === 0) return false
     const result = 'settle' in performed ? await performed.settle(tx) : performed

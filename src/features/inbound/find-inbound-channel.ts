@@ -12,7 +12,7 @@ export type InboundChannel = { scope: Scope; channel: LoadedChannel }
 export async function findInboundChannel(system: SystemScope, channelId: string): Promise<InboundChannel> {
   const entry = isUuid(channelId)
     ? await system
-        .db('channel_directory')
+        .db('channel_routes')
         .where('channel_id', channelId)
         .first<{ tenant_id: string } | undefined>('tenant_id')
     : undefined

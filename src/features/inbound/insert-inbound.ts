@@ -33,7 +33,7 @@ export async function insertInbound(
        select * from jsonb_to_recordset(?::jsonb) as x (id uuid, ref text, conversation_id uuid, contact_id uuid,
          type text, body text, content jsonb, provider_at timestamptz, sender jsonb)),
      fresh as (
-       insert into message_refs (tenant_id, channel_id, provider_message_id, message_id, created_at)
+       insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
        select ?::uuid, ?::uuid, ref, id, ?::timestamptz from given
        on conflict do nothing returning message_id)
      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,

@@ -109,7 +109,7 @@ async function answersFor(
   const earlier = new Map<string, string>()
   if (repeated.length > 0) {
     const rows = await tx
-      .db('message_refs')
+      .db('provider_message_ids')
       .where({ tenant_id: tx.tenantId, channel_id: channelId })
       .whereRaw('provider_message_id = any(?)', [repeated])
       .select<{ provider_message_id: string; message_id: string }[]>('provider_message_id', 'message_id')

@@ -29,7 +29,7 @@ export async function applyStatuses(
       `insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
        select :tenantId::uuid, x.id, :channelId::uuid, x.ref, coalesce(r.message_id, m.id), x.status, x.error, x.at, :now::timestamptz
        from jsonb_to_recordset(:rows::jsonb) as x (id uuid, ref text, status text, at timestamptz, error jsonb, own_id uuid)
-       left join message_refs r on r.tenant_id = :tenantId and r.channel_id = :channelId and r.provider_message_id = x.ref
+       left join provider_message_ids r on r.tenant_id = :tenantId and r.channel_id = :channelId and r.provider_message_id = x.ref
        left join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id and m.direction = 'outbound'
        on conflict (tenant_id, channel_id, provider_message_id, status) do nothing
        returning message_id`,
@@ -44,7 +44,7 @@ export async function applyStatuses(
          join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id
            and m.direction = 'outbound' and m.provider_message_id is null),
        refs as (
-         insert into message_refs (tenant_id, channel_id, provider_message_id, message_id, created_at)
+         insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
          select :tenantId::uuid, :channelId::uuid, ref, id, :now::timestamptz from found on conflict do nothing),
        done as (
          delete from outbox o using found where o.tenant_id = :tenantId and o.channel_id = :channelId

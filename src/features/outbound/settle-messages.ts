@@ -37,7 +37,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, ended: Delivery
        join messages m on m.tenant_id = :tenantId and m.id = x.id order by m.id for no key update of m),
      done as (delete from outbox o using given where o.tenant_id = :tenantId and o.conversation_id = given.conversation_id and o.message_id = given.id),
      refs as (
-       insert into message_refs (tenant_id, channel_id, provider_message_id, message_id, created_at)
+       insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
        select :tenantId::uuid, :channelId::uuid, ref, id, :now::timestamptz from given on conflict do nothing),
      parked as (
        update message_statuses s set message_id = given.id from given

@@ -1,5 +1,5 @@
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { RunState } from '../../engine/model/run.ts'
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
 import type { ReplayPlan } from './plan-replay.ts'

@@ -1,4 +1,4 @@
-import { toMailbox } from '../../engine/mailbox/mailbox.ts'
+import { toMailbox } from '../../engine/model/mailbox-key.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import { closeWaitingRun } from '../../engine/simulate/close-reply-wait.ts'
 import type { StepRecord } from '../../engine/model/run.ts'
@@ -60,7 +60,7 @@ async function keep(tx: Scope, { old, plan }: Omit<DryRun, 'options'>, { state, 
   await saveRuns(tx.db, tx.tenantId, [replay])
   const simulated = steps.map((step) => ({ runId: state.id, step: withoutMessage(step) }))
   await saveSteps(tx.db, tx.tenantId, simulated)
-  if (subject.version === UNPUBLISHED) await tx.query(RunRow).findOne('id', state.id).patch({ ofDraft: true })
+  if (subject.version === UNPUBLISHED) await tx.query(RunRow).findOne('id', state.id).patch({ isDraft: true })
   await tx.db('run_steps').where({ tenant_id: tx.tenantId, run_id: state.id }).update({ simulated: true })
   await copySteps(tx.db, tx.tenantId, { from: old.id, to: state.id, count: takenOver })
 }

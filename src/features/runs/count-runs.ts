@@ -16,8 +16,8 @@ async function readCounts(scope: Scope, { status, workflowId, version }: RunFilt
     ...(status === undefined ? [] : ['status = any(:status)']),
   ].join(' and ')
   const { rows } = await scope.db.raw<{ rows: { total: number }[] }>(
-    `select coalesce(sum(n), 0)::int as total from (
-       select n from run_counts where ${wanted} union all select n from run_count_deltas where ${wanted}) counted`,
+    `select coalesce(sum(count), 0)::int as total from (
+       select count from run_counts where ${wanted} union all select delta from run_count_deltas where ${wanted}) counted`,
     { tenantId: scope.tenantId, ...definedFields({ workflowId, version, status }) } as Record<
       string,
       string | number | string[]

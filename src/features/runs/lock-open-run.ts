@@ -1,4 +1,5 @@
-import { lockMailboxes, type Mailbox, toMailbox } from '../../engine/mailbox/mailbox.ts'
+import { type Mailbox, toMailbox } from '../../engine/model/mailbox-key.ts'
+import { lockMailboxes } from '../../engine/mailbox/mailbox.ts'
 import { isFinished } from '../../engine/model/run.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError } from '../../platform/errors.ts'

@@ -25,7 +25,7 @@ export function toRun(row: RunRow): Run {
   const { state, depth: _, trigger, triggerEventId, waitingFor, waitingUntil, waitingStepId, ...run } = row as Row
   return {
     ...run,
-    ofDraft: run.ofDraft ?? false,
+    isDraft: run.isDraft ?? false,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },
     currentStepId: isFinished(run) ? null : ((state['stepId'] ?? null) as string | null),
     ...redactSecrets(state as RunState, run),

@@ -11,7 +11,7 @@ export const Run = z
     workflowId: id,
     workflowName: z.string(),
     workflowVersion: z.int().meta({ description: 'The version this run took when it started, and keeps' }),
-    ofDraft: z
+    isDraft: z
       .boolean()
       .meta({ description: 'It tried the draft of then, beside that version; only in mode `dry_run`' }),
     status: RunStatus,

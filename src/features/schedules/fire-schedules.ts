@@ -55,7 +55,6 @@ async function fireChunk(tx: Scope, { workflowId, key }: Ref): Promise<boolean> 
         : {
             next_at: occurrenceAfter(schedule, moment ?? tx.now()),
             cursor: null,
-            ...(moment ? { last_at: moment } : {}),
           },
     )
   return isUnfinished

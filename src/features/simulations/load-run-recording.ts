@@ -14,7 +14,7 @@ export type RunRecording = RecordedRun & {
   /** The message that started the run. */
   first: MessageRow | null
   /** True if that was the first message of the conversation. */
-  opens: boolean
+  opensConversation: boolean
   /** What the customer said and what happened from then on, until the run was over. */
   later: DialogueEntry[]
   messages: MessageRow[]
@@ -31,8 +31,9 @@ export async function loadRunRecording(scope: Scope, run: RunRow): Promise<RunRe
   const messages = await messagesOf(scope, { run, steps, first, startedAt, until })
   const happened = [...messages.map(saidOf), ...steps.flatMap(eventOf)].sort((a, b) => a.at.getTime() - b.at.getTime())
   const later = spread(happened, { startedAt, until })
-  const opens = first !== null && (run.trigger.type === 'conversation_opened' || !(await hasEarlier(scope, first)))
-  return { run, steps, startedAt, first, opens, later, messages }
+  const opensConversation =
+    first !== null && (run.trigger.type === 'conversation_opened' || !(await hasEarlier(scope, first)))
+  return { run, steps, startedAt, first, opensConversation, later, messages }
 }
 
 type Span = { run: RunRow; steps: StepRow[]; first: MessageRow | null; startedAt: Date; until: Date }

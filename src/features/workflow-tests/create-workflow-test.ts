@@ -22,7 +22,7 @@ export function createWorkflowTest(scope: Scope, input: CreateWorkflowTest): Pro
     stepOutputs: stepOutputs ?? {},
     contact: contact === undefined ? {} : contact,
     startsAt: startsAt === undefined ? scope.now() : new Date(startsAt),
-    opens: true,
+    opensConversation: true,
     expectation,
     sourceRunId: null,
   })
@@ -38,7 +38,7 @@ type NewTest = Pick<
   | 'stepOutputs'
   | 'contact'
   | 'startsAt'
-  | 'opens'
+  | 'opensConversation'
   | 'expectation'
   | 'sourceRunId'
 >

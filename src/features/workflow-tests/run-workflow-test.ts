@@ -34,7 +34,7 @@ export async function runWorkflowTest(
 }
 
 /** Whether a contact was new is not recorded of a run; whether its conversation was is. */
-function openingIn({ sourceRunId, opens }: TestRow, party: Subject): Opening[] {
+function openingIn({ sourceRunId, opensConversation }: TestRow, party: Subject): Opening[] {
   if (sourceRunId === null) return toOpening(party)
-  return opens ? ['conversation_opened'] : []
+  return opensConversation ? ['conversation_opened'] : []
 }

@@ -1,4 +1,4 @@
-import type { StoredRun } from '../../engine/mailbox/run-store.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import { isFinished, type RunState } from '../../engine/model/run.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
@@ -48,7 +48,7 @@ export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest
     stepOutputs: outputsOf(recording.steps),
     contact: party.contact,
     startsAt: recording.startedAt,
-    opens: recording.opens,
+    opensConversation: recording.opensConversation,
     expectation: await expectationOf(scope, recording),
     sourceRunId: run.id,
   })

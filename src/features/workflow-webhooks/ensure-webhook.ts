@@ -6,7 +6,7 @@ import type { Scope } from '../../scope.ts'
 export async function ensureWebhook(tx: Scope, workflowId: string, { triggers }: CompiledDefinition): Promise<void> {
   if (!triggers.some(({ type }) => type === 'webhook')) return
   await tx
-    .db('workflow_hooks')
+    .db('workflow_webhooks')
     .insert({ tenant_id: tx.tenantId, workflow_id: workflowId, id: newId(), created_at: tx.now() })
     .onConflict(['tenant_id', 'workflow_id'])
     .ignore()

@@ -15,7 +15,7 @@ type Row = { id: string; tenant_id: string; workflow_id: string; secret: Buffer;
 export async function findWebhookByToken(system: SystemScope, id: string): Promise<WorkflowWebhookMatch | undefined> {
   if (!isUuid(id)) return undefined
   const hook = await system
-    .db('workflow_hooks')
+    .db('workflow_webhooks')
     .where({ id })
     .whereNotNull('secret')
     .first<Row | undefined>('id', 'tenant_id', 'workflow_id', 'secret', 'created_at')

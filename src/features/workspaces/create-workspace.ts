@@ -26,5 +26,5 @@ async function openSandbox(tx: SystemScope, workspaceId: string): Promise<void> 
     createdAt: now,
     updatedAt: now,
   })
-  await tx.db('channel_directory').insert({ channel_id: channelId, tenant_id: workspaceId })
+  await tx.db('channel_routes').insert({ channel_id: channelId, tenant_id: workspaceId })
 }

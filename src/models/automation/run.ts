@@ -7,7 +7,7 @@ export class Run extends TenantModel {
   declare id: string
   declare workflowId: string
   declare workflowVersion: number
-  declare ofDraft: boolean | null
+  declare isDraft: boolean | null
   declare contactId: string | null
   declare conversationId: string | null
   declare depth: number

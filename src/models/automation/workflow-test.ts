@@ -13,7 +13,7 @@ export class WorkflowTest extends TenantModel {
   declare stepOutputs: Record<string, unknown>
   declare contact: Record<string, unknown> | null
   declare startsAt: Date
-  declare opens: boolean
+  declare opensConversation: boolean
   declare expectation: Record<string, unknown>
   declare sourceRunId: string | null
   declare createdBy: string | null

@@ -1,7 +1,7 @@
 import { TenantModel } from '../tenant-model.ts'
 
 export class WorkflowHook extends TenantModel {
-  static override tableName = 'workflow_hooks'
+  static override tableName = 'workflow_webhooks'
 
   declare id: string
   declare workflowId: string

@@ -1,6 +1,7 @@
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
+import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
 
@@ -16,9 +17,9 @@ pg.types.setTypeParser(INT8, (text) => {
 pg.types.setTypeParser(DATE, (text) => text)
 
 export const MIGRATIONS = {
-  directory: new URL('../../../migrations', import.meta.url).pathname,
+  migrationSource: new FolderMigrationSource(new URL('../../../migrations/', import.meta.url)),
   tableName: 'migrations',
-  loadExtensions: ['.ts', '.js'],
+  extension: 'ts',
 }
 
 /** A pool on `url`. Statements are cut off after 30 s, and a transaction left idle after 60 s. */

@@ -8,7 +8,7 @@ export async function up(knex: Knex): Promise<void> {
       conversation_id uuid not null,
       contact_id uuid not null,
       channel_id uuid not null,
-      direction text not null check (direction in ('inbound', 'outbound')),
+      direction text not null check (direction in ('inbound', 'outbound', 'internal')),
       type text not null,
       body text,
       content jsonb,
@@ -36,15 +36,18 @@ export async function up(knex: Knex): Promise<void> {
       foreign key (tenant_id, broadcast_id) references broadcasts (tenant_id, id) on delete set null (broadcast_id),
       foreign key (tenant_id, reply_to_id) references messages (tenant_id, id) on delete set null (reply_to_id)
     ) with (fillfactor = 85);
-    create index messages_conversation on messages (tenant_id, conversation_id, created_at desc, id desc);
-    create index messages_contact on messages (tenant_id, contact_id);
-    create index messages_run on messages (tenant_id, run_id) where run_id is not null;
-    create index messages_broadcast on messages (tenant_id, broadcast_id) where broadcast_id is not null;
-    create index messages_reply_to on messages (tenant_id, reply_to_id) where reply_to_id is not null;
+    create index messages_tenant_id_conversation_id_created_at_id_idx
+      on messages (tenant_id, conversation_id, created_at desc, id desc);
+    create index messages_tenant_id_contact_id_idx on messages (tenant_id, contact_id);
+    create index messages_tenant_id_run_id_not_null_idx on messages (tenant_id, run_id) where run_id is not null;
+    create index messages_tenant_id_broadcast_id_not_null_idx on messages (tenant_id, broadcast_id)
+      where broadcast_id is not null;
+    create index messages_tenant_id_reply_to_id_not_null_idx on messages (tenant_id, reply_to_id)
+      where reply_to_id is not null;
 
-    -- A provider's id for one of our messages: inbound it refuses a second delivery, outbound it finds the message a
-    -- status is about. The key is the deduplication, in the same transaction that stores the message.
-    create table message_refs (
+    -- The provider's ids of messages: the primary key rejects a second delivery of an inbound message, in the transaction
+    -- that stores it, and finds the outbound message that a status is about.
+    create table provider_message_ids (
       tenant_id uuid not null,
       channel_id uuid not null,
       provider_message_id text not null,
@@ -54,10 +57,10 @@ export async function up(knex: Knex): Promise<void> {
       foreign key (tenant_id, channel_id) references channels (tenant_id, id) on delete cascade,
       foreign key (tenant_id, message_id) references messages (tenant_id, id) on delete cascade
     );
-    create index message_refs_message on message_refs (tenant_id, message_id);
+    create index provider_message_ids_tenant_id_message_id_idx on provider_message_ids (tenant_id, message_id);
 
-    -- Every status a provider told us, as it came. One that overtook our own commit stays here without a message and is
-    -- matched when the message is settled.
+    -- Every status a provider reported. One that arrives before the provider's id of its message is committed has no
+    -- message_id until then.
     create table message_statuses (
       tenant_id uuid not null references workspaces on delete cascade,
       id uuid not null,
@@ -69,17 +72,20 @@ export async function up(knex: Knex): Promise<void> {
       provider_at timestamptz(3) not null,
       created_at timestamptz(3) not null,
       primary key (tenant_id, id),
-      unique (tenant_id, channel_id, provider_message_id, status),
+      constraint message_statuses_channel_id_provider_message_id_status_key
+        unique (tenant_id, channel_id, provider_message_id, status),
       foreign key (tenant_id, channel_id) references channels (tenant_id, id) on delete cascade,
       foreign key (tenant_id, message_id) references messages (tenant_id, id) on delete cascade
     );
-    create index message_statuses_message on message_statuses (tenant_id, message_id);
+    create index message_statuses_tenant_id_message_id_idx on message_statuses (tenant_id, message_id);
 
-    -- What still has to be handed to a provider. leased_at is the intent: it is committed before the call is made, so a
-    -- row found leased after a crash may or may not have been accepted.
+    -- Messages to hand to a provider. leased_at is committed before the provider is called, so after a crash the provider
+    -- may or may not have accepted a leased message.
+    -- Rows are short-lived, and every claim scans the dead ones until they are vacuumed.
     create table outbox (
       tenant_id uuid not null,
       channel_id uuid not null,
+      conversation_id uuid not null,
       message_id uuid not null,
       priority smallint not null default 0,
       attempts integer not null default 0,
@@ -89,11 +95,18 @@ export async function up(knex: Knex): Promise<void> {
       primary key (tenant_id, channel_id, priority, message_id),
       foreign key (tenant_id, channel_id) references channels (tenant_id, id) on delete cascade,
       foreign key (tenant_id, message_id) references messages (tenant_id, id) on delete cascade
-    ) with (fillfactor = 70);
-    create index outbox_message on outbox (tenant_id, message_id);
+    ) with (
+      fillfactor = 70,
+      autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+      autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
+      autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000, autovacuum_vacuum_cost_delay = 0
+    );
+    create index outbox_tenant_id_message_id_idx on outbox (tenant_id, message_id);
+    -- Finds the oldest message of a conversation without reading the others of its channel.
+    create index outbox_tenant_id_conversation_id_message_id_idx on outbox (tenant_id, conversation_id, message_id);
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw(`drop table outbox; drop table message_statuses; drop table message_refs; drop table messages`)
+  await knex.schema.raw('drop table outbox, message_statuses, provider_message_ids, messages')
 }

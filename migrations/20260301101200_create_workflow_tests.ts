@@ -13,7 +13,8 @@ export async function up(knex: Knex): Promise<void> {
       step_outputs jsonb not null,
       contact jsonb,
       starts_at timestamptz(3) not null,
-      opens boolean not null,
+      -- True if the first message of the dialogue is the first of its conversation.
+      opens_conversation boolean not null,
       expectation jsonb not null,
       source_run_id uuid,
       created_by uuid,
@@ -24,11 +25,12 @@ export async function up(knex: Knex): Promise<void> {
       foreign key (tenant_id, source_run_id) references runs (tenant_id, id) on delete set null (source_run_id),
       foreign key (tenant_id, created_by) references memberships (workspace_id, user_id) on delete set null (created_by)
     );
-    create unique index workflow_tests_name on workflow_tests (tenant_id, workflow_id, name);
-    create index workflow_tests_source_run on workflow_tests (tenant_id, source_run_id) where source_run_id is not null;
+    create unique index workflow_tests_tenant_id_workflow_id_name_key on workflow_tests (tenant_id, workflow_id, name);
+    create index workflow_tests_tenant_id_source_run_id_not_null_idx on workflow_tests (tenant_id, source_run_id)
+      where source_run_id is not null;
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw(`drop table workflow_tests`)
+  await knex.schema.raw('drop table workflow_tests')
 }

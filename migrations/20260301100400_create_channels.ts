@@ -11,15 +11,16 @@ export async function up(knex: Knex): Promise<void> {
       status_reason text,
       phone_number text,
       settings jsonb not null default '{}',
+      -- Sealed.
       credentials bytea,
       created_at timestamptz(3) not null,
       updated_at timestamptz(3) not null,
       primary key (tenant_id, id)
     );
-    create unique index channels_sandbox on channels (tenant_id) where kind = 'sandbox';
+    create unique index channels_tenant_id_sandbox_key on channels (tenant_id) where kind = 'sandbox';
 
-    -- A provider's webhook names a channel and no tenant: this is the one place that says whose it is.
-    create table channel_directory (
+    -- Maps a channel to its tenant. A provider's webhook names a channel and no tenant.
+    create table channel_routes (
       channel_id uuid primary key,
       tenant_id uuid not null,
       foreign key (tenant_id, channel_id) references channels (tenant_id, id) on delete cascade
@@ -38,10 +39,10 @@ export async function up(knex: Knex): Promise<void> {
       foreign key (tenant_id, contact_id) references contacts (tenant_id, id) on delete cascade,
       foreign key (tenant_id, channel_id) references channels (tenant_id, id) on delete cascade
     );
-    create index contact_identities_contact on contact_identities (tenant_id, contact_id);
+    create index contact_identities_tenant_id_contact_id_idx on contact_identities (tenant_id, contact_id);
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw(`drop table contact_identities; drop table channel_directory; drop table channels`)
+  await knex.schema.raw('drop table contact_identities, channel_routes, channels')
 }

@@ -12,15 +12,30 @@ export async function up(knex: Knex): Promise<void> {
       output_schema jsonb not null,
       effect text not null check (effect in ('read', 'write', 'external_send')),
       config jsonb not null,
+      -- The values of the request's headers, which may be secret.
+      sealed_headers bytea,
       enabled boolean not null default true,
       created_at timestamptz(3) not null,
       updated_at timestamptz(3) not null,
       primary key (tenant_id, id),
       unique (tenant_id, name)
     );
+
+    -- The language model of a workspace. The key is sealed to the row.
+    create table ai_providers (
+      tenant_id uuid not null references workspaces on delete cascade,
+      id uuid not null,
+      base_url text not null,
+      model text not null,
+      sealed_key bytea,
+      created_at timestamptz(3) not null,
+      updated_at timestamptz(3) not null,
+      primary key (tenant_id, id),
+      unique (tenant_id)
+    );
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw(`drop table tools`)
+  await knex.schema.raw('drop table ai_providers, tools')
 }

@@ -28,11 +28,14 @@ export async function up(knex: Knex): Promise<void> {
       foreign key (tenant_id, channel_id) references channels (tenant_id, id) on delete cascade,
       foreign key (tenant_id, assignee_id) references memberships (workspace_id, user_id) on delete set null (assignee_id)
     ) with (fillfactor = 80);
-    create index conversations_newest on conversations (tenant_id, last_message_at desc nulls last, id desc);
-    create index conversations_contact on conversations (tenant_id, contact_id);
+    create index conversations_tenant_id_last_message_at_id_idx
+      on conversations (tenant_id, last_message_at desc nulls last, id desc);
+    create index conversations_tenant_id_contact_id_idx on conversations (tenant_id, contact_id);
+    create index conversations_tenant_id_assignee_id_not_null_idx on conversations (tenant_id, assignee_id)
+      where assignee_id is not null;
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw(`drop table conversations`)
+  await knex.schema.raw('drop table conversations')
 }

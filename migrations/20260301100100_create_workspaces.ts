@@ -2,13 +2,11 @@ import type { Knex } from 'knex'
 
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.raw(`
+    -- A workspace is a tenant: the id of a workspace is the tenant_id of all its rows.
     create table workspaces (
       id uuid primary key,
       name text not null,
       timezone text not null default 'UTC',
-      default_language text,
-      default_country text,
-      settings jsonb not null default '{}',
       created_at timestamptz(3) not null,
       updated_at timestamptz(3) not null
     );
@@ -16,13 +14,15 @@ export async function up(knex: Knex): Promise<void> {
       workspace_id uuid not null references workspaces on delete cascade,
       user_id uuid not null references users on delete cascade,
       role text not null check (role in ('owner', 'admin', 'agent', 'viewer')),
+      -- Round-robin assignment picks the member with the oldest value. Null: never assigned, first in line.
+      last_assigned_at timestamptz(3),
       created_at timestamptz(3) not null,
       primary key (workspace_id, user_id)
     );
-    create index memberships_user on memberships (user_id);
+    create index memberships_user_id_idx on memberships (user_id);
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw(`drop table memberships; drop table workspaces`)
+  await knex.schema.raw('drop table memberships, workspaces')
 }
