@@ -4,7 +4,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedFolders, throwAwayFolder } from '../test/support/throw-away-folder.ts'
+import { removeAbandonedTempDirs, createTempDir } from '../test/support/temp-dir.ts'
 import { killServer } from './kill-server.ts'
 
 /** As it is by default, so that what is committed is on disk; connections come from several processes. */
@@ -23,8 +23,8 @@ export class StormDatabase {
 
   /** Its folder is there at once; the server has to be started. */
   static async make(): Promise<StormDatabase> {
-    await removeAbandonedFolders()
-    return new StormDatabase(throwAwayFolder())
+    await removeAbandonedTempDirs()
+    return new StormDatabase(createTempDir())
   }
 
   get url(): string {

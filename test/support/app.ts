@@ -10,7 +10,7 @@ import type { Clock } from '../../src/platform/time.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { TestClock } from './clock.ts'
 import { cloneDatabase } from './postgres.ts'
-import { throwAwayFolder } from './throw-away-folder.ts'
+import { createTempDir } from './temp-dir.ts'
 import { drainWork } from './work.ts'
 
 export type TestSession = { cookie: string; tenantId: string; userId: string; email: string; password: string }
@@ -140,7 +140,7 @@ export class TestApp {
 /** `environment` overrides what the test app is configured with; a `given` clock replaces the one that stands still. */
 export async function startTestApp(environment: Record<string, string> = {}, given?: Clock): Promise<TestApp> {
   const database = await cloneDatabase(prepareTemplate)
-  const folder = throwAwayFolder()
+  const folder = createTempDir()
   const clock = new TestClock()
   const config = loadConfig({
     PORT: '0',

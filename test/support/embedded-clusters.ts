@@ -8,15 +8,15 @@ import {
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { killForkedHolders } from './fork-embedded-postgres.ts'
-import { removeAbandonedFolders, type ThrowAwayFolder, throwAwayFolder } from './throw-away-folder.ts'
+import { removeAbandonedTempDirs, type TempDir, createTempDir } from './temp-dir.ts'
 
 /** Clusters that a test may kill: each test has its own, and cleans up after itself with `discardClusters`. */
-const folders: ThrowAwayFolder[] = []
+const folders: TempDir[] = []
 const servers: EmbeddedPostgres[] = []
-let prepared: Promise<ThrowAwayFolder> | undefined
+let prepared: Promise<TempDir> | undefined
 
 export function emptyDataDir(): string {
-  const folder = throwAwayFolder()
+  const folder = createTempDir()
   folders.push(folder)
   return folder.path
 }
@@ -61,9 +61,9 @@ export async function discardPreparedCluster(): Promise<void> {
   prepared = undefined
 }
 
-async function prepareCluster(): Promise<ThrowAwayFolder> {
-  await removeAbandonedFolders()
-  const folder = throwAwayFolder()
+async function prepareCluster(): Promise<TempDir> {
+  await removeAbandonedTempDirs()
+  const folder = createTempDir()
   const server = await startEmbeddedPostgres({ dataDir: folder.path })
   await server.stop()
   return folder

@@ -3,7 +3,7 @@ import { after } from 'mocha'
 import pg from 'pg'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedFolders, throwAwayFolder } from './throw-away-folder.ts'
+import { removeAbandonedTempDirs, createTempDir } from './temp-dir.ts'
 
 export type TestCluster = {
   /** As a superuser. */
@@ -53,8 +53,8 @@ async function openCluster(): Promise<TestCluster> {
     process.on(signal, () => void closeCluster().finally(() => process.exit(1)))
   const given = process.env['TEST_DATABASE_URL']
   if (given) return { adminUrl: given, appUrl: given }
-  await removeAbandonedFolders()
-  const folder = throwAwayFolder()
+  await removeAbandonedTempDirs()
+  const folder = createTempDir()
   teardown.push(() => folder.remove())
   const server = await startEmbeddedPostgres({
     dataDir: folder.path,

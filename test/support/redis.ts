@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { throwAwayFolder } from './throw-away-folder.ts'
+import { createTempDir } from './temp-dir.ts'
 
 /** A Redis of a test's own, which the test may hurt. */
 export type TestRedis = {
@@ -25,7 +25,7 @@ export async function startRedis(): Promise<TestRedis | undefined> {
     return undefined
   }
   const port = await freePort()
-  const folder = throwAwayFolder()
+  const folder = createTempDir()
   let server = await launch(port, folder.path)
   return {
     url: `redis://127.0.0.1:${port}`,

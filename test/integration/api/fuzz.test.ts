@@ -1,0 +1,235 @@
+import { Agent, request } from 'node:http'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Document, Operation } from '../../../src/http/openapi/document.ts'
+import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 5000)
+const WIDTH = 8
+
+type Wrong = { path: string; method: string; headers: Record<string, string>; body: string | undefined }
+type Met = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
+
+/** What no operation takes: JSON as text, so that it may be broken too. */
+const NASTY = [
+  'null',
+  'true',
+  '""',
+  '"\\u0000"',
+  '"\\ud800"',
+  '1e999',
+  '-1',
+  '1.5',
+  '99999999999999999999',
+  '[]',
+  '{}',
+  '[[]]',
+  '{"a":{"b":1}}',
+  `"${'x'.repeat(70_000)}"`,
+  '"not-a-uuid"',
+  '"0199c0de-ffff-7000-8000-000000000000"',
+  '"__proto__"',
+  '{"__proto__":{"admin":true}}',
+  `${'['.repeat(500)}${']'.repeat(500)}`,
+  '"\\u202e"',
+  '"\'; drop table contacts; --"',
+  '"%00"',
+  '"2026-13-45T99:99:99Z"',
+]
+const NAMES = [
+  '__proto__',
+  'constructor',
+  'toString',
+  'tenantId',
+  'tenant_id',
+  'id',
+  'role',
+  'createdAt',
+  'status',
+  'limit',
+  'x'.repeat(300),
+]
+
+describe('requests that are wrong in every way', function () {
+  this.timeout(180_000)
+  let app: TestApp
+  let owner: TestSession
+  let operations: { path: string; method: string; operation: Operation }[]
+  const agent = new Agent({ keepAlive: true, maxSockets: WIDTH })
+
+  before(async () => {
+    app = await startTestApp()
+    owner = await app.signUp()
+    const { body } = await app.rest('GET', '/openapi.json')
+    operations = Object.entries((body as Document).paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    )
+  })
+
+  after(async () => {
+    agent.destroy()
+    await app.stop()
+  })
+
+  function send({ path, method, headers, body }: Wrong): Promise<Met> {
+    return new Promise((resolve, reject) => {
+      const call = request(
+        `${app.url}${path}`,
+        {
+          method,
+          agent,
+          headers: {
+            'x-forwarded-for': newAddress(),
+            ...(body ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
+            ...headers,
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = []
+          response.on('data', (chunk: Buffer) => chunks.push(chunk))
+          response.on('end', () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              text: Buffer.concat(chunks).toString(),
+            }),
+          )
+        },
+      )
+      call.on('error', reject)
+      call.end(body)
+    })
+  }
+
+  /** One operation, its example made wrong in one place or in many. */
+  function wrongRequest(): fc.Arbitrary<Wrong> {
+    const nasty = fc.oneof(fc.constantFrom(...NASTY), fc.json({ maxDepth: 3 }))
+    return fc
+      .record({
+        target: fc.nat(operations.length - 1),
+        id: fc.constantFrom(
+          'not-a-uuid',
+          '0199c0de-ffff-7000-8000-000000000000',
+          '1',
+          '%00',
+          '..',
+          'a%2fb',
+          '__proto__',
+          '0'.repeat(400),
+        ),
+        query: fc.array(
+          fc.tuple(
+            fc.constantFrom('limit', 'offset', 'q', 'status', 'phone', ...NAMES.slice(0, 8)),
+            fc.oneof(
+              fc.constantFrom('', 'abc', '-1', '1e3', '%00', '%ud800', '99999999999999999999', '[]', 'true'),
+              fc.string({ maxLength: 20 }),
+            ),
+          ),
+          { maxLength: 4 },
+        ),
+        changes: fc.array(fc.tuple(fc.nat(20), nasty), { minLength: 1, maxLength: 3 }),
+        extra: fc.option(fc.tuple(fc.constantFrom(...NAMES), nasty)),
+        breaks: fc.constantFrom(
+          'nothing',
+          'nothing',
+          'nothing',
+          'nothing',
+          'json',
+          'list',
+          'type',
+          'encoding',
+          'empty',
+        ),
+        method: fc.option(fc.constantFrom('PUT', 'DELETE', 'PATCH', 'POST', 'GET', 'HEAD', 'TRACE'), { freq: 8 }),
+        identity: fc.constantFrom('own', 'own', 'own', 'own', 'none', 'foreign', 'broken'),
+      })
+      .map(({ target, id, query, changes, extra, breaks, method, identity }) => {
+        const { path, method: own, operation } = operations[target] as (typeof operations)[number]
+        const example = (operation.requestBody?.content['application/json'].example ?? {}) as Record<string, unknown>
+        const fields = Object.entries(example).map(([name, value]) => [JSON.stringify(name), JSON.stringify(value)])
+        for (const [at, value] of changes) {
+          const field = fields[at % Math.max(1, fields.length)]
+          if (field) field[1] = value
+          else fields.push(['"wrong"', value])
+        }
+        if (extra) fields.push([JSON.stringify(extra[0]), extra[1]])
+        const json = `{${fields.map(([name, value]) => `${name}:${value}`).join(',')}}`
+        const text =
+          breaks === 'json' ? json.slice(0, -1) : breaks === 'list' ? `[${json}]` : breaks === 'empty' ? '' : json
+        const search =
+          query.length > 0
+            ? `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${value.startsWith('%') ? value : encodeURIComponent(value.toWellFormed())}`).join('&')}`
+            : ''
+        const isBodiless = (method ?? own) === 'GET' || (method ?? own) === 'HEAD' || (method ?? own) === 'TRACE'
+        return {
+          path: path.replaceAll(/\{\w+\}/g, id) + search,
+          method: method ?? own,
+          headers: {
+            ...identityHeaders(identity),
+            ...(isBodiless ? {} : { 'content-type': breaks === 'type' ? 'text/plain' : 'application/json' }),
+            ...(breaks === 'encoding' ? { 'content-encoding': 'gzip' } : {}),
+          },
+          body: isBodiless ? undefined : text,
+        }
+      })
+  }
+
+  function identityHeaders(identity: string): Record<string, string> {
+    if (identity === 'none') return {}
+    if (identity === 'broken') return { cookie: 'session_token=x; session_token=y', 'x-tenant-id': owner.tenantId }
+    return {
+      cookie: owner.cookie,
+      'x-tenant-id': identity === 'own' ? owner.tenantId : '0199c0de-ffff-7000-8000-000000000000',
+    }
+  }
+
+  async function digest(): Promise<string> {
+    const { rows: tables } = await app.system.db.raw<{ rows: { name: string }[] }>(
+      `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
+       where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace order by 1`,
+    )
+    const union = tables.map(
+      ({ name }) =>
+        `select '${name}' || count(*) || coalesce(md5(string_agg(xmin::text || ctid::text, ',' order by ctid)), '') as d from ${name}`,
+    )
+    const { rows } = await app.system.db.raw<{ rows: { d: string }[] }>(union.join(' union all '))
+    return rows.map(({ d }) => d).join()
+  }
+
+  /** A wrong request may happen to be a right one; what is refused has to be refused well. */
+  async function check(wrong: Wrong): Promise<boolean> {
+    const { status, headers, text } = await send(wrong)
+    const story = `${wrong.method} ${wrong.path.slice(0, 200)} ${wrong.body?.slice(0, 300)} -> ${status} ${text.slice(0, 300)}`
+    expect(status, story).to.be.lessThan(500)
+    expect(headers['x-request-id'], story).to.be.a('string')
+    if (status < 400) return true
+    if (wrong.method === 'HEAD') return false
+    const body = JSON.parse(text) as Record<string, unknown>
+    expect(body['error'], story).to.be.a('string').and.not.equal('')
+    const isBare = status === 401 ? body['error'] === 'Unauthorized' : status === 403
+    expect(Object.keys(body).sort(), story).to.satisfy((keys: string[]) =>
+      isBare ? keys.join() === 'error' : ['code,error', 'code,details,error'].includes(keys.join()),
+    )
+    return false
+  }
+
+  it(`never meet a fault of ours, always an error of the one form, and a refused one writes nothing (${RUNS} of them)`, async () => {
+    const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+    process.stdout.write(`      fuzz seed ${seed}\n`)
+    let sent = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(wrongRequest(), { minLength: 20, maxLength: 20 }), async (batch) => {
+        const before = await digest()
+        let tookOne = false
+        for (let at = 0; at < batch.length; at += WIDTH) {
+          const outcomes = await Promise.all(batch.slice(at, at + WIDTH).map(check))
+          tookOne ||= outcomes.includes(true)
+        }
+        sent += batch.length
+        if (!tookOne) expect(await digest()).to.equal(before)
+      }),
+      { seed, numRuns: Math.ceil(RUNS / 20), endOnFailure: false, interruptAfterTimeLimit: 150_000 },
+    )
+    expect(sent).to.be.at.least(RUNS)
+  })
+})

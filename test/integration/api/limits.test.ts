@@ -1,0 +1,169 @@
+import type { TRPCClientError } from '@trpc/client'
+import { expect } from 'chai'
+import type { AppRouter } from '../../../src/router.ts'
+import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+
+type Way = (headers: Record<string, string>) => Promise<number>
+
+describe('limits', () => {
+  let app: TestApp
+  let other: TestApp
+  let owner: TestSession
+
+  before(async () => {
+    app = await startTestApp()
+    // A second process's worth of app on the same database.
+    other = await startTestApp({ DATABASE_URL: app.databaseUrl })
+    owner = await app.signUp()
+  })
+
+  after(async () => {
+    await other.stop()
+    await app.stop()
+  })
+
+  function overRest(method: string, path: string, body?: unknown): Way {
+    return async (headers) =>
+      (await app.rest(method, path, { headers, ...(body === undefined ? {} : { body }) })).status
+  }
+
+  function overTrpc(call: (client: ReturnType<TestApp['client']>) => Promise<unknown>): Way {
+    return async (headers) => {
+      try {
+        await call(app.client(undefined, headers))
+        return 200
+      } catch (error) {
+        return (error as TRPCClientError<AppRouter>).data?.httpStatus ?? 0
+      }
+    }
+  }
+
+  const email = 'nobody@parley.example'
+  const tiers: [string, number, number, Way, Way][] = [
+    [
+      'forget-password',
+      3,
+      3600,
+      overRest('POST', '/api/auth/forget-password', { email }),
+      overTrpc((client) => client.auth.forgetPassword.mutate({ email })),
+    ],
+    [
+      'reset-password',
+      3,
+      3600,
+      overRest('POST', '/api/auth/reset-password', { token: 'x', newPassword: 'long enough' }),
+      overTrpc((client) => client.auth.resetPassword.mutate({ token: 'x', newPassword: 'long enough' })),
+    ],
+    [
+      'sign-in',
+      5,
+      60,
+      overRest('POST', '/api/auth/sign-in/email', { email, password: 'wrong password' }),
+      overTrpc((client) => client.auth.signIn.mutate({ email, password: 'wrong password' })),
+    ],
+    [
+      'sign-up',
+      3,
+      300,
+      overRest('POST', '/api/auth/sign-up/email', { email: 'x' }),
+      overTrpc((client) => client.auth.signUp.mutate({ email: 'x' } as never)),
+    ],
+    [
+      'all other auth',
+      10,
+      60,
+      overRest('GET', '/api/auth/get-session'),
+      overTrpc((client) => client.auth.getSession.query()),
+    ],
+  ]
+
+  for (const [name, points, seconds, rest, trpc] of tiers) {
+    it(`let ${points} calls of ${name} through in ${seconds} seconds, whichever way they come`, async () => {
+      for (const [first, second] of [
+        [rest, trpc],
+        [trpc, rest],
+      ] as const) {
+        const headers = { 'x-forwarded-for': newAddress() }
+        for (let n = 0; n < points; n += 1) expect(await first(headers)).to.not.equal(429)
+        expect(await first(headers)).to.equal(429)
+        expect(await second(headers)).to.equal(429)
+      }
+    })
+  }
+
+  it('say on every answer what is left, of the tier with the least', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    const first = await app.rest('GET', '/api/auth/get-session', { headers })
+    expect(first.headers.get('ratelimit-limit')).to.equal('10')
+    expect(first.headers.get('ratelimit-remaining')).to.equal('9')
+    expect(Number(first.headers.get('ratelimit-reset'))).to.be.within(55, 60)
+    const second = await app.rest('GET', '/api/tags', { headers, session: owner })
+    expect(second.headers.get('ratelimit-limit')).to.equal('100')
+    expect(second.headers.get('ratelimit-remaining')).to.equal('98')
+    const native = await app.rest('GET', '/api/trpc/tags.list?input=%7B%22json%22%3A%7B%7D%7D', {
+      headers,
+      session: owner,
+    })
+    expect(native.headers.get('ratelimit-remaining')).to.equal('97')
+  })
+
+  it('count every path below /api/auth, also one that is none, and every spelling once', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    for (let n = 0; n < 10; n += 1)
+      expect((await app.rest('GET', '/api/auth/nothing', { headers })).status).to.equal(404)
+    expect((await app.rest('GET', '/api/auth/get-session', { headers })).status).to.equal(429)
+    for (const path of [
+      '/api/auth/sign-in/email/',
+      '/api//auth/sign-in/email',
+      '/API/auth/sign-in/email',
+      '/api/auth/sign-in%2Femail',
+    ]) {
+      const { status } = await app.rest('POST', path, { body: { email, password: 'wrong password' } })
+      expect([path, status]).to.deep.equal([path, 404])
+    }
+  })
+
+  it('sell a batch whole or not at all', async () => {
+    const headers = { 'x-forwarded-for': newAddress(), 'content-type': 'application/json' }
+    const batch = (count: number) =>
+      app.rest('POST', `/api/trpc/${Array<string>(count).fill('auth.signIn').join(',')}?batch=1`, {
+        headers,
+        body: Object.fromEntries(
+          Array.from({ length: count }, (_, n) => [n, { json: { email, password: 'wrong password' } }]),
+        ),
+      })
+    expect((await batch(6)).status).to.equal(429)
+    const fresh = { ...headers, 'x-forwarded-for': newAddress() }
+    Object.assign(headers, fresh)
+    expect((await batch(5)).status).to.not.equal(429)
+    expect((await batch(1)).status).to.equal(429)
+  })
+
+  it('are shared by all processes, and outlive them', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    const statuses = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        (n % 2 === 0 ? app : other).rest('POST', '/api/auth/forget-password', { body: { email }, headers }),
+      ),
+    )
+    expect(statuses.filter(({ status }) => status === 200)).to.have.length(3)
+    const later = await startTestApp({ DATABASE_URL: app.databaseUrl })
+    const { status } = await later.rest('POST', '/api/auth/forget-password', { body: { email }, headers })
+    await later.stop()
+    expect(status).to.equal(429)
+  })
+
+  it('do not believe an address that no trusted proxy vouches for', async () => {
+    const direct = await startTestApp({ DATABASE_URL: app.databaseUrl, TRUSTED_PROXIES: '' })
+    const statuses: number[] = []
+    for (let n = 0; n < 4; n += 1) {
+      const { status } = await direct.rest('POST', '/api/auth/forget-password', {
+        body: { email },
+        headers: { 'x-forwarded-for': newAddress() },
+      })
+      statuses.push(status)
+    }
+    await direct.stop()
+    expect(statuses).to.deep.equal([200, 200, 200, 429])
+  })
+})

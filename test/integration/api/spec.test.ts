@@ -1,0 +1,457 @@
+import { TRPCClientError } from '@trpc/client'
+import { expect } from 'chai'
+import type { AppRouter } from '../../../src/router.ts'
+import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
+import { type Answer, newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+
+const DEMO_BROADCAST = '0199c0de-0008-7000-8000-000000000001'
+const DEMO_GROUP = '0199c0de-0003-7000-8000-000000000003'
+const ABSENT = '0199c0de-ffff-7000-8000-000000000000'
+
+type Path = keyof ReturnType<typeof procedures>
+
+/** Each documented call by its native name, so that every row runs both ways. */
+function procedures(app: TestApp, session: TestSession | undefined, headers: Record<string, string> = {}) {
+  const client = app.client(session, headers)
+  return {
+    'GET /api/workflows': () => client.workflows.list.query({}),
+    'POST /api/workflows': (input: never) => client.workflows.create.mutate(input),
+    'POST /api/workflows/{workflowId}/publish': (input: never) => client.workflows.publish.mutate(input),
+    'GET /api/contacts': (input: never) => client.contacts.list.query(input),
+    'POST /api/contacts': (input: never) => client.contacts.create.mutate(input),
+    'PATCH /api/contacts/{contactId}': (input: never) => client.contacts.update.mutate(input),
+    'GET /api/conversations': (input: never) => client.conversations.list.query(input),
+    'GET /api/conversations/{conversationId}/messages': (input: never) => client.conversations.messages.query(input),
+    'POST /api/conversations/{conversationId}/messages': (input: never) => client.conversations.send.mutate(input),
+    'GET /api/runs': (input: never) => client.runs.list.query(input),
+    'GET /api/runs/{runId}': (input: never) => client.runs.get.query(input),
+    'GET /api/runs/{runId}/steps': (input: never) => client.runs.steps.query(input),
+    'POST /api/runs/{runId}/replay': (input: never) => client.runs.replay.mutate(input),
+    'GET /api/broadcasts': (input: never) => client.broadcasts.list.query(input),
+    'GET /api/broadcasts/{id}/recipients': (input: never) => client.broadcasts.recipients.query(input),
+    'GET /api/groups/{id}/contacts': (input: never) => client.groups.contacts.query(input),
+    'GET /api/tags': () => client.tags.list.query({}),
+    'GET /api/tools': () => client.tools.list.query({}),
+  }
+}
+
+type Outcome = { status: number; error?: string; body: Record<string, unknown> }
+
+describe('the contract, on REST and on tRPC', () => {
+  let app: TestApp
+  let demo: TestSession
+  let ids: Record<string, string>
+
+  before(async () => {
+    app = await startTestApp()
+    const db = openDatabase(app.databaseUrl)
+    await seedIfEmpty(db)
+    await db.destroy()
+    // The demo workspace lives by the real clock; the tests' clock joins it.
+    app.clock.advance(Date.now() - app.clock.now().getTime())
+    const { headers, body } = await app.rest('POST', '/api/auth/sign-in/email', {
+      body: { email: 'demo@parley.example', password: 'parley-demo' },
+    })
+    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    demo = { cookie, tenantId: body.workspaces[0].id, userId: body.user.id, email: '', password: '' }
+    const inside = await app.rest('GET', '/api/conversations?windowOpen=true', { session: demo })
+    const outside = await app.rest('GET', '/api/conversations?windowOpen=false', { session: demo })
+    const runs = await app.rest('GET', '/api/runs?status=completed', { session: demo })
+    const workflows = await app.rest('GET', '/api/workflows', { session: demo })
+    ids = {
+      inside: inside.body.items[0].id,
+      outside: outside.body.items[0].id,
+      run: runs.body.items[0].id,
+      workflow: workflows.body.items[0].id,
+      contact: inside.body.items[0].contactId,
+    }
+  })
+
+  after(() => app.stop())
+
+  /** The same call through REST: path parameters from the input, the rest as query or body. */
+  async function overRest(
+    path: Path,
+    input: Record<string, unknown>,
+    session: TestSession | undefined,
+    headers = {},
+  ): Promise<Outcome> {
+    const [method = '', template = ''] = path.split(' ')
+    const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
+    const url = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(input[name]))
+    const rest = Object.entries(input).filter(([name]) => !names.includes(name))
+    const query =
+      method === 'GET' && rest.length > 0
+        ? `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))}`
+        : ''
+    const answer: Answer = await app.rest(method, url + query, {
+      session,
+      headers,
+      ...(method === 'GET' ? {} : { body: Object.fromEntries(rest) }),
+    })
+    return { status: answer.status, error: answer.body?.error, body: answer.body }
+  }
+
+  async function overTrpc(
+    path: Path,
+    input: Record<string, unknown>,
+    session: TestSession | undefined,
+    headers = {},
+  ): Promise<Outcome> {
+    try {
+      const body = await procedures(app, session, headers)[path](input as never)
+      return { status: 200, body: body as Record<string, unknown> }
+    } catch (error) {
+      const { data } = error as TRPCClientError<AppRouter>
+      return {
+        status: data?.httpStatus ?? 0,
+        error: data?.error as string,
+        body: (data ?? {}) as Record<string, unknown>,
+      }
+    }
+  }
+
+  const ways = [
+    ['REST', overRest],
+    ['tRPC', overTrpc],
+  ] as const
+
+  const page = (body: Record<string, unknown>) => expect(body).to.have.all.keys('items', 'total')
+  const whole = (body: Record<string, unknown>) => expect(body['items']).to.be.an('array').that.is.not.empty
+
+  const answers: [Path, () => Record<string, unknown>, number, (body: Record<string, unknown>) => unknown][] = [
+    ['GET /api/workflows', () => ({}), 200, whole],
+    [
+      'POST /api/workflows',
+      () => ({ name: 'Named only' }),
+      201,
+      (body) => expect(body).to.include({ name: 'Named only', status: 'draft' }),
+    ],
+    [
+      'POST /api/workflows/{workflowId}/publish',
+      () => ({ workflowId: ids['workflow'] }),
+      200,
+      (body) => expect(body).to.include({ status: 'published' }),
+    ],
+    [
+      'GET /api/contacts',
+      () => ({}),
+      200,
+      (body) => {
+        page(body)
+        expect(body['items']).to.have.length(20)
+        expect(body['total']).to.be.at.least(40)
+      },
+    ],
+    ['GET /api/contacts', () => ({ limit: 100, offset: 39 }), 200, page],
+    [
+      'PATCH /api/contacts/{contactId}',
+      () => ({ contactId: ids['contact'], name: 'Renamed' }),
+      200,
+      (body) => expect(body).to.include({ name: 'Renamed' }),
+    ],
+    [
+      'GET /api/conversations',
+      () => ({ limit: 1 }),
+      200,
+      (body) => {
+        page(body)
+        expect((body['items'] as object[])[0]).to.include.keys('id', 'contactId', 'status')
+      },
+    ],
+    [
+      'GET /api/conversations/{conversationId}/messages',
+      () => ({ conversationId: ids['inside'] }),
+      200,
+      (body) => expect(body['messages']).to.be.an('array').that.is.not.empty,
+    ],
+    [
+      'POST /api/conversations/{conversationId}/messages',
+      () => ({ conversationId: ids['inside'], body: 'On it' }),
+      201,
+      (body) => expect(body).to.include({ body: 'On it', status: 'queued' }),
+    ],
+    ['GET /api/runs', () => ({}), 200, page],
+    [
+      'GET /api/runs/{runId}',
+      () => ({ runId: ids['run'] }),
+      200,
+      (body) => expect(body).to.include({ id: ids['run'], status: 'completed' }),
+    ],
+    [
+      'GET /api/runs/{runId}/steps',
+      () => ({ runId: ids['run'] }),
+      200,
+      (body) => expect(body['steps']).to.be.an('array').that.is.not.empty,
+    ],
+    [
+      'POST /api/runs/{runId}/replay',
+      () => ({ runId: ids['run'] }),
+      201,
+      (body) => expect(body).to.include({ replayOf: ids['run'], status: 'queued' }),
+    ],
+    ['GET /api/broadcasts', () => ({}), 200, page],
+    [
+      'GET /api/broadcasts/{id}/recipients',
+      () => ({ id: DEMO_BROADCAST, limit: 3 }),
+      200,
+      (body) => {
+        page(body)
+        expect(body['items']).to.have.length(3)
+        expect(body['total']).to.equal(10)
+      },
+    ],
+    [
+      'GET /api/groups/{id}/contacts',
+      () => ({ id: DEMO_GROUP }),
+      200,
+      (body) => {
+        page(body)
+        expect(body['total']).to.equal(9)
+      },
+    ],
+    ['GET /api/tags', () => ({}), 200, whole],
+    ['GET /api/tools', () => ({}), 200, whole],
+  ]
+
+  for (const [name, call] of ways) {
+    for (const [path, input, status, check] of answers) {
+      it(`${name}: ${path} answers as documented`, async () => {
+        const outcome = await call(path, input(), demo)
+        // A native answer is always 200; what REST calls created is the same object.
+        expect(outcome.status, JSON.stringify(outcome.body)).to.equal(name === 'REST' ? status : 200)
+        check(outcome.body)
+      })
+    }
+
+    it(`${name}: POST /api/contacts answers the contact with its id, name and phone`, async () => {
+      const phone = name === 'REST' ? '+4915100009001' : '+4915100009002'
+      const { status, body } = await call('POST /api/contacts', { name: 'New', phone }, demo)
+      expect(status).to.equal(name === 'REST' ? 201 : 200)
+      expect(body).to.include({ name: 'New', phone })
+      expect(body['id']).to.be.a('string')
+    })
+
+    const everywhere: [string, (session: TestSession) => TestSession | undefined, number, string][] = [
+      ['no session cookie', () => undefined, 401, 'Unauthorized'],
+      ['a session that is none', (session) => ({ ...session, cookie: 'session_token=nobodys' }), 401, 'Unauthorized'],
+      ['no x-tenant-id', (session) => ({ ...session, tenantId: '' }), 401, 'Unauthorized'],
+      ['a malformed x-tenant-id', (session) => ({ ...session, tenantId: 'abc' }), 403, 'Forbidden'],
+      ['an unknown workspace', (session) => ({ ...session, tenantId: ABSENT }), 403, 'Forbidden'],
+    ]
+    for (const [condition, change, status, error] of everywhere) {
+      it(`${name}: with ${condition} every call is refused with ${status}, before its input is looked at`, async () => {
+        for (const [path] of answers) {
+          const outcome = await call(
+            path,
+            { workflowId: 'x', contactId: 'x', conversationId: 'x', runId: 'x', id: 'x', bogus: 1 },
+            change(demo),
+          )
+          expect([path, outcome.status, outcome.error]).to.deep.equal([path, status, error])
+        }
+      })
+    }
+
+    it(`${name}: somebody who is no member is refused with 403`, async () => {
+      const stranger = await app.signUp('Stranger')
+      const outcome = await call('GET /api/contacts', {}, { ...stranger, tenantId: demo.tenantId })
+      expect([outcome.status, outcome.error]).to.deep.equal([403, 'Forbidden'])
+    })
+
+    const paged: Path[] = [
+      'GET /api/contacts',
+      'GET /api/conversations',
+      'GET /api/runs',
+      'GET /api/broadcasts',
+      'GET /api/broadcasts/{id}/recipients',
+      'GET /api/groups/{id}/contacts',
+    ]
+    for (const path of paged) {
+      it(`${name}: ${path} refuses pages that cannot be, and knows the total past the end`, async () => {
+        const id = path.includes('broadcasts') ? DEMO_BROADCAST : DEMO_GROUP
+        const target = path.includes('{id}') ? { id } : {}
+        const wrong: Record<string, unknown>[] = [
+          { limit: 0 },
+          { limit: 101 },
+          { limit: -1 },
+          { limit: 1.5 },
+          { limit: 'abc' },
+          { limit: '' },
+          { offset: -1 },
+          { offset: 0.5 },
+          { offset: 'x' },
+        ]
+        for (const input of wrong) {
+          const outcome = await call(path, { ...target, ...input }, demo)
+          expect([outcome.status, outcome.body['code']], JSON.stringify(input)).to.deep.equal([
+            400,
+            'invalid_pagination',
+          ])
+        }
+        const first = await call(path, { ...target, limit: 1 }, demo)
+        const past = await call(path, { ...target, offset: 100_000 }, demo)
+        expect(past.body['items']).to.deep.equal([])
+        expect(past.body['total']).to.equal(first.body['total'])
+      })
+    }
+
+    it(`${name}: outside the 24-hour window a message is refused with 422, the times and the way out`, async () => {
+      const outcome = await call(
+        'POST /api/conversations/{conversationId}/messages',
+        { conversationId: ids['outside'], body: 'Hi' },
+        demo,
+      )
+      expect(outcome.status).to.equal(422)
+      expect(outcome.body['code']).to.equal('outside_window')
+      expect(outcome.error).to.include('template')
+      expect(outcome.body['details']).to.have.all.keys('lastInboundAt', 'windowExpiresAt')
+    })
+
+    it(`${name}: a malformed id, an absent row and a missing one are the same 404`, async () => {
+      const rows: [Path, string][] = [
+        ['PATCH /api/contacts/{contactId}', 'contactId'],
+        ['GET /api/conversations/{conversationId}/messages', 'conversationId'],
+        ['GET /api/runs/{runId}', 'runId'],
+        ['GET /api/runs/{runId}/steps', 'runId'],
+        ['POST /api/runs/{runId}/replay', 'runId'],
+        ['POST /api/workflows/{workflowId}/publish', 'workflowId'],
+        ['GET /api/broadcasts/{id}/recipients', 'id'],
+        ['GET /api/groups/{id}/contacts', 'id'],
+      ]
+      for (const [path, field] of rows) {
+        const malformed = await call(path, { [field]: 'not-a-uuid' }, demo)
+        const absent = await call(path, { [field]: ABSENT }, demo)
+        expect([path, malformed.status, malformed.error]).to.deep.equal([path, absent.status, absent.error])
+        expect([path, absent.status, absent.body['code']]).to.deep.equal([path, 404, 'not_found'])
+      }
+    })
+
+    it(`${name}: an unknown field is a 400 that names it`, async () => {
+      const outcome = await call('POST /api/contacts', { name: 'X', phone: '+4915100009009', tenantId: ABSENT }, demo)
+      expect(outcome.status).to.equal(400)
+      expect(outcome.body['details']).to.deep.include({ path: 'tenantId', message: 'is not a field of this request' })
+    })
+
+    it(`${name}: a number that is taken is a 409 that names its contact`, async () => {
+      const outcome = await call('POST /api/contacts', { name: 'Twin', phone: '+55 11 90000-0001' }, demo)
+      expect([outcome.status, outcome.body['code']]).to.deep.equal([409, 'contact_exists'])
+      expect(outcome.body['details']).to.deep.equal({ contactId: '0199c0de-0001-7000-8000-000000000001' })
+    })
+
+    it(`${name}: a run that is not finished cannot be replayed`, async () => {
+      const { body } = await app.rest('GET', '/api/runs?status=waiting', { session: demo })
+      const outcome = await call('POST /api/runs/{runId}/replay', { runId: body.items[0].id }, demo)
+      expect([outcome.status, outcome.body['code']]).to.deep.equal([409, 'run_not_finished'])
+    })
+
+    it(`${name}: an invalid workflow is not published, and every mistake is told`, async () => {
+      const definition = {
+        version: 1,
+        triggers: [],
+        steps: [
+          { id: 'a', type: 'goto_moon' },
+          { id: 'b', type: 'send_message', message: { body: 'x' }, next: 'nowhere' },
+        ],
+      }
+      const created = await app.rest('POST', '/api/workflows', { session: demo, body: { name: 'Broken', definition } })
+      const outcome = await call('POST /api/workflows/{workflowId}/publish', { workflowId: created.body.id }, demo)
+      expect([outcome.status, outcome.body['code']]).to.deep.equal([422, 'workflow_invalid'])
+      expect((outcome.body['details'] as { stepId: string }[]).map(({ stepId }) => stepId)).to.include('a')
+    })
+
+    it(`${name}: the general tier lets 100 calls a minute through from one address, and tells what is left`, async () => {
+      const headers = { 'x-forwarded-for': newAddress() }
+      for (let n = 1; n <= 100; n += 1) expect((await call('GET /api/tags', {}, demo, headers)).status).to.equal(200)
+      const refused = await call('GET /api/tags', {}, demo, headers)
+      expect([refused.status, refused.error]).to.deep.equal([429, 'Too many requests, please try again later'])
+      // The other way in pays from the same purse.
+      const [, other] = ways.find(([way]) => way !== name) ?? ways[0]
+      expect((await other('GET /api/tags', {}, demo, headers)).status).to.equal(429)
+    })
+  }
+
+  it('the three documented refusals are exactly one field, and a limit says when to come back', async () => {
+    const missing = await app.rest('GET', '/api/contacts')
+    expect(missing.body).to.deep.equal({ error: 'Unauthorized' })
+    const forbidden = await app.rest('GET', '/api/contacts', { session: { ...demo, tenantId: ABSENT } })
+    expect(forbidden.body).to.deep.equal({ error: 'Forbidden' })
+    const headers = { 'x-forwarded-for': newAddress() }
+    let last = await app.rest('POST', '/api/auth/forget-password', { body: { email: 'a@b.example' }, headers })
+    for (let n = 0; n < 3; n += 1)
+      last = await app.rest('POST', '/api/auth/forget-password', { body: { email: 'a@b.example' }, headers })
+    expect(last.status).to.equal(429)
+    expect(last.body).to.deep.equal({ error: 'Too many requests, please try again later' })
+    expect(last.headers.get('ratelimit-limit')).to.equal('3')
+    expect(last.headers.get('ratelimit-remaining')).to.equal('0')
+    expect(Number(last.headers.get('retry-after'))).to.be.within(3590, 3600)
+    expect(last.headers.get('ratelimit-reset')).to.equal(last.headers.get('retry-after'))
+  })
+
+  it('a path, a method and a body that are not ours get errors of the same form', async () => {
+    const rows: [string, string, object, number, string][] = [
+      ['GET', '/api/nothing', {}, 404, 'not_found'],
+      ['GET', '/api//contacts', {}, 404, 'not_found'],
+      ['GET', '/API/contacts', {}, 404, 'not_found'],
+      ['GET', '/api/contacts/', {}, 404, 'not_found'],
+      ['DELETE', '/api/contacts', {}, 405, 'method_not_allowed'],
+      [
+        'POST',
+        '/api/contacts',
+        { body: '{"name":', headers: { 'content-type': 'application/json' } },
+        400,
+        'invalid_json',
+      ],
+      ['POST', '/api/contacts', { body: '[1]', headers: { 'content-type': 'application/json' } }, 400, 'invalid_json'],
+      [
+        'POST',
+        '/api/contacts',
+        { body: 'name=x', headers: { 'content-type': 'text/plain' } },
+        415,
+        'unsupported_media_type',
+      ],
+      ['POST', '/api/contacts', { body: JSON.stringify({ name: 'x'.repeat(1_100_000) }) }, 413, 'body_too_large'],
+    ]
+    for (const [method, path, call, status, code] of rows) {
+      const { status: met, body, headers } = await app.rest(method, path, { session: demo, ...call })
+      expect([method, path, met, body.code]).to.deep.equal([method, path, status, code])
+      expect(body.error).to.be.a('string')
+      expect(headers.get('x-request-id')).to.be.a('string')
+    }
+  })
+
+  it('a body in utf-8 by name is read like any other', async () => {
+    const { status, body } = await app.rest('PATCH', `/api/contacts/${ids['contact']}`, {
+      session: demo,
+      body: JSON.stringify({ name: 'Zoë' }),
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+    })
+    expect([status, body.name]).to.deep.equal([200, 'Zoë'])
+  })
+
+  it('a repeated Idempotency-Key acts once, is told so, and takes no other request', async () => {
+    const headers = { 'idempotency-key': 'order-4711' }
+    const create = (name: string) =>
+      app.rest('POST', '/api/contacts', { session: demo, headers, body: { name, phone: '+4915100009100' } })
+    const [first, second] = [await create('Once'), await create('Once')]
+    expect([first.status, second.status]).to.deep.equal([201, 201])
+    expect(second.body).to.deep.equal(first.body)
+    expect([first.headers.get('idempotency-replayed'), second.headers.get('idempotency-replayed')]).to.deep.equal([
+      null,
+      'true',
+    ])
+    const other = await create('Other')
+    expect([other.status, other.body.code]).to.deep.equal([422, 'idempotency_key_reused'])
+    const together = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        app.rest('POST', '/api/contacts', {
+          session: demo,
+          headers: { 'idempotency-key': 'at-once' },
+          body: { name: 'At once', phone: '+4915100009101' },
+        }),
+      ),
+    )
+    expect(together.every(({ status }) => status === 201 || status === 409)).to.equal(true)
+    const { body } = await app.rest('GET', '/api/contacts?phone=%2B4915100009101', { session: demo })
+    expect(body.total).to.equal(1)
+  })
+})

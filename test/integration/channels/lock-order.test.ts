@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import type { InboundMessage } from '../../../src/channels/channel.ts'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { receiveMessages } from '../../../src/features/inbound/receive-messages.ts'
+import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const PEOPLE = 50
+/** So many others make the database look people up one by one, in whatever order they are named. */
+const OTHERS = 20_000
+
+const ECHO = {
+  version: 1,
+  triggers: [{ type: 'message_received', match: { mode: 'any' } }],
+  settings: { reentry: 'parallel' },
+  steps: [{ id: 'answer', type: 'send_message', message: { body: 'Got {{message.body}}' } }],
+}
+
+describe('the same people writing on two channels at once', () => {
+  let app: TestApp
+  let owner: TestSession
+  const channelIds: string[] = []
+
+  before(async () => {
+    app = await startTestApp({ ROLES: 'http' })
+    owner = await app.signUp()
+    for (const name of ['North', 'South']) {
+      const { body } = await app.rest('POST', '/api/channels', {
+        session: owner,
+        body: {
+          kind: 'whatsapp',
+          name,
+          phoneNumberId: name === 'North' ? '1001' : '1002',
+          accessToken: 'token',
+          appSecret: 'a'.repeat(32),
+          verifyToken: 'verify-token',
+        },
+      })
+      channelIds.push(body.id)
+    }
+    const { body } = await app.rest('POST', '/api/workflows', {
+      session: owner,
+      body: { name: 'Echo', definition: ECHO },
+    })
+    await app.rest('POST', `/api/workflows/${body.id}/publish`, { session: owner, body: {} })
+  })
+
+  before(async () => {
+    await app.system.db.raw(
+      `insert into contacts (tenant_id, id, name, phone, country, source, created_at, updated_at)
+       select ?, gen_random_uuid(), 'Contact ' || n, '+4915' || lpad(n::text, 8, '0'), 'DE', 'api', now(), now()
+       from generate_series(1, ?) n`,
+      [owner.tenantId, OTHERS],
+    )
+    await app.system.db.raw('analyze contacts')
+  })
+
+  after(() => app.stop())
+
+  /** One from each of the same people. */
+  function receive(channel: number, name: string): Promise<unknown> {
+    const messages = Array.from({ length: PEOPLE }, (_, n): InboundMessage => ({
+      providerMessageId: `${name}.${n}`,
+      from: { phone: `+1555300${n + 100}`, userId: null, profileName: null, username: null },
+      type: 'text',
+      body: `hello ${name}`,
+      content: null,
+      at: app.clock.now(),
+    }))
+    return receiveMessages(app.system.forTenant(owner.tenantId), {
+      channelId: channelIds[channel] ?? '',
+      messages: channel === 0 ? messages : messages.reverse(),
+    })
+  }
+
+  /** Starts both while somebody in their middle is held, and lets go when both have come that far. */
+  async function meetInTheMiddle(works: (() => Promise<unknown>)[]): Promise<void> {
+    const { db } = app.system
+    const held = await db.transaction()
+    await held.raw(`select 1 from contacts where phone = ? for no key update`, [`+1555300${100 + PEOPLE / 2}`])
+    const done = Promise.all(works.map((work) => work()))
+    await waitUntil(async () => {
+      const { rows } = await db.raw<{ rows: { n: number }[] }>(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows[0]?.n === works.length
+    })
+    await held.commit()
+    await done
+  }
+
+  const advance = () => advanceMailboxes(app.system, { tenantId: owner.tenantId })
+
+  async function advanceAll(): Promise<void> {
+    while (await app.system.db('mailbox_items').first('id')) await advance()
+  }
+
+  async function answers(): Promise<number> {
+    const [row] = await app.system.db('messages').where('direction', 'outbound').count<{ count: number }[]>()
+    return row?.count ?? 0
+  }
+
+  it('does not make two transactions that store it wait for each other', async () => {
+    await receive(0, 'first')
+    await receive(1, 'first')
+    await meetInTheMiddle([() => receive(0, 'second'), () => receive(1, 'second')])
+    await advanceAll()
+    expect(await answers()).to.equal(4 * PEOPLE)
+  })
+
+  it('does not make one that stores and one that answers wait for each other', async () => {
+    await receive(1, 'third')
+    await meetInTheMiddle([advance, () => receive(0, 'third')])
+    await advanceAll()
+    expect(await answers()).to.equal(6 * PEOPLE)
+  })
+})

@@ -1,0 +1,283 @@
+import { expect } from 'chai'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import type { OutboundMessage, SendResult } from '../../../src/channels/channel.ts'
+import { openChannel } from '../../../src/channels/index.ts'
+import { MINUTE, SECOND } from '../../../src/platform/time.ts'
+import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+
+const ID = '019a0000-0000-7000-8000-000000000001'
+const ANA = { phone: '+5511912345678', userId: null }
+
+function text(extra: Partial<OutboundMessage> = {}): OutboundMessage {
+  return { messageId: ID, to: ANA, body: 'Olá 😀', content: null, ...extra }
+}
+
+function options(...titles: string[]): OutboundMessage['content'] {
+  return { buttons: titles.map((title, index) => ({ id: `option-${index}`, title })) }
+}
+
+describe('whatsapp sending', () => {
+  let api: FakeCloudApi
+
+  beforeEach(async () => {
+    api = await FakeCloudApi.start()
+  })
+
+  afterEach(() => api.stop())
+
+  function open({
+    settings = {},
+    credentials = {},
+    timeoutMs,
+  }: { settings?: object; credentials?: object; timeoutMs?: number } = {}) {
+    return openChannel(
+      'whatsapp',
+      { ...api.settings, ...settings },
+      { ...api.credentials, ...credentials },
+      { allowLoopback: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+    )
+  }
+
+  const send = (message = text()): Promise<SendResult> => open().send(message)
+
+  it('hands a text over, with our id, and keeps the id it gets', async () => {
+    const result = await send(text({ replyToProviderId: 'wamid.Q' }))
+    const [accepted] = api.accepted
+    expect(result).to.deep.equal({
+      kind: 'accepted',
+      providerMessageId: accepted?.wamid,
+      recipientAddress: '+5511912345678',
+    })
+    expect(accepted?.payload).to.deep.equal({
+      messaging_product: 'whatsapp',
+      recipient_type: 'individual',
+      to: '+5511912345678',
+      context: { message_id: 'wamid.Q' },
+      type: 'text',
+      text: { preview_url: false, body: 'Olá 😀' },
+      biz_opaque_callback_data: ID,
+    })
+  })
+
+  it('addresses somebody without a number by the user id, and nobody without either', async () => {
+    expect(await send(text({ to: { phone: null, userId: 'US.134912' } }))).to.deep.include({
+      kind: 'accepted',
+      recipientAddress: null,
+    })
+    expect(api.accepted[0]?.payload).to.include({ recipient: 'US.134912' }).and.not.have.property('to')
+    expect(await send(text({ to: { phone: null, userId: null } }))).to.have.nested.property('error.code', 'no_address')
+    expect(api.calls).to.equal(1)
+  })
+
+  it('shows options as buttons where they fit', async () => {
+    expect(await send(text({ content: options('Yes', 'No') }))).to.include({ kind: 'accepted' })
+    const reply = (id: string, title: string) => ({ type: 'reply', reply: { id, title } })
+    expect(api.accepted[0]?.payload['interactive']).to.deep.equal({
+      type: 'button',
+      body: { text: 'Olá 😀' },
+      action: { buttons: [reply('option-0', 'Yes'), reply('option-1', 'No')] },
+    })
+  })
+
+  it('numbers options under the text where they do not fit', async () => {
+    await send(text({ body: 'When?', content: options('Monday', 'Tuesday', 'Wednesday', 'Later') }))
+    expect(api.accepted[0]?.payload['text']).to.deep.include({
+      body: 'When?\n\n1. Monday\n2. Tuesday\n3. Wednesday\n4. Later',
+    })
+    for (const message of [
+      text({ content: options('a title of 21 letters') }),
+      text({ content: options('Same', 'Same') }),
+      text({ body: 'x'.repeat(1025), content: options('Yes') }),
+      text({ body: '😀'.repeat(2048), content: options('Yes!') }),
+    ]) {
+      expect(await send(message)).to.include({ kind: 'accepted' })
+    }
+    expect(api.accepted.map(({ payload }) => payload['type'])).to.deep.equal(Array(5).fill('text'))
+    expect(api.accepted.at(-1)?.body.isWellFormed()).to.equal(true)
+  })
+
+  const file = (type: string, rest: object = {}) => ({ type, url: `https://a.example/f.${type}`, ...rest })
+
+  it('hands files over by their address, with the words under them', async () => {
+    const messages: [OutboundMessage, payload: object][] = [
+      [
+        text({ content: { media: file('image') } }),
+        { type: 'image', image: { link: 'https://a.example/f.image', caption: 'Olá 😀' } },
+      ],
+      [
+        text({ body: '', content: { media: file('document', { filename: 'a.pdf' }) } }),
+        { type: 'document', document: { link: 'https://a.example/f.document', filename: 'a.pdf' } },
+      ],
+      [
+        text({ body: 'Ignored', content: { media: file('audio') } }),
+        { type: 'audio', audio: { link: 'https://a.example/f.audio' } },
+      ],
+      [
+        text({ body: 'x'.repeat(2000), content: { media: file('video') } }),
+        { type: 'video', video: { link: 'https://a.example/f.video', caption: 'x'.repeat(1024) } },
+      ],
+    ]
+    for (const [message, payload] of messages) {
+      expect(await send(message)).to.include({ kind: 'accepted' })
+      expect(api.accepted.at(-1)?.payload).to.deep.include(payload)
+    }
+  })
+
+  it('puts a file over buttons', async () => {
+    const message = text({ content: { ...options('Yes', 'No'), media: file('image') } })
+    expect(await send(message)).to.include({ kind: 'accepted' })
+    expect(api.accepted[0]?.payload['interactive']).to.deep.include({
+      header: { type: 'image', image: { link: 'https://a.example/f.image' } },
+      body: { text: 'Olá 😀' },
+    })
+  })
+
+  const answers: [code: number, kind: SendResult['kind'], ours: string, wait?: [scope: string, ms: number]][] = [
+    [131056, 'retry', 'pair_rate_limited', ['recipient', 4 * SECOND]],
+    [130429, 'retry', 'rate_limited', ['channel', 5 * SECOND]],
+    [80007, 'retry', 'rate_limited', ['channel', MINUTE]],
+    [4, 'retry', 'rate_limited', ['channel', MINUTE]],
+    [131048, 'retry', 'quality_limited', ['channel', 10 * MINUTE]],
+    [131057, 'retry', 'provider_unavailable', ['channel', MINUTE]],
+    [131000, 'retry', 'provider_unavailable', ['recipient', 5 * SECOND]],
+    [131016, 'retry', 'provider_unavailable', ['recipient', 5 * SECOND]],
+    [2, 'retry', 'provider_unavailable', ['recipient', 5 * SECOND]],
+    [131047, 'refused', 'outside_window'],
+    [131026, 'refused', 'undeliverable'],
+    [131049, 'refused', 'marketing_cap'],
+    [131050, 'refused', 'opted_out'],
+    [131030, 'refused', 'recipient_not_allowed'],
+    [131009, 'refused', 'invalid_request'],
+    [132015, 'refused', 'template_paused'],
+    [999999, 'refused', 'provider_refused'],
+    [190, 'stopped', 'credential_invalid'],
+    [0, 'stopped', 'credential_invalid'],
+    [10, 'stopped', 'credential_invalid'],
+    [200, 'stopped', 'credential_invalid'],
+    [299, 'stopped', 'credential_invalid'],
+    [131042, 'stopped', 'payment_required'],
+    [131031, 'stopped', 'account_locked'],
+    [368, 'stopped', 'policy_violation'],
+  ]
+  for (const [code, kind, ours, wait] of answers) {
+    it(`ends as ${kind}, ${ours}, when the answer is ${code}`, async () => {
+      api.refuseNext(code, { details: 'As it was told' })
+      const result = await send()
+      const [scope, afterMs] = wait ?? []
+      expect(result).to.deep.include({ kind, ...(wait ? { scope, afterMs } : {}) })
+      expect(result)
+        .to.have.property('error')
+        .that.deep.includes({
+          code: ours,
+          message: 'As it was told',
+          providerCode: code,
+          retryable: kind === 'retry',
+        })
+      expect(api.accepted).to.have.length(0)
+    })
+  }
+
+  const strange: [status: number, body: string, kind: SendResult['kind']][] = [
+    [200, 'OK', 'unknown'],
+    [200, '{"messages":[]}', 'unknown'],
+    [200, JSON.stringify({ messages: [{ id: 'wamid.A' }], filler: 'x'.repeat(70_000) }), 'unknown'],
+    [500, '{"error":{"code":999999}}', 'unknown'],
+    [500, 'oops', 'unknown'],
+    [502, '<html>Bad Gateway</html>', 'unknown'],
+    [503, '', 'unknown'],
+    [408, '', 'unknown'],
+    [429, '', 'retry'],
+    [413, '', 'refused'],
+    [403, 'blocked', 'stopped'],
+    [404, '<html>', 'stopped'],
+  ]
+  for (const [status, body, kind] of strange) {
+    it(`ends as ${kind} when ${status} is answered with ${body.slice(0, 30) || 'nothing'}`, async () => {
+      api.answerNext(status, body)
+      expect(await send()).to.include({ kind })
+      expect(api.calls).to.equal(1)
+    })
+  }
+
+  it('follows no redirect', async () => {
+    const elsewhere = await FakeCloudApi.start()
+    try {
+      api.answerNext(307, '', { headers: { location: `${elsewhere.url}/v24.0/1/messages` } })
+      expect(await send()).to.have.nested.property('error.code', 'not_cloud_api')
+      expect(elsewhere.calls).to.equal(0)
+    } finally {
+      await elsewhere.stop()
+    }
+  })
+
+  it('stops on a token or a number that is not right', async () => {
+    expect(await open({ credentials: { accessToken: 'EAAother' } }).send(text())).to.include({ kind: 'stopped' })
+    expect(await open({ settings: { phoneNumberId: '1' } }).send(text())).to.have.nested.property(
+      'error.code',
+      'invalid_request',
+    )
+  })
+
+  it('does not know what became of a message whose answer was lost', async () => {
+    api.loseNext('reset')
+    expect(await send()).to.have.nested.property('error.code', 'delivery_unknown')
+    api.loseNext('hang')
+    expect(await open({ timeoutMs: 50 }).send(text())).to.include({ kind: 'unknown' })
+    expect(api.accepted).to.have.length(2)
+  })
+
+  it('does not know what became of a message whose sending was cut short', async () => {
+    api.loseNext('hang')
+    const abort = new AbortController()
+    const sending = open().send(text(), abort.signal)
+    await api.whenAccepted(1)
+    abort.abort()
+    expect(await sending).to.include({ kind: 'unknown' })
+    expect(await open().send(text(), abort.signal)).to.include({ kind: 'retry', scope: 'recipient' })
+    expect(api.calls).to.equal(1)
+  })
+
+  it('tries again later what it could not send at all', async () => {
+    const unreachable = { kind: 'retry', scope: 'channel' }
+    const closed = createServer().listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const { port } = closed.address() as AddressInfo
+    closed.close()
+    await once(closed, 'close')
+    for (const baseUrl of [
+      `http://127.0.0.1:${port}`,
+      `http://localhost:${port}`,
+      'https://cloud-api.invalid',
+      api.url.replace('http:', 'https:'),
+    ]) {
+      expect(await open({ settings: { baseUrl } }).send(text()), baseUrl).to.include(unreachable)
+    }
+    expect(api.accepted).to.have.length(0)
+  })
+
+  it('tells nothing of the call in an error', async () => {
+    api.loseNext('reset')
+    const results = [await send(text({ body: 'hush' }))]
+    api.answerNext(502, 'EAA hush +5511912345678')
+    results.push(await send(text({ body: 'hush' })))
+    const told = JSON.stringify(results)
+    for (const secret of ['hush', api.credentials.accessToken, '5511912345678']) expect(told).not.to.include(secret)
+  })
+})
+
+describe('sandbox channel', () => {
+  it('accepts everything, under an id that is the same each time', async () => {
+    const channel = openChannel('sandbox', {}, null)
+    const accepted = { kind: 'accepted', providerMessageId: `sandbox.${ID}`, recipientAddress: '+5511912345678' }
+    expect(await channel.send(text())).to.deep.equal(accepted)
+    expect(await channel.send(text())).to.deep.equal(accepted)
+  })
+
+  it('believes nobody who calls from outside', () => {
+    const channel = openChannel('sandbox', {}, null)
+    expect(channel.isGenuine(Buffer.from('{}'), () => '')).to.equal(false)
+    expect(channel.answerHandshake(new URLSearchParams('hub.mode=subscribe&hub.challenge=1'))).to.equal(undefined)
+  })
+})

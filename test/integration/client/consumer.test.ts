@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { systemClock } from '../../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const run = promisify(execFile)
+
+const PROGRAM = `
+import { EventSource } from 'eventsource'
+import { createParleyClient } from 'parley'
+
+const [url = '', tenantId = '', cookie = ''] = process.argv.slice(2)
+const parley = createParleyClient({ url, tenantId, headers: { cookie }, EventSource })
+
+const contact = await parley.contacts.create.mutate({ name: 'Kim', phone: '+4915112340000' })
+const first = await parley.sandbox.send.mutate({ contactId: contact.id, body: 'one' })
+const year: number = contact.createdAt.getUTCFullYear()
+
+const told: string[] = []
+await new Promise<void>((resolve, reject) => {
+  const following = parley.conversations.onMessage.subscribe(
+    { conversationId: first.conversationId },
+    {
+      onData: ({ data }) => {
+        if (data.type === 'ready') void parley.sandbox.send.mutate({ contactId: contact.id, body: 'two' })
+        if (data.type !== 'message' || data.message.direction !== 'inbound') return
+        told.push(data.message.body ?? '')
+        if (data.message.body !== 'two') return
+        following.unsubscribe()
+        resolve()
+      },
+      onError: reject,
+    },
+  )
+})
+
+const { messages } = await parley.conversations.messages.query({ conversationId: first.conversationId })
+const wrong = await parley.runs.get.query({ runId: 'none' }).catch((error: Error) => error.message)
+console.log(JSON.stringify({ year, last: told.at(-1), messages: messages.map(({ body }) => body), wrong }))
+process.exit(0)
+`
+
+const MISTAKE = `
+import { createParleyClient } from 'parley'
+const parley = createParleyClient({ url: 'http://localhost' })
+await parley.contacts.create.mutate({ name: 'Kim', fone: '+4915112340000' })
+`
+
+describe('a project that uses the package', function () {
+  this.timeout(300_000)
+  let app: TestApp
+  let owner: TestSession
+  let folder: TempDir
+
+  before(async () => {
+    app = await startTestApp({}, systemClock)
+    owner = await app.signUp()
+    folder = createTempDir()
+    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder.path], { cwd: ROOT })
+    const tarball = stdout.trim().split('\n').at(-1) ?? ''
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      devDependencies: Record<string, string>
+    }
+    const dependencies = { parley: `file:${tarball}`, eventsource: devDependencies['eventsource'] }
+    // Libraries below ours ship types that do not pass strict checks; the consumer's own code does.
+    const compilerOptions = {
+      strict: true,
+      module: 'nodenext',
+      target: 'es2023',
+      lib: ['es2023', 'dom'],
+      types: ['node'],
+      skipLibCheck: true,
+    }
+    const typeRoots = [join(ROOT, 'node_modules/@types')]
+    mkdirSync(join(folder.path, 'src'))
+    const files = {
+      'package.json': { name: 'consumer', private: true, type: 'module', dependencies },
+      'tsconfig.json': {
+        compilerOptions: { ...compilerOptions, typeRoots, rootDir: 'src', outDir: 'dist' },
+        include: ['src/program.ts'],
+      },
+      'tsconfig.mistake.json': {
+        compilerOptions: { ...compilerOptions, typeRoots, noEmit: true },
+        include: ['src/mistake.ts'],
+      },
+    }
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder.path, name), JSON.stringify(content))
+    writeFileSync(join(folder.path, 'src/program.ts'), PROGRAM)
+    writeFileSync(join(folder.path, 'src/mistake.ts'), MISTAKE)
+    await run('npm', ['install', '--omit=optional', '--no-audit', '--no-fund', '--prefer-offline'], {
+      cwd: folder.path,
+    })
+  })
+
+  after(async () => {
+    await app.stop()
+    await folder.remove()
+  })
+
+  function compile(project: string): Promise<{ stdout: string }> {
+    return run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project], { cwd: folder.path })
+  }
+
+  it('compiles strictly, calls, and follows a conversation live', async () => {
+    await compile('tsconfig.json').catch((error: { stdout: string }) => expect.fail(error.stdout))
+    const { stdout } = await run(process.execPath, ['dist/program.js', app.url, owner.tenantId, owner.cookie], {
+      cwd: folder.path,
+      timeout: 60_000,
+    })
+    const told = JSON.parse(stdout) as { year: number; last: string; messages: string[]; wrong: string }
+    expect(told.last).to.equal('two')
+    expect(told.messages).to.deep.equal(['one', 'two'])
+    expect(told.wrong).to.equal('Run not found')
+    expect(told.year).to.be.greaterThan(2025)
+  })
+
+  it('does not compile with a field that there is not', async () => {
+    const errors = await compile('tsconfig.mistake.json').then(
+      () => '',
+      ({ stdout }: { stdout: string }) => stdout,
+    )
+    expect(errors).to.include("'fone' does not exist")
+  })
+})

@@ -1,0 +1,575 @@
+import { expect } from 'chai'
+import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { answersIn, publish, runsOf, stepsOf, write } from '../../support/requests.ts'
+import { say } from '../../support/steps.ts'
+
+const ANY = [{ type: 'message_received' }]
+
+describe('what workflows do with what happens', () => {
+  let app: TestApp
+  let owner: TestSession
+  let phones = 0
+
+  before(async () => {
+    app = await startTestApp()
+  })
+
+  beforeEach(async () => {
+    owner = await app.signUp()
+  })
+
+  after(() => app.stop())
+
+  function newPhone(): string {
+    phones += 1
+    return `+491520${String(phones).padStart(6, '0')}`
+  }
+
+  async function customer(): Promise<{ phone: string; conversationId: string; contactId: string }> {
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'hi')
+    const { body } = await app.rest('GET', `/api/conversations/${conversationId}`, { session: owner })
+    await app.work()
+    return { phone, conversationId, contactId: body.contactId }
+  }
+
+  function post(path: string, body: object = {}) {
+    return app.rest('POST', path, { session: owner, body })
+  }
+
+  it('debounce: a burst of messages is answered once, when it is over', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      settings: { debounce: '3s' },
+      steps: [say('answer', 'You said: {{message.body}}')],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'one')
+    await app.work()
+    app.clock.advance(2 * SECOND)
+    await write(app, owner, phone, 'two')
+    await app.work()
+    app.clock.advance(2 * SECOND)
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal([])
+    app.clock.advance(SECOND)
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['You said: one\ntwo'])
+    expect(await runsOf(app, owner, `conversationId=${conversationId}`)).to.have.length(1)
+  })
+
+  it('debounce: a burst that does not end is answered after a minute', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      settings: { debounce: '40s' },
+      steps: [say('answer', '{{message.body}}')],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'a')
+    await app.work()
+    for (const body of ['b', 'c']) {
+      app.clock.advance(30 * SECOND)
+      await write(app, owner, phone, body)
+      await app.work()
+    }
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['a\nb\nc'])
+  })
+
+  it('re-entry queue: runs of one conversation take turns, in the order of their messages', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      settings: { reentry: 'queue' },
+      steps: [say('begin', 'begin {{message.body}}'), { id: 'rest', type: 'wait', for: '1m' }, say('over', 'end')],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, '1')
+    await write(app, owner, phone, '2')
+    await write(app, owner, phone, '3')
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['begin 1'])
+    const [newest] = await runsOf(app, owner, `conversationId=${conversationId}&status=queued`)
+    expect(newest).to.include({ startedAt: null })
+    for (let round = 0; round < 3; round += 1) {
+      app.clock.advance(MINUTE)
+      await app.work()
+    }
+    const said = ['begin 1', 'end', 'begin 2', 'end', 'begin 3', 'end']
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(said)
+  })
+
+  it('re-entry queue: the next begins when the one before is canceled', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      settings: { reentry: 'queue' },
+      steps: [say('begin', 'begin {{message.body}}'), { id: 'rest', type: 'wait', for: '1h' }],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, '1')
+    await write(app, owner, phone, '2')
+    await app.work()
+    const [waiting] = await runsOf(app, owner, `conversationId=${conversationId}&status=waiting`)
+    expect((await post(`/api/runs/${waiting.id}/cancel`)).body.status).to.equal('canceled')
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['begin 1', 'begin 2'])
+  })
+
+  it('tag_added: a tag given through the API, or by a workflow, starts what waits for it, once', async () => {
+    const { conversationId, contactId } = await customer()
+    await publish(app, owner, {
+      triggers: [{ type: 'tag_added', tag: 'VIP' }],
+      steps: [say('welcome', 'Welcome, {{trigger.tag}}')],
+    })
+    const path = `/api/contacts/${contactId}`
+    for (const tags of [['vip', 'new'], ['vip']]) {
+      await app.rest('PATCH', path, { session: owner, body: { tags } })
+      await app.work()
+    }
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Welcome, vip'])
+  })
+
+  it('tag_added: workflows that wake each other stop after eight', async () => {
+    const { conversationId, contactId } = await customer()
+    const other = { a: 'b', b: 'a' }
+    for (const [tag, next] of Object.entries(other)) {
+      await publish(app, owner, {
+        triggers: [{ type: 'tag_added', tag }],
+        settings: { reentry: 'parallel' },
+        steps: [
+          { id: 'drop', type: 'remove_tag', tags: [tag] },
+          { id: 'give', type: 'add_tag', tags: [next] },
+        ],
+      })
+    }
+    await app.rest('PATCH', `/api/contacts/${contactId}`, { session: owner, body: { tags: ['a'] } })
+    await app.work()
+    expect(await runsOf(app, owner, `conversationId=${conversationId}`)).to.have.length(9)
+  })
+
+  it('contact_created and tag_added reach a contact without a conversation', async () => {
+    const workflowId = await publish(app, owner, {
+      triggers: [{ type: 'contact_created' }],
+      steps: [
+        { id: 'mark', type: 'add_tag', tags: ['new'] },
+        say('hello', 'Hi', { onError: 'continue' }),
+        { id: 'done', type: 'set', values: { a: 1 } },
+      ],
+    })
+    const { body } = await post('/api/contacts', { name: 'Ana', phone: newPhone() })
+    await app.work()
+    const [run] = await runsOf(app, owner, `workflowId=${workflowId}`)
+    expect(run).to.include({ contactId: body.id, conversationId: null, status: 'completed' })
+    const steps = await stepsOf(app, owner, run.id)
+    expect(steps.map(({ stepId, status }) => `${stepId} ${status}`)).to.deep.equal([
+      'mark completed',
+      'hello failed',
+      'done completed',
+    ])
+    expect(steps[1].error.code).to.equal('no_conversation')
+  })
+
+  it('emit starts other workflows, and wakes whoever waits for the event', async () => {
+    await publish(app, owner, {
+      triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['order'] } }],
+      steps: [
+        {
+          id: 'pay',
+          type: 'wait_for_event',
+          event: 'order.paid',
+          match: { left: '{{trigger.data.total}}', op: 'gte', right: 10 },
+          timeout: '1h',
+          onTimeout: 'late',
+        },
+        say('thanks', 'Paid {{steps.pay.output.data.total}}', { next: 'end' }),
+        say('late', 'Too late'),
+      ],
+    })
+    await publish(app, owner, {
+      triggers: [{ type: 'message_received', match: { mode: 'regex', values: ['^\\d+$'] } }],
+      steps: [{ id: 'tell', type: 'emit', event: 'order.paid', data: { total: '{{message.body}}' } }],
+    })
+    await publish(app, owner, {
+      triggers: [{ type: 'event', event: 'order.paid' }],
+      settings: { reentry: 'parallel' },
+      steps: [say('note', 'Noted {{trigger.data.total}}')],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'order')
+    await write(app, owner, phone, '5')
+    await write(app, owner, phone, '12')
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.have.members(['Noted 5', 'Noted 12', 'Paid 12'])
+    await write(app, owner, phone, 'order')
+    await app.work()
+    app.clock.advance(HOUR)
+    await app.work()
+    expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Too late')
+  })
+
+  it('a signal wakes one run only, and a finished one takes none', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      settings: { reentry: 'parallel' },
+      steps: [{ id: 'go', type: 'wait_for_event', event: 'go' }, say('gone', 'Gone with {{steps.go.output.data.n}}')],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'a')
+    await write(app, owner, phone, 'b')
+    await app.work()
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}&waitingFor=event`)
+    expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: { n: 7 } })).status).to.equal(200)
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Gone with 7'])
+    expect(await runsOf(app, owner, `conversationId=${conversationId}&waitingFor=event`)).to.have.length(1)
+    const again = await post(`/api/runs/${run.id}/signal`, { event: 'go' })
+    expect([again.status, again.body.code]).to.deep.equal([409, 'run_finished'])
+  })
+
+  describe('POST /api/workflows/{workflowId}/runs', () => {
+    const GREET = {
+      triggers: [{ type: 'api', if: { left: '{{input.name}}', op: 'exists' } }],
+      variables: { tone: { type: 'string', default: 'Hi' } },
+      steps: [say('greet', '{{vars.tone}} {{input.name}}'), { id: 'rest', type: 'wait', for: '1h' }],
+    }
+
+    it("starts a run in the contact's newest conversation", async () => {
+      const { conversationId, contactId } = await customer()
+      const workflowId = await publish(app, owner, GREET)
+      const body = { contactId, input: { name: 'Ana' }, variables: { tone: 'Hello' } }
+      const started = await post(`/api/workflows/${workflowId}/runs`, body)
+      expect(started.status, JSON.stringify(started.body)).to.equal(201)
+      expect(started.body).to.deep.include({
+        status: 'queued',
+        contactId,
+        conversationId,
+        input: { name: 'Ana' },
+        startedBy: { type: 'user', id: owner.userId },
+      })
+      expect(started.body.trigger.type).to.equal('api')
+      await app.work()
+      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Hello Ana'])
+      const again = await post(`/api/workflows/${workflowId}/runs`, body)
+      expect([again.status, again.body.code]).to.deep.equal([409, 'already_running'])
+    })
+
+    it('starts one without a contact, which a later run does not disturb', async () => {
+      const workflowId = await publish(app, owner, {
+        triggers: [{ type: 'manual' }],
+        steps: [
+          { id: 'rest', type: 'wait', for: '1m' },
+          { id: 'sum', type: 'set', values: { n: '{{input.n}}' } },
+        ],
+      })
+      const started = []
+      for (const n of [1, 2]) {
+        started.push((await post(`/api/workflows/${workflowId}/runs`, { trigger: 'manual', input: { n } })).body)
+      }
+      await app.work()
+      app.clock.advance(MINUTE)
+      await app.work()
+      for (const [index, { id }] of started.entries()) {
+        const { body } = await app.rest('GET', `/api/runs/${id}`, { session: owner })
+        expect(body).to.deep.include({ status: 'completed', contactId: null, variables: { n: index + 1 } })
+      }
+    })
+
+    it('refuses what cannot be stored, and shows of what is long only how it begins', async () => {
+      const workflowId = await publish(app, owner, {
+        triggers: [{ type: 'manual' }],
+        steps: [
+          { id: 'wait', type: 'wait_for_event', event: 'go' },
+          { id: 'length', type: 'set', values: { n: '{{input.text.size}} {{steps.wait.output.data}}' } },
+        ],
+      })
+      const start = (body: object) => post(`/api/workflows/${workflowId}/runs`, { trigger: 'manual', ...body })
+      for (const text of ['a\u0000', '\ud83d']) {
+        expect((await start({ input: { text } })).status).to.equal(400)
+        expect((await start({ variables: { [text]: 1 } })).status).to.equal(400)
+      }
+      const { body: run } = await start({ input: { text: 'x'.repeat(400_000) } })
+      await app.work()
+      expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: '\u0000' })).status).to.equal(400)
+      expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: 'gone' })).status).to.equal(200)
+      await app.work()
+      const [shown] = await runsOf(app, owner, `workflowId=${workflowId}`)
+      expect(shown).to.deep.include({ status: 'completed', variables: { n: '400000 gone' } })
+      expect(shown.input).to.include({ $truncated: true })
+      expect(shown.input.preview).to.have.length(2000)
+    })
+
+    it('says why it does not start', async () => {
+      const { contactId } = await customer()
+      const stranger = await customer()
+      const workflowId = await publish(app, owner, GREET)
+      const path = `/api/workflows/${workflowId}/runs`
+      const refused = [
+        await post(path, { contactId, input: {} }),
+        await post(path, { contactId, input: { name: 'x' }, trigger: 'manual' }),
+        await post(path, { contactId, conversationId: stranger.conversationId }),
+        await post(path, { contactId, input: { name: 'x' }, variables: { tone: ['not', 'a', 'text'] } }),
+      ]
+      await post(`/api/workflows/${workflowId}/unpublish`)
+      refused.push(await post(path, { contactId }))
+      expect(refused.map(({ status, body }) => `${status} ${body.code}`)).to.deep.equal([
+        '422 condition_not_met',
+        '422 trigger_not_found',
+        '422 conversation_contact_mismatch',
+        '422 type_mismatch',
+        '409 workflow_not_published',
+      ])
+      expect(await runsOf(app, owner, `workflowId=${workflowId}`)).to.deep.equal([])
+    })
+  })
+
+  describe('run_workflow', () => {
+    it('waits for the other run and goes on with what it gave', async () => {
+      const inner = await publish(app, owner, {
+        triggers: [],
+        steps: [
+          { id: 'ask', type: 'ask', message: { body: 'How many {{input.what}}?' }, expect: { type: 'number' } },
+          { id: 'out', type: 'stop', reason: 'enough' },
+        ],
+      })
+      await publish(app, owner, {
+        triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['go'] } }],
+        steps: [
+          { id: 'sub', type: 'run_workflow', workflowId: inner, input: { what: 'apples' } },
+          say('after', 'After {{steps.sub.output.runId | size}}'),
+        ],
+      })
+      const phone = newPhone()
+      const conversationId = await write(app, owner, phone, 'go')
+      await app.work()
+      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['How many apples?'])
+      await write(app, owner, phone, '3')
+      await app.work()
+      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['How many apples?', 'After 36'])
+      const [child] = await runsOf(app, owner, `workflowId=${inner}`)
+      expect(child.parentRunId).to.be.a('string')
+    })
+
+    it('fails the step when the other fails, is not there, or is canceled with its parent', async () => {
+      const failing = await publish(app, owner, {
+        triggers: [],
+        steps: [{ id: 'stop', type: 'stop', status: 'failed', reason: 'No more apples' }],
+      })
+      const sleeping = await publish(app, owner, { triggers: [], steps: [{ id: 'z', type: 'wait', for: '1h' }] })
+      await publish(app, owner, {
+        triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['go'] } }],
+        steps: [
+          { id: 'first', type: 'run_workflow', workflowId: failing, onError: 'second' },
+          say('never', 'never'),
+          { id: 'second', type: 'run_workflow', workflowId: sleeping },
+        ],
+      })
+      const conversationId = await write(app, owner, newPhone(), 'go')
+      await app.work()
+      const [parent] = (await runsOf(app, owner, `conversationId=${conversationId}`)).filter(
+        ({ trigger }) => trigger.type === 'message_received',
+      )
+      const [first] = await stepsOf(app, owner, parent.id)
+      expect(first.error).to.deep.equal({ code: 'workflow_failed', message: 'No more apples' })
+      await post(`/api/runs/${parent.id}/cancel`)
+      const [child] = await runsOf(app, owner, `workflowId=${sleeping}`)
+      expect(child).to.include({ status: 'canceled', parentRunId: parent.id })
+    })
+  })
+
+  describe('loop', () => {
+    it('goes through a list, one entry after another, and records where it was', async () => {
+      await publish(app, owner, {
+        triggers: ANY,
+        variables: { items: { type: 'list', default: ['tea', 'skip', 'milk', 'stop', 'bread'] } },
+        steps: [
+          {
+            id: 'each',
+            type: 'loop',
+            over: '{{vars.items}}',
+            as: 'thing',
+            max: 10,
+            steps: [
+              {
+                id: 'which',
+                type: 'branch',
+                cases: [
+                  { if: { left: '{{item}}', op: 'eq', right: 'skip' }, next: 'continue' },
+                  { if: { left: '{{vars.thing}}', op: 'eq', right: 'stop' }, next: 'break' },
+                ],
+              },
+              { id: 'more', type: 'ask', message: { body: '{{loop.number}}. {{item}}?' } },
+            ],
+          },
+          say('done', 'Done'),
+        ],
+      })
+      const phone = newPhone()
+      const conversationId = await write(app, owner, phone, 'go')
+      await app.work()
+      for (const reply of ['yes', 'no']) {
+        await write(app, owner, phone, reply)
+        await app.work()
+      }
+      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['1. tea?', '3. milk?', 'Done'])
+      const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+      const steps = await stepsOf(app, owner, run.id)
+      expect(steps.map(({ path }) => path)).to.deep.equal([
+        'each',
+        'each[0].which',
+        'each[0].more',
+        'each',
+        'each[1].which',
+        'each',
+        'each[2].which',
+        'each[2].more',
+        'each',
+        'each[3].which',
+        'done',
+      ])
+    })
+
+    it('goes round while a condition holds, at most so often, also within another', async () => {
+      await publish(app, owner, {
+        triggers: ANY,
+        variables: { n: { type: 'number', default: 0 } },
+        steps: [
+          {
+            id: 'outer',
+            type: 'loop',
+            while: { left: '{{vars.n}}', op: 'lt', right: 100 },
+            max: 3,
+            steps: [
+              {
+                id: 'inner',
+                type: 'loop',
+                while: { left: '{{vars.n}}', op: 'lt', right: 100 },
+                max: 2,
+                steps: [{ id: 'add', type: 'set', values: { n: '{{vars.n | plus: 1}}' } }],
+              },
+            ],
+          },
+          say('done', '{{vars.n}}'),
+        ],
+      })
+      const conversationId = await write(app, owner, newPhone(), 'go')
+      await app.work()
+      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['6'])
+    })
+  })
+
+  it('wait until a time of day waits for it on the clocks of the zone', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      settings: { timezone: 'America/Sao_Paulo' },
+      steps: [{ id: 'nine', type: 'wait', untilTime: '09:00' }],
+    })
+    const conversationId = await write(app, owner, newPhone(), 'go')
+    await app.work()
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    expect(Date.parse(run.waiting.until)).to.be.greaterThan(app.clock.now().getTime())
+    expect(run.waiting.until).to.match(/T12:00:00.000Z$/)
+  })
+
+  it('shows no value of a sensitive variable, neither in the run nor in its steps, and still uses it', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      variables: { pin: { type: 'string', sensitive: true }, sum: { type: 'string' } },
+      steps: [
+        { id: 'ask', type: 'ask', message: { body: 'Your PIN?' }, saveAs: 'vars.pin' },
+        { id: 'keep', type: 'set', values: { sum: 'pin {{vars.pin}}' } },
+        say('echo', 'Is it {{vars.pin}}?'),
+      ],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'go')
+    await app.work()
+    await write(app, owner, phone, 'hush-4711')
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Your PIN?', 'Is it hush-4711?'])
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    expect(run.variables).to.deep.equal({ pin: '[redacted]', sum: 'pin [redacted]' })
+    const steps = await stepsOf(app, owner, run.id)
+    expect(steps).to.have.length(3)
+    expect(JSON.stringify([run, steps])).to.not.include('hush-4711')
+  })
+
+  it('shows no value within a sensitive variable either, nor one that is a number', async () => {
+    await publish(app, owner, {
+      triggers: ANY,
+      variables: {
+        pin: { type: 'number', sensitive: true },
+        card: { type: 'object', sensitive: true },
+        codes: { type: 'list', sensitive: true },
+      },
+      steps: [
+        { id: 'ask', type: 'ask', message: { body: 'Your PIN?' }, expect: { type: 'number' }, saveAs: 'vars.pin' },
+        { id: 'keep', type: 'set', values: { card: { owner: { name: 'hush-1' } }, codes: ['hush-2'] } },
+        say('echo', '{{vars.pin}} {{vars.card.owner.name}} {{vars.codes[0]}}'),
+      ],
+    })
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'go')
+    await app.work()
+    await write(app, owner, phone, '471147')
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Your PIN?', '471147 hush-1 hush-2'])
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    const steps = await stepsOf(app, owner, run.id)
+    expect(steps[0].output).to.include({ text: '[redacted]', value: '[redacted]' })
+    expect(JSON.stringify([run, steps])).to.not.match(/471147|hush/)
+  })
+
+  it('a run knows the name of its workflow also when that is not published any more', async () => {
+    const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{workflow.version}}')]
+    const workflowId = await publish(app, owner, { triggers: ANY, steps }, 'Farewell')
+    const conversationId = await write(app, owner, newPhone(), 'one')
+    await app.work()
+    await post(`/api/workflows/${workflowId}/unpublish`)
+    app.clock.advance(MINUTE)
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Farewell 1'])
+    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    await post(`/api/workflows/${workflowId}/archive`)
+    await post(`/api/runs/${run.id}/replay`, { from: 'answer' })
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Farewell 1', 'Farewell 1'])
+  })
+
+  it("a person's reply holds back what workflows do, except for those that go on beside people", async () => {
+    const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{message.body}}')]
+    await publish(app, owner, { triggers: ANY, steps }, 'Polite')
+    await publish(app, owner, { triggers: ANY, steps, settings: { pauseOnHumanReply: false } }, 'Stubborn')
+    const phone = newPhone()
+    const conversationId = await write(app, owner, phone, 'one')
+    await app.work()
+    await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
+    const goOn = async (body?: string) => {
+      app.clock.advance(MINUTE)
+      await app.work()
+      if (body) await write(app, owner, phone, body)
+      await app.work()
+    }
+    await goOn('two')
+    await goOn()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over', 'Stubborn one', 'Stubborn two'])
+    await app.rest('PATCH', `/api/conversations/${conversationId}`, {
+      session: owner,
+      body: { automation: { state: 'on' } },
+    })
+    await app.work()
+    expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Polite one')
+  })
+
+  it('what came while a person talked is taken up as soon as the conversation is closed', async () => {
+    const steps = [{ id: 'paid', type: 'wait_for_event', event: 'paid' }, say('thanks', 'Thanks')]
+    await publish(app, owner, { triggers: ANY, steps })
+    const { conversationId, contactId } = await customer()
+    await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
+    await post('/api/events', { contactId, event: 'paid' })
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over'])
+    const body = { status: 'closed' }
+    await app.rest('PATCH', `/api/conversations/${conversationId}`, { session: owner, body })
+    await app.work()
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over', 'Thanks'])
+  })
+})

@@ -1,0 +1,432 @@
+import { expect } from 'chai'
+import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
+import { executeCalls } from '../../../src/features/external-calls/execute-calls.ts'
+import { executeHttp } from '../../../src/features/external-calls/execute-http.ts'
+import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { enqueueDueCalls } from '../../../src/features/external-calls/enqueue-due-calls.ts'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
+import { SECOND, systemClock } from '../../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
+import { json, ScriptedServer, silence } from '../../support/scripted-server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { say } from '../../support/steps.ts'
+
+let phones = 0
+
+/** A workspace with one workflow that calls, and a customer who writes to it. */
+class Caller {
+  readonly app: TestApp
+  readonly owner: TestSession
+
+  constructor(app: TestApp, owner: TestSession) {
+    this.app = app
+    this.owner = owner
+  }
+
+  static async of(app: TestApp, server: ScriptedServer, call: object, after: object[] = []): Promise<Caller> {
+    const caller = new Caller(app, await app.signUp())
+    const created = await caller.rest('POST', '/workflows', {
+      name: 'Quotes',
+      definition: {
+        version: 1,
+        triggers: [{ type: 'message_received', match: { mode: 'any' } }],
+        variables: { base: { type: 'string', default: server.url }, quote: { type: 'object' } },
+        steps: [{ id: 'call', type: 'http', url: '{{vars.base}}/quote', saveAs: 'vars.quote', ...call }, ...after],
+      },
+    })
+    const published = await caller.rest('POST', `/workflows/${created.id}/publish`, {})
+    expect(published.status, JSON.stringify(published)).to.equal('published')
+    return caller
+  }
+
+  async rest(method: string, path: string, body?: unknown) {
+    const answer = await this.app.rest(method, `/api${path}`, {
+      session: this.owner,
+      ...(body === undefined ? {} : { body }),
+    })
+    expect(answer.status, JSON.stringify(answer.body)).to.be.within(200, 299)
+    return answer.body
+  }
+
+  async write(body = 'hello'): Promise<void> {
+    phones += 1
+    await this.rest('POST', '/sandbox/messages', { phone: `+4915200${String(phones).padStart(5, '0')}`, body })
+  }
+
+  /** The workspace's one run, with its steps. */
+  async run() {
+    const { items } = await this.rest('GET', '/runs')
+    expect(items).to.have.length(1)
+    const { steps } = await this.rest('GET', `/runs/${items[0].id}/steps`)
+    return { ...items[0], steps }
+  }
+
+  async sent(): Promise<string[]> {
+    const { rows } = await this.app.system.db.raw<{ rows: { body: string }[] }>(
+      `select body from messages where tenant_id = ? and direction = 'outbound' order by id`,
+      [this.owner.tenantId],
+    )
+    return rows.map(({ body }) => body)
+  }
+
+  async effects(): Promise<number> {
+    const rows = await this.app.system.db('external_calls').where({ tenant_id: this.owner.tenantId })
+    return rows.length
+  }
+}
+
+describe('a workflow that calls outside', () => {
+  let app: TestApp
+  let server: ScriptedServer
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
+    server = await ScriptedServer.start()
+  })
+
+  after(async () => {
+    await server.stop()
+    await app.stop()
+  })
+
+  it('goes on with the answer, and records what was asked and what came', async () => {
+    server.play(json({ total: 1200, token: 'from-outside' }))
+    const call = { method: 'POST', headers: { Authorization: 'Bearer abc' }, json: { said: '{{message.body}}' } }
+    const caller = await Caller.of(app, server, call, [say('tell', 'It is {{vars.quote.json.total}}')])
+    await caller.write('how much?')
+    await app.work()
+    const run = await caller.run()
+    expect(run.status).to.equal('completed')
+    expect(await caller.sent()).to.deep.equal(['It is 1200'])
+    expect(server.calls).to.have.length(1)
+    const [{ method, url, headers, body } = expect.fail('nothing was called')] = server.calls
+    expect([method, url, JSON.parse(body)]).to.deep.equal(['POST', '/quote', { said: 'how much?' }])
+    expect(headers).to.include({ authorization: 'Bearer abc', 'idempotency-key': `${run.id}:0` })
+    const [step] = run.steps
+    expect(step).to.include({ type: 'http', status: 'completed', attempt: 1 })
+    expect(step.input).to.deep.include({ method: 'POST', url: `${server.url}/quote`, json: { said: 'how much?' } })
+    expect(step.input.headers.authorization).to.equal('[redacted]')
+    expect(step.output).to.deep.include({ status: 200, json: { total: 1200, token: '[redacted]' }, text: null })
+    expect(await caller.effects()).to.equal(0)
+  })
+
+  it('calls again, later each time and under the same key, until it is answered', async () => {
+    server.play(json({}, 503), json({}, 429), json({ total: 7 }))
+    const retry = { max: 3, backoff: 'exponential', delay: '10s' }
+    const caller = await Caller.of(app, server, { retry })
+    await caller.write()
+    await app.work()
+    expect((await caller.run()).steps[0]).to.include({ status: 'waiting', attempt: 1 })
+    app.clock.advance(9 * SECOND)
+    await app.work()
+    expect(server.calls).to.have.length(1)
+    app.clock.advance(SECOND)
+    await app.work()
+    app.clock.advance(20 * SECOND)
+    await app.work()
+    const run = await caller.run()
+    expect([run.status, run.steps.length]).to.deep.equal(['completed', 1])
+    expect(run.steps[0]).to.include({ status: 'completed', attempt: 3 })
+    expect(server.calls.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(Array(3).fill(`${run.id}:0`))
+  })
+
+  it('goes another way when the call fails', async () => {
+    server.play(json({ error: 'no' }, 404))
+    const caller = await Caller.of(app, server, { onError: 'sorry', next: 'tell' }, [
+      say('tell', 'Found', { next: 'end' }),
+      say('sorry', 'Not found: {{steps.call.output.error.code}}'),
+    ])
+    await caller.write()
+    await app.work()
+    const run = await caller.run()
+    expect([run.status, run.steps[0].status]).to.deep.equal(['completed', 'failed'])
+    expect(run.steps[0].error.message).to.contain('404')
+    expect(await caller.sent()).to.deep.equal(['Not found: http_status'])
+  })
+
+  it('takes any status for an answer when only the network can fail', async () => {
+    server.play(json({ error: 'no' }, 500))
+    const caller = await Caller.of(app, server, { failOn: 'network' }, [say('tell', '{{vars.quote.status}}')])
+    await caller.write()
+    await app.work()
+    expect(await caller.sent()).to.deep.equal(['500'])
+  })
+
+  it('fails when no answer comes in time', async () => {
+    server.play(silence)
+    const caller = await Caller.of(app, server, { timeout: '1s' })
+    await caller.write()
+    await app.work()
+    const run = await caller.run()
+    expect([run.status, run.error.code]).to.deep.equal(['failed', 'timed_out'])
+  })
+
+  it('is given as text what is no JSON, and nothing that could not be kept', async () => {
+    server.play((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('<h1>a\u0000b</h1>'),
+    )
+    const caller = await Caller.of(app, server, {}, [say('tell', '{{vars.quote.text}}')])
+    await caller.write()
+    await app.work()
+    expect(await caller.sent()).to.deep.equal(['<h1>ab</h1>'])
+    server.play((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('["\\ud800\\u0000", {"a\\u0000": 1}]'),
+    )
+    const odd = await Caller.of(app, server, {})
+    await odd.write()
+    await app.work()
+    expect((await odd.run()).steps[0].output.json).to.deep.equal(['\ufffd', { a: 1 }])
+    server.play((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('['.repeat(50_000) + ']'.repeat(50_000)),
+    )
+    const deep = await Caller.of(app, server, {})
+    await deep.write()
+    await app.work()
+    expect((await deep.run()).error.code).to.equal('invalid_response')
+  })
+
+  it('fails for good where it would be led into a private network', async () => {
+    server.play((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end())
+    const caller = await Caller.of(app, server, { retry: { max: 5 } })
+    await caller.write()
+    await app.work()
+    const run = await caller.run()
+    expect([run.status, run.error.code, run.steps[0].attempt]).to.deep.equal(['failed', 'host_refused', 1])
+  })
+
+  it('is refused at publish where its address is private', async () => {
+    const session = await app.signUp()
+    const definition = { version: 1, steps: [{ id: 'call', type: 'http', url: 'http://192.168.0.1/{{contact.id}}' }] }
+    const { body } = await app.rest('POST', '/api/workflows/validate', { session, body: { definition } })
+    expect(body.errors.map(({ code, path }: { code: string; path: string }) => [code, path])).to.deep.equal([
+      ['private_host', 'steps.0.url'],
+    ])
+  })
+})
+
+describe('a call outside whose worker may die', () => {
+  let app: TestApp
+  let server: ScriptedServer
+
+  before(async () => {
+    // Nobody works here but the test, one step after the other.
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
+    server = await ScriptedServer.start()
+  })
+
+  after(async () => {
+    await server.stop()
+    await app.stop()
+  })
+
+  const advance = ({ owner }: Caller) => advanceMailboxes(app.system, { tenantId: owner.tenantId })
+  const perform = ({ owner }: Caller) => executeCalls(app.system)({ tenantId: owner.tenantId })
+  const claim = ({ owner }: Caller) => claimCalls(app.system.forTenant(owner.tenantId), 20)
+
+  async function waiting(call: object = {}, after: object[] = [say('tell', '{{vars.quote.json.total}}')]) {
+    const caller = await Caller.of(app, server, call, after)
+    await caller.write()
+    await advance(caller)
+    expect(await caller.effects()).to.equal(1)
+    return caller
+  }
+
+  it('is made again under the same key when the worker died after calling, and the run goes on once', async () => {
+    server.play(json({ total: 1 }), json({ total: 2 }))
+    const caller = await waiting()
+    const scope = app.system.forTenant(caller.owner.tenantId)
+    const [claimed = expect.fail('nothing to claim')] = await claim(caller)
+    const lost = await executeHttp(scope, claimed, new AbortController().signal)
+    await perform(caller)
+    expect(server.calls, 'it is leased').to.have.length(1)
+
+    app.clock.advance(LEASE_MS)
+    await perform(caller)
+    await advance(caller)
+    expect(server.calls.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(
+      Array(2).fill(`${claimed.runId}:0`),
+    )
+    expect(await caller.sent()).to.deep.equal(['2'])
+
+    // The worker was only frozen, and comes back with what it was answered.
+    expect(await settleCall(scope, claimed, lost)).to.equal(false)
+    await advance(caller)
+    expect([(await caller.run()).status, await caller.sent()]).to.deep.equal(['completed', ['2']])
+  })
+
+  it('is settled by whoever took it last, also when the first is answered first', async () => {
+    server.play(json({ total: 1 }))
+    const caller = await waiting()
+    const scope = app.system.forTenant(caller.owner.tenantId)
+    const [first = expect.fail('nothing to claim')] = await claim(caller)
+    app.clock.advance(LEASE_MS)
+    const [second = expect.fail('nothing to claim')] = await claim(caller)
+    const result = { ok: true, output: { status: 200, headers: {}, json: { total: 9 }, text: null } } as const
+    expect(await settleCall(scope, first, result)).to.equal(false)
+    expect(await settleCall(scope, second, result)).to.equal(true)
+    expect(await settleCall(scope, second, result)).to.equal(false)
+    await advance(caller)
+    expect(await caller.sent()).to.deep.equal(['9'])
+  })
+
+  it('is claimed by one of many who try at once', async () => {
+    const caller = await waiting()
+    const claims = await Promise.all(Array.from({ length: 5 }, () => claim(caller)))
+    expect(claims.flat()).to.have.length(1)
+  })
+
+  it('is rung for when it was left behind', async () => {
+    const caller = await waiting()
+    await claim(caller)
+    const bells = async () => {
+      const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
+        `select count(*)::int as n from graphile_worker.jobs where key = ?`,
+        [`perform:${caller.owner.tenantId}`],
+      )
+      return rows[0]?.n
+    }
+    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`perform:${caller.owner.tenantId}`])
+    await enqueueDueCalls(app.system)
+    expect(await bells(), 'while it is leased').to.equal(0)
+    app.clock.advance(LEASE_MS)
+    await enqueueDueCalls(app.system)
+    expect(await bells()).to.equal(1)
+  })
+
+  it('is given up when every worker that began it died', async () => {
+    server.play(json({ total: 1 }))
+    const caller = await waiting()
+    for (let death = 0; death < 5; death += 1) {
+      expect(await claim(caller)).to.have.length(1)
+      app.clock.advance(LEASE_MS)
+    }
+    await perform(caller)
+    await advance(caller)
+    expect(server.calls).to.have.length(0)
+    expect((await caller.run()).error.code).to.equal('outcome_unknown')
+  })
+
+  it('is not made for a run that was canceled', async () => {
+    server.play(json({ total: 1 }))
+    const caller = await waiting()
+    const { id } = await caller.run()
+    await caller.rest('POST', `/runs/${id}/cancel`)
+    expect(await caller.effects()).to.equal(0)
+    await perform(caller)
+    expect(server.calls).to.have.length(0)
+  })
+
+  it('changes nothing any more when its run was canceled while it was under way', async () => {
+    server.play(json({ total: 1 }))
+    const caller = await waiting()
+    const [claimed = expect.fail('nothing to claim')] = await claim(caller)
+    const { id } = await caller.run()
+    await caller.rest('POST', `/runs/${id}/cancel`)
+    const scope = app.system.forTenant(caller.owner.tenantId)
+    expect(await settleCall(scope, claimed, { ok: true, output: null })).to.equal(false)
+    await advance(caller)
+    expect((await caller.run()).status).to.equal('canceled')
+  })
+
+  it('changes nothing any more when the run was canceled with the one that waits for it', async () => {
+    const caller = new Caller(app, await app.signUp())
+    const publish = async (triggers: object[], steps: object[]): Promise<string> => {
+      const definition = { version: 1, triggers, steps }
+      const { id } = await caller.rest('POST', '/workflows', { name: 'Quotes', definition })
+      await caller.rest('POST', `/workflows/${id}/publish`, {})
+      return id
+    }
+    const inner = await publish([], [say('wait', 'One moment'), { id: 'call', type: 'http', url: server.url }])
+    await publish([{ type: 'message_received' }], [{ id: 'sub', type: 'run_workflow', workflowId: inner }])
+    await caller.write()
+    await advance(caller)
+    const [claimed = expect.fail('nothing to claim')] = await claim(caller)
+    const { items } = await caller.rest('GET', '/runs?status=waiting')
+    const outer = items.find(({ parentRunId }: { parentRunId: string | null }) => parentRunId === null)
+    await caller.rest('POST', `/runs/${outer.id}/cancel`)
+    expect(await caller.effects()).to.equal(0)
+    const settle = () => expect.fail('something was changed')
+    const scope = app.system.forTenant(caller.owner.tenantId)
+    expect(await settleCall(scope, claimed, { settle })).to.equal(false)
+    const messages = await app.system.db('messages').where({ tenant_id: caller.owner.tenantId, direction: 'outbound' })
+    expect(messages.map(({ status }) => status)).to.deep.equal(['canceled'])
+  })
+
+  it('is not made for a run that went on without it', async () => {
+    server.play(json({ total: 1 }))
+    const caller = await waiting({ timeout: '30s', onTimeout: 'late' }, [
+      say('tell', 'Too early', { next: 'end' }),
+      say('late', 'Late'),
+    ])
+    app.clock.advance(30 * SECOND)
+    await fireDueTimers(app.system)
+    await advance(caller)
+    expect(await caller.sent()).to.deep.equal(['Late'])
+    await perform(caller)
+    expect(server.calls).to.have.length(0)
+    expect(await caller.effects()).to.equal(0)
+  })
+
+  it('takes its turn beside those of another workspace that has many', async () => {
+    let answer: (() => void)[] = []
+    server.play((_, response) => {
+      answer.push(() => json({ total: 1 })({} as never, response))
+    })
+    const flood = await Caller.of(app, server, {})
+    for (let count = 0; count < 25; count += 1) await flood.write()
+    while ((await flood.effects()) < 25) await advance(flood)
+    const other = await waiting()
+    const work = executeCalls(app.system)
+    const done = work({ tenantId: flood.owner.tenantId })
+    await work({ tenantId: other.owner.tenantId })
+    await waitUntil(() => answer.length === 21)
+    const answered = answer
+    answer = []
+    answered.forEach((end) => end())
+    await waitUntil(() => answer.length === 5)
+    answer.forEach((end) => end())
+    await done
+    expect([await flood.effects(), await other.effects()]).to.deep.equal([0, 0])
+  })
+})
+
+describe('a process killed while it calls outside', function () {
+  this.timeout(60_000)
+  let app: TestApp
+  let server: ScriptedServer
+  let worker: ParleyProcess | undefined
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' }, systemClock)
+    server = await ScriptedServer.start()
+  })
+
+  after(async () => {
+    await worker?.kill()
+    await server.stop()
+    await app.stop()
+  })
+
+  it('leaves a call that another makes again, under the same key, and a run that goes on once', async () => {
+    const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'worker', ALLOW_LOOPBACK_CHANNELS: 'true' }
+    server.play(silence, json({ total: 5 }))
+    const caller = await Caller.of(app, server, {}, [say('tell', '{{vars.quote.json.total}}')])
+    worker = await startParleyProcess(environment)
+    await caller.write()
+    await waitUntil(() => server.calls.length === 1)
+    await worker.kill()
+    expect(await caller.effects()).to.equal(1)
+
+    // Nobody waits here for as long as the lease lasts.
+    await app.system.db('external_calls').update({ due_at: app.system.now() })
+    worker = await startParleyProcess(environment)
+    await waitUntil(async () => (await caller.sent()).length > 0)
+    await waitUntil(async () => (await caller.run()).status === 'completed')
+    expect(await caller.sent()).to.deep.equal(['5'])
+    const { id } = await caller.run()
+    expect(server.calls.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(Array(2).fill(`${id}:0`))
+    expect(await caller.effects()).to.equal(0)
+  })
+})

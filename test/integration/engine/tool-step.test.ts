@@ -1,0 +1,318 @@
+import { expect } from 'chai'
+import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
+import { executeTool } from '../../../src/features/external-calls/execute-tool.ts'
+import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { DAY, SECOND } from '../../../src/platform/time.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { Customer } from '../../support/customer.ts'
+import { json, ScriptedServer } from '../../support/scripted-server.ts'
+import { say } from '../../support/steps.ts'
+
+const use = (tool: string, input: object = {}, rest: object = {}) => ({ id: 'use', type: 'tool', tool, input, ...rest })
+
+/** A tool of the workspace's own that asks `url` for the price of an article. */
+const quoteAt = (url: string, fields: object = {}) => ({
+  name: 'shop.quote',
+  title: 'Get a quote',
+  description: 'Asks the shop for a price.',
+  inputSchema: { type: 'object', properties: { article: { type: 'string' } }, required: ['article'] },
+  outputSchema: { type: 'object', properties: { price: { type: 'number' } }, required: ['price'] },
+  effect: 'read',
+  config: { method: 'POST', url, headers: { Authorization: 'Bearer shop-key' } },
+  ...fields,
+})
+
+describe('a tool step', () => {
+  let app: TestApp
+  let server: ScriptedServer
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
+    server = await ScriptedServer.start()
+  })
+
+  after(async () => {
+    await server.stop()
+    await app.stop()
+  })
+
+  /** What becomes of a workflow with these steps when a customer writes. */
+  async function played(steps: object[], prepare?: (customer: Customer) => Promise<unknown>): Promise<Customer> {
+    const customer = await Customer.of(app, steps, prepare)
+    await customer.write()
+    await app.work()
+    return customer
+  }
+
+  const withQuote = (fields?: object) => (customer: Customer) =>
+    customer.rest('POST', '/tools', quoteAt(`${server.url}/quote`, fields))
+
+  describe('with a tool of the workspace', () => {
+    it('sends the input along with the sealed headers, and goes on with the answer', async () => {
+      server.play(json({ price: 12.5 }))
+      const steps = [use('shop.quote', { article: '{{message.body}}' }), say('tell', '{{steps.use.output.price}} EUR')]
+      const customer = await played(steps, withQuote())
+      expect(await customer.sent()).to.deep.equal(['12.5 EUR'])
+      const run = await customer.run()
+      expect(run.status).to.equal('completed')
+      const [{ method, url, headers, body } = expect.fail('nothing was called')] = server.calls
+      expect([method, url, JSON.parse(body)]).to.deep.equal(['POST', '/quote', { article: 'hello' }])
+      expect(headers).to.include({ authorization: 'Bearer shop-key', 'idempotency-key': `${run.id}:0` })
+      expect(run.steps[0]).to.deep.include({
+        type: 'tool',
+        status: 'completed',
+        input: { tool: 'shop.quote', input: { article: 'hello' } },
+        output: { price: 12.5 },
+      })
+    })
+
+    it('sends no header that is for the call itself to set', async () => {
+      server.play(json({ price: 1 }))
+      const headers = { 'Accept-Encoding': 'gzip', 'Proxy-Authorization': 'Basic x', 'X-Shop': 'main' }
+      const config = { method: 'POST', url: `${server.url}/quote`, headers }
+      await played([use('shop.quote', { article: 'a' })], withQuote({ config }))
+      const [call = expect.fail('nothing was called')] = server.calls
+      expect(call.headers).to.include({ 'accept-encoding': 'identity', 'x-shop': 'main' })
+      expect(call.headers).to.not.have.property('proxy-authorization')
+    })
+
+    it('is not given a sealed key back that the tool quotes', async () => {
+      server.play((call, response) =>
+        response.end(JSON.stringify({ price: 1, note: `Got ${call.headers.authorization}` })),
+      )
+      const customer = await played([use('shop.quote', { article: 'a' })], withQuote())
+      const { steps } = await customer.run()
+      expect(steps[0].output).to.deep.equal({ price: 1, note: 'Got Bearer [redacted]' })
+    })
+
+    it('tells no other host the sealed headers, whatever their names', async () => {
+      const elsewhere = await ScriptedServer.start()
+      try {
+        elsewhere.play(json({ price: 1 }))
+        server.play((_, response) => response.writeHead(307, { location: `${elsewhere.url}/quote` }).end())
+        const config = { method: 'POST', url: `${server.url}/quote`, headers: { 'X-Shop': 'main' } }
+        await played([use('shop.quote', { article: 'a' })], withQuote({ config }))
+        expect(server.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal(['main'])
+        expect(elsewhere.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal([undefined])
+      } finally {
+        await elsewhere.stop()
+      }
+    })
+
+    it('puts the input into the query where a request has no body', async () => {
+      server.play(json({ price: 1 }))
+      const get = withQuote({ config: { method: 'GET', url: `${server.url}/quote?shop=7` } })
+      await played([use('shop.quote', { article: 'a&b' })], get)
+      expect(server.calls.map(({ url, body }) => [url, body])).to.deep.equal([['/quote?shop=7&article=a%26b', '']])
+    })
+
+    it('calls nobody with an input that the tool does not take', async () => {
+      server.play(json({ price: 1 }))
+      const customer = await played([use('shop.quote', { article: 7 }, { retry: { max: 3 } })], withQuote())
+      const { error, steps } = await customer.run()
+      expect([error.code, steps[0].attempt]).to.deep.equal(['invalid_tool_input', 1])
+      expect(error.message).to.contain('input.article must be string')
+      expect(server.calls).to.deep.equal([])
+    })
+
+    it('fails with an answer that is not what the tool promises', async () => {
+      for (const answer of [{ price: 'a lot' }, {}, []]) {
+        server.play(json(answer))
+        const customer = await played([use('shop.quote', { article: 'a' })], withQuote())
+        expect((await customer.run()).error.code).to.equal('invalid_tool_output')
+      }
+      server.play((_, response) => response.end('<h1>Sorry</h1>'))
+      const customer = await played([use('shop.quote', { article: 'a' })], withQuote())
+      expect((await customer.run()).error.code).to.equal('invalid_tool_output')
+    })
+
+    it('tries again where the tool was only away, and not where it refused', async () => {
+      server.play(json({}, 503), json({ price: 3 }))
+      const retry = { max: 2, backoff: 'fixed', delay: '10s' }
+      const steps = [use('shop.quote', { article: 'a' }, { retry }), say('tell', '{{steps.use.output.price}}')]
+      const customer = await played(steps, withQuote())
+      expect((await customer.run()).steps[0]).to.include({ status: 'waiting', attempt: 1 })
+      app.clock.advance(10 * SECOND)
+      await app.work()
+      expect(await customer.sent()).to.deep.equal(['3'])
+      server.play(json({}, 403))
+      const refused = await played(steps, withQuote())
+      const { error, steps: records } = await refused.run()
+      expect([error.code, records[0].attempt]).to.deep.equal(['tool_failed', 1])
+    })
+
+    it('fails when the tool is switched off, gone, or of another workspace', async () => {
+      const cases: [code: string, change: (customer: Customer, id: string) => Promise<unknown>][] = [
+        ['tool_disabled', (customer, id) => customer.rest('PATCH', `/tools/${id}`, { enabled: false })],
+        ['unknown_tool', (customer, id) => customer.rest('DELETE', `/tools/${id}`)],
+        // Its row is another workspace's now.
+        [
+          'unknown_tool',
+          async (_, id) => {
+            const stranger = await app.signUp()
+            await app.system.db('tools').where({ id }).update({ tenant_id: stranger.tenantId })
+          },
+        ],
+      ]
+      server.play(json({ price: 1 }))
+      for (const [code, change] of cases) {
+        let id = ''
+        const customer = await Customer.of(app, [use('shop.quote', { article: 'a' })], async (furnished) => {
+          id = (await withQuote()(furnished)).id
+        })
+        await change(customer, id)
+        await customer.write()
+        await app.work()
+        expect((await customer.run()).error.code).to.equal(code)
+      }
+      expect(server.calls).to.deep.equal([])
+    })
+
+    it('goes another way when that is said', async () => {
+      server.play(json({}, 404))
+      const steps = [
+        use('shop.quote', { article: 'a' }, { onError: 'sorry', next: 'end' }),
+        say('sorry', '{{steps.use.output.error.code}}'),
+      ]
+      expect(await (await played(steps, withQuote())).sent()).to.deep.equal(['tool_failed'])
+    })
+  })
+
+  describe('with a built-in tool', () => {
+    const outputOf = async (tool: string, input: object = {}) => {
+      const customer = await played([use(tool, input)])
+      const { steps, error } = await customer.run()
+      return { customer, output: steps[0].output, error }
+    }
+
+    it('knows the contact of the run without being told', async () => {
+      const { customer, output } = await outputOf('contact.get')
+      expect(output).to.deep.include({ id: customer.contactId, name: 'Ana', tags: [] })
+    })
+
+    it('changes the contact', async () => {
+      const given = { name: 'Ana Maria', email: 'ana@parley.example', fields: { plan: 'pro' } }
+      const { customer, output } = await outputOf('contact.update', given)
+      expect(output).to.deep.include(given)
+      expect(await customer.contact()).to.deep.include(given)
+      const { error } = await outputOf('contact.update', { email: 'nobody' })
+      expect([error.code, error.message]).to.deep.equal(['invalid_tool_input', 'input.email must be an e-mail address'])
+    })
+
+    it('tags the contact', async () => {
+      const { customer, output } = await outputOf('contact.tag', { tags: ['VIP', 'new'] })
+      expect(output.tags).to.deep.equal(['new', 'VIP'])
+      expect((await customer.contact()).tags.map(({ name }: { name: string }) => name)).to.deep.equal(['new', 'VIP'])
+    })
+
+    it('leaves the conversation to a person', async () => {
+      const { customer } = await outputOf('conversation.handoff', { reason: 'asked for one' })
+      expect((await customer.conversation()).automation).to.include({ state: 'paused', reason: 'handoff' })
+    })
+
+    it('closes the conversation', async () => {
+      const { customer } = await outputOf('conversation.close')
+      expect((await customer.conversation()).status).to.equal('closed')
+    })
+
+    it('sends a message, which goes before what the next step sends', async () => {
+      const customer = await played([use('message.send', { body: 'One' }), say('two', 'Two')])
+      expect(await customer.sent()).to.deep.equal(['One', 'Two'])
+      const { id, steps } = await customer.run()
+      const message = await app.system.db('messages').where({ id: steps[0].output.messageId }).first()
+      expect(message).to.include({ run_id: id, step_id: 'use', body: 'One' })
+    })
+
+    it('sends no message outside the window', async () => {
+      const customer = await Customer.of(app, [
+        { id: 'rest', type: 'wait', for: '24h' },
+        use('message.send', { body: 'Late' }),
+      ])
+      await customer.write()
+      await app.work()
+      app.clock.advance(DAY)
+      await app.work()
+      expect((await customer.run()).error.code).to.equal('outside_window')
+      expect(await customer.sent()).to.deep.equal([])
+    })
+
+    it('tells the time, on the clocks of a zone if one is named', async () => {
+      const now = app.clock.now()
+      expect((await outputOf('time.now')).output).to.deep.equal({ now: now.toISOString() })
+      const { output } = await outputOf('time.now', { timezone: 'America/Sao_Paulo' })
+      expect(output.now).to.match(/-03:00$/)
+      expect(Date.parse(output.now)).to.equal(now.getTime())
+      expect((await outputOf('time.now', { timezone: 'Mars/Base' })).error.code).to.equal('invalid_tool_input')
+    })
+
+    it('calls an address, and gives its answer whatever its status', async () => {
+      server.play(json({ a: 1 }, 404))
+      const input = { method: 'POST', url: `${server.url}/x`, headers: { 'X-A': 'b', Host: 'other' }, json: { q: 1 } }
+      expect((await outputOf('http.request', input)).output).to.deep.equal({ status: 404, json: { a: 1 } })
+      const [{ headers, body } = expect.fail('nothing was called')] = server.calls
+      expect([headers['x-a'], headers.host, JSON.parse(body)]).to.deep.equal(['b', new URL(server.url).host, { q: 1 }])
+      const { error } = await outputOf('http.request', { url: 'http://169.254.169.254/latest' })
+      expect(error.code).to.equal('host_refused')
+    })
+
+    it("finds nothing of another workspace's", async () => {
+      const stranger = await Customer.of(app, [say('hi', 'Hi')])
+      await stranger.write()
+      await app.work()
+      const conversationId = (await stranger.conversation()).id
+      const { contactId } = stranger
+      const calls: [string, object][] = [
+        ['contact.get', { contactId }],
+        ['contact.update', { contactId, name: 'Taken over' }],
+        ['contact.tag', { contactId, tags: ['t'] }],
+        ['conversation.handoff', { conversationId }],
+        ['conversation.close', { conversationId }],
+        ['message.send', { conversationId, body: 'Boo' }],
+      ]
+      for (const [tool, input] of calls) expect((await outputOf(tool, input)).error.code, tool).to.equal('not_found')
+      expect(await stranger.contact()).to.deep.include({ name: 'Ana', tags: [] })
+      expect(await stranger.conversation()).to.deep.include({ status: 'active', id: conversationId })
+      expect(await stranger.sent()).to.deep.equal(['Hi'])
+    })
+  })
+})
+
+describe('a tool that changes what is ours, and whose worker may die', () => {
+  let app: TestApp
+
+  before(async () => {
+    // Nobody works here but the test, one step after the other.
+    app = await startTestApp({ ROLES: 'http' })
+  })
+
+  after(() => app.stop())
+
+  it('changes it once, with the settling, whoever dies when', async () => {
+    const customer = await Customer.of(app, [use('message.send', { body: 'Once' })])
+    const { scope } = customer
+    const advance = () => advanceMailboxes(app.system, { tenantId: scope.tenantId })
+    const claim = async () => (await claimCalls(scope, 1))[0] ?? expect.fail('nothing to claim')
+    const perform = (effect: Awaited<ReturnType<typeof claim>>) =>
+      executeTool(scope, effect, new AbortController().signal)
+    await customer.write()
+    await advance()
+
+    const first = await claim()
+    const lost = await perform(first)
+    expect(await customer.sent(), 'before it is settled').to.deep.equal([])
+    const killed = scope.transaction(async (tx) => {
+      await settleCall(tx, first, lost)
+      throw new Error('killed before the commit')
+    })
+    expect(await killed.catch((error: Error) => error.message)).to.equal('killed before the commit')
+    expect(await customer.sent()).to.deep.equal([])
+
+    app.clock.advance(LEASE_MS)
+    const second = await claim()
+    expect(await settleCall(scope, second, await perform(second))).to.equal(true)
+    expect(await settleCall(scope, first, lost), 'by the first, which was only frozen').to.equal(false)
+    await advance()
+    expect([(await customer.run()).status, await customer.sent()]).to.deep.equal(['completed', ['Once']])
+  })
+})

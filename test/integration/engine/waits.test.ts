@@ -1,0 +1,200 @@
+import { expect } from 'chai'
+import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
+import { createTasks } from '../../../src/jobs.ts'
+import { HOUR, MINUTE } from '../../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+
+const NAP = {
+  version: 1,
+  triggers: [{ type: 'message_received', match: { mode: 'starts_with', values: ['nap'] } }],
+  settings: { reentry: 'parallel' },
+  steps: [
+    { id: 'nap', type: 'wait', for: '30m' },
+    { id: 'wake', type: 'send_message', message: { body: 'Good morning' } },
+  ],
+}
+
+const HURRY = {
+  version: 1,
+  triggers: [{ type: 'message_received', match: { mode: 'starts_with', values: ['quick'] } }],
+  steps: [
+    { id: 'hurry', type: 'ask', message: { body: 'Quick!' }, timeout: '5m', onTimeout: 'late' },
+    { id: 'good', type: 'send_message', message: { body: 'In time' }, next: 'end' },
+    { id: 'late', type: 'send_message', message: { body: 'Too late' } },
+  ],
+}
+
+async function publish(app: TestApp, session: TestSession): Promise<void> {
+  for (const definition of [NAP, HURRY]) {
+    const created = await app.rest('POST', '/api/workflows', { session, body: { name: 'Waits', definition } })
+    await app.rest('POST', `/api/workflows/${created.body.id}/publish`, { session, body: {} })
+  }
+}
+
+/** What was said to a customer, in order. */
+async function saidTo(app: TestApp, phone: string): Promise<string[]> {
+  const { rows } = await app.system.db.raw<{ rows: { body: string }[] }>(
+    `select m.body from messages m join contacts c on c.tenant_id = m.tenant_id and c.id = m.contact_id
+     where c.phone = ? and m.direction = 'outbound' order by m.id`,
+    [phone],
+  )
+  return rows.map(({ body }) => body)
+}
+
+async function write(app: TestApp, session: TestSession, phone: string, body: string): Promise<void> {
+  const { status } = await app.rest('POST', '/api/sandbox/messages', { session, body: { phone, body } })
+  expect(status).to.equal(201)
+}
+
+describe('waits', () => {
+  let app: TestApp
+  let owner: TestSession
+  let nextPhone = 4915100000
+
+  const newPhone = () => `+${(nextPhone += 1)}00`
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
+    owner = await app.signUp()
+    await publish(app, owner)
+  })
+
+  after(() => app.stop())
+
+  async function asleep(count: number): Promise<string[]> {
+    const phones = Array.from({ length: count }, newPhone)
+    for (const phone of phones) await write(app, owner, phone, 'nap')
+    await app.work()
+    return phones
+  }
+
+  async function allSaid(phones: string[]): Promise<string[][]> {
+    return Promise.all(phones.map((phone) => saidTo(app, phone)))
+  }
+
+  it('end all together, each once, when a thousand are due at the same moment', async () => {
+    const cloud = await FakeCloudApi.start({ clock: app.clock })
+    const channel = await app.rest('POST', '/api/channels', {
+      session: owner,
+      body: { kind: 'whatsapp', name: 'Support', ...cloud.settings, ...cloud.credentials },
+    })
+    cloud.webhooks.callbackUrl = app.url + channel.body.webhookPath
+    const numbers = Array.from({ length: 1000 }, (_, n) => `1555${String(n).padStart(7, '0')}`)
+    const timestamp = String(app.clock.now().getTime() / 1000)
+    for (let at = 0; at < numbers.length; at += 100) {
+      const some = numbers.slice(at, at + 100)
+      const contacts = some.map((number) => ({ profile: { name: 'Ana' }, wa_id: number }))
+      const messages = some.map((from) => ({
+        id: `wamid.nap.${from}`,
+        from,
+        timestamp,
+        type: 'text',
+        text: { body: 'nap' },
+      }))
+      expect(await cloud.webhooks.post(cloud.webhooks.envelope({ contacts, messages }))).to.equal(200)
+    }
+    await app.work()
+    expect(cloud.accepted).to.have.length(0)
+    app.clock.advance(30 * MINUTE)
+    await app.work()
+    expect(cloud.accepted.map(({ recipient }) => recipient)).to.have.members(numbers.map((number) => `+${number}`))
+    const { rows } = await app.system.db.raw<{ rows: { status: string; n: number }[] }>(
+      `select status, count(*)::int as n from runs group by status`,
+    )
+    expect(rows).to.deep.equal([{ status: 'completed', n: 1000 }])
+    expect(await app.system.db('run_waits')).to.have.length(0)
+    await cloud.stop()
+  })
+
+  it('are neither lost nor doubled when the clock jumps forward and back again', async () => {
+    const phones = await asleep(3)
+    app.clock.advance(HOUR)
+    await app.work()
+    expect(await allSaid(phones)).to.deep.equal(phones.map(() => ['Good morning']))
+    app.clock.advance(-HOUR)
+    await app.work()
+    app.clock.advance(HOUR)
+    await app.work()
+    expect(await allSaid(phones)).to.deep.equal(phones.map(() => ['Good morning']))
+  })
+
+  it('last as long by the clock when it jumps back, and end once', async () => {
+    const phones = await asleep(3)
+    app.clock.advance(-HOUR)
+    await app.work()
+    app.clock.advance(HOUR + 29 * MINUTE)
+    await app.work()
+    expect(await allSaid(phones)).to.deep.equal(phones.map(() => []))
+    app.clock.advance(MINUTE)
+    await app.work()
+    app.clock.advance(HOUR)
+    await app.work()
+    expect(await allSaid(phones)).to.deep.equal(phones.map(() => ['Good morning']))
+  })
+
+  it('take the reply or the timeout, one of them, when both come at the same moment', async () => {
+    const phones = Array.from({ length: 40 }, newPhone)
+    for (const phone of phones) await write(app, owner, phone, 'quick')
+    await app.work()
+    app.clock.advance(5 * MINUTE)
+    const replies = phones.map((phone) => write(app, owner, phone, 'here'))
+    await Promise.all([...replies, fireDueTimers(app.system), app.work()])
+    await app.work()
+    for (const said of await allSaid(phones)) {
+      expect(said).to.have.length(2)
+      expect(said[1]).to.be.oneOf(['In time', 'Too late'])
+    }
+    const { rows } = await app.system.db.raw<{ rows: { wrong: number }[] }>(
+      `select count(*)::int as wrong from runs r where status <> 'completed' or steps_count <> 2
+         or (select count(*) from run_steps s where s.tenant_id = r.tenant_id and s.run_id = r.id) <> 2`,
+    )
+    expect(rows[0]?.wrong).to.equal(0)
+  })
+})
+
+describe('a wait in whose last moment the reply comes', () => {
+  let app: TestApp
+  let owner: TestSession
+
+  before(async () => {
+    // Nothing works by itself here, so that the order is ours.
+    app = await startTestApp({ ROLES: 'http' })
+    owner = await app.signUp()
+    await publish(app, owner)
+  })
+
+  after(() => app.stop())
+
+  const advance = () => createTasks(app.system)['advance']?.({ tenantId: owner.tenantId })
+
+  it('takes what stands first in the mailbox, and nothing of the other', async () => {
+    for (const first of ['reply', 'timeout']) {
+      const phone = first === 'reply' ? '+4915199999901' : '+4915199999902'
+      await write(app, owner, phone, 'quick')
+      await advance()
+      app.clock.advance(5 * MINUTE)
+      if (first === 'timeout') await fireDueTimers(app.system)
+      await write(app, owner, phone, 'here')
+      if (first === 'reply') await fireDueTimers(app.system)
+      await advance()
+      await advance()
+      expect(await saidTo(app, phone)).to.deep.equal(['Quick!', first === 'reply' ? 'In time' : 'Too late'])
+    }
+  })
+
+  it('keeps a timer that was due before the clock was set back until the clock has come to it again', async () => {
+    const phone = '+4915199999903'
+    await write(app, owner, phone, 'nap')
+    await advance()
+    app.clock.advance(HOUR)
+    await fireDueTimers(app.system)
+    app.clock.advance(-HOUR)
+    await advance()
+    app.clock.advance(HOUR)
+    await fireDueTimers(app.system)
+    await advance()
+    await advance()
+    expect(await saidTo(app, phone)).to.deep.equal(['Good morning'])
+  })
+})

@@ -1,0 +1,77 @@
+import { expect } from 'chai'
+import { DAY } from '../../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { type EventStream, openEventStream } from '../../support/event-stream.ts'
+
+describe('going on with what was followed live', function () {
+  this.timeout(20_000)
+  let app: TestApp
+  let owner: TestSession
+
+  before(async () => {
+    app = await startTestApp()
+    owner = await app.signUp()
+  })
+
+  after(() => app.stop())
+
+  /** As a member who has just signed in: sessions end sooner than events are forgotten. */
+  async function follow(lastEventId?: string): Promise<EventStream<{ type: string }>> {
+    const viewer = await app.join(owner.tenantId, 'viewer')
+    return openEventStream(app.url, viewer, { procedure: 'events.follow', input: {}, lastEventId })
+  }
+
+  it('says reset to who has begun, heard nothing, and comes back when what they missed is gone', async () => {
+    const stream = await follow()
+    stream.close()
+    app.clock.advance(8 * DAY)
+    const resumed = await follow(stream.beganAt)
+    expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
+    resumed.close()
+  })
+
+  it('says reset again to who was told so and comes back when what they missed since is gone', async () => {
+    const stream = await follow()
+    stream.close()
+    app.clock.advance(8 * DAY)
+    const first = await follow(stream.beganAt)
+    const { id } = await first.next()
+    first.close()
+    app.clock.advance(8 * DAY)
+    const second = await follow(id)
+    expect((await second.next()).data).to.deep.equal({ type: 'gap' })
+    second.close()
+  })
+
+  it('is reminded that the connection lives while nothing happens, and told when to give it up', async () => {
+    const dropped = new AbortController()
+    const { cookie, tenantId } = await app.join(owner.tenantId, 'viewer')
+    const { body } = await fetch(`${app.url}/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D`, {
+      signal: dropped.signal,
+      headers: { accept: 'text/event-stream', cookie, 'x-tenant-id': tenantId },
+    })
+    let text = ''
+    for await (const chunk of (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      if (text.includes('event: ping')) break
+    }
+    dropped.abort()
+    expect(text).to.include('"reconnectAfterInactivityMs":20000')
+  })
+
+  it('refuses an id that was never given out, before anything is told', async () => {
+    const answer = await app.rest('GET', '/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D', {
+      session: await app.join(owner.tenantId, 'viewer'),
+      headers: { accept: 'text/event-stream', 'last-event-id': `1-${'-'.repeat(36)}` },
+    })
+    expect(answer.body).to.include('"httpStatus":400').and.include('lastEventId is not one that this service gave out')
+  })
+
+  it('says reset to who followed another database than the one that is there now', async () => {
+    const stream = await follow()
+    stream.close()
+    const resumed = await follow(stream.beganAt.replace(/^\d+/, '9000000000000000000'))
+    expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
+    resumed.close()
+  })
+})

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect } from 'chai'
+import { dataDirectory } from '../../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { readPostmaster } from '../../../src/platform/embedded-postgres/postmaster.ts'
+import { processToken } from '../../../src/platform/embedded-postgres/pid-files.ts'
+import { serverAccount } from '../../../src/platform/embedded-postgres/cluster/server-account.ts'
+import {
+  ask,
+  copyDataDir,
+  discardClusters,
+  discardPreparedCluster,
+  emptyDataDir,
+  isServed,
+  open,
+  usedDataDir,
+} from '../../support/embedded-clusters.ts'
+import { ForkedHolder } from '../../support/fork-embedded-postgres.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const ACKNOWLEDGED = 200
+const strangers: ChildProcess[] = []
+
+describe('the embedded PostgreSQL, when processes are killed', () => {
+  afterEach(async () => {
+    for (const stranger of strangers.splice(0)) stranger.kill('SIGKILL')
+    await discardClusters()
+  })
+  after(discardPreparedCluster)
+
+  it('loses no acknowledged write when its holder is killed, and serves the next one', async () => {
+    const dataDir = await usedDataDir()
+    const { holder, pid, written } = await writer(dataDir)
+    await holder.kill()
+    const next = await open(dataDir)
+    expect([next.adopted, next.pid]).to.deep.equal([true, pid])
+    expect(await countWritten(next.connectionString)).to.be.at.least(written())
+    await next.stop()
+    expect(isServed(dataDir)).to.equal(false)
+  })
+
+  it('loses no acknowledged write when server and holder are killed', async () => {
+    const dataDir = await usedDataDir()
+    const { holder, pid, written } = await writer(dataDir)
+    process.kill(pid, 'SIGKILL')
+    await holder.kill()
+    expect(readPostmaster(dataDirectory(dataDir))?.pid).to.equal(pid)
+    const next = await open(dataDir)
+    expect([next.adopted, next.pid === pid]).to.deep.equal([false, false])
+    expect(await countWritten(next.connectionString)).to.be.at.least(written())
+  })
+
+  it('comes back on the port that its surviving holders know', async () => {
+    const dataDir = await usedDataDir()
+    const survivor = await open(dataDir)
+    process.kill(survivor.pid, 'SIGKILL')
+    await waitUntil(() => !isServed(dataDir))
+    await new ForkedHolder(dataDir).next('started')
+    expect(await ask(survivor.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
+  })
+
+  it('waits for a backend that outlives its killed server', async () => {
+    const dataDir = await usedDataDir()
+    const first = await open(dataDir)
+    await withClient(first.connectionString, async (client) => {
+      const busy = client.query(BUSY_FOR_A_SECOND).catch(() => undefined)
+      await waitUntil(() => isBusy(first.adminConnectionString))
+      process.kill(first.pid, 'SIGKILL')
+      await waitUntil(() => !isServed(dataDir))
+      const next = await open(dataDir)
+      expect(await ask(next.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
+      expect(fs.readFileSync(dataDirectory(dataDir).log, 'utf8')).to.include('pre-existing shared memory block')
+      await busy
+    })
+  })
+
+  it('is made anew when the process that was making it is killed', async () => {
+    const dataDir = emptyDataDir()
+    const folder = dataDirectory(dataDir)
+    const holder = new ForkedHolder(dataDir)
+    const unfinished = () =>
+      (fs.existsSync(folder.root) ? fs.readdirSync(folder.root) : []).find((name) => name.startsWith('data.'))
+    await waitUntil(() => unfinished() !== undefined)
+    await holder.kill()
+    expect(fs.readdirSync(folder.lock)).to.have.length(1)
+    const next = await open(dataDir)
+    expect(await ask(next.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
+    expect(unfinished()).to.equal(undefined)
+    expect(fs.readdirSync(folder.lock)).to.deep.equal([])
+  })
+
+  it('is stopped by the last living holder, whatever the dead ones have left', async () => {
+    const dataDir = await usedDataDir()
+    const [killed, living] = [new ForkedHolder(dataDir), new ForkedHolder(dataDir)]
+    await Promise.all([killed.next('started'), living.next('started')])
+    await killed.kill()
+    expect(fs.readdirSync(dataDirectory(dataDir).holders)).to.have.length(2)
+    await living.stop()
+    expect(isServed(dataDir)).to.equal(false)
+  })
+
+  it('does not mistake a process with a reused pid for a holder', async () => {
+    const dataDir = await usedDataDir()
+    const server = await open(dataDir)
+    fs.writeFileSync(path.join(dataDirectory(dataDir).holders, `${process.ppid}.of-another-life.0`), '')
+    await server.stop()
+    expect(isServed(dataDir)).to.equal(false)
+  })
+
+  describe('with a postmaster.pid left behind', () => {
+    it('starts when its pid now belongs to somebody else', async () => {
+      const dataDir = await usedDataDir()
+      leavePidFile(dataDir, await stranger(dataDir, 'exec sleep 60'))
+      expect((await open(dataDir)).adopted).to.equal(false)
+    })
+
+    it('starts when its pid belongs to a zombie', async function () {
+      if (process.platform !== 'linux') return this.skip()
+      const dataDir = await usedDataDir()
+      const parent = await stranger(dataDir, 'true & exec sleep 60')
+      const children = `/proc/${parent}/task/${parent}/children`
+      const zombie = () => Number(fs.readFileSync(children, 'utf8'))
+      await waitUntil(() => zombie() > 0 && processToken(zombie()) === undefined)
+      leavePidFile(dataDir, zombie())
+      expect((await open(dataDir)).adopted).to.equal(false)
+    })
+
+    it('does not adopt the server of the folder it was copied from', async () => {
+      const [original, copy] = [await usedDataDir(), emptyDataDir()]
+      const server = await open(original)
+      await ask(server.connectionString, 'create table only_here ()')
+      copyDataDir(original, copy)
+      const other = await open(copy)
+      expect(other.adopted).to.equal(false)
+      expect([other.pid, other.port]).not.to.include.members([server.pid, server.port])
+      await other.stop()
+      expect(await ask(server.connectionString, 'select from only_here')).to.deep.equal({})
+    })
+  })
+})
+
+const BUSY_FOR_A_SECOND = `do $$
+declare finish timestamptz := clock_timestamp() + interval '1 second';
+begin while clock_timestamp() < finish loop end loop; end $$`
+
+async function isBusy(url: string): Promise<boolean> {
+  const busy = `select count(*)::int as busy from pg_stat_activity where query like 'do $$%' and state = 'active'`
+  return (await ask(url, busy))['busy'] === 1
+}
+
+async function writer(dataDir: string) {
+  const holder = new ForkedHolder(dataDir)
+  const { pid } = await holder.next('started')
+  holder.order('write')
+  await holder.next('written', ({ id }) => id >= ACKNOWLEDGED)
+  return { holder, pid, written: () => holder.last('written')?.id ?? ACKNOWLEDGED }
+}
+
+async function countWritten(url: string): Promise<unknown> {
+  return (await ask(url, 'select count(*)::int as written from written'))['written']
+}
+
+/** A process under the account of the server, which the server would be free to signal. */
+async function stranger(dataDir: string, script: string): Promise<number> {
+  const child = spawn('/bin/sh', ['-c', script], {
+    cwd: '/',
+    stdio: 'ignore',
+    ...serverAccount(dataDirectory(dataDir)),
+  })
+  strangers.push(child)
+  await once(child, 'spawn')
+  return child.pid ?? 0
+}
+
+function leavePidFile(dataDir: string, pid: number): void {
+  const { data } = dataDirectory(dataDir)
+  const lines = [pid, data, 1767225600, 5432, data, '127.0.0.1', '0 0', 'ready   ']
+  fs.writeFileSync(path.join(data, 'postmaster.pid'), `${lines.join('\n')}\n`)
+  const { uid, gid } = fs.statSync(data)
+  fs.chownSync(path.join(data, 'postmaster.pid'), uid, gid)
+}

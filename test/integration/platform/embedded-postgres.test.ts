@@ -1,0 +1,215 @@
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect } from 'chai'
+import { dataDirectory } from '../../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { ADMINISTRATOR, APPLICATION } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { listServerProcesses } from '../../../src/platform/embedded-postgres/postmaster.ts'
+import { derivePassword } from '../../../src/platform/embedded-postgres/cluster/password-file.ts'
+import {
+  ask,
+  discardClusters,
+  discardPreparedCluster,
+  emptyDataDir,
+  isServed,
+  open,
+  usedDataDir,
+} from '../../support/embedded-clusters.ts'
+import { ForkedHolder } from '../../support/fork-embedded-postgres.ts'
+import { errorMessage } from '../../support/error-message.ts'
+
+const isRoot = process.getuid?.() === 0
+const NOBODY = { uid: 65534, gid: 65534 }
+
+describe('the embedded PostgreSQL', () => {
+  afterEach(discardClusters)
+  after(discardPreparedCluster)
+
+  describe('on an empty folder', () => {
+    it('makes a cluster and a database for an account that owns it and nothing else', async () => {
+      const server = await open(emptyDataDir())
+      expect(server.adopted).to.equal(false)
+      const account = `(select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = current_user)`
+      expect(await ask(server.connectionString, `select current_database(), ${account} as may_more`)).to.deep.equal({
+        current_database: 'parley',
+        may_more: false,
+      })
+      await ask(server.connectionString, 'create table things (id int)')
+    })
+
+    it('sorts by code point and counts in UTC wherever it runs, and writes through to the disk', async () => {
+      const env = { LC_ALL: 'de_DE.UTF-8', LANG: 'de_DE.UTF-8', TZ: 'Asia/Tokyo' }
+      const { connectionString } = await new ForkedHolder(emptyDataDir(), { env }).next('started')
+      const settings = ['TimeZone', 'fsync', 'dynamic_shared_memory_type', 'autovacuum_naptime', 'server_encoding']
+      const columns = settings.map((name) => `current_setting('${name}') as ${name}`)
+      const database = `(select datlocprovider::text || ' ' || datlocale from pg_database where datname = current_database())`
+      expect(await ask(connectionString, `select ${columns}, ${database} as locale, 'Z' < 'a' as ordered`)).to.include({
+        timezone: 'UTC',
+        fsync: 'on',
+        dynamic_shared_memory_type: 'mmap',
+        autovacuum_naptime: '5s',
+        server_encoding: 'UTF8',
+        locale: 'b C.UTF-8',
+        ordered: true,
+      })
+    })
+
+    it('keeps the secret in a file that only its owner reads, and off every command line and log', async () => {
+      const dataDir = emptyDataDir()
+      await open(dataDir)
+      const folder = dataDirectory(dataDir)
+      expect(fs.statSync(folder.secret).mode & 0o777).to.equal(0o600)
+      expect(fs.statSync(folder.log).mode & 0o777).to.equal(0o600)
+      expect(fs.statSync(folder.data).mode & 0o777).to.equal(0o700)
+      const passwords = [ADMINISTRATOR, APPLICATION].map((account) => derivePassword(account, folder))
+      const commands = listServerProcesses(folder).map((pid) => fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+      expect(commands.length).to.be.greaterThan(3)
+      const visible = [...commands, fs.readFileSync(folder.log, 'utf8'), ...fs.readdirSync(folder.root)].join('\n')
+      for (const password of passwords) expect(visible).not.to.include(password)
+      expect(fs.readdirSync(folder.root)).to.have.members(['data', 'holders', 'lock', 'port', 'postgres.log', 'secret'])
+    })
+
+    for (const count of [2, 5]) {
+      it(`gives ${count} processes that start at once one server`, async () => {
+        const dataDir = emptyDataDir()
+        const holders = Array.from({ length: count }, () => new ForkedHolder(dataDir))
+        const started = await Promise.all(holders.map((holder) => holder.next('started')))
+        expect(started.filter(({ adopted }) => !adopted)).to.have.length(1)
+        expect(new Set(started.map(({ pid }) => pid)).size).to.equal(1)
+        await Promise.all(holders.map((holder) => holder.stop()))
+        expect(isServed(dataDir)).to.equal(false)
+      })
+    }
+
+    it('runs for an ordinary account as that account', async function () {
+      if (!isRoot || !canStartPrograms(NOBODY)) return this.skip()
+      const dataDir = emptyDataDir()
+      fs.chownSync(dataDir, NOBODY.uid, NOBODY.gid)
+      const { connectionString, pid } = await new ForkedHolder(dataDir, NOBODY).next('started')
+      expect(await ask(connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
+      expect(fs.statSync(`/proc/${pid}`).uid).to.equal(NOBODY.uid)
+      expect(fs.statSync(dataDirectory(dataDir).root).mode & 0o777).to.equal(0o700)
+    })
+
+    it('never runs as root', async function () {
+      if (!isRoot) return this.skip()
+      const dataDir = emptyDataDir()
+      const { pid } = await open(dataDir)
+      const { uid } = fs.statSync(`/proc/${pid}`)
+      expect(uid).not.to.equal(0)
+      expect(fs.statSync(dataDirectory(dataDir).data).uid).to.equal(uid)
+    })
+  })
+
+  describe('on a folder that was used before', () => {
+    it('starts the same database on the same port', async () => {
+      const dataDir = await usedDataDir()
+      const first = await open(dataDir)
+      await ask(first.connectionString, 'create table kept as select 42 as answer')
+      await first.stop()
+      expect(isServed(dataDir)).to.equal(false)
+      const second = await open(dataDir)
+      expect(await ask(second.connectionString, 'select answer from kept')).to.deep.equal({ answer: 42 })
+      expect(second.port).to.equal(first.port)
+    })
+
+    it('takes another port when somebody has taken its own', async () => {
+      const [one, other] = [await usedDataDir(), await usedDataDir()]
+      const ports = [(await open(one)).port, (await open(other)).port]
+      expect(ports[0]).not.to.equal(ports[1])
+    })
+
+    it('makes a database that is asked for by another name', async () => {
+      const server = await open(await usedDataDir(), { database: 'Other "one"' })
+      expect(await ask(server.connectionString, 'select current_database()')).to.deep.equal({
+        current_database: 'Other "one"',
+      })
+    })
+
+    it('passes settings on', async () => {
+      const server = await open(await usedDataDir(), { settings: { max_connections: '17', autovacuum_naptime: '7s' } })
+      const asked = await ask(
+        server.connectionString,
+        `select current_setting('max_connections') || current_setting('autovacuum_naptime') as set`,
+      )
+      expect(asked).to.deep.equal({ set: '177s' })
+    })
+
+    it('is shared, and stopped by whoever lets go last', async () => {
+      const dataDir = await usedDataDir()
+      const first = new ForkedHolder(dataDir)
+      const { pid } = await first.next('started')
+      const second = await open(dataDir)
+      expect([second.adopted, second.pid]).to.deep.equal([true, pid])
+      await first.stop()
+      expect(await ask(second.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
+      await Promise.all([second.stop(), second.stop()])
+      expect(isServed(dataDir)).to.equal(false)
+    })
+
+    it('goes on answering a process that drains after Ctrl-C', async () => {
+      const dataDir = await usedDataDir()
+      const holder = new ForkedHolder(dataDir, { detached: true })
+      await holder.next('started')
+      process.kill(-holder.pid, 'SIGINT')
+      const { answered, failures } = await holder.next('drained')
+      expect(failures).to.deep.equal([])
+      expect(answered).to.equal(20)
+      await holder.next('stopped')
+      expect(isServed(dataDir)).to.equal(false)
+    })
+  })
+
+  describe('where it cannot run', () => {
+    it('names the version that made the cluster and the ways on', async () => {
+      const dataDir = await usedDataDir()
+      fs.writeFileSync(path.join(dataDirectory(dataDir).data, 'PG_VERSION'), '17\n')
+      expect(await errorMessage(open(dataDir))).to.match(/made by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/)
+    })
+
+    it('refuses to make a cluster with programs that are too old', async () => {
+      const binDir = path.join(emptyDataDir(), 'bin')
+      fs.mkdirSync(binDir)
+      for (const name of ['initdb', 'postgres']) {
+        fs.writeFileSync(path.join(binDir, name), '#!/bin/sh\necho "postgres (PostgreSQL) 15.18"\n', { mode: 0o755 })
+      }
+      expect(await errorMessage(open(emptyDataDir(), { binDir }))).to.match(
+        /PG_BIN_DIR holds PostgreSQL 15\b.*17 or later/,
+      )
+    })
+
+    it('refuses a PG_BIN_DIR without programs', async () => {
+      const binDir = emptyDataDir()
+      expect(await errorMessage(open(emptyDataDir(), { binDir }))).to.match(
+        /PG_BIN_DIR has no PostgreSQL in .*DATABASE_URL/s,
+      )
+    })
+
+    it('asks for another DATA_DIR when the account it drops to cannot enter this one', async function () {
+      if (!isRoot) return this.skip()
+      const home = emptyDataDir()
+      fs.chmodSync(home, 0o700)
+      expect(await errorMessage(open(path.join(home, 'app', '.parley')))).to.match(
+        new RegExp(`does not run as root.*cannot enter ${home}\\. Set DATA_DIR`),
+      )
+    })
+
+    it('does not make a new secret for an old cluster', async () => {
+      const dataDir = await usedDataDir()
+      fs.rmSync(dataDirectory(dataDir).secret)
+      expect(await errorMessage(open(dataDir))).to.match(/Put it back, or move/)
+    })
+
+    it('says what the server said', async () => {
+      const dataDir = await usedDataDir()
+      expect(await errorMessage(open(dataDir, { settings: { shared_buffers: 'many' } }))).to.match(
+        /did not start, see .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,
+      )
+      expect(isServed(dataDir)).to.equal(false)
+    })
+  })
+})
+
+function canStartPrograms(account: { uid: number; gid: number }): boolean {
+  return spawnSync(process.execPath, ['-e', '0'], { ...account, cwd: import.meta.dirname }).status === 0
+}

@@ -1,0 +1,152 @@
+import { expect } from 'chai'
+import type { Attempt, Lockout, Reservation } from '../../../src/platform/rate-limit/lockout.ts'
+import { MINUTE, SECOND } from '../../../src/platform/time.ts'
+import { TestClock } from '../../support/clock.ts'
+import { type LimitStore, memoryStore, postgresStore, redisStore } from '../../support/limit-stores.ts'
+
+const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
+  Redis: redisStore,
+  Postgres: postgresStore,
+  memory: memoryStore,
+}
+
+const ADDRESS = '192.0.2.1'
+let nextEmail = 0
+const newEmail = () => `user${(nextEmail += 1)}@lockout.example`
+
+function attemptOf(reservation: Reservation): Attempt {
+  if (reservation.locked) throw new Error(`It is locked for ${reservation.retryAfterSeconds} s.`)
+  return reservation.attempt
+}
+
+async function fail(lockout: Lockout, email: string, times: number): Promise<void> {
+  for (let time = 0; time < times; time += 1) await attemptOf(await lockout.reserve(email, ADDRESS)).fail()
+}
+
+function reserveAtOnce(lockouts: Lockout[], email: string, times: number): Promise<Reservation[]> {
+  const pick = (index: number) => lockouts[index % lockouts.length] as Lockout
+  return Promise.all(Array.from({ length: times }, (_, index) => pick(index).reserve(email, ADDRESS)))
+}
+
+const attemptsOf = (reservations: Reservation[]) => reservations.flatMap((one) => (one.locked ? [] : [one.attempt]))
+
+for (const [name, openStore] of Object.entries(STORES)) {
+  describe(`the lockout kept in ${name}`, () => {
+    const clock = new TestClock()
+    let store: LimitStore
+    let lockout: Lockout
+    let email: string
+
+    const isLocked = async (who = email, address = ADDRESS) => {
+      const reservation = await lockout.reserve(who, address)
+      if (!reservation.locked) await reservation.attempt.release()
+      return reservation.locked
+    }
+
+    before(async function open() {
+      const opened = await openStore()
+      if (!opened) return this.skip()
+      store = opened
+      lockout = (await store.open(clock)).signInLockout
+    })
+    beforeEach(() => {
+      email = newEmail()
+    })
+    after(() => store?.close())
+
+    it('lets 5 of 50 guesses at once be looked at, and then locks for 15 minutes', async () => {
+      const reservations = await reserveAtOnce([lockout], email, 50)
+      const attempts = attemptsOf(reservations)
+      expect(attempts.length).to.equal(5)
+      await Promise.all(attempts.map((attempt) => attempt.fail()))
+      expect(await lockout.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })
+    })
+
+    it('lasts 15 minutes from the fifth failure', async () => {
+      await fail(lockout, email, 4)
+      clock.advance(10 * MINUTE)
+      await fail(lockout, email, 1)
+      clock.advance(15 * MINUTE - SECOND)
+      expect(await lockout.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 1 })
+      clock.advance(2 * SECOND)
+      await fail(lockout, email, 4)
+      expect(await isLocked()).to.equal(false)
+    })
+
+    it('is not lengthened by tries while it lasts', async () => {
+      await fail(lockout, email, 5)
+      clock.advance(14 * MINUTE)
+      const refused = await reserveAtOnce([lockout], email, 20)
+      expect(refused).to.deep.equal(Array(20).fill({ locked: true, retryAfterSeconds: 60 }))
+      clock.advance(MINUTE + SECOND)
+      expect(await isLocked()).to.equal(false)
+    })
+
+    it('forgets failures 15 minutes after the first of them', async () => {
+      await fail(lockout, email, 1)
+      clock.advance(15 * MINUTE - SECOND)
+      await fail(lockout, email, 3)
+      clock.advance(2 * SECOND)
+      await fail(lockout, email, 4)
+      expect(await isLocked()).to.equal(false)
+      await fail(lockout, email, 1)
+      expect(await isLocked()).to.equal(true)
+    })
+
+    it('starts from nothing after a success', async () => {
+      await fail(lockout, email, 4)
+      await attemptOf(await lockout.reserve(email, ADDRESS)).succeed()
+      await fail(lockout, email, 4)
+      expect(await isLocked()).to.equal(false)
+      await fail(lockout, email, 1)
+      expect(await isLocked()).to.equal(true)
+    })
+
+    it('does not come from failures that a success at the same time has overtaken', async () => {
+      const [first, ...others] = attemptsOf(await reserveAtOnce([lockout], email, 5))
+      await first?.succeed()
+      for (const other of others) await other.fail()
+      expect(await isLocked()).to.equal(false)
+    })
+
+    it('counts no try that failed through our fault, nor those refused meanwhile', async () => {
+      const attempts = attemptsOf(await reserveAtOnce([lockout], email, 50))
+      await Promise.all(attempts.map((attempt) => attempt.release()))
+      await fail(lockout, email, 4)
+      expect(await isLocked()).to.equal(false)
+    })
+
+    it('concerns one e-mail from one address, however the e-mail is spelled', async () => {
+      await fail(lockout, email, 5)
+      expect(await isLocked(newEmail())).to.equal(false)
+      expect(await isLocked(email, '192.0.2.2')).to.equal(false)
+      expect(await isLocked(`  ${email.toUpperCase()} `)).to.equal(true)
+      expect(await isLocked(email.replace('user', 'ｕser'))).to.equal(true)
+    })
+
+    it('is apart from the tiers', async () => {
+      const limits = await store.open(clock)
+      await limits.charge(ADDRESS, ['signIn'], 6)
+      expect(await isLocked()).to.equal(false)
+      await fail(lockout, email, 5)
+      expect((await limits.charge('192.0.2.3', ['signIn'])).state.remaining).to.equal(4)
+    })
+
+    if (name === 'memory') return
+
+    it('is one for all processes', async () => {
+      const other = (await store.open(clock)).signInLockout
+      const attempts = attemptsOf(await reserveAtOnce([lockout, other], email, 50))
+      expect(attempts.length).to.equal(5)
+      await attempts[0]?.succeed()
+      await fail(other, email, 5)
+      expect(await isLocked()).to.equal(true)
+    })
+
+    it('is still there for a process that starts later', async () => {
+      await fail(lockout, email, 5)
+      const later = (await store.open(clock)).signInLockout
+      expect(await later.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })
+    })
+  })
+}

@@ -1,0 +1,142 @@
+import { expect } from 'chai'
+import type { RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
+import { type Tier, TIERS } from '../../../src/platform/rate-limit/tiers.ts'
+import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
+import { TestClock } from '../../support/clock.ts'
+import { type LimitStore, memoryStore, postgresStore, redisStore } from '../../support/limit-stores.ts'
+
+const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
+  Redis: redisStore,
+  Postgres: postgresStore,
+  memory: memoryStore,
+}
+
+let nextAddress = 0
+const newAddress = () => `192.0.2.${(nextAddress += 1)}`
+
+/** How many of as many charges at once are let in. */
+async function allowedOf(times: number, limits: RateLimits[], address: string, tier: Tier): Promise<number> {
+  const charges = await Promise.all(
+    Array.from({ length: times }, (_, index) => (limits[index % limits.length] as RateLimits).charge(address, [tier])),
+  )
+  return charges.filter(({ allowed }) => allowed).length
+}
+
+describe('the tiers', () => {
+  it('are those of the API', () => {
+    expect(TIERS).to.deep.equal({
+      forgot: { points: 3, seconds: 3600 },
+      reset: { points: 3, seconds: 3600 },
+      signIn: { points: 5, seconds: 60 },
+      signUp: { points: 3, seconds: 300 },
+      auth: { points: 10, seconds: 60 },
+      api: { points: 100, seconds: 60 },
+    })
+  })
+})
+
+for (const [name, openStore] of Object.entries(STORES)) {
+  describe(`a rate limit kept in ${name}`, () => {
+    const clock = new TestClock()
+    let store: LimitStore
+    let limits: RateLimits
+
+    before(async function open() {
+      const opened = await openStore()
+      if (!opened) return this.skip()
+      store = opened
+      limits = await store.open(clock)
+    })
+    after(() => store?.close())
+
+    for (const tier of Object.keys(TIERS) as Tier[]) {
+      it(`lets exactly ${TIERS[tier].points} in of many at once on ${tier}`, async () => {
+        expect(await allowedOf(TIERS[tier].points + 37, [limits], newAddress(), tier)).to.equal(TIERS[tier].points)
+      })
+    }
+
+    it('tells what is left and when the window ends', async () => {
+      const address = newAddress()
+      const states = []
+      for (let call = 0; call < 4; call += 1) states.push(await limits.charge(address, ['forgot']))
+      expect(states.map(({ allowed, state }) => [allowed, state.limit, state.remaining])).to.deep.equal([
+        [true, 3, 2],
+        [true, 3, 1],
+        [true, 3, 0],
+        [false, 3, 0],
+      ])
+      for (const { state } of states) expect(state.resetSeconds).to.be.within(3590, 3600)
+    })
+
+    it('counts each address and each tier by itself', async () => {
+      const address = newAddress()
+      await limits.charge(address, ['signUp'], 3)
+      expect((await limits.charge(address, ['signUp'])).allowed).to.equal(false)
+      expect((await limits.charge(address, ['forgot'])).state.remaining).to.equal(2)
+      expect((await limits.charge(newAddress(), ['signUp'])).state.remaining).to.equal(2)
+    })
+
+    it('shows the tier with the least left', async () => {
+      const address = newAddress()
+      const { state } = await limits.charge(address, ['signIn', 'api'])
+      expect([state.limit, state.remaining]).to.deep.equal([5, 4])
+      await limits.charge(address, ['api'], 97)
+      const later = await limits.charge(address, ['signIn', 'api'])
+      expect([later.state.limit, later.state.remaining]).to.deep.equal([100, 1])
+    })
+
+    it('charges the tiers after one that refuses nothing', async () => {
+      const address = newAddress()
+      await limits.charge(address, ['reset'], 3)
+      const refused = await limits.charge(address, ['reset', 'api'])
+      expect([refused.allowed, refused.state.limit]).to.deep.equal([false, 3])
+      expect((await limits.charge(address, ['api'])).state.remaining).to.equal(99)
+    })
+
+    it('sells several at once, or none of them', async () => {
+      const address = newAddress()
+      expect((await limits.charge(address, ['signIn'], 5)).state.remaining).to.equal(0)
+      expect((await limits.charge(newAddress(), ['signIn'], 6)).allowed).to.equal(false)
+    })
+
+    if (name === 'memory') return
+
+    it('is one for all processes', async () => {
+      expect(await allowedOf(40, [limits, await store.open(clock)], newAddress(), 'auth')).to.equal(10)
+    })
+
+    it('is still there for a process that starts later', async () => {
+      const address = newAddress()
+      await limits.charge(address, ['forgot'], 2)
+      expect((await (await store.open(clock)).charge(address, ['forgot'])).state.remaining).to.equal(0)
+      expect((await (await store.open(clock)).charge(address, ['forgot'])).allowed).to.equal(false)
+    })
+
+    it('ends with its window, which refusals do not lengthen', async () => {
+      const address = newAddress()
+      await limits.charge(address, ['forgot'], 3)
+      await store.pass(59 * MINUTE)
+      const refused = await (await store.open(clock)).charge(address, ['forgot'])
+      expect(refused.allowed).to.equal(false)
+      expect(refused.state.resetSeconds).to.be.within(50, 60)
+      await store.pass(MINUTE + SECOND)
+      expect((await (await store.open(clock)).charge(address, ['forgot'])).state.remaining).to.equal(2)
+    })
+  })
+}
+
+describe('counters in Postgres whose window is over', () => {
+  it('are purged, and the others stay', async () => {
+    const store = await postgresStore()
+    try {
+      const limits = await store.open(new TestClock())
+      await limits.charge('192.0.2.1', ['api'])
+      await store.pass(HOUR + 2 * MINUTE)
+      await limits.charge('192.0.2.2', ['api'])
+      await limits.purge()
+      expect(await store.db('rate_limits').pluck('key')).to.deep.equal(['api:192.0.2.2'])
+    } finally {
+      await store.close()
+    }
+  })
+})

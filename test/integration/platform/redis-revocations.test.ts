@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import type { RedisClientType } from 'redis'
+import { createLogger } from '../../../src/platform/log.ts'
+import { connectRedis } from '../../../src/platform/notifications/redis.ts'
+import { RedisRevocations } from '../../../src/platform/notifications/redis-revocations.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const LOG = createLogger('silent')
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+const clients: RedisClientType[] = []
+const opened: RedisRevocations[] = []
+
+/** What a process has of its own. */
+function open(url: string): RedisRevocations {
+  const client = connectRedis(url, LOG)
+  const revocations = new RedisRevocations({ client, log: LOG })
+  revocations.open()
+  clients.push(client)
+  opened.push(revocations)
+  return revocations
+}
+
+describe('revocations over Redis', () => {
+  let server: ChildProcess | undefined
+
+  after(async () => {
+    for (const revocations of opened) await revocations.close()
+    for (const client of clients) client.destroy()
+    server?.kill('SIGKILL')
+  })
+
+  it('are heard by every process', async function hearEachOther() {
+    if (spawnSync('redis-server', ['--version']).status !== 0 && !process.env['CI']) return this.skip()
+    const port = await freePort()
+    server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--save', ''], { stdio: 'ignore' })
+    const [one, other] = [open(`redis://127.0.0.1:${port}`), open(`redis://127.0.0.1:${port}`)]
+    const heard = new Set<string>()
+    other.subscribe((userId) => heard.add(userId))
+    // Both connect in the background; what is said before that is lost, as the port allows.
+    await waitUntil(() => {
+      one.revoke('ada')
+      return heard.size > 0
+    })
+    expect([...heard]).to.deep.equal(['ada'])
+  })
+
+  it('are heard at once by the process itself, also while Redis is away', async () => {
+    const revocations = open(`redis://127.0.0.1:${await freePort()}`)
+    const heard: string[] = []
+    revocations.subscribe((userId) => heard.push(userId))
+    revocations.revoke('ada')
+    expect(heard).to.deep.equal(['ada'])
+  })
+})

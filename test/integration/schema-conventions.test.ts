@@ -1,0 +1,210 @@
+import { expect } from 'chai'
+import { type Database, isMigrated, migrate, openDatabase } from '../../src/platform/database/database.ts'
+import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
+
+/** Tables without a tenant_id. */
+const GLOBAL_TABLES = [
+  'users',
+  'credentials',
+  'sessions',
+  'password_resets',
+  'workspaces',
+  'memberships',
+  'rate_limits',
+  'workers',
+  'migrations',
+  'migrations_lock',
+]
+
+/** Indexes on tenant tables that do not start with tenant_id, and the reason. */
+const CROSS_TENANT_INDEXES: Record<string, string> = {
+  run_waits_due_at_not_null_idx: 'due waits are looked up across tenants',
+  idempotency_keys_created_at_idx: 'old keys are purged across tenants',
+  schedules_next_at_not_null_idx: 'due schedules are looked up across tenants',
+  workflow_webhooks_id_key: 'a call names a webhook and no tenant',
+  events_created_at_idx: 'old events are purged across tenants',
+  trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',
+  channel_routes_pkey: "a provider's webhook names a channel and no tenant",
+}
+
+/** Columns ending in _id that have no foreign key, and the reason. */
+const NO_FOREIGN_KEY: Record<string, string> = {
+  'contacts.external_id': "the API client's own id",
+  'messages.provider_message_id': "the provider's id",
+  'provider_message_ids.provider_message_id': "the provider's id",
+  'message_statuses.provider_message_id': "the provider's id",
+  'messages.step_id': 'the name of a step within a definition',
+  'run_steps.step_id': 'the name of a step within a definition',
+  'external_calls.step_id': 'the name of a step within a definition',
+  'runs.waiting_step_id': 'the name of a step within a definition',
+  'runs.replay_from_step_id': 'the name of a step within a definition',
+  'runs.trigger_event_id': 'a mailbox item, which is deleted when it is processed',
+  'outbox.conversation_id': 'that of the message, whose deletion cascades to the row',
+  'mailbox_items.mailbox_id': 'a conversation, a contact or a run; items of a deleted one are consumed without effect',
+  'run_waits.mailbox_id': 'the mailbox of the run',
+  'runs.mailbox_run_id': 'the root of a tree of runs, which is never deleted alone',
+  'runs.root_run_id': 'the first of a chain of replays; replay_of is the foreign key',
+  'trigger_evaluations.conversation_id': 'kept for a week; deleting the contact cascades to the row',
+  'run_count_deltas.workflow_id': 'written while the workflow is being deleted',
+  'run_steps.reused_from_id': 'a step of another run, which may have been deleted',
+}
+
+/** Longer names are cut off by Postgres. */
+const NAME_BYTES_MAX = 63
+
+async function skipMigrations(): Promise<void> {}
+
+describe('the database schema', () => {
+  let database: TestDatabase
+  let db: Database
+
+  before(async () => {
+    database = await cloneDatabase(skipMigrations)
+    db = openDatabase(database.url)
+    await migrate(db)
+  })
+
+  after(async () => {
+    await db.destroy()
+    await database.drop()
+  })
+
+  async function select<Row>(sql: string): Promise<Row[]> {
+    return (await db.raw<{ rows: Row[] }>(sql)).rows
+  }
+
+  const TENANT_TABLES = `(select c.oid, c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attname = 'tenant_id')`
+
+  it('has a tenant_id in every table that is not listed as global', async () => {
+    const tables = await select<{ name: string }>(
+      `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+       and oid not in (select oid from ${TENANT_TABLES} t) order by 1`,
+    )
+    expect(tables.map(({ name }) => name)).to.have.members(GLOBAL_TABLES)
+  })
+
+  it('has a key that starts with tenant_id in every tenant table, and one on (tenant_id, id) where there is an id', async () => {
+    const tables = await select<{ table: string; hasId: boolean; keys: string[] }>(
+      `select t.relname as table,
+         exists (select from pg_attribute a where a.attrelid = t.oid and a.attname = 'id') as "hasId",
+         array(select pg_get_constraintdef(k.oid) from pg_constraint k where k.conrelid = t.oid and k.contype in ('p', 'u'))
+           || array(select 'UNIQUE (' || substring(pg_get_indexdef(i.indexrelid) from '\\((.*)\\)') || ')'
+             from pg_index i where i.indrelid = t.oid and i.indisunique and i.indpred is null) as keys
+       from ${TENANT_TABLES} t`,
+    )
+    expect(tables.length).to.be.greaterThan(20)
+    for (const { table, hasId, keys } of tables.filter(({ table }) => table !== 'channel_routes')) {
+      const expected =
+        hasId && table !== 'mailbox_items' ? /^(?:PRIMARY KEY|UNIQUE) \(tenant_id, id\)$/ : /^PRIMARY KEY \(tenant_id, /
+      expect(
+        keys.some((key) => expected.test(key)),
+        `${table}: ${keys.join('; ')}`,
+      ).to.equal(true)
+    }
+  })
+
+  it('includes tenant_id in every foreign key between tenant tables', async () => {
+    const references = await select<{ name: string; definition: string }>(
+      `select conrelid::regclass::text as name, pg_get_constraintdef(oid) as definition from pg_constraint
+       where contype = 'f' and conrelid in (select oid from ${TENANT_TABLES} t) and confrelid <> 'workspaces'::regclass`,
+    )
+    expect(references.length).to.be.greaterThan(30)
+    for (const { name, definition } of references) {
+      expect(definition, name).to.match(/^FOREIGN KEY \(tenant_id, .*\) REFERENCES \w+\((?:tenant_id|workspace_id), /)
+    }
+  })
+
+  it('has a foreign key on every column ending in _id that is not listed as an exception', async () => {
+    const columns = await select<{ name: string }>(
+      `select t.relname || '.' || a.attname as name from ${TENANT_TABLES} t
+       join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and a.attname like '%\\_id' and a.attname <> 'tenant_id'
+       where not exists (select from pg_constraint k where k.conrelid = t.oid and k.contype = 'f' and a.attnum = any(k.conkey))`,
+    )
+    expect(columns.map(({ name }) => name)).to.have.members(Object.keys(NO_FOREIGN_KEY))
+  })
+
+  it('starts every index of a tenant table with tenant_id, except those listed as cross-tenant', async () => {
+    const indexes = await select<{ name: string }>(
+      `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
+       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+       where i.indrelid in (select oid from ${TENANT_TABLES} t) and a.attname <> 'tenant_id'`,
+    )
+    expect(indexes.map(({ name }) => name)).to.have.members(Object.keys(CROSS_TENANT_INDEXES))
+  })
+
+  it('names every constraint <table>_<columns>_<kind>', async () => {
+    const constraints = await select<{ table: string; name: string; type: string; columns: string[] }>(
+      `select t.relname as table, k.conname as name, k.contype as type, array(
+         select a.attname::text from unnest(k.conkey) with ordinality as key (attnum, place)
+         join pg_attribute a on a.attrelid = k.conrelid and a.attnum = key.attnum order by place) as columns
+       from pg_constraint k join pg_class t on t.oid = k.conrelid where t.relnamespace = 'public'::regnamespace`,
+    )
+    const kinds: Record<string, string> = { p: 'pkey', u: 'key', f: 'fkey', c: 'check', n: 'not_null' }
+    expect(constraints.length).to.be.greaterThan(100)
+    for (const { table, name, type, columns } of constraints) {
+      expect(name).to.equal(conventionalName(table, type === 'p' ? [] : columns, kinds[type] ?? type))
+    }
+  })
+
+  it('names every index <table>_<columns>_idx or _key, with a qualifier only if it is partial or on an expression', async () => {
+    const indexes = await select<{
+      table: string
+      name: string
+      kind: string
+      columns: string[]
+      isQualified: boolean
+    }>(
+      `select t.relname as table, c.relname as name, case when i.indisunique then 'key' else 'idx' end as kind,
+         array(select a.attname::text from unnest(i.indkey::int2[]) with ordinality as key (attnum, place)
+           join pg_attribute a on a.attrelid = t.oid and a.attnum = key.attnum order by place) as columns,
+         i.indpred is not null or i.indexprs is not null as "isQualified"
+       from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+       where t.relnamespace = 'public'::regnamespace and not exists (select from pg_constraint where conindid = c.oid)`,
+    )
+    expect(indexes.length).to.be.greaterThan(40)
+    for (const { table, name, kind, columns, isQualified } of indexes) {
+      if (!isQualified) expect(name).to.equal(conventionalName(table, columns, kind))
+      else expect(name).to.match(new RegExp(`^${[table, ...columns].join('_')}_[a-z]+(?:_[a-z]+)*_${kind}$`))
+      expect(Buffer.byteLength(name), name).to.be.at.most(NAME_BYTES_MAX)
+    }
+  })
+
+  it('rejects a foreign key value from another tenant', async () => {
+    const now = new Date('2026-03-02T10:00:00Z')
+    const times = { created_at: now, updated_at: now }
+    const [one, two] = ['0199c0de-0000-7000-8000-00000000aaa1', '0199c0de-0000-7000-8000-00000000aaa2']
+    await db('workspaces').insert([one, two].map((id) => ({ id, name: 'W', ...times })))
+    await db('contacts').insert({ tenant_id: one, id: one, name: 'C', source: 'api', ...times })
+    await db('tags').insert({ tenant_id: two, id: two, name: 'T', color: '#000000', ...times })
+    const insertion = db('contact_tags').insert({ tenant_id: two, contact_id: one, tag_id: two, created_at: now })
+    const code = await insertion.then(
+      () => undefined,
+      (error: { code: string }) => error.code,
+    )
+    expect(code).to.equal('23503')
+  })
+
+  it('is empty after all migrations are rolled back, and complete when they are applied again', async () => {
+    const target = await cloneDatabase(skipMigrations)
+    const other = openDatabase(target.url)
+    await migrate(other)
+    await other.migrate.rollback(undefined, true)
+    const remaining = await other.raw<{ rows: object[] }>(`
+      select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+        and relname not like 'migrations%'
+      union all select proname from pg_proc where pronamespace = 'public'::regnamespace`)
+    expect(remaining.rows).to.deep.equal([])
+    await migrate(other)
+    expect(await isMigrated(other)).to.equal(true)
+    await other.destroy()
+    await target.drop()
+  })
+})
+
+/** A name that would be too long leaves the tenant out. */
+function conventionalName(table: string, columns: string[], kind: string): string {
+  const name = [table, ...columns, kind].join('_')
+  if (Buffer.byteLength(name) <= NAME_BYTES_MAX) return name
+  return [table, ...columns.filter((column) => column !== 'tenant_id'), kind].join('_')
+}

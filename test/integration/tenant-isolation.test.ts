@@ -1,0 +1,408 @@
+import { TRPCClientError } from '@trpc/client'
+import { expect } from 'chai'
+import { z } from 'zod'
+import { listOperations, listProcedures } from '../../src/http/rest.ts'
+import { type AppRouter, appRouter } from '../../src/router.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+
+type Ids = Record<
+  | 'contact'
+  | 'conversation'
+  | 'message'
+  | 'workflow'
+  | 'run'
+  | 'channel'
+  | 'group'
+  | 'tag'
+  | 'tool'
+  | 'template'
+  | 'broadcast'
+  | 'test'
+  | 'user',
+  string
+>
+
+const NOBODYS = '0199c0de-ffff-7000-8000-000000000000'
+
+/** Procedures that act on no tenant. */
+const WITHOUT_TENANT = [
+  'auth.signUp',
+  'auth.signIn',
+  'auth.signOut',
+  'auth.getSession',
+  'auth.forgetPassword',
+  'auth.requestPasswordReset',
+  'auth.resetPassword',
+]
+
+/** A valid input of every other procedure, made of ids of one's own. A new procedure without a row here fails the test. */
+const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
+  'contacts.list': ({ group }) => ({ groupId: group }),
+  'contacts.create': () => ({ name: 'N', phone: '+4915100000099' }),
+  'contacts.get': ({ contact }) => ({ contactId: contact }),
+  'contacts.update': ({ contact }) => ({ contactId: contact, name: 'M' }),
+  'contacts.delete': ({ contact }) => ({ contactId: contact }),
+  'contacts.triggerEvaluations': ({ contact, workflow }) => ({ contactId: contact, workflowId: workflow }),
+  'conversations.list': ({ contact, channel, user }) => ({ contactId: contact, channelId: channel, assigneeId: user }),
+  'conversations.get': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.update': ({ conversation, user }) => ({ conversationId: conversation, assigneeId: user }),
+  'conversations.read': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.messages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
+  'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
+  'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
+  'messages.explanation': ({ message }) => ({ messageId: message }),
+  'workflows.list': () => ({}),
+  'workflows.create': () => ({ name: 'N' }),
+  'workflows.validate': ({ workflow }) => ({
+    definition: { version: 1, triggers: [], steps: [] },
+    workflowId: workflow,
+  }),
+  'workflows.definitionSchema': () => ({}),
+  'workflows.get': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.update': ({ workflow }) => ({ workflowId: workflow, name: 'M' }),
+  'workflows.delete': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.publish': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.start': ({ workflow, contact, conversation }) => ({
+    workflowId: workflow,
+    contactId: contact,
+    conversationId: conversation,
+  }),
+  'workflows.unpublish': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.webhook': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.rotateWebhookSecret': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.archive': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.unarchive': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.duplicate': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.diff': ({ workflow }) => ({ workflowId: workflow, from: '1' }),
+  'workflows.restore': ({ workflow }) => ({ workflowId: workflow, version: 1 }),
+  'workflows.versions': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.version': ({ workflow }) => ({ workflowId: workflow, version: 1 }),
+  'workflows.simulate': ({ workflow, contact, conversation }) => ({
+    workflowId: workflow,
+    contactId: contact,
+    conversationId: conversation,
+  }),
+  'workflows.tests': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.createTest': ({ workflow }) => ({ workflowId: workflow, name: 'N', dialogue: [], expectation: {} }),
+  'workflows.updateTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test, name: 'M' }),
+  'workflows.deleteTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test }),
+  'workflows.runTests': ({ workflow }) => ({ workflowId: workflow }),
+  'runs.saveAsTest': ({ run }) => ({ runId: run, name: 'N' }),
+  'runs.list': ({ workflow, contact, conversation, run }) => ({
+    workflowId: workflow,
+    contactId: contact,
+    conversationId: conversation,
+    replayOf: run,
+  }),
+  'runs.get': ({ run }) => ({ runId: run }),
+  'runs.steps': ({ run }) => ({ runId: run }),
+  'runs.replay': ({ run }) => ({ runId: run }),
+  'runs.signal': ({ run }) => ({ runId: run, event: 'order.paid' }),
+  'runs.cancel': ({ run }) => ({ runId: run }),
+  'runs.follow': ({ run }) => ({ runId: run }),
+  'events.send': ({ contact }) => ({ contactId: contact, event: 'order.paid' }),
+  'events.follow': () => ({ types: ['run.started'] }),
+  'tags.list': () => ({}),
+  'tags.create': () => ({ name: 'N' }),
+  'tags.get': ({ tag }) => ({ id: tag }),
+  'tags.update': ({ tag }) => ({ id: tag, description: 'D' }),
+  'tags.delete': ({ tag }) => ({ id: tag }),
+  'groups.list': () => ({}),
+  'groups.create': () => ({ name: 'N' }),
+  'groups.get': ({ group }) => ({ id: group }),
+  'groups.update': ({ group }) => ({ id: group, description: 'D' }),
+  'groups.delete': ({ group }) => ({ id: group }),
+  'groups.contacts': ({ group }) => ({ id: group }),
+  'groups.addContacts': ({ group, contact }) => ({ id: group, contactIds: [contact] }),
+  'groups.removeContact': ({ group, contact }) => ({ id: group, contactId: contact }),
+  'templates.list': () => ({}),
+  'templates.create': ({ channel }) => ({
+    channelId: channel,
+    name: 'n',
+    language: 'en',
+    category: 'utility',
+    body: 'B',
+  }),
+  'templates.get': ({ template }) => ({ id: template }),
+  'templates.delete': ({ template }) => ({ id: template }),
+  'broadcasts.list': () => ({}),
+  'broadcasts.create': ({ template, group, tag, contact }) => ({
+    name: 'N',
+    templateId: template,
+    audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
+  }),
+  'broadcasts.get': ({ broadcast }) => ({ id: broadcast }),
+  'broadcasts.update': ({ broadcast, template, group, tag, contact }) => ({
+    id: broadcast,
+    templateId: template,
+    audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
+  }),
+  'broadcasts.delete': ({ broadcast }) => ({ id: broadcast }),
+  'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
+  'tools.list': () => ({}),
+  'tools.create': () => ({
+    name: 'n',
+    title: 'T',
+    description: 'D',
+    inputSchema: { type: 'object' },
+    outputSchema: { type: 'object' },
+    effect: 'read',
+    config: { method: 'GET', url: 'https://a.example' },
+  }),
+  'tools.get': ({ tool }) => ({ id: tool }),
+  'tools.update': ({ tool }) => ({ id: tool, title: 'U' }),
+  'tools.delete': ({ tool }) => ({ id: tool }),
+  'ai-provider.get': () => ({}),
+  'ai-provider.put': () => ({ baseUrl: 'https://a.example/v1', model: 'm' }),
+  'ai-provider.delete': () => ({}),
+  'channels.list': () => ({}),
+  'channels.create': () => ({
+    kind: 'whatsapp',
+    name: 'N',
+    phoneNumberId: '1',
+    accessToken: 'a',
+    appSecret: 's',
+    verifyToken: 'v'.repeat(8),
+  }),
+  'channels.get': ({ channel }) => ({ channelId: channel }),
+  'channels.update': ({ channel }) => ({ channelId: channel, name: 'M' }),
+  'channels.delete': ({ channel }) => ({ channelId: channel }),
+  'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
+}
+
+/** Filters, not addresses: another tenant's id matches nothing. */
+const FILTERING = ['contacts.list', 'conversations.list', 'runs.list']
+
+type Leaf = { path: string[]; isList: boolean }
+
+/** Every place in an input that holds an id, by its name. */
+function idLeaves(schema: unknown, path: string[] = []): Leaf[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return idLeaves(schema.unwrap(), path)
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([name, field]) => idLeaves(field, [...path, name]))
+  const name = path.at(-1) ?? ''
+  const isId =
+    /^id$|Id$|^before$|^replayOf$/.test(name) && !/^(?:externalId|phoneNumberId|wabaId|lastEventId)$/.test(name)
+  return isId || name.endsWith('Ids') ? [{ path, isList: name.endsWith('Ids') }] : []
+}
+
+function withId(input: Record<string, unknown>, { path, isList }: Leaf, id: string): Record<string, unknown> {
+  const [name = '', ...rest] = path
+  if (rest.length === 0) return { ...input, [name]: isList ? [id] : id }
+  return { ...input, [name]: withId(input[name] as Record<string, unknown>, { path: rest, isList }, id) }
+}
+
+describe('the wall between tenants', () => {
+  let app: TestApp
+  let one: TestSession
+  let two: TestSession
+  let own: Ids
+  let foreign: Ids
+  const procedures = listProcedures(appRouter)
+
+  before(async () => {
+    app = await startTestApp()
+    one = await app.signUp('One')
+    two = await app.signUp('Two')
+    own = await furnish(app, one)
+    foreign = await furnish(app, two)
+  })
+
+  after(() => app.stop())
+
+  it('is tried for every procedure that there is', () => {
+    expect([...Object.keys(INPUTS), ...WITHOUT_TENANT]).to.have.members(Object.keys(procedures))
+  })
+
+  for (const [path, procedure] of Object.entries(procedures).filter(([name]) => !WITHOUT_TENANT.includes(name))) {
+    const leaves = idLeaves(procedure._def.inputs[0])
+
+    for (const leaf of leaves) {
+      it(`${path} finds nothing by another tenant's ${leaf.path.join('.')}`, async () => {
+        const input = (id: string) => withId(INPUTS[path]?.(own) ?? {}, leaf, id)
+        const field = leaf.path.at(-1) ?? ''
+        const theirs = foreignIdFor(foreign, path, field)
+        const digest = await digestOf(app, two.tenantId)
+        for (const way of [native, overRest]) {
+          if (way === overRest && procedure._def.type === 'subscription') continue
+          const met = await way(app, one, path, input(theirs))
+          const absent = await way(app, one, path, input(NOBODYS))
+          expect(met, way.name).to.deep.equal(absent)
+          expect(met.status, `${way.name}: ${JSON.stringify(met.body)}`).to.equal(FILTERING.includes(path) ? 200 : 404)
+          if (FILTERING.includes(path)) expect(met.body).to.deep.equal({ items: [], total: 0 })
+        }
+        expect(await digestOf(app, two.tenantId)).to.equal(digest)
+      })
+    }
+
+    it(`${path} is closed to who is no member, and to who names no workspace`, async () => {
+      const intruder = { ...one, tenantId: two.tenantId }
+      const nowhere = { ...one, tenantId: '' }
+      const input = INPUTS[path]?.(foreign) ?? {}
+      expect((await native(app, intruder, path, input)).status).to.equal(403)
+      expect((await native(app, nowhere, path, input)).status).to.equal(401)
+      if (procedure._def.type === 'subscription') return
+      expect(await overRest(app, intruder, path, input)).to.deep.equal({ status: 403, body: { error: 'Forbidden' } })
+      expect(await overRest(app, nowhere, path, input)).to.deep.equal({ status: 401, body: { error: 'Unauthorized' } })
+    })
+  }
+})
+
+function foreignIdFor(foreign: Ids, path: string, field: string): string {
+  const names: Record<string, keyof Ids> = {
+    assigneeId: 'user',
+    before: 'message',
+    replayOf: 'run',
+    contactIds: 'contact',
+    groupIds: 'group',
+    tagIds: 'tag',
+  }
+  const noun = names[field] ?? (field === 'id' ? path.split('.')[0]?.replace(/s$/, '') : field.replace(/Id$/, ''))
+  const id = foreign[noun as keyof Ids]
+  if (!id) throw new Error(`no foreign id for ${field} of ${path}`)
+  return id
+}
+
+type Met = { status: number; body: unknown }
+
+async function native(app: TestApp, session: TestSession, path: string, input: unknown): Promise<Met> {
+  const [namespace = '', name = ''] = path.split('.')
+  const type = listProcedures(appRouter)[path]?._def.type
+  // A subscription is refused before it begins, so a plain query meets the same answer.
+  if (type === 'subscription') {
+    const query = encodeURIComponent(JSON.stringify({ json: input }))
+    const answer = await app.rest('GET', `/api/trpc/${path}?input=${query}`, { session })
+    const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)
+    const status = Number(/"httpStatus":(\d+)/.exec(text)?.[1] ?? answer.status)
+    return { status, body: /"error":"([^"]+)"/.exec(text)?.[1] }
+  }
+  const client = app.client(session) as unknown as Record<
+    string,
+    Record<string, Record<string, (input: unknown) => Promise<unknown>>>
+  >
+  try {
+    return { status: 200, body: await client[namespace]?.[name]?.[type === 'query' ? 'query' : 'mutate']?.(input) }
+  } catch (error) {
+    const { data } = error as TRPCClientError<AppRouter>
+    const { error: sentence, code, details } = (data ?? {}) as Record<string, unknown>
+    return { status: data?.httpStatus ?? 0, body: { error: sentence, code, details } }
+  }
+}
+
+async function overRest(
+  app: TestApp,
+  session: TestSession,
+  path: string,
+  input: Record<string, unknown>,
+): Promise<Met> {
+  const operation = listOperations(appRouter).find(({ procedurePath }) => procedurePath === path)
+  if (!operation) throw new Error(`${path} has no REST path`)
+  const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
+  const url = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(input[name]))
+  const rest = Object.entries(input).filter(([name]) => !inPath.includes(name))
+  const isBodiless = operation.method === 'GET' || operation.method === 'DELETE'
+  const query =
+    isBodiless && rest.length > 0
+      ? `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))}`
+      : ''
+  const { status, body } = await app.rest(operation.method, url + query, {
+    session,
+    ...(isBodiless ? {} : { body: Object.fromEntries(rest) }),
+  })
+  return { status, body }
+}
+
+/** Everything a tenant has, in one number: it must not change when somebody else calls. */
+async function digestOf(app: TestApp, tenantId: string): Promise<string> {
+  const tables = [
+    'contacts',
+    'conversations',
+    'messages',
+    'workflows',
+    'runs',
+    'channels',
+    'groups',
+    'group_contacts',
+    'tags',
+    'contact_tags',
+    'tools',
+    'ai_providers',
+    'templates',
+    'broadcasts',
+    'workflow_tests',
+  ]
+  const parts = await Promise.all(
+    tables.map(async (table) => {
+      const { rows } = await app.system.db.raw<{ rows: { digest: string | null }[] }>(
+        `select md5(string_agg(t::text, '|' order by t::text)) as digest from ${table} t where tenant_id = ?`,
+        [tenantId],
+      )
+      return rows[0]?.digest
+    }),
+  )
+  return parts.join()
+}
+
+/** One of everything. */
+async function furnish(app: TestApp, session: TestSession): Promise<Ids> {
+  const make = async (path: string, body: unknown): Promise<string> => {
+    const answer = await app.rest('POST', path, { session, body })
+    expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).to.equal(201)
+    return answer.body.id
+  }
+  const definition = {
+    version: 1,
+    triggers: [{ type: 'message_received', match: { mode: 'any' } }],
+    steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hi' } }],
+  }
+  const workflow = await make('/api/workflows', { name: 'W', definition })
+  await app.rest('POST', `/api/workflows/${workflow}/publish`, { session, body: {} })
+  const contact = await make('/api/contacts', { name: 'C', phone: '+4915100000001', tags: ['t'] })
+  const message = await make('/api/sandbox/messages', { contactId: contact, body: 'hello' })
+  await app.work()
+  const conversations = await app.rest('GET', '/api/conversations', { session })
+  const runs = await app.rest('GET', '/api/runs', { session })
+  const tags = await app.rest('GET', '/api/tags', { session })
+  const phoneNumberId = String(session.tenantId.replaceAll(/\D/g, '')).slice(0, 12)
+  const channel = await make('/api/channels', {
+    kind: 'whatsapp',
+    name: 'N',
+    phoneNumberId,
+    accessToken: 'a',
+    appSecret: 's',
+    verifyToken: 'v'.repeat(8),
+  })
+  const group = await make('/api/groups', { name: 'G' })
+  await app.rest('POST', `/api/groups/${group}/contacts`, { session, body: { contactIds: [contact] } })
+  const template = await make('/api/templates', {
+    channelId: channel,
+    name: 'spring',
+    language: 'en',
+    category: 'utility',
+    body: 'B',
+  })
+  return {
+    contact,
+    message,
+    workflow,
+    channel,
+    group,
+    template,
+    conversation: conversations.body.items[0].id,
+    run: runs.body.items[0].id,
+    tag: tags.body.items[0].id,
+    tool: await make('/api/tools', {
+      name: 'quote',
+      title: 'T',
+      description: 'D',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object' },
+      effect: 'read',
+      config: { method: 'GET', url: 'https://a.example' },
+    }),
+    broadcast: await make('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
+    test: await make(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
+    user: session.userId,
+  }
+}

@@ -1,0 +1,195 @@
+import { expect } from 'chai'
+import { MINUTE } from '../../../src/platform/time.ts'
+import { NOON, PlayedRun, RUN_ID, someFacts } from '../../support/workflow.ts'
+import { ask, say } from '../../support/steps.ts'
+
+const no = { left: 1, op: 'eq', right: 2 }
+
+describe('a run', () => {
+  it('goes from step to step in one turn, and is completed after the last', () => {
+    const run = new PlayedRun({ steps: [say('a', 'Hi {{contact.name}}'), say('b', 'Bye')] })
+    const { isConsumed, wait } = run.start()
+    expect([isConsumed, wait, run.run.status, run.run.stepId]).to.deep.equal([true, null, 'completed', null])
+    expect(run.sent).to.deep.equal(['Hi Ana', 'Bye'])
+    expect(run.trail).to.deep.equal(['a:completed', 'b:completed'])
+    expect(run.run).to.include({ stepsCount: 2, startedAt: NOON, finishedAt: NOON })
+  })
+
+  it('without steps is completed at once', () => {
+    const run = new PlayedRun({ steps: [] })
+    run.start()
+    expect(run.run.status).to.equal('completed')
+  })
+
+  it('starts once', () => {
+    const run = new PlayedRun({ steps: [ask('a')] })
+    run.start()
+    expect(run.start().isConsumed).to.equal(false)
+    expect(run.sent).to.have.lengthOf(1)
+  })
+
+  it('waits for a reply, and goes on with it in the same record', () => {
+    const run = new PlayedRun({
+      steps: [
+        ask('city', { saveAs: 'vars.city' }),
+        say('b', '{{vars.city}}! {{message.body}} {{steps.city.output.text}}'),
+      ],
+    })
+    const { wait, steps } = run.start()
+    expect(wait).to.deep.include({ for: 'reply', stepId: 'city', epoch: 1, until: null })
+    expect(run.run.status).to.equal('waiting')
+    run.pass(MINUTE)
+    const reply = run.reply('Rio')
+    expect(reply.steps[0]).to.deep.include({
+      id: steps[0]?.id,
+      index: 0,
+      status: 'completed',
+      startedAt: NOON,
+      finishedAt: '2026-03-02T12:01:00.000Z',
+    })
+    expect(run.sent).to.deep.equal(['city?', 'Rio! Rio Rio'])
+    expect(run.run.status).to.equal('completed')
+  })
+
+  it('leaves a reply alone that it does not wait for', () => {
+    const run = new PlayedRun({ steps: [{ id: 'a', type: 'wait', for: '1h' }] })
+    run.start()
+    const before = run.run
+    expect(run.reply('hello').isConsumed).to.equal(false)
+    expect(run.run).to.equal(before)
+  })
+
+  it('goes the way of the timeout when no reply comes', () => {
+    const run = new PlayedRun({
+      steps: [
+        ask('a', { timeout: '1h', onTimeout: 'c' }),
+        say('b', 'thanks', { next: 'end' }),
+        say('c', 'still there?'),
+      ],
+    })
+    expect(run.start().wait).to.include({ until: '2026-03-02T13:00:00.000Z', wakeAt: '2026-03-02T13:00:00.000Z' })
+    const late = someFacts({ conversation: { canSendFreeform: true } })
+    run.facts = late
+    const { steps } = run.ring()
+    expect(steps[0]).to.include({ stepId: 'a', status: 'completed', branch: 'timeout' })
+    expect(run.sent).to.deep.equal(['a?', 'still there?'])
+  })
+
+  it('takes a reply or its timer, never both', () => {
+    const run = new PlayedRun({ steps: [ask('a', { timeout: '1h', onTimeout: 'end' }), ask('b', { timeout: '1h' })] })
+    run.start()
+    run.reply('first')
+    expect(run.take({ type: 'timer', epoch: 1 }).isConsumed).to.equal(false)
+    expect(run.run.stepId).to.equal('b')
+    run.take({ type: 'timer', epoch: 2 })
+    expect(run.reply('late').isConsumed).to.equal(false)
+  })
+
+  it('waits for a time, and for a moment on the clocks of its zone', () => {
+    const run = new PlayedRun({
+      settings: { timezone: 'contact' },
+      steps: [
+        { id: 'a', type: 'wait', for: '90m' },
+        { id: 'b', type: 'wait', until: '2026-03-05 09:00' },
+        { id: 'c', type: 'wait', until: '2020-01-01' },
+      ],
+    })
+    expect(run.start().wait?.until).to.equal('2026-03-02T13:30:00.000Z')
+    expect(run.ring().wait?.until).to.equal('2026-03-05T12:00:00.000Z')
+    run.ring()
+    expect(run.run.status).to.equal('completed')
+  })
+
+  it('asks once whether a loop is to be entered, not again in every round', () => {
+    const run = new PlayedRun(
+      {
+        variables: { n: { type: 'number', default: 0 } },
+        steps: [
+          {
+            id: 'each',
+            type: 'loop',
+            over: '{{input}}',
+            max: 5,
+            if: { left: '{{vars.n}}', op: 'eq', right: 0 },
+            steps: [{ id: 'count', type: 'set', values: { n: '{{vars.n | plus: 1}}' } }],
+          },
+        ],
+      },
+      { input: ['a', 'b', 'c'] },
+    )
+    run.start()
+    expect(run.run.variables).to.deep.equal({ n: 3 })
+  })
+
+  it('passes over steps that are disabled or whose condition does not hold', () => {
+    const run = new PlayedRun({
+      steps: [say('a', '1', { disabled: true }), say('b', '2', { if: no, next: 'd' }), say('c', '3'), say('d', '4')],
+    })
+    run.start()
+    expect(run.trail).to.deep.equal(['a:skipped', 'b:skipped', 'd:completed'])
+  })
+
+  it('shows later steps of a turn what earlier ones did', () => {
+    const run = new PlayedRun({
+      steps: [
+        { id: 'a', type: 'add_tag', tags: ['New'] },
+        { id: 'b', type: 'remove_tag', tags: ['VIP'] },
+        {
+          id: 'c',
+          type: 'update_contact',
+          values: { name: 'Bia', fields: { plan: null, seats: '{{ 1 | plus: 1 }}' } },
+        },
+        say('d', '{{contact.name}} {{contact.tags | join: "+"}} {{contact.fields}}'),
+      ],
+    })
+    run.start()
+    expect(run.sent).to.deep.equal(['Bia New {"seats":2}'])
+    expect(run.facts.contact).to.deep.include({ tags: ['New'], fields: { seats: 2 } })
+  })
+
+  it('counts how often it has been at a step', () => {
+    const run = new PlayedRun({ steps: [ask('a'), say('b', 'again', { next: 'a' })] })
+    run.start()
+    run.reply('1')
+    run.reply('2')
+    const records = run.decisions.flatMap(({ steps }) => steps)
+    expect(
+      records.filter(({ status }) => status === 'waiting').map(({ index, iteration }) => [index, iteration]),
+    ).to.deep.equal([
+      [0, 0],
+      [2, 1],
+      [4, 2],
+    ])
+  })
+})
+
+describe('the ids that a run gives', () => {
+  it('sort in the order in which they were given, however many there are', () => {
+    const run = new PlayedRun({ steps: [say('a', '1'), say('b', '2')] })
+    run.run = { ...run.run, idsCount: 4092 }
+    const { effects } = run.start()
+    const ids = effects.map(({ effect }) => String(effect['messageId']))
+    expect(ids).to.deep.equal(ids.toSorted())
+  })
+
+  it('are those of version 7, in order, and never the same twice', () => {
+    const message = { id: '0199a7a0-0000-7000-8000-000000000002', body: 'hi' }
+    const run = new PlayedRun({ steps: [say('a', '1'), ask('b'), say('c', '3')] }, { message })
+    run.start()
+    run.reply('x')
+    const ids = run.decisions.flatMap(({ effects }) => effects.map(({ effect }) => String(effect['messageId'])))
+    expect(ids).to.have.lengthOf(3)
+    expect([...ids].sort()).to.deep.equal(ids)
+    expect(new Set([...ids, ...run.decisions.flatMap(({ steps }) => steps.map(({ id }) => id)), RUN_ID]).size).to.equal(
+      7,
+    )
+    for (const id of ids) expect(id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  it('sort after the message that is answered, even if a clock that was ahead stamped it', () => {
+    const message = { id: '01ffffff-ffff-7fff-8000-000000000002', body: 'hi' }
+    const run = new PlayedRun({ steps: [say('a', '1')] }, { message })
+    const { effects } = run.start()
+    expect(String(effects[0]?.effect['messageId']) > message.id).to.equal(true)
+  })
+})

@@ -1,0 +1,225 @@
+import type { StoredRun } from '../../../src/engine/model/stored-run.ts'
+import { expect } from 'chai'
+import type { ItemKind, MailboxItem } from '../../../src/engine/mailbox/mailbox.ts'
+import { MailboxProcessor } from '../../../src/engine/mailbox/processor.ts'
+import type { Subject, PublishedWorkflow } from '../../../src/engine/model/subject.ts'
+import { isFinished, type JsonObject, type MessageFacts } from '../../../src/engine/model/run.ts'
+import { stepTypes } from '../../../src/steps/index.ts'
+import { addMs, HOUR, MINUTE } from '../../../src/platform/time.ts'
+import { compile, NOON, someFacts } from '../../support/workflow.ts'
+import { ask, say } from '../../support/steps.ts'
+
+const A = '0199a7a0-0000-7000-8000-00000000000a'
+const B = '0199a7a0-0000-7000-8000-00000000000b'
+const on = (value: string) => [{ type: 'message_received', match: { mode: 'exact', values: [value] } }]
+
+/** A mailbox that is brought forward by hand, each item in a turn of its own unless several are given at once. */
+class Box {
+  now = new Date(NOON)
+  isPaused = false
+  runs: StoredRun[] = []
+  sent: unknown[] = []
+  postponed: MailboxItem[] = []
+  readonly #published: PublishedWorkflow[]
+  #ids = 0
+
+  constructor(definitions: Record<string, object>) {
+    this.#published = Object.entries(definitions).map(([workflowId, definition]) => ({
+      workflowId,
+      name: workflowId,
+      version: 1,
+      compiled: compile(definition),
+    }))
+  }
+
+  item(kind: ItemKind, payload: JsonObject): MailboxItem {
+    return { id: this.newId(), mailbox: { kind: 'conversation', id: 'v1' }, kind, payload, attempts: 0 }
+  }
+
+  write(...bodies: string[]): void {
+    const messages = bodies.map((body) => ({ id: this.newId(), body }))
+    const items = messages.map(({ id }) => this.item('message', { messageId: id }))
+    this.take(items, messages)
+  }
+
+  /** Rings as a timer would that was set when the run was like this. */
+  timerOf(run: StoredRun): MailboxItem {
+    return this.item('timer', { runId: run.state.id, epoch: run.state.epoch })
+  }
+
+  take(items: MailboxItem[], messages: MessageFacts[] = []): void {
+    const { contact, conversation, workspace } = someFacts({ conversation: { canSendFreeform: true } })
+    const party: Subject = {
+      mailbox: { kind: 'conversation', id: 'v1' },
+      conversationId: 'v1',
+      channelId: 'ch1',
+      contactId: 'c1',
+      isPaused: this.isPaused,
+      isPausedByReply: true,
+      contact,
+      conversation,
+      workspace,
+    }
+    const turn = new MailboxProcessor({
+      now: this.now,
+      registry: stepTypes,
+      party,
+      runs: this.runs.filter(({ state }) => !isFinished(state)).map((run) => ({ ...run, wakeAt: null })),
+      published: this.#published,
+      chained: new Map(),
+      versions: new Map(this.#published.map((workflow) => [`${workflow.workflowId}:1`, workflow])),
+      messages: new Map(messages.map((message) => [message.id, message])),
+      newId: () => this.newId(),
+    })
+    for (const item of items) turn.handle(item)
+    const changed = [...turn.runs.changed]
+    const untouched = this.runs.filter(({ state }) => !changed.some((run) => run.state.id === state.id))
+    this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
+    this.postponed = turn.postponed.map(({ item }) => item)
+    const placed = turn.runs.effects.flatMap((effect) => effect.placed)
+    this.sent.push(...placed.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['body']] : [])))
+  }
+
+  /** The newest run of a workflow. */
+  run(workflowId: string): StoredRun {
+    const run = this.runs.find((one) => one.workflowId === workflowId)
+    if (!run) throw new Error(`no run of ${workflowId}`)
+    return run
+  }
+
+  newId(): string {
+    this.#ids += 1
+    return `0199a7a0-0000-7000-9000-${String(this.#ids).padStart(12, '0')}`
+  }
+}
+
+describe('the turn of a mailbox', () => {
+  it('a timer of an earlier wait moves no later one, while a person talks either', () => {
+    const box = new Box({ [A]: { triggers: on('go'), steps: [ask('one', { timeout: '1h' }), ask('two')] } })
+    box.write('go')
+    const late = box.timerOf(box.run(A))
+    box.write('1')
+    const { wakeAt } = box.run(A)
+    box.isPaused = true
+    box.take([late])
+    expect(box.run(A)).to.include({ wakeAt })
+  })
+
+  it('a run that has lasted too long stands in nobody’s way, even if its timer is late', () => {
+    const box = new Box({ [A]: { triggers: on('go'), settings: { maxDuration: '1h' }, steps: [ask('one')] } })
+    box.write('go')
+    const [first] = box.runs
+    box.now = addMs(box.now, HOUR + MINUTE)
+    box.write('go')
+    expect(box.sent).to.deep.equal(['one?', 'one?'])
+    expect(box.runs.find(({ state }) => state.id === first?.state.id)?.state.status).to.equal('expired')
+  })
+
+  it('a run that is waited for no longer ends, so that nobody is asked by two', () => {
+    const parent = { id: 'sub', type: 'run_workflow', workflowId: B, timeout: '1h', retry: { max: 1, delay: '1m' } }
+    const box = new Box({ [A]: { triggers: on('go'), steps: [parent] }, [B]: { triggers: [], steps: [ask('q')] } })
+    box.write('go')
+    box.now = addMs(box.now, HOUR)
+    box.take([box.timerOf(box.run(A))])
+    expect(box.run(B).state.status).to.equal('canceled')
+    box.now = addMs(box.now, MINUTE)
+    box.take([box.timerOf(box.run(A))])
+    expect(box.runs.filter(({ workflowId, state }) => workflowId === B && !isFinished(state))).to.have.length(1)
+    expect(box.sent).to.deep.equal(['q?', 'q?'])
+  })
+
+  it('a run may restart its own workflow, and the new one goes on', () => {
+    const again = { id: 'again', type: 'run_workflow', workflowId: A, if: { left: '{{input}}', op: 'empty' } }
+    const box = new Box({
+      [A]: { triggers: on('go'), settings: { reentry: 'restart' }, steps: [{ ...again, input: { n: 1 } }, ask('q')] },
+    })
+    box.write('go')
+    expect(box.runs.map(({ state }) => state.status)).to.deep.equal(['waiting', 'canceled'])
+    expect(box.sent).to.deep.equal(['q?'])
+  })
+
+  it('no run takes its turn behind one that waits for it', () => {
+    const sub = (workflowId: string) => ({ id: 'sub', type: 'run_workflow', workflowId, onError: 'continue' })
+    const box = new Box({
+      [A]: { triggers: on('go'), settings: { reentry: 'queue' }, steps: [sub(B), say('over', 'over')] },
+      [B]: { triggers: [], steps: [sub(A), say('inner', 'inner')] },
+    })
+    box.write('go')
+    expect(box.sent).to.deep.equal(['inner', 'over'])
+    expect(box.runs.every(({ state }) => isFinished(state))).to.equal(true)
+  })
+
+  it('what is written after a workflow gave the conversation back is taken up in the same turn', () => {
+    const box = new Box({
+      [A]: {
+        triggers: on('over'),
+        settings: { pauseOnHumanReply: false },
+        steps: [{ id: 'close', type: 'close_conversation' }],
+      },
+      [B]: { triggers: on('hi'), steps: [say('hello', 'hello')] },
+    })
+    box.isPaused = true
+    box.write('over', 'hi')
+    expect(box.sent).to.deep.equal(['hello'])
+  })
+
+  it('the next in a queue does not begin while a person talks, but after', () => {
+    const box = new Box({
+      [A]: {
+        triggers: on('go'),
+        settings: { reentry: 'queue' },
+        steps: [say('hi', 'hi'), { id: 'z', type: 'wait', for: '1h' }],
+      },
+    })
+    box.write('go')
+    const [first] = box.runs
+    box.write('go')
+    box.isPaused = true
+    box.take([box.item('cancel', { runId: first?.state.id })])
+    expect([box.sent, box.run(A).state.status]).to.deep.equal([['hi'], 'queued'])
+    expect(box.run(A).wakeAt).to.be.a('string')
+    box.isPaused = false
+    box.take([box.timerOf(box.run(A))])
+    expect(box.sent).to.deep.equal(['hi', 'hi'])
+  })
+
+  it('an event that comes while a person talks wakes who waits for it later', () => {
+    const box = new Box({
+      [A]: {
+        triggers: on('go'),
+        steps: [{ id: 'paid', type: 'wait_for_event', event: 'paid' }, say('thanks', 'thanks')],
+      },
+    })
+    box.write('go')
+    box.isPaused = true
+    box.take([box.item('event', { type: 'event', event: 'paid', data: { n: 1 }, depth: 0 })])
+    const later = box.postponed
+    expect([later.length, box.sent]).to.deep.equal([1, []])
+    box.isPaused = false
+    box.take(later)
+    expect(box.sent).to.deep.equal(['thanks'])
+  })
+
+  it('takes turns even where the clocks of two machines differ', () => {
+    const box = new Box({
+      [A]: {
+        triggers: on('go'),
+        settings: { reentry: 'queue' },
+        steps: [say('hi', 'hi'), { id: 'z', type: 'wait', for: '1h' }],
+      },
+    })
+    box.write('go')
+    box.write('go')
+    const [second] = box.runs
+    if (!second) throw new Error('no second run')
+    second.state = { ...second.state, id: '0199a7a0-0000-7000-8000-000000000000' }
+    box.take([box.item('start', { runId: second.state.id })])
+    expect(box.sent).to.deep.equal(['hi'])
+  })
+})
+
+it('a step may be named like what every object inherits', () => {
+  const box = new Box({ [A]: { triggers: on('go'), steps: [say('constructor', 'hi')] } })
+  box.write('go')
+  expect(box.run(A).state).to.deep.include({ status: 'completed', visits: { constructor: 1 } })
+})

@@ -1,0 +1,42 @@
+import { expect } from 'chai'
+import { isTimezone, parseInstant } from '../../../src/platform/zoned-time.ts'
+
+describe('a moment written down', () => {
+  const table: [text: string, timezone: string, moment: string | undefined][] = [
+    ['2026-03-02T10:00:00Z', 'America/Sao_Paulo', '2026-03-02T10:00:00Z'],
+    ['2026-03-02t10:00z', 'UTC', '2026-03-02T10:00:00Z'],
+    ['2026-03-02T10:00:00.25+05:30', 'UTC', '2026-03-02T04:30:00.250Z'],
+    ['2026-03-02T10:00:00-0300', 'UTC', '2026-03-02T13:00:00Z'],
+    ['2026-03-02 10:00', 'America/Sao_Paulo', '2026-03-02T13:00:00Z'],
+    ['2026-03-02', 'America/Sao_Paulo', '2026-03-02T03:00:00Z'],
+    [' 2026-03-02 ', 'UTC', '2026-03-02T00:00:00Z'],
+    ['2026-07-01T12:00', 'Europe/Berlin', '2026-07-01T10:00:00Z'],
+    ['2026-01-01T12:00', 'Europe/Berlin', '2026-01-01T11:00:00Z'],
+    ['2026-03-29T02:30', 'Europe/Berlin', '2026-03-29T01:30:00Z'],
+    ['2026-03-29T03:30', 'Europe/Berlin', '2026-03-29T01:30:00Z'],
+    ['2026-10-25T01:30', 'Europe/Berlin', '2026-10-24T23:30:00Z'],
+    ['2026-10-25T03:30', 'Europe/Berlin', '2026-10-25T02:30:00Z'],
+    ['2026-03-02T00:00', 'Pacific/Kiritimati', '2026-03-01T10:00:00Z'],
+    ['2024-02-29', 'UTC', '2024-02-29T00:00:00Z'],
+    ['2026-02-29', 'UTC', undefined],
+    ['2026-13-01', 'UTC', undefined],
+    ['2026-00-10', 'UTC', undefined],
+    ['2026-03-02T24:00', 'UTC', undefined],
+    ['2026-03-02T10', 'UTC', undefined],
+    ['02/03/2026', 'UTC', undefined],
+    ['tomorrow', 'UTC', undefined],
+    ['', 'UTC', undefined],
+  ]
+  for (const [text, timezone, moment] of table) {
+    it(`as "${text}" in ${timezone} is ${moment ?? 'none'}`, () => {
+      expect(parseInstant(text, timezone)).to.equal(moment === undefined ? undefined : Date.parse(moment))
+    })
+  }
+})
+
+describe('a time zone', () => {
+  it('is one that the tables know', () => {
+    expect(['UTC', 'America/Sao_Paulo', 'Europe/Lisbon'].map(isTimezone)).to.deep.equal([true, true, true])
+    expect(['', 'Mars/Phobos', 'contact'].map(isTimezone)).to.deep.equal([false, false, false])
+  })
+})
