@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { StepBase } from '../src/engine/language/definition/step-base.ts'
-import { liquid } from '../src/engine/language/liquid.ts'
-import { ROOTS } from '../src/engine/language/values.ts'
-import { definitionSchema } from '../src/features/definition-checks/definition-schema.ts'
-import { checkDefinition } from '../src/features/definition-checks/check-definition.ts'
-import { type Field, listFields } from './support/definition-fields.ts'
-import { listTableRows, readDocument, sectionOf } from './support/documents.ts'
+import { StepBase } from '../../src/engine/language/definition/step-base.ts'
+import { liquid } from '../../src/engine/language/liquid.ts'
+import { ROOTS } from '../../src/engine/language/values.ts'
+import { definitionSchema } from '../../src/features/definition-checks/definition-schema.ts'
+import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
+import { type Field, listFields } from '../support/definition-fields.ts'
+import { listTableRows, readDocument, sectionOf } from '../support/documents.ts'
 
 const document = readDocument('docs/workflow-language.md')
 const schema = definitionSchema() as { $defs: Record<string, unknown> }

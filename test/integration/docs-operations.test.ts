@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { readDocument, ROOT } from './support/documents.ts'
-import { type ThrowAwayFolder, throwAwayFolder } from './support/throw-away-folder.ts'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
+import { readDocument, ROOT } from '../support/documents.ts'
+import { type TempDir, createTempDir } from '../support/temp-dir.ts'
 
 const run = promisify(execFile)
 
 describe('docs/operations.md', function () {
   this.timeout(120_000)
-  let folder: ThrowAwayFolder
+  let folder: TempDir
 
   before(() => {
-    folder = throwAwayFolder()
+    folder = createTempDir()
     for (const name of ['package.json', 'node_modules', 'scripts', 'src']) {
       symlinkSync(join(ROOT, name), join(folder.path, name))
     }

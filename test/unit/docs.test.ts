@@ -1,64 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { openDatabase, seedIfEmpty } from '../src/platform/database/database.ts'
-import { systemClock } from '../src/platform/time.ts'
-import { newAddress, startTestApp, type TestApp } from './support/app.ts'
-import { type Document, listDocuments, listTableRows, readDocument, ROOT, sectionOf } from './support/documents.ts'
-import { listCommands, ShellSession } from './support/shell-session.ts'
-import { type ThrowAwayFolder, throwAwayFolder } from './support/throw-away-folder.ts'
+import { type Document, listDocuments, listTableRows, readDocument, ROOT, sectionOf } from '../support/documents.ts'
 
 const WORDS_MAX = 900
 const documents = listDocuments()
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
-
-describe('documentation sessions', () => {
-  let app: TestApp
-  let folder: ThrowAwayFolder
-
-  before(async () => {
-    app = await startTestApp({}, systemClock)
-    const db = openDatabase(app.databaseUrl)
-    await seedIfEmpty(db)
-    await db.destroy()
-    folder = throwAwayFolder()
-  })
-
-  after(async () => {
-    await app.stop()
-    await folder.remove()
-  })
-
-  for (const document of documents.filter(({ blocks }) => blocks.some(({ language }) => language === 'console'))) {
-    it(`${document.path} shows the output that its commands print`, () => runSessions(document))
-  }
-
-  it('README.md shows a TypeScript example that runs', async () => {
-    const [example] = readDocument('README.md').blocks.filter(({ language }) => language === 'ts')
-    const file = join(folder.path, 'example.mts')
-    const client = new URL('../src/client.ts', import.meta.url).href
-    const text = example?.text.replace("'parley'", `'${client}'`).replace('http://127.0.0.1:3000', app.url) ?? ''
-    const prints = text.split('console.log')
-    expect(prints.length).to.equal(2)
-    writeFileSync(file, prints.join('export const printed = '))
-    const { printed } = (await import(file)) as { printed: string[] }
-    expect(printed).to.include('inbound: Where is my order?')
-  })
-
-  /** Sessions of one document share a shell and a client address, so that each document has its own rate limits. */
-  async function runSessions({ blocks }: Document): Promise<void> {
-    writeFileSync(join(folder.path, '.curlrc'), `header = "x-forwarded-for: ${newAddress()}"\nno-progress-meter\n`)
-    const replacements: [string, string][] = [['http://127.0.0.1:3000', app.url]]
-    const session = new ShellSession({ cwd: folder.path, env: { CURL_HOME: folder.path }, replacements })
-    try {
-      for (const { text } of blocks.filter(({ language }) => language === 'console')) {
-        for (const command of listCommands(text)) await session.run(command)
-      }
-    } finally {
-      await session.close()
-    }
-  }
-})
 
 describe('documentation', () => {
   it(`README.md has at most ${WORDS_MAX} words`, () => {
@@ -134,7 +81,7 @@ describe('documentation', () => {
   })
 })
 
-/** Headings of docs/operations.md whose shell blocks `test/docs-operations.test.ts` runs. */
+/** Headings of docs/operations.md whose shell blocks `test/integration/docs-operations.test.ts` runs. */
 const TESTED_OPERATIONS = new Set(['Back up', 'Restore', 'Reset'])
 
 function isThere({ path, text }: Document, target: string, anchor: string | undefined): boolean {
