@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { type Document, listDocuments, listTableRows, readDocument, ROOT, sectionOf } from '../support/documents.ts'
@@ -59,6 +59,17 @@ describe('documentation', () => {
     const rows = listTableRows(sectionOf(readDocument('CONTRIBUTING.md'), 'Measure performance'))
     expect(benches.length).to.be.greaterThan(5)
     expect(rows.map(([name]) => name)).to.have.members(benches)
+  })
+
+  it('describes every feature and every folder of the engine in docs/architecture.md', () => {
+    const architecture = readDocument('docs/architecture.md')
+    for (const [heading, folder] of [
+      ['Features', 'src/features'],
+      ['Engine', 'src/engine'],
+    ] as const) {
+      const names = listTableRows(sectionOf(architecture, heading)).flatMap(([cell = '']) => cell.split(', '))
+      expect(names, heading).to.have.members(readdirSync(join(ROOT, folder)).map((name) => `\`${name}\``))
+    }
   })
 
   it('describes every setting in docs/operations.md and in .env.example', () => {
