@@ -64,7 +64,7 @@ describe('going on with what was followed live', function () {
       session: await app.join(owner.tenantId, 'viewer'),
       headers: { accept: 'text/event-stream', 'last-event-id': `1-${'-'.repeat(36)}` },
     })
-    expect(answer.body).to.include('"httpStatus":400').and.include('lastEventId is not one that this service gave out')
+    expect(answer.body).to.include('"httpStatus":400').and.include('lastEventId is not an ID of an item of this subscription')
   })
 
   it('says reset to who followed another database than the one that is there now', async () => {
