@@ -82,7 +82,7 @@ export type OutboundMessage = {
  * `accepted`: the provider took the message; `recipientAddress` is its spelling of the address. `refused`: it did not,
  * and never will. `retry`: it did not, and may later; `scope` states whether only this recipient's messages wait, which
  * keep their order, or the whole channel, and `afterMs` how long after a first attempt. `stopped`: nothing can be sent
- * on this channel until somebody repairs it. `unknown`: the provider may or may not have taken it.
+ * on this channel until it is repaired. `unknown`: the provider may or may not have taken it.
  */
 export type SendResult =
   | { kind: 'accepted'; providerMessageId: string; recipientAddress: string | null }

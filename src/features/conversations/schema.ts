@@ -36,11 +36,9 @@ export const Conversation = z
     windowExpiresAt: timestamp
       .nullable()
       .meta({ description: 'End of the customer service window: 24 hours after the last message of the customer' }),
-    canSendFreeform: z
-      .boolean()
-      .meta({
-        description: 'True while the service window is open: only then may messages be sent outside a broadcast',
-      }),
+    canSendFreeform: z.boolean().meta({
+      description: 'True while the service window is open: only then may messages be sent outside a broadcast',
+    }),
     automation: z.object({
       state: z.enum(['on', 'paused']),
       reason: z.enum(['human_reply', 'handoff', 'manual', 'opt_out']).nullable(),
