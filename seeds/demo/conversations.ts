@@ -7,6 +7,7 @@ import type { MessageFacts, StepRecord } from '../../src/engine/model/run.ts'
 import { saveRuns, saveSteps, saveWaits } from '../../src/engine/mailbox/run-store.ts'
 import { stepTypes } from '../../src/steps/index.ts'
 import type { WorkflowEffect } from '../../src/steps/effects.ts'
+import { windowExpiryFrom } from '../../src/features/conversations/service-window.ts'
 import { addMs, DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
 import { CONTACTS, DEMO, demoId } from './people.ts'
 import { compileDemo, WORKFLOWS } from './workflows.ts'
@@ -74,7 +75,7 @@ async function playScript(tx: Knex, { script, n, now }: { script: Script; n: num
     const event: EngineEvent = line.starts ? { type: 'started' } : { type: 'reply', message: facts }
     run ??= demoRun({ n, script, conversationId, message: facts, workflow: WORKFLOWS[line.starts ?? 'welcome'], at })
     const workflow = Object.values(WORKFLOWS).find(({ id }) => id === run?.workflowId) as typeof WORKFLOWS.welcome
-    const conversation = { id: conversationId, canSendFreeform: true, windowExpiresAt: addMs(at, DAY).toISOString() }
+    const conversation = { id: conversationId, canSendFreeform: true, windowExpiresAt: windowExpiryFrom(at).toISOString() }
     const known = {
       contact: { ...contact, tags: [] },
       conversation,
@@ -220,7 +221,7 @@ async function insertConversation(
     last_message: JSON.stringify({ id, body, direction, type: 'text', at: at.toISOString() }),
     last_message_at: at,
     last_inbound_at: inbound.created_at,
-    window_expires_at: addMs(inbound.created_at, DAY),
+    window_expires_at: windowExpiryFrom(inbound.created_at),
     automation_state: isHuman ? 'paused' : 'on',
     automation_reason: isHuman ? 'human_reply' : null,
     created_at: rows[0]?.['created_at'],
