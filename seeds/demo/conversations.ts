@@ -1,4 +1,4 @@
-import { readConversation } from '../../src/features/conversations/read-conversation.ts'
+import { markConversationRead } from '../../src/features/conversations/mark-read.ts'
 import { updateConversation } from '../../src/features/conversations/update-conversation.ts'
 import { sendMessage } from '../../src/features/outbound/send-message.ts'
 import { sendAsCustomer } from '../../src/features/sandbox/send-as-customer.ts'
@@ -29,18 +29,18 @@ export async function seedConversations(history: History, owner: Actor): Promise
     history.act(agoMs, SYSTEM, (scope) => insertConversation(scope, contactId, conversationId))
 
   const { conversationId: olivia } = await customer(3 * DAY, OLIVIA, 'Hello, do you ship to Leeds?')
-  await agent(3 * DAY - HOUR, (scope) => readConversation(scope, { conversationId: olivia }))
+  await agent(3 * DAY - HOUR, (scope) => markConversationRead(scope, { conversationId: olivia }))
   await agent(2 * DAY, (scope) => updateConversation(scope, { conversationId: olivia, status: 'closed' }))
 
   const peter = await existing(26 * HOUR, PETER, demoId('conversation', 6))
   await customer(26 * HOUR, PETER, 'stop')
-  await agent(25 * HOUR, (scope) => readConversation(scope, { conversationId: peter }))
+  await agent(25 * HOUR, (scope) => markConversationRead(scope, { conversationId: peter }))
 
   const elena = await existing(5 * HOUR, ELENA, demoId('conversation', 3))
   await customer(5 * HOUR, ELENA, 'Hola, my order has not arrived')
   await customer(5 * HOUR - MINUTE, ELENA, '1203')
   await agent(4 * HOUR, async (scope) => {
-    await readConversation(scope, { conversationId: elena })
+    await markConversationRead(scope, { conversationId: elena })
     const body = 'Hola Elena, I looked it up myself: it was delivered to your neighbour.'
     await sendMessage(scope, { conversationId: elena, body })
   })
@@ -48,7 +48,7 @@ export async function seedConversations(history: History, owner: Actor): Promise
   const ana = await existing(3 * HOUR, ANA, demoId('conversation', 1))
   await customer(3 * HOUR, ANA, 'Oi, where is my order?')
   await customer(3 * HOUR - 2 * MINUTE, ANA, '4711')
-  await agent(2 * HOUR, (scope) => readConversation(scope, { conversationId: ana }))
+  await agent(2 * HOUR, (scope) => markConversationRead(scope, { conversationId: ana }))
 
   await customer(90 * MINUTE, KLARA, 'Guten Tag')
 
