@@ -31,8 +31,8 @@ export class History {
       clock: this.#clock,
       log: createLogger('warn'),
       jobs: this.#jobs,
-      signals: { publish: () => undefined, subscribe: () => () => undefined, close: () => Promise.resolve() },
-      reads: createSingleFlight(),
+      notifications: { publish: () => undefined, subscribe: () => () => undefined, close: () => Promise.resolve() },
+      singleFlight: createSingleFlight(),
       // The demo workspace stores no credentials, so nothing is ever sealed with this key.
       secrets: new Secrets(randomBytes(32).toString('hex')),
       mail: { send: () => Promise.reject(new Error('the seed sends no mail')) },

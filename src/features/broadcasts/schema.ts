@@ -93,12 +93,9 @@ const Audience = z.strictObject({
 export type Audience = z.infer<typeof Audience>
 
 const variable = z.string().regex(/^[A-Za-z0-9]\w{0,63}$/, 'must be a name of up to 64 letters, digits and underscores')
-const params = z
-  .record(variable, text(1024))
-  .meta({
-    description:
-      'Variables of the template. Each value is a text that may contain placeholders such as {{contact.name}}',
-  })
+const params = z.record(variable, text(1024)).meta({
+  description: 'Variables of the template. Each value is a text that may contain placeholders such as {{contact.name}}',
+})
 
 export const CreateBroadcast = z.strictObject({
   name: text(120),

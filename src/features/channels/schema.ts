@@ -15,12 +15,9 @@ export const Channel = z
     wabaId: z.string().nullable(),
     baseUrl: z.string().nullable(),
     apiVersion: z.string().nullable(),
-    webhookPath: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Path of the webhook to register with the provider, below the public address of this server',
-      }),
+    webhookPath: z.string().nullable().meta({
+      description: 'Path of the webhook to register with the provider, below the public address of this server',
+    }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { tagName } from '../tags/schema.ts'
 import { toE164 } from '../../platform/phone.ts'
-import { isTimezone } from '../../platform/zoned-time.ts'
-import { json, id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
+import { json, id, timestamp, page, toPage, text, timezone } from '../../trpc/schemas.ts'
 
 const PHONE = 'must be in international format, such as +14155550100'
 
@@ -24,7 +23,6 @@ export const phone = z
 const tagNames = z.array(tagName).max(50)
 const email = z.email('must be an e-mail address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
-const timezone = text(64).refine(isTimezone, 'must be an IANA time zone such as America/Sao_Paulo')
 const marketing = z.enum(['unknown', 'opted_in', 'opted_out'])
 
 export const Contact = z

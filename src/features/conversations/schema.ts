@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
+import { id, timestamp, page, toPage, text, lastEventId, timestampInput } from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([
@@ -36,11 +36,9 @@ export const Conversation = z
     windowExpiresAt: timestamp
       .nullable()
       .meta({ description: 'End of the customer service window: 24 hours after the last message of the customer' }),
-    canSendFreeform: z
-      .boolean()
-      .meta({
-        description: 'True while the service window is open: only then may messages be sent outside a broadcast',
-      }),
+    canSendFreeform: z.boolean().meta({
+      description: 'True while the service window is open: only then may messages be sent outside a broadcast',
+    }),
     automation: z.object({
       state: z.enum(['on', 'paused']),
       reason: z.enum(['human_reply', 'handoff', 'manual', 'opt_out']).nullable(),
@@ -116,17 +114,14 @@ export const ListConversations = z.strictObject({
 })
 export type ListConversations = z.infer<typeof ListConversations>
 
-const time = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-11-20T10:15:30Z' })
-  .transform((text) => new Date(text))
-  .meta({ override: { type: 'string', format: 'date-time' } })
-
 export const UpdateConversation = z.strictObject({
   conversationId: id,
   status: ConversationStatus.optional(),
-  snoozedUntil: time.optional().meta({ description: 'Required with status `snoozed`, not allowed otherwise' }),
+  snoozedUntil: timestampInput
+    .optional()
+    .meta({ description: 'Required with status `snoozed`, not allowed otherwise' }),
   assigneeId: id.nullish(),
-  automation: z.strictObject({ state: z.enum(['on', 'paused']), until: time.optional() }).optional(),
+  automation: z.strictObject({ state: z.enum(['on', 'paused']), until: timestampInput.optional() }).optional(),
 })
 export type UpdateConversation = z.infer<typeof UpdateConversation>
 
@@ -140,8 +135,5 @@ export type ListMessages = z.infer<typeof ListMessages>
 export const SendMessage = z.strictObject({ conversationId: id, body: messageBody })
 export type SendMessage = z.infer<typeof SendMessage>
 
-export const FollowMessages = z.strictObject({
-  conversationId: id,
-  lastEventId: z.string().max(100).nullish(),
-})
+export const FollowMessages = z.strictObject({ conversationId: id, lastEventId })
 export type FollowMessages = z.infer<typeof FollowMessages>

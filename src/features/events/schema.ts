@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { eventName } from '../../engine/language/definition/names.ts'
-import { json, id, timestamp } from '../../trpc/schemas.ts'
+import { json, id, timestamp, lastEventId } from '../../trpc/schemas.ts'
 
 export const FollowEvents = z.strictObject({
   types: z
@@ -9,7 +9,7 @@ export const FollowEvents = z.strictObject({
     .max(50, 'must have at most 50 entries')
     .optional()
     .meta({ description: 'Event types to receive, such as `run.failed`. All types by default' }),
-  lastEventId: z.string().max(100).nullish(),
+  lastEventId,
 })
 export type FollowEvents = z.infer<typeof FollowEvents>
 

@@ -22,7 +22,7 @@ export const MIGRATIONS = {
   extension: 'ts',
 }
 
-/** Queries on models name columns as the models do; results are mapped by the models themselves. */
+/** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
 export const { wrapIdentifier } = knexSnakeCaseMappers()
 
 /** A pool on `url`. Statements are cut off after 30 s, and a transaction left idle after 60 s. */
