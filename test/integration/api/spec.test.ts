@@ -2,7 +2,14 @@ import { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import type { AppRouter } from '../../../src/router.ts'
 import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
-import { type Answer, newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import {
+  type Answer,
+  newAddress,
+  readSessionCookie,
+  startTestApp,
+  type TestApp,
+  type TestSession,
+} from '../../support/app.ts'
 
 const DEMO_BROADCAST = '0199c0de-0008-7000-8000-000000000001'
 const DEMO_GROUP = '0199c0de-0003-7000-8000-000000000003'
@@ -49,11 +56,12 @@ describe('API contract over REST and tRPC', () => {
     await db.destroy()
     // The demo data is dated by the system clock, so the test clock starts at the same time.
     app.clock.advance(Date.now() - app.clock.now().getTime())
-    const { headers, body } = await app.rest('POST', '/api/auth/sign-in/email', {
+    const response = await app.rest('POST', '/api/auth/sign-in/email', {
       body: { email: 'demo@parley.example', password: 'parley-demo' },
     })
-    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
-    demo = { cookie, tenantId: body.workspaces[0].id, userId: body.user.id, email: '', password: '' }
+    const { user, workspaces } = response.body
+    const cookie = readSessionCookie(response)
+    demo = { cookie, tenantId: workspaces[0].id, userId: user.id, email: '', password: '' }
     const inside = await app.rest('GET', '/api/conversations?windowOpen=true', { session: demo })
     const outside = await app.rest('GET', '/api/conversations?windowOpen=false', { session: demo })
     const runs = await app.rest('GET', '/api/runs?status=completed', { session: demo })

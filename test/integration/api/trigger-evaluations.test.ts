@@ -5,7 +5,7 @@ import { recordEvaluations } from '../../../src/features/execution/record-evalua
 import { newId } from '../../../src/platform/ids.ts'
 import { DAY, HOUR } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
-import { startTestApp, type TestApp } from '../../support/app.ts'
+import { readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
 import { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PRICES = {
@@ -170,8 +170,8 @@ describe('GET /api/contacts/{contactId}/trigger-evaluations', () => {
     app.clock.advance(7 * DAY + HOUR)
     // The session expired when the clock advanced.
     const { email, password } = owner
-    const signedIn = await app.rest('POST', '/api/auth/sign-in/email', { body: { email, password } })
-    owner = new WorkspaceClient(app, { ...owner, cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '' })
+    const response = await app.rest('POST', '/api/auth/sign-in/email', { body: { email, password } })
+    owner = new WorkspaceClient(app, { ...owner, cookie: readSessionCookie(response) })
     expect((await getEvaluations()).evaluations).to.deep.equal([])
     await purgeEvaluations(app.system)
     expect(await app.system.db('trigger_evaluations').where({ contact_id: contactId })).to.deep.equal([])

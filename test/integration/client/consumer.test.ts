@@ -52,7 +52,7 @@ const parley = createParleyClient({ url: 'http://localhost' })
 await parley.contacts.create.mutate({ name: 'Kim', fone: '+4915112340000' })
 `
 
-describe('a project that uses the package', function () {
+describe('npm package', function () {
   this.timeout(300_000)
   let app: TestApp
   let owner: TestSession
@@ -107,7 +107,7 @@ describe('a project that uses the package', function () {
     return run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project], { cwd: folder.path })
   }
 
-  it('compiles strictly, calls, and follows a conversation live', async () => {
+  it('a project that installs the package compiles in strict mode, calls the API and subscribes to messages', async () => {
     await compile('tsconfig.json').catch((error: { stdout: string }) => expect.fail(error.stdout))
     const { stdout } = await run(process.execPath, ['dist/program.js', app.url, owner.tenantId, owner.cookie], {
       cwd: folder.path,
@@ -120,7 +120,7 @@ describe('a project that uses the package', function () {
     expect(told.year).to.be.greaterThan(2025)
   })
 
-  it('does not compile with a field that there is not', async () => {
+  it('a project that passes an unknown field to the client does not compile', async () => {
     const errors = await compile('tsconfig.mistake.json').then(
       () => '',
       ({ stdout }: { stdout: string }) => stdout,

@@ -16,7 +16,7 @@ function held(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout' || name === 'TCPSocketWrap').length
 }
 
-describe('connections of followers that are dropped', function () {
+describe('dropped subscription connections', function () {
   this.timeout(60_000)
   let app: TestApp
   let owner: TestSession
@@ -30,7 +30,7 @@ describe('connections of followers that are dropped', function () {
 
   after(() => app.stop())
 
-  it('hold nothing when they were following', async () => {
+  it('dropping 200 active subscriptions releases their sockets and timers', async () => {
     const before = held()
     const streams = await Promise.all(Array.from({ length: MANY }, () => openEventStream(app.url, owner, subscription)))
     expect(held()).to.be.greaterThan(before + MANY)
@@ -38,7 +38,7 @@ describe('connections of followers that are dropped', function () {
     await waitUntil(() => held() <= before + BESIDE, PATIENCE_MS)
   })
 
-  it('hold nothing when they were only about to follow', async () => {
+  it('dropping 200 subscriptions while they are being opened releases their sockets and timers', async () => {
     const before = held()
     const drops = Array.from({ length: MANY }, async (_, turns) => {
       const dropped = new AbortController()

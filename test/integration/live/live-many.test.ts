@@ -6,7 +6,7 @@ import { write } from '../../support/requests.ts'
 const MANY = 50
 const PHONE = '+4915112345000'
 
-describe('many who follow the same workspace live', function () {
+describe('concurrent subscriptions to one workspace', function () {
   this.timeout(30_000)
   let app: TestApp
   let owner: TestSession
@@ -18,7 +18,7 @@ describe('many who follow the same workspace live', function () {
 
   after(() => app.stop())
 
-  it('are each told everything, and the database is read for all of them at once', async () => {
+  it('fifty subscriptions receive every event and share database reads', async () => {
     const types = ['message.received']
     const subscription = { procedure: 'events.follow', input: { types } }
     const streams = await Promise.all(

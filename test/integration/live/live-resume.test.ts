@@ -3,7 +3,7 @@ import { DAY } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { type EventStream, openEventStream } from '../../support/event-stream.ts'
 
-describe('going on with what was followed live', function () {
+describe('resuming a subscription', function () {
   this.timeout(20_000)
   let app: TestApp
   let owner: TestSession
@@ -21,7 +21,7 @@ describe('going on with what was followed live', function () {
     return openEventStream(app.url, viewer, { procedure: 'events.follow', input: {}, lastEventId })
   }
 
-  it('says reset to who has begun, heard nothing, and comes back when what they missed is gone', async () => {
+  it('resuming from the initial cursor reports a gap after the missed events were deleted', async () => {
     const stream = await follow()
     stream.close()
     app.clock.advance(8 * DAY)
@@ -30,7 +30,7 @@ describe('going on with what was followed live', function () {
     resumed.close()
   })
 
-  it('says reset again to who was told so and comes back when what they missed since is gone', async () => {
+  it('resuming from the cursor of a gap reports another gap after the missed events were deleted', async () => {
     const stream = await follow()
     stream.close()
     app.clock.advance(8 * DAY)
@@ -43,7 +43,7 @@ describe('going on with what was followed live', function () {
     second.close()
   })
 
-  it('is reminded that the connection lives while nothing happens, and told when to give it up', async () => {
+  it('an idle subscription receives pings and the inactivity time after which to reconnect', async () => {
     const dropped = new AbortController()
     const { cookie, tenantId } = await app.join(owner.tenantId, 'viewer')
     const { body } = await fetch(`${app.url}/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D`, {
@@ -59,7 +59,7 @@ describe('going on with what was followed live', function () {
     expect(text).to.include('"reconnectAfterInactivityMs":20000')
   })
 
-  it('refuses an id that was never given out, before anything is told', async () => {
+  it('resuming from an ID that was never issued returns 400 before any item', async () => {
     const answer = await app.rest('GET', '/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D', {
       session: await app.join(owner.tenantId, 'viewer'),
       headers: { accept: 'text/event-stream', 'last-event-id': `1-${'-'.repeat(36)}` },
@@ -67,7 +67,7 @@ describe('going on with what was followed live', function () {
     expect(answer.body).to.include('"httpStatus":400').and.include('lastEventId is not one that this service gave out')
   })
 
-  it('says reset to who followed another database than the one that is there now', async () => {
+  it('resuming with a cursor of another database reports a gap', async () => {
     const stream = await follow()
     stream.close()
     const resumed = await follow(stream.beganAt.replace(/^\d+/, '9000000000000000000'))

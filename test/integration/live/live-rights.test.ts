@@ -7,7 +7,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const PHONE = '+4915112345000'
 
-describe('who follows live', function () {
+describe('subscription authorization', function () {
   this.timeout(20_000)
   let app: TestApp
   let owner: TestSession
@@ -41,7 +41,7 @@ describe('who follows live', function () {
     return JSON.stringify(told)
   }
 
-  it('is told of a message what a list of messages tells of it, and no more', async () => {
+  it('conversations.onMessage delivers a message with the same fields as the list of messages', async () => {
     const stream = await openEventStream<{ message: object }>(app.url, owner, {
       procedure: 'conversations.onMessage',
       input: { conversationId },
@@ -53,14 +53,14 @@ describe('who follows live', function () {
     expect(data.message).to.have.all.keys(Object.keys(body.messages[0]))
   })
 
-  it('is told nothing more once they sign out, also while nothing happens', async () => {
+  it('a subscription ends when its session signs out, even without new events', async () => {
     const viewer = await app.join(owner.tenantId, 'viewer')
     const stream = await follow(viewer)
     await app.rest('POST', '/api/auth/sign-out', { session: viewer, body: {} })
     expect(await restOf(stream)).to.equal('[]')
   })
 
-  it('is told nothing more once they are no member any more', async () => {
+  it("a subscription delivers no events after the user's membership is removed", async () => {
     const viewer = await app.join(owner.tenantId, 'viewer')
     const stream = await follow(viewer)
     await app.system.db('memberships').where({ user_id: viewer.userId, workspace_id: owner.tenantId }).delete()
@@ -69,7 +69,7 @@ describe('who follows live', function () {
     expect(await restOf(stream)).not.to.contain('later')
   })
 
-  it('is told why, so that a client does not come back', async () => {
+  it('a subscription that ends with the session reports 401, so that clients do not reconnect', async () => {
     const viewer = await app.join(owner.tenantId, 'viewer')
     const stream = await follow(viewer)
     await app.rest('POST', '/api/auth/sign-out', { session: viewer, body: {} })
@@ -77,7 +77,7 @@ describe('who follows live', function () {
     expect(stream.failure).to.deep.include({ error: 'Unauthorized', httpStatus: 401 })
   })
 
-  it('is told nothing more once the session is over', async () => {
+  it('a subscription ends when its session expires', async () => {
     const viewer = await app.join(owner.tenantId, 'viewer')
     const stream = await follow(viewer)
     app.clock.advance(7 * DAY + SECOND)

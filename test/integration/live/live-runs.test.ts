@@ -24,7 +24,7 @@ const FOUR_QUESTIONS = {
 
 type Event = { type: string; event?: { type: string; data: Record<string, string | null> } }
 
-describe('following a run live', function () {
+describe('run and event subscriptions', function () {
   this.timeout(120_000)
   let app: TestApp
   let owner: TestSession
@@ -83,7 +83,7 @@ describe('following a run live', function () {
   const isDelivered = (stepId: string) => (change: RunChange) =>
     change.type === 'run' && change.steps.some((step) => step.stepId === stepId && step.delivery === 'delivered')
 
-  it('tells each step when it is written, and again when its message gets further', async () => {
+  it('runs.follow delivers each step when it is recorded and when its message is delivered', async () => {
     const { runId, phone } = await startRun()
     const stream = await follow(runId)
     await write(phone, 'a')
@@ -98,7 +98,7 @@ describe('following a run live', function () {
     expect(first?.type === 'run' && first.steps.map(({ index }) => index)).to.deep.equal([0, 1, 2])
   })
 
-  it('tells of a run that waits again only what has changed', async () => {
+  it('runs.follow delivers only the steps that changed', async () => {
     const { runId, phone } = await startRun()
     await write(phone, 'a')
     const stream = await follow(runId)
@@ -108,7 +108,7 @@ describe('following a run live', function () {
     expect(data.type === 'run' && data.steps.map(({ stepId }) => stepId)).to.deep.equal(['two', 'three'])
   })
 
-  it('says nothing of other runs', async () => {
+  it('runs.follow delivers no changes of other runs', async () => {
     const one = await startRun()
     const two = await startRun()
     const stream = await follow(one.runId)
@@ -119,7 +119,7 @@ describe('following a run live', function () {
     expect(data.type === 'run' && data.run.id).to.equal(one.runId)
   })
 
-  it('loses nothing and repeats nothing while its server is killed and started again', async () => {
+  it('runs.follow resumes without gaps or duplicates while its server is killed and restarted', async () => {
     const { runId, phone } = await startRun()
     const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'http', TRUSTED_PROXIES: '127.0.0.1/32,::1/128' }
     const before = await cursorsOf(runId)
@@ -161,7 +161,7 @@ describe('following a run live', function () {
     }
   })
 
-  it('says reset when what was missed is no longer kept', async () => {
+  it('runs.follow reports a gap when the missed events were deleted', async () => {
     const { runId, phone } = await startRun()
     const stream = await follow(runId)
     await write(phone, 'a')
@@ -178,7 +178,7 @@ describe('following a run live', function () {
     resumed.close()
   })
 
-  it('tells a workspace its events, those of the types wanted', async () => {
+  it('events.follow delivers only events of the requested types', async () => {
     const subscription = { procedure: 'events.follow', input: { types: ['run.started', 'run.completed'] } }
     const stream = await openEventStream<Event>(app.url, owner, subscription)
     const { runId, phone } = await startRun()
@@ -192,7 +192,7 @@ describe('following a run live', function () {
     resumed.close()
   })
 
-  it('tells a workspace nothing of another', async () => {
+  it('events.follow delivers no events of another workspace', async () => {
     const stranger = await app.signUp('Eve')
     const all = await openEventStream<Event>(app.url, stranger, { procedure: 'events.follow', input: {} })
     await startRun()

@@ -6,7 +6,7 @@ import { type EventStream, openEventStream } from '../../support/event-stream.ts
 
 type Change = { type: string; message?: { body: string | null; status: string } }
 
-describe('following a conversation live', () => {
+describe('conversation subscription', () => {
   let app: TestApp
   let owner: TestSession
   let conversationId: string
@@ -42,7 +42,7 @@ describe('following a conversation live', () => {
     return (await stream.until(({ message }) => message?.body === body)).at(-1)?.id ?? ''
   }
 
-  it('goes on after a lost connection with nothing lost and nothing twice', async () => {
+  it('conversations.onMessage resumes after a lost connection without gaps or duplicates', async () => {
     const stream = await follow()
     await write('a')
     // The stream may have begun before the very first message was out of sight.
@@ -58,7 +58,7 @@ describe('following a conversation live', () => {
     resumed.close()
   })
 
-  it('loses nothing for who was cut off before anything was told', async () => {
+  it('conversations.onMessage resumes from the initial cursor without a gap', async () => {
     const stream = await follow()
     stream.close()
     await write('meanwhile')
@@ -67,7 +67,7 @@ describe('following a conversation live', () => {
     resumed.close()
   })
 
-  it('steps over nothing that is committed later than what came after it', async () => {
+  it('conversations.onMessage delivers an event that commits later than a newer one', async () => {
     const stream = await follow()
     await write('start')
     await idOf(stream, 'start')
@@ -85,7 +85,7 @@ describe('following a conversation live', () => {
     stream.close()
   })
 
-  it('says reset when what was missed is no longer kept', async () => {
+  it('conversations.onMessage reports a gap when the missed events were deleted', async () => {
     const stream = await follow()
     await write('old')
     const [xid] = (await idOf(stream, 'old')).split('-')
