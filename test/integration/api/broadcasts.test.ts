@@ -75,7 +75,7 @@ describe('broadcasts API', () => {
     const input = { name: 'All', templateId, channelId: sandboxId, params: { name: '{{contact.name}}' }, audience }
     const created = await app.client(owner).broadcasts.create.mutate(input)
     expect(created).to.deep.include(input)
-    expect(await app.client(owner).broadcasts.get.query({ id: created.id })).to.deep.equal(created)
+    expect(await app.client(owner).broadcasts.get.query({ broadcastId: created.id })).to.deep.equal(created)
   })
 
   it('POST and PATCH /api/broadcasts return 404 for records of another workspace', async () => {
@@ -130,7 +130,7 @@ describe('broadcasts API', () => {
     }
   })
 
-  it('PATCH /api/broadcasts/{id} returns 409 once the broadcast has started', async () => {
+  it('PATCH /api/broadcasts/{broadcastId} returns 409 once the broadcast has started', async () => {
     const { body: broadcast } = await createDraft({ params: { a: '1' }, description: 'first' })
     const path = `/api/broadcasts/${broadcast.id}`
     app.clock.advance(1000)
@@ -150,7 +150,7 @@ describe('broadcasts API', () => {
     }
   })
 
-  it('DELETE /api/broadcasts/{id} returns 409 unless the broadcast is a draft', async () => {
+  it('DELETE /api/broadcasts/{broadcastId} returns 409 unless the broadcast is a draft', async () => {
     const { body: broadcast } = await createDraft()
     const path = `/api/broadcasts/${broadcast.id}`
     for (const status of ['scheduled', 'sending', 'completed', 'canceled']) {
@@ -195,7 +195,7 @@ describe('broadcasts API', () => {
     }
   })
 
-  it('/api/broadcasts/{id} returns 404 for a broadcast of another workspace', async () => {
+  it('/api/broadcasts/{broadcastId} returns 404 for a broadcast of another workspace', async () => {
     const { body: broadcast } = await createDraft()
     const path = `/api/broadcasts/${broadcast.id}`
     const responses = [

@@ -37,7 +37,7 @@ describe('groups API', () => {
     })
     expect(status).to.equal(201)
     expect(body).to.include({ name: 'Regulars', description: 'Come often', contactCount: 0 })
-    expect(await app.client(owner).groups.get.query({ id: body.id })).to.include({ name: 'Regulars' })
+    expect(await app.client(owner).groups.get.query({ groupId: body.id })).to.include({ name: 'Regulars' })
   })
 
   it('POST and PATCH /api/groups return 409 when the name is taken, ignoring case', async () => {
@@ -66,7 +66,7 @@ describe('groups API', () => {
     }
   })
 
-  it('PATCH /api/groups/{id} changes only the fields in the request', async () => {
+  it('PATCH /api/groups/{groupId} changes only the fields in the request', async () => {
     const id = await createGroup('Before')
     app.clock.advance(1000)
     const { status, body } = await owner.request('PATCH', `/api/groups/${id}`, { description: 'Now described' })
@@ -143,7 +143,7 @@ describe('groups API', () => {
     expect(status).to.equal(200)
   })
 
-  it('DELETE /api/groups/{id}/contacts/{contactId} removes the membership and keeps the contact', async () => {
+  it('DELETE /api/groups/{groupId}/contacts/{contactId} removes the membership and keeps the contact', async () => {
     const id = await createGroup('Leaving')
     const contactId = await createContact('Leaver')
     await app.client(owner).groups.addContacts.mutate({ id, contactIds: [contactId] })
@@ -180,14 +180,14 @@ describe('groups API', () => {
       workspace.request('DELETE', `/api/groups/${id}/contacts/${contactId}`)
     const viewer = await buildMember(owner, 'viewer')
     const agent = await buildMember(owner, 'agent')
-    for (const session of [viewer, agent]) {
+    for (const member of [viewer, agent]) {
       for (const path of ['/api/groups', `/api/groups/${id}`, `/api/groups/${id}/contacts`]) {
-        expect((await session.request('GET', path)).status).to.equal(200)
+        expect((await member.request('GET', path)).status).to.equal(200)
       }
       const responses = [
-        await session.request('POST', '/api/groups', { name: 'Mine' }),
-        await session.request('PATCH', `/api/groups/${id}`, { name: 'Mine' }),
-        await session.request('DELETE', `/api/groups/${id}`),
+        await member.request('POST', '/api/groups', { name: 'Mine' }),
+        await member.request('PATCH', `/api/groups/${id}`, { name: 'Mine' }),
+        await member.request('DELETE', `/api/groups/${id}`),
       ]
       expect(responses.map(({ status }) => status)).to.deep.equal([403, 403, 403])
     }
@@ -197,7 +197,7 @@ describe('groups API', () => {
     expect((await admin.request('PATCH', `/api/groups/${id}`, { name: 'Unlocked' })).status).to.equal(200)
   })
 
-  it('/api/groups/{id} returns 404 for a group of another workspace', async () => {
+  it('/api/groups/{groupId} returns 404 for a group of another workspace', async () => {
     const id = await createGroup('Private')
     const contactId = await createContact('Own', stranger)
     const responses = [
@@ -214,6 +214,6 @@ describe('groups API', () => {
     }
     const { groups } = app.client(stranger)
     expect(await errorMessage(groups.contacts.query({ id }))).to.equal('Group not found')
-    expect(await errorMessage(groups.delete.mutate({ id }))).to.equal('Group not found')
+    expect(await errorMessage(groups.delete.mutate({ groupId: id }))).to.equal('Group not found')
   })
 })

@@ -74,16 +74,19 @@ describe('tags API', () => {
     )
   })
 
-  it('PATCH /api/tags/{id} changes only the fields in the request', async () => {
+  it('PATCH /api/tags/{tagId} changes only the fields in the request', async () => {
     const { body: tag } = await create({ name: 'Draft', color: '#112233', description: 'first' })
     app.clock.advance(1000)
     const { status, body } = await owner.request('PATCH', `/api/tags/${tag.id}`, { description: null })
     expect(status).to.equal(200)
     expect(body).to.deep.equal({ ...tag, description: null, updatedAt: app.clock.now().toISOString() })
-    expect(await app.client(owner).tags.get.query({ id: tag.id })).to.include({ description: null, color: '#112233' })
+    expect(await app.client(owner).tags.get.query({ tagId: tag.id })).to.include({
+      description: null,
+      color: '#112233',
+    })
   })
 
-  it('DELETE /api/tags/{id} removes the tag from its contacts and keeps the contacts', async () => {
+  it('DELETE /api/tags/{tagId} removes the tag from its contacts and keeps the contacts', async () => {
     const contact = await buildContact(owner, { tags: ['Gone', 'Kept'] })
     const tag = contact.tags.find(({ name }: { name: string }) => name === 'Gone')
     const deletion = await owner.request('DELETE', `/api/tags/${tag.id}`)
@@ -128,7 +131,7 @@ describe('tags API', () => {
     expect((await create({ name: 'By admin' }, admin)).status).to.equal(201)
   })
 
-  it('/api/tags/{id} returns 404 for a tag of another workspace', async () => {
+  it('/api/tags/{tagId} returns 404 for a tag of another workspace', async () => {
     const { body: tag } = await create({ name: 'Private' })
     const path = `/api/tags/${tag.id}`
     const responses = [
@@ -140,7 +143,7 @@ describe('tags API', () => {
     for (const { status, body } of responses) {
       expect([status, body]).to.deep.equal([404, { error: 'Tag not found', code: 'not_found' }])
     }
-    expect(await errorMessage(app.client(stranger).tags.get.query({ id: tag.id }))).to.equal('Tag not found')
+    expect(await errorMessage(app.client(stranger).tags.get.query({ tagId: tag.id }))).to.equal('Tag not found')
     expect((await owner.request('GET', path)).body.name).to.equal('Private')
   })
 })

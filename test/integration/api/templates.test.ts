@@ -32,7 +32,7 @@ describe('templates API', () => {
     const { status, body } = await owner.request('POST', '/api/templates', saleTemplate('spring'))
     expect(status).to.equal(201)
     expect(body).to.include({ ...saleTemplate('spring'), status: 'approved' })
-    expect(await app.client(owner).templates.get.query({ id: body.id })).to.include(saleTemplate('spring'))
+    expect(await app.client(owner).templates.get.query({ templateId: body.id })).to.include(saleTemplate('spring'))
   })
 
   it('POST /api/templates creates a draft on a channel whose provider approves templates', async () => {
@@ -62,7 +62,7 @@ describe('templates API', () => {
     expect((await app.client(workspace).templates.list.query({ offset: 5 })).total).to.equal(3)
   })
 
-  it('DELETE /api/templates/{id} returns 409 while a broadcast uses the template', async () => {
+  it('DELETE /api/templates/{templateId} returns 409 while a broadcast uses the template', async () => {
     const { body: used } = await owner.request('POST', '/api/templates', saleTemplate('used'))
     const { body: draft } = await owner.request('POST', '/api/broadcasts', { name: 'Sale', templateId: used.id })
     const conflict = await owner.request('DELETE', `/api/templates/${used.id}`)
@@ -103,7 +103,7 @@ describe('templates API', () => {
       const { status, body } = await stranger.request(method, path)
       expect([status, body.error]).to.deep.equal([404, 'Template not found'])
     }
-    expect(await errorMessage(app.client(stranger).templates.get.query({ id: template.id }))).to.equal(
+    expect(await errorMessage(app.client(stranger).templates.get.query({ templateId: template.id }))).to.equal(
       'Template not found',
     )
     const response = await stranger.request('POST', '/api/templates', saleTemplate('other'))
