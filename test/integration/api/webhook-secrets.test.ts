@@ -38,8 +38,8 @@ describe('the secret of a webhook', () => {
     const workflowId = await caller.publish()
     const agent = await app.join(session.tenantId, 'agent')
     for (const [method, path] of [
-      ['GET', 'hook'],
-      ['POST', 'hook/rotate'],
+      ['GET', 'webhook'],
+      ['POST', 'webhook/rotate-secret'],
     ]) {
       const answer = await app.rest(method ?? '', `/api/workflows/${workflowId}/${path}`, { session: agent })
       expect(answer.status).to.equal(403)
