@@ -1,13 +1,14 @@
-/** What the Cloud API checks of a send, as far as it concerns us; an error is what its envelope would say. */
+/** An error of the Cloud API, as in its error envelope. */
 export type CloudApiRefusal = { status: number; code: number; details: string }
 export type CloudApiSend = Record<string, unknown>
 
+/** Validates a send request as the Cloud API does, as far as the application depends on it. */
 export function refusalOfSend(send: CloudApiSend): CloudApiRefusal | undefined {
   const { messaging_product, to, recipient, biz_opaque_callback_data: callbackData, context } = send
   if (messaging_product !== 'whatsapp') return invalid('messaging_product must be whatsapp')
   if ((to === undefined) === (recipient === undefined)) return invalid('either to or recipient is required')
-  // The real one guesses the country of a number without its plus, and loses a person's id in `to` without a word.
-  if (to !== undefined && !matches(/^\+[1-9]\d{6,14}$/, to)) return invalid('to must be a number with its plus')
+  // The real API guesses the country of a number without a plus, and silently ignores a user ID in `to`.
+  if (to !== undefined && !matches(/^\+[1-9]\d{6,14}$/, to)) return invalid('to must be a number with a plus')
   if (recipient !== undefined && !matches(/^[A-Z]{2}\.\w+$/, recipient)) return invalid('recipient must be a user id')
   if (callbackData !== undefined && !hasLength(callbackData, 512)) return invalid('callback data is too long')
   if (context !== undefined && !matches(/^wamid\./, at(context, 'message_id'))) return invalid('context is wrong')
@@ -20,7 +21,7 @@ export function refusalOfSend(send: CloudApiSend): CloudApiRefusal | undefined {
 
 const FILES = new Set(['image', 'video', 'audio', 'document'])
 
-/** A file as the message itself, or over buttons, where it has no words and is never audio. */
+/** Validates a file as the message itself, or as the header of buttons, which takes neither caption nor audio. */
 function refusalOfFile(part: unknown, isMessage: boolean): CloudApiRefusal | undefined {
   const type = at(part, 'type')
   const file = at(part, String(type))
@@ -39,15 +40,15 @@ function refusalOfText(text: unknown): CloudApiRefusal | undefined {
 function refusalOfButtons(interactive: unknown): CloudApiRefusal | undefined {
   if (at(interactive, 'type') !== 'button') return outOfRange('interactive.type')
   const header = at(interactive, 'header')
-  const refused = header === undefined ? undefined : refusalOfFile(header, false)
-  if (refused) return refused
+  const headerError = header === undefined ? undefined : refusalOfFile(header, false)
+  if (headerError) return headerError
   if (!hasLength(at(at(interactive, 'body'), 'text'), 1024)) return outOfRange('interactive.body.text')
   const buttons = at(at(interactive, 'action'), 'buttons')
   if (!Array.isArray(buttons) || buttons.length < 1 || buttons.length > 3)
     return outOfRange('interactive.action.buttons')
   const titles = buttons.map((button) => at(at(button, 'reply'), 'title'))
-  const isRight = titles.every((title) => hasLength(title, 20)) && new Set(titles).size === titles.length
-  return isRight ? undefined : outOfRange('interactive.action.buttons.reply.title')
+  const isValid = titles.every((title) => hasLength(title, 20)) && new Set(titles).size === titles.length
+  return isValid ? undefined : outOfRange('interactive.action.buttons.reply.title')
 }
 
 function invalid(details: string): CloudApiRefusal {

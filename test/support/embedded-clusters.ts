@@ -10,7 +10,7 @@ import {
 import { killForkedHolders } from './fork-embedded-postgres.ts'
 import { removeAbandonedTempDirs, type TempDir, createTempDir } from './temp-dir.ts'
 
-/** Clusters that a test may kill: each test has its own, and cleans up after itself with `discardClusters`. */
+/** Clusters that a test may kill. Each test has its own and removes them with `discardClusters`. */
 const folders: TempDir[] = []
 const servers: EmbeddedPostgres[] = []
 let prepared: Promise<TempDir> | undefined
@@ -21,7 +21,7 @@ export function emptyDataDir(): string {
   return folder.path
 }
 
-/** A folder in which a server has run and was stopped: a copy, because making a cluster takes a second. */
+/** Copies a data directory in which a server has run, because initializing one takes a second. */
 export async function usedDataDir(): Promise<string> {
   prepared ??= prepareCluster()
   const dataDir = emptyDataDir()

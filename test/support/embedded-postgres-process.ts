@@ -2,8 +2,8 @@ import pg from 'pg'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 
 /**
- * A process of its own that holds an embedded server. It answers over the channel it was forked with; Ctrl-C makes it
- * drain: it finishes a row of queries and only then lets go of the server.
+ * Main module of a process that uses an embedded server and reports over its IPC channel. On SIGINT it drains: it
+ * finishes a number of queries and only then releases the server.
  */
 export type Order = 'write' | 'stop'
 

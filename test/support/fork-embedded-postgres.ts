@@ -11,7 +11,7 @@ export type ForkOptions = { uid?: number; gid?: number; env?: NodeJS.ProcessEnv;
 const SCRIPT = path.join(import.meta.dirname, 'embedded-postgres-process.ts')
 const running = new Set<ChildProcess>()
 
-/** Another process that starts the embedded server of `dataDir`, or joins it. */
+/** A process that starts the embedded server of a data directory, or joins a running one. */
 export class ForkedHolder {
   readonly #child: ChildProcess
   readonly #reports: Report[] = []
@@ -36,14 +36,14 @@ export class ForkedHolder {
     return this.#child.pid ?? 0
   }
 
-  /** The first report of the kind for which `isIt` holds, as soon as it has come. */
-  async next<K extends Kind>(kind: K, isIt: (report: ReportOf<K>) => boolean = () => true): Promise<ReportOf<K>> {
+  /** Waits for the first report of the kind that satisfies the predicate. */
+  async next<K extends Kind>(kind: K, matches: (report: ReportOf<K>) => boolean = () => true): Promise<ReportOf<K>> {
     for (;;) {
-      const found = this.#all(kind).find(isIt)
-      if (found) return found
-      const [refusal] = this.#all('refused')
-      if (refusal || !this.#child.connected)
-        throw new Error(`no "${kind}": ${refusal?.message ?? 'the process is gone'}`)
+      const report = this.#all(kind).find(matches)
+      if (report) return report
+      const [failure] = this.#all('refused')
+      if (failure || !this.#child.connected)
+        throw new Error(`No report "${kind}": ${failure?.message ?? 'the process has exited'}`)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }
@@ -59,12 +59,12 @@ export class ForkedHolder {
   async stop(): Promise<void> {
     this.order('stop')
     await this.next('stopped')
-    await this.#gone()
+    await this.#waitForExit()
   }
 
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
-    await this.#gone()
+    await this.#waitForExit()
   }
 
   #wake(): void {
@@ -75,7 +75,7 @@ export class ForkedHolder {
     return this.#reports.filter((report): report is ReportOf<K> => report.kind === kind)
   }
 
-  async #gone(): Promise<void> {
+  async #waitForExit(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
   }
 }

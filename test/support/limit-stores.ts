@@ -7,10 +7,10 @@ import { cloneDatabase } from './postgres.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Where counters are kept, and how a test opens limits over it: each call is as another process would. */
+/** A store of rate-limit counters. Each call of `open` behaves as another process that shares the store. */
 export type LimitStore = {
   open(clock: Clock): Promise<RateLimits>
-  /** As if `ms` had passed for the counters of tiers, which go by the wall clock. */
+  /** Lets `ms` pass for the counters, which expire by the system clock. */
   pass(ms: number): Promise<void>
   redis?: TestRedis
   close(): Promise<void>
@@ -47,7 +47,7 @@ export async function postgresStore(): Promise<LimitStore & { db: Database; url:
   }
 }
 
-/** Undefined where there is no Redis to be had. */
+/** Returns undefined where Redis is not installed. */
 export async function redisStore(): Promise<(LimitStore & { redis: TestRedis }) | undefined> {
   const redis = await startRedis()
   if (!redis) return undefined
@@ -80,7 +80,7 @@ export async function redisStore(): Promise<(LimitStore & { redis: TestRedis }) 
   }
 }
 
-/** What is left when neither Redis nor Postgres can count: here for want of the table. */
+/** The fallback in memory, used because the database has no table for counters. */
 export async function memoryStore(): Promise<LimitStore> {
   const { url, drop } = await cloneDatabase(async () => undefined)
   const opened: RateLimits[] = []
@@ -90,7 +90,7 @@ export async function memoryStore(): Promise<LimitStore> {
       opened.push(limits)
       return limits
     },
-    pass: () => Promise.reject(new Error('time in memory passes by itself only')),
+    pass: () => Promise.reject(new Error('Counters in memory expire by the system clock only')),
     async close() {
       await Promise.all(opened.map((limits) => limits.close()))
       await drop()

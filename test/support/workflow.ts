@@ -10,7 +10,7 @@ import { stepTypes } from '../../src/steps/index.ts'
 export const RUN_ID = '0199a7a0-0000-7000-8000-000000000001'
 export const NOON = '2026-03-02T12:00:00.000Z'
 
-/** Ana in São Paulo, whose window is open for another hour. */
+/** Facts about a contact in São Paulo whose service window is open for another hour. */
 export function someFacts(change: Partial<Facts> = {}): Facts {
   return {
     contact: {
@@ -34,7 +34,7 @@ export function compile(definition: object, registry: StepRegistry = stepTypes):
   throw new Error(errors.map(({ message }) => message).join('\n'))
 }
 
-/** A run that is played by hand: events go in, and it keeps what they came to. */
+/** A run without a database: applies events and records the decisions. */
 export class PlayedRun {
   readonly compiled: CompiledDefinition
   readonly registry: StepRegistry
@@ -60,10 +60,10 @@ export class PlayedRun {
     return this.take({ type: 'reply', message: { id: `in-${this.#replies}`, body, ...rest } })
   }
 
-  /** Moves the clock to when the run wants to be woken, and wakes it. */
+  /** Advances the clock to the time of the run's timer and fires it. */
   ring(): Decision {
     const wakeAt = this.decisions.at(-1)?.wait?.wakeAt
-    if (wakeAt === undefined) throw new Error('The run waits for nothing')
+    if (wakeAt === undefined) throw new Error('The run has no timer')
     this.now = addMs(this.now, Date.parse(wakeAt) - this.now.getTime())
     return this.take({ type: 'timer', epoch: this.run.epoch })
   }
@@ -81,14 +81,14 @@ export class PlayedRun {
     return decision
   }
 
-  /** The texts sent so far. */
+  /** Bodies of the messages sent so far. */
   get sent(): unknown[] {
     return this.decisions.flatMap(({ effects }) =>
       effects.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['body']] : [])),
     )
   }
 
-  /** What became of each step, in order: `ask:waiting`. */
+  /** Status of each step in order, such as `ask:waiting`. */
   get trail(): string[] {
     return this.decisions.flatMap(({ steps }) => steps.map(({ stepId, status }) => `${stepId}:${status}`))
   }

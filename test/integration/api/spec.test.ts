@@ -266,8 +266,8 @@ describe('API contract over REST and tRPC', () => {
     }
 
     it(`${name}: GET /api/contacts returns 403 for a user who is not a member of the workspace`, async () => {
-      const stranger = await app.signUp('Stranger')
-      const outcome = await call('GET /api/contacts', {}, { ...stranger, tenantId: demo.tenantId })
+      const outsider = await app.signUp('Outsider')
+      const outcome = await call('GET /api/contacts', {}, { ...outsider, tenantId: demo.tenantId })
       expect([outcome.status, outcome.error]).to.deep.equal([403, 'Forbidden'])
     })
 

@@ -91,8 +91,8 @@ describe('workflow webhook secrets', () => {
 
     it('a webhook call without valid authentication returns the same 401 for every reason', async () => {
       const webhook = await caller.open()
-      const stranger = await buildWorkspace(app, 'Other')
-      const other = await new WebhookCaller(app, stranger).open()
+      const outsider = await buildWorkspace(app, 'Other')
+      const other = await new WebhookCaller(app, outsider).open()
       for (const [reason, headers] of rejected) {
         const response = await caller.call(webhook.path, body, headers(webhook, other))
         expect({ status: response.status, body: response.body }, reason).to.deep.equal({
