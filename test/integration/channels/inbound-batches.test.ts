@@ -1,28 +1,26 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildCloudApiChannel, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const CONCURRENCY = 100
 
 describe('concurrent WhatsApp webhooks', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   let cloud: FakeCloudApi
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
-    owner = await app.signUp()
+    workspace = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
   beforeEach(async () => {
     cloud = await FakeCloudApi.start({ clock: app.clock })
-    const { body } = await app.rest('POST', '/api/channels', {
-      session: owner,
-      body: { kind: 'whatsapp', name: 'Support', ...cloud.settings, ...cloud.credentials },
-    })
-    cloud.webhooks.callbackUrl = app.url + body.webhookPath
+    await buildCloudApiChannel(workspace, cloud)
   })
 
   afterEach(() => cloud.stop())

@@ -1,11 +1,13 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { reconcileOutbox } from '../../../src/features/outbound/reconcile-outbox.ts'
+import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { listMessages } from '../../support/queries.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ECHO = {
-  version: 1,
-  triggers: [{ type: 'message_received', match: { mode: 'any' } }],
   settings: { reentry: 'parallel' },
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'You said {{message.body}}' } }],
 }
@@ -21,7 +23,7 @@ type MessageView = {
 
 describe('WhatsApp channel with the fake Cloud API', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   let cloud: FakeCloudApi
   let nextPhone = 15550001000
 
@@ -29,35 +31,24 @@ describe('WhatsApp channel with the fake Cloud API', () => {
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
-    owner = await app.signUp()
-    const workflow = await app.rest('POST', '/api/workflows', {
-      session: owner,
-      body: { name: 'Echo', definition: ECHO },
-    })
-    await app.rest('POST', `/api/workflows/${workflow.body.id}/publish`, { session: owner, body: {} })
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, ECHO)
   })
 
   after(() => app.stop())
 
   beforeEach(async () => {
     cloud = await FakeCloudApi.start({ clock: app.clock })
-    const { status, body } = await app.rest('POST', '/api/channels', {
-      session: owner,
-      body: { kind: 'whatsapp', name: 'Support', ...cloud.settings, ...cloud.credentials },
-    })
-    expect(status, JSON.stringify(body)).to.equal(201)
-    cloud.webhooks.callbackUrl = app.url + body.webhookPath
+    await buildCloudApiChannel(workspace, cloud)
   })
 
   afterEach(() => cloud.stop())
 
-  async function listMessages(phone: string): Promise<MessageView[]> {
-    const contacts = await app.rest('GET', `/api/contacts?phone=%2B${phone}`, { session: owner })
-    const contactId = contacts.body.items[0]?.id
-    const conversations = await app.rest('GET', `/api/conversations?contactId=${contactId}`, { session: owner })
-    const conversationId = conversations.body.items[0]?.id
-    const { body } = await app.rest('GET', `/api/conversations/${conversationId}/messages`, { session: owner })
-    return body.messages
+  /** Lists the messages of the conversation with the phone number, oldest first. */
+  async function listMessagesWith(phone: string): Promise<MessageView[]> {
+    const contacts = await workspace.call('GET', `/api/contacts?phone=%2B${phone}`)
+    const conversations = await workspace.call('GET', `/api/conversations?contactId=${contacts.items[0]?.id}`)
+    return listMessages(workspace, conversations.items[0]?.id)
   }
 
   it('answers the webhook handshake with 403 unless the verify token is right', async () => {
@@ -75,7 +66,7 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     expect(cloud.accepted.map(({ recipient, body }) => [recipient, body])).to.deep.equal([
       [`+${phone}`, 'You said hola'],
     ])
-    const [inbound, outbound] = await listMessages(phone)
+    const [inbound, outbound] = await listMessagesWith(phone)
     expect(inbound).to.include({ direction: 'inbound', status: 'received', body: 'hola' })
     expect(outbound).to.include({ direction: 'outbound', status: 'read', body: 'You said hola' })
     expect(outbound?.readAt).to.be.a('string')
@@ -93,14 +84,14 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     await cloud.webhooks.receiveText({ from: phone, body: 'ping', wamid })
     await app.work()
     expect(cloud.accepted).to.have.length(1)
-    expect((await listMessages(phone)).map(({ body }) => body)).to.deep.equal(['ping', 'You said ping'])
+    expect((await listMessagesWith(phone)).map(({ body }) => body)).to.deep.equal(['ping', 'You said ping'])
   })
 
   it('answers concurrent messages of one new sender in their stored order under one contact', async () => {
     const phone = newPhone()
     await Promise.all(['a', 'b', 'c'].map((body) => cloud.webhooks.receiveText({ from: phone, body })))
     await app.work()
-    const bodies = (await listMessages(phone)).map(({ body }) => body)
+    const bodies = (await listMessagesWith(phone)).map(({ body }) => body)
     const inbound = bodies.filter((body) => !body.startsWith('You said'))
     expect(inbound).to.have.members(['a', 'b', 'c'])
     const answers = inbound.map((body) => `You said ${body}`)
@@ -113,7 +104,7 @@ describe('WhatsApp channel with the fake Cloud API', () => {
       messages: [{ id: 'wamid.forged', from: '15550009999', timestamp: '1', type: 'text', text: { body: 'x' } }],
     })
     expect(await cloud.webhooks.post(body, `sha256=${'0'.repeat(64)}`)).to.equal(401)
-    const { body: contacts } = await app.rest('GET', '/api/contacts?phone=%2B15550009999', { session: owner })
+    const contacts = await workspace.call('GET', '/api/contacts?phone=%2B15550009999')
     expect(contacts.total).to.equal(0)
   })
 
@@ -124,7 +115,7 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
     await cloud.whenTold()
-    expect((await listMessages(phone)).at(-1)).to.include({ status: 'read', error: null })
+    expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'read', error: null })
   })
 
   it('fails a message with delivery_unknown instead of resending it when the connection breaks', async () => {
@@ -135,14 +126,14 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     app.clock.advance(600_000)
     await app.work()
     expect(cloud.accepted).to.have.length(1)
-    const message = (await listMessages(phone)).at(-1)
+    const message = (await listMessagesWith(phone)).at(-1)
     expect(message?.status).to.equal('failed')
     expect(message?.error?.code).to.equal('delivery_unknown')
     const [send] = cloud.accepted
     await cloud.webhooks.tell([
       { wamid: send?.wamid ?? '', status: 'delivered', callbackData: send?.callbackData ?? null },
     ])
-    expect((await listMessages(phone)).at(-1)).to.include({ status: 'delivered', error: null })
+    expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'delivered', error: null })
   })
 
   it('sends a message again after the wait when the provider returns a rate limit error', async () => {
@@ -151,11 +142,11 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
     expect(cloud.accepted).to.have.length(0)
-    expect((await listMessages(phone)).at(-1)).to.include({ status: 'queued' })
+    expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'queued' })
     app.clock.advance(60_000)
     await app.work()
     expect(cloud.accepted).to.have.length(1)
-    expect((await listMessages(phone)).at(-1)).to.include({ status: 'sent' })
+    expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'sent' })
   })
 
   it('fails a message with the error code undeliverable when the provider rejects it permanently', async () => {
@@ -163,7 +154,7 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
-    const message = (await listMessages(phone)).at(-1)
+    const message = (await listMessagesWith(phone)).at(-1)
     expect(message).to.include({ status: 'failed' })
     expect(message?.error?.code).to.equal('undeliverable')
   })
@@ -173,13 +164,13 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
-    const channels = await app.rest('GET', '/api/channels', { session: owner })
-    const degraded = channels.body.items.find(({ status }: { status: string }) => status === 'degraded')
+    const channels = await workspace.call('GET', '/api/channels')
+    const degraded = channels.items.find(({ status }: { status: string }) => status === 'degraded')
     expect(degraded.statusReason).to.be.a('string')
-    expect((await listMessages(phone)).at(-1)).to.include({ status: 'queued' })
+    expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'queued' })
     const { accessToken } = cloud.credentials
-    const updated = await app.rest('PATCH', `/api/channels/${degraded.id}`, { session: owner, body: { accessToken } })
-    expect(updated.body).to.include({ status: 'connected', statusReason: null })
+    const updated = await workspace.call('PATCH', `/api/channels/${degraded.id}`, { accessToken })
+    expect(updated).to.include({ status: 'connected', statusReason: null })
     await app.work()
     expect(cloud.accepted).to.have.length(1)
   })
@@ -191,7 +182,7 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     await app.work()
     app.clock.advance(24 * 3_600_000)
     await app.work()
-    const message = (await listMessages(phone)).at(-1)
+    const message = (await listMessagesWith(phone)).at(-1)
     expect(message?.error?.code).to.equal('outside_window')
     expect(cloud.accepted).to.have.length(0)
   })
@@ -202,10 +193,9 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
-    const { reconcileOutbox } = await import('../../../src/features/outbound/reconcile-outbox.ts')
     await reconcileOutbox(app.system)
-    await waitUntil(async () => (await listMessages(phone)).at(-1)?.status === 'failed')
-    expect((await listMessages(phone)).at(-1)?.error?.code).to.equal('delivery_unknown')
+    await waitUntil(async () => (await listMessagesWith(phone)).at(-1)?.status === 'failed')
+    expect((await listMessagesWith(phone)).at(-1)?.error?.code).to.equal('delivery_unknown')
     expect(cloud.accepted).to.have.length(1)
   })
 })
