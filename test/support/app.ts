@@ -15,14 +15,14 @@ import { drainWork } from './work.ts'
 
 export type TestSession = { cookie: string; tenantId: string; userId: string; email: string; password: string }
 
-export type Answer = {
+export type ApiResponse = {
   status: number
   headers: Headers
   /** Parsed JSON, or the text of a response that is not JSON. */
   body: any // oxlint-disable-line no-explicit-any -- tests read responses of every shape
 }
 
-export type Call = {
+export type RequestOptions = {
   body?: unknown
   session?: TestSession | undefined
   headers?: Record<string, string>
@@ -76,7 +76,7 @@ export class TestApp {
     return this.#app.system
   }
 
-  async rest(method: string, path: string, { body, session, headers = {} }: Call = {}): Promise<Answer> {
+  async rest(method: string, path: string, { body, session, headers = {} }: RequestOptions = {}): Promise<ApiResponse> {
     const response = await fetch(this.url + path, {
       method,
       redirect: 'manual',

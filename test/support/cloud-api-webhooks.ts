@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../src/platform/time.ts'
 
-export type Received = { wamid: string; status: number }
+export type SentWebhook = { wamid: string; status: number }
 
 /** The sender of a message; `from` is the number without its plus, absent if only `userId` is known. */
-export type Customer = { from?: string; userId?: string; name?: string; username?: string }
+export type CloudApiSender = { from?: string; userId?: string; name?: string; username?: string }
 export type StatusName = 'sent' | 'delivered' | 'read' | 'played' | 'failed'
 
 const TIMEOUT_MS = 10_000
@@ -39,7 +39,7 @@ export class CloudApiWebhooks {
     return `sha256=${createHmac('sha256', this.#number.appSecret).update(body).digest('hex')}`
   }
 
-  async handshake(
+  async requestHandshake(
     verifyToken = this.#number.verifyToken,
   ): Promise<{ status: number; body: string; challenge: string }> {
     const challenge = String(randomBytes(4).readUInt32BE())
@@ -50,12 +50,17 @@ export class CloudApiWebhooks {
     return { status: response.status, body: await response.text(), challenge }
   }
 
-  receiveText({ body, ...message }: Customer & { body: string; wamid?: string; replyTo?: string }): Promise<Received> {
-    return this.receive({ ...message, message: { type: 'text', text: { body } } })
+  sendText({
+    body,
+    ...message
+  }: CloudApiSender & { body: string; wamid?: string; replyTo?: string }): Promise<SentWebhook> {
+    return this.sendMessage({ ...message, message: { type: 'text', text: { body } } })
   }
 
   /** Sends a message of any kind: `message` holds its type and the content under that name. */
-  async receive(inbound: Customer & { message: object; wamid?: string; replyTo?: string }): Promise<Received> {
+  async sendMessage(
+    inbound: CloudApiSender & { message: object; wamid?: string; replyTo?: string },
+  ): Promise<SentWebhook> {
     const { wamid = newWamid(), from, userId, name = 'Ana Souza', username, message, replyTo } = inbound
     const contact = {
       profile: { name, ...(username ? { username } : {}) },
@@ -74,7 +79,7 @@ export class CloudApiWebhooks {
   }
 
   /** Reports statuses of sent messages and returns the status of the response; a failure needs an error code. */
-  tell(statuses: { wamid: string; status: StatusName; callbackData?: string | null; errorCode?: number }[]) {
+  sendStatuses(statuses: { wamid: string; status: StatusName; callbackData?: string | null; errorCode?: number }[]) {
     const payload = statuses.map(({ wamid, status, callbackData, errorCode }) => ({
       id: wamid,
       status,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../src/platform/time.ts'
 import { CloudApiWebhooks, newWamid, type StatusName } from './cloud-api-webhooks.ts'
-import { type CloudApiRefusal, type CloudApiSend, refusalOfSend } from './cloud-api-rules.ts'
+import { type CloudApiError, type CloudApiSend, validateSend } from './cloud-api-rules.ts'
 
 export type AcceptedSend = {
   wamid: string
@@ -19,7 +19,7 @@ export type AcceptedSend = {
 
 /** A planned failure of a call. Both `hang` and `reset` accept the message first. */
 type Fault =
-  | { kind: 'reject'; error: CloudApiRefusal }
+  | { kind: 'reject'; error: CloudApiError }
   | { kind: 'answer'; status: number; body: string; headers: Record<string, string> }
   | { kind: 'hang' }
   | { kind: 'reset' }
@@ -43,9 +43,9 @@ export class FakeCloudApi {
   /** Statuses reported for every accepted send, in this order; repetitions are reported too. */
   statuses: StatusName[] = []
   /** Whether statuses are reported before the response to the send. */
-  isAhead = false
+  reportsStatusesFirst = false
   /** Status codes, other than 200, of the responses to status webhooks. */
-  readonly refusedCallbacks: number[] = []
+  readonly failedCallbacks: number[] = []
 
   readonly #server = createServer((request, response) => {
     this.#handle(request, response).catch((error: unknown) => {
@@ -76,17 +76,17 @@ export class FakeCloudApi {
   }
 
   /** Rejects the next `count` sends with an error of the Cloud API. */
-  refuseNext(code: number, { count = 1, status = 400, details = `Details of ${code}` } = {}): void {
+  rejectNext(code: number, { count = 1, status = 400, details = `Details of ${code}` } = {}): void {
     this.#plan(count, { kind: 'reject', error: { status, code, details } })
   }
 
   /** Responds to the next `count` sends as a proxy in front of the Cloud API may, without accepting them. */
-  answerNext(status: number, body: string, { count = 1, headers = {} } = {}): void {
+  respondNext(status: number, body: string, { count = 1, headers = {} } = {}): void {
     this.#plan(count, { kind: 'answer', status, body, headers })
   }
 
   /** Accepts the next `count` sends; then either never responds, or resets the connection. */
-  loseNext(how: 'hang' | 'reset', { count = 1 } = {}): void {
+  dropNextResponse(how: 'hang' | 'reset', { count = 1 } = {}): void {
     this.#plan(count, { kind: how })
   }
 
@@ -96,7 +96,7 @@ export class FakeCloudApi {
   }
 
   /** Resolves when every status of `statuses` has been reported for the sends so far. */
-  async whenTold(): Promise<void> {
+  async whenStatusesReported(): Promise<void> {
     while (this.#reports.size > 0) await Promise.all(this.#reports)
   }
 
@@ -104,7 +104,7 @@ export class FakeCloudApi {
     const closed = once(this.#server, 'close')
     this.#server.close()
     this.#server.closeAllConnections()
-    await Promise.all([closed, this.whenTold()])
+    await Promise.all([closed, this.whenStatusesReported()])
   }
 
   #plan(count: number, fault: Fault): void {
@@ -116,7 +116,7 @@ export class FakeCloudApi {
     const text = await readText(request)
     if (this.latencyMs > 0) await delay(this.latencyMs)
     const payload = parse(text)
-    const error = this.#validateCall(request) ?? (payload ? refusalOfSend(payload) : INVALID_JSON)
+    const error = this.#validateCall(request) ?? (payload ? validateSend(payload) : INVALID_JSON)
     const fault = error ? undefined : this.#faults.shift()
     if (error || !payload) return respondWithError(response, error ?? INVALID_JSON)
     if (fault?.kind === 'reject') return respondWithError(response, fault.error)
@@ -125,14 +125,14 @@ export class FakeCloudApi {
       return
     }
     const send = this.#accept(payload)
-    const report = this.isAhead ? this.#reportStatuses(send) : undefined
+    const report = this.reportsStatusesFirst ? this.#reportStatuses(send) : undefined
     await report
     if (fault?.kind === 'reset') request.socket.resetAndDestroy()
     else if (!fault) respond(response, 200, acceptance(send))
     if (!report) void this.#reportStatuses(send)
   }
 
-  #validateCall({ method, url = '', headers }: IncomingMessage): CloudApiRefusal | undefined {
+  #validateCall({ method, url = '', headers }: IncomingMessage): CloudApiError | undefined {
     const [, phoneNumberId] = /^\/v\d+\.\d\/(\d+)\/messages$/.exec(url) ?? []
     if (method !== 'POST' || !phoneNumberId) return { status: 400, code: 2500, details: 'Unknown path components' }
     const [, token] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? []
@@ -168,8 +168,8 @@ export class FakeCloudApi {
   #reportStatuses({ wamid, callbackData }: AcceptedSend): Promise<void> {
     const report = (async () => {
       for (const status of this.webhooks.callbackUrl === undefined ? [] : this.statuses) {
-        const responseStatus = await this.webhooks.tell([{ wamid, status, callbackData }]).catch(() => 0)
-        if (responseStatus !== 200) this.refusedCallbacks.push(responseStatus)
+        const responseStatus = await this.webhooks.sendStatuses([{ wamid, status, callbackData }]).catch(() => 0)
+        if (responseStatus !== 200) this.failedCallbacks.push(responseStatus)
       }
     })().finally(() => this.#reports.delete(report))
     this.#reports.add(report)
@@ -177,7 +177,7 @@ export class FakeCloudApi {
   }
 }
 
-const INVALID_JSON: CloudApiRefusal = { status: 400, code: 100, details: 'The body must be a JSON object' }
+const INVALID_JSON: CloudApiError = { status: 400, code: 100, details: 'The body must be a JSON object' }
 
 async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
@@ -206,7 +206,7 @@ function acceptance({ wamid, recipient }: AcceptedSend): object {
   return { messaging_product: 'whatsapp', contacts: [contact], messages: [{ id: wamid }] }
 }
 
-function respondWithError(response: ServerResponse, { status, code, details }: CloudApiRefusal): void {
+function respondWithError(response: ServerResponse, { status, code, details }: CloudApiError): void {
   const error = {
     message: `(#${code}) ${details}`,
     type: 'OAuthException',

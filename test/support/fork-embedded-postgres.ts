@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import type { Order, Report } from './embedded-postgres-process.ts'
+import type { Command, Report } from './embedded-postgres-process.ts'
 
 type Kind = Report['kind']
-type ReportOf<K extends Kind> = Extract<Report, { kind: K }>
+type ReportFor<K extends Kind> = Extract<Report, { kind: K }>
 
 export type ForkOptions = { uid?: number; gid?: number; env?: NodeJS.ProcessEnv; detached?: boolean }
 
@@ -12,7 +12,7 @@ const SCRIPT = path.join(import.meta.dirname, 'embedded-postgres-process.ts')
 const running = new Set<ChildProcess>()
 
 /** A process that starts the embedded server of a data directory, or joins a running one. */
-export class ForkedHolder {
+export class EmbeddedPostgresProcess {
   readonly #child: ChildProcess
   readonly #reports: Report[] = []
   readonly #waiting: (() => void)[] = []
@@ -37,7 +37,7 @@ export class ForkedHolder {
   }
 
   /** Waits for the first report of the kind that satisfies the predicate. */
-  async next<K extends Kind>(kind: K, matches: (report: ReportOf<K>) => boolean = () => true): Promise<ReportOf<K>> {
+  async next<K extends Kind>(kind: K, matches: (report: ReportFor<K>) => boolean = () => true): Promise<ReportFor<K>> {
     for (;;) {
       const report = this.#all(kind).find(matches)
       if (report) return report
@@ -48,16 +48,16 @@ export class ForkedHolder {
     }
   }
 
-  last<K extends Kind>(kind: K): ReportOf<K> | undefined {
+  last<K extends Kind>(kind: K): ReportFor<K> | undefined {
     return this.#all(kind).at(-1)
   }
 
-  order(order: Order): void {
+  send(order: Command): void {
     this.#child.send(order)
   }
 
   async stop(): Promise<void> {
-    this.order('stop')
+    this.send('stop')
     await this.next('stopped')
     await this.#waitForExit()
   }
@@ -71,8 +71,8 @@ export class ForkedHolder {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  #all<K extends Kind>(kind: K): ReportOf<K>[] {
-    return this.#reports.filter((report): report is ReportOf<K> => report.kind === kind)
+  #all<K extends Kind>(kind: K): ReportFor<K>[] {
+    return this.#reports.filter((report): report is ReportFor<K> => report.kind === kind)
   }
 
   async #waitForExit(): Promise<void> {
@@ -80,6 +80,6 @@ export class ForkedHolder {
   }
 }
 
-export function killForkedHolders(): void {
+export function killEmbeddedPostgresProcesses(): void {
   for (const child of running) child.kill('SIGKILL')
 }

@@ -2,11 +2,11 @@ import { createHmac } from 'node:crypto'
 
 import { SECOND } from '../../src/platform/time.ts'
 import { buildWorkflow } from '../factories.ts'
-import type { Answer, TestApp, TestSession } from './app.ts'
+import type { ApiResponse, TestApp, TestSession } from './app.ts'
 import { listRuns } from './queries.ts'
 import { WorkspaceClient } from './workspace-client.ts'
 
-export type CalledWebhook = { workflowId: string; path: string; secret: string }
+export type WebhookWithSecret = { workflowId: string; path: string; secret: string }
 
 /** Publishes workflows with a webhook and calls the webhooks as external systems do. */
 export class WebhookCaller {
@@ -28,13 +28,13 @@ export class WebhookCaller {
     return (await buildWorkflow(this.#owner, definition, { name: 'Orders' })).id
   }
 
-  async rotate(workflowId: string): Promise<CalledWebhook> {
+  async rotateSecret(workflowId: string): Promise<WebhookWithSecret> {
     const { webhookPath, secret } = await this.#owner.call('POST', `/api/workflows/${workflowId}/webhook/rotate-secret`)
     return { workflowId, path: webhookPath, secret }
   }
 
-  async open(trigger: object = {}, rest: object = {}): Promise<CalledWebhook> {
-    return this.rotate(await this.publish(trigger, rest))
+  async publishWithSecret(trigger: object = {}, rest: object = {}): Promise<WebhookWithSecret> {
+    return this.rotateSecret(await this.publish(trigger, rest))
   }
 
   sign(secret: string, body: string, at = this.#app.clock.now()): string {
@@ -42,16 +42,16 @@ export class WebhookCaller {
     return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')}`
   }
 
-  call(path: string, body: string, headers: Record<string, string>): Promise<Answer> {
+  call(path: string, body: string, headers: Record<string, string>): Promise<ApiResponse> {
     return this.#app.rest('POST', path, { body, headers })
   }
 
-  callSigned({ path, secret }: CalledWebhook, payload: unknown): Promise<Answer> {
+  callSigned({ path, secret }: WebhookWithSecret, payload: unknown): Promise<ApiResponse> {
     const body = JSON.stringify(payload)
     return this.call(path, body, { 'x-parley-signature': this.sign(secret, body) })
   }
 
-  async runsOf({ workflowId }: CalledWebhook): Promise<{ id: string; contactId: string | null }[]> {
+  async listRuns({ workflowId }: WebhookWithSecret): Promise<{ id: string; contactId: string | null }[]> {
     await this.#app.work()
     return listRuns(this.#owner, `workflowId=${workflowId}`)
   }

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { AppRouter } from '../../../src/router.ts'
 import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
 import {
-  type Answer,
+  type ApiResponse,
   newAddress,
   readSessionCookie,
   startTestApp,
@@ -92,7 +92,7 @@ describe('API contract over REST and tRPC', () => {
       method === 'GET' && rest.length > 0
         ? `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))}`
         : ''
-    const response: Answer = await app.rest(method, url + query, {
+    const response: ApiResponse = await app.rest(method, url + query, {
       session,
       headers,
       ...(method === 'GET' ? {} : { body: Object.fromEntries(rest) }),
