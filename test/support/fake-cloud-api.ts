@@ -42,7 +42,7 @@ export class FakeCloudApi {
   latencyMs = 0
   /** Statuses reported for every accepted send, in this order; repetitions are reported too. */
   statuses: StatusName[] = []
-  /** Whether statuses are reported before the response to the send. */
+  /** Reports statuses before it responds to the send. */
   reportsStatusesFirst = false
   /** Status codes, other than 200, of the responses to status webhooks. */
   readonly failedCallbacks: number[] = []
