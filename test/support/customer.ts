@@ -1,35 +1,32 @@
 import { expect } from 'chai'
-import type { TestApp, TestSession } from './app.ts'
+import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../factories.ts'
+import type { TestApp } from './app.ts'
+import { listRunSteps, listSentBodies } from './queries.ts'
+import type { WorkspaceClient } from './workspace-client.ts'
 
-let customers = 0
-
-/** A workspace of its own with one published workflow that answers every message, and somebody who writes to it. */
+/** A customer who writes to a new workspace with one published workflow, which starts on every message. */
 export class Customer {
   readonly app: TestApp
-  readonly owner: TestSession
+  readonly owner: WorkspaceClient
   readonly contactId: string
 
-  private constructor(app: TestApp, owner: TestSession, contactId: string) {
+  private constructor(app: TestApp, owner: WorkspaceClient, contactId: string) {
     this.app = app
     this.owner = owner
     this.contactId = contactId
   }
 
-  /** `prepare` furnishes the workspace before the workflow is published. */
+  /** Builds the workspace; `prepare` runs before the workflow is published. */
   static async of(
     app: TestApp,
     steps: object[],
     prepare?: (customer: Customer) => Promise<unknown>,
   ): Promise<Customer> {
-    const owner = await app.signUp()
-    customers += 1
-    const phone = `+4915300${String(customers).padStart(5, '0')}`
-    const { body } = await app.rest('POST', '/api/contacts', { session: owner, body: { name: 'Ana', phone } })
-    const customer = new Customer(app, owner, body.id)
+    const owner = await buildWorkspace(app)
+    const contact = await buildContact(owner)
+    const customer = new Customer(app, owner, contact.id)
     await prepare?.(customer)
-    const triggers = [{ type: 'message_received', match: { mode: 'any' } }]
-    const { id } = await customer.rest('POST', '/workflows', { name: 'W', definition: { version: 1, triggers, steps } })
-    await customer.rest('POST', `/workflows/${id}/publish`, {})
+    await buildWorkflow(owner, { steps })
     return customer
   }
 
@@ -38,20 +35,17 @@ export class Customer {
   }
 
   async rest(method: string, path: string, body?: object) {
-    const answer = await this.app.rest(method, `/api${path}`, { session: this.owner, body })
-    expect(answer.status, JSON.stringify(answer.body)).to.be.within(200, 299)
-    return answer.body
+    return this.owner.call(method, `/api${path}`, body)
   }
 
   async write(body = 'hello'): Promise<void> {
-    await this.rest('POST', '/sandbox/messages', { contactId: this.contactId, body })
+    await sendAsCustomer(this.owner, { contactId: this.contactId, body })
   }
 
   /** The newest run, with its steps. */
   async run() {
-    const [run = expect.fail('nothing ran')] = (await this.rest('GET', '/runs')).items
-    const { steps } = await this.rest('GET', `/runs/${run.id}/steps`)
-    return { ...run, steps }
+    const [run = expect.fail('No run was started')] = (await this.rest('GET', '/runs')).items
+    return { ...run, steps: await listRunSteps(this.owner, run.id) }
   }
 
   async contact() {
@@ -63,11 +57,9 @@ export class Customer {
     return items[0]
   }
 
+  /** Bodies of the messages sent to the customer, oldest first. */
   async sent(): Promise<string[]> {
     const { id } = await this.conversation()
-    const { messages } = await this.rest('GET', `/conversations/${id}/messages`)
-    return messages.flatMap((message: { direction: string; body: string }) =>
-      message.direction === 'outbound' ? [message.body] : [],
-    )
+    return listSentBodies(this.owner, id)
   }
 }
