@@ -32,7 +32,7 @@ describe('message order with an application clock ahead of the database clock', 
 
   it('places every new message after the existing ones, whether a customer, a workflow or an agent wrote it', async () => {
     for (const body of ['a', 'b']) {
-      await cloud.webhooks.receiveText({ from: '15550003001', body })
+      await cloud.webhooks.sendText({ from: '15550003001', body })
       await app.work()
     }
     const conversations = await workspace.call('GET', '/api/conversations')
@@ -45,9 +45,9 @@ describe('message order with an application clock ahead of the database clock', 
   })
 
   it("sends an agent's message only after the queued message before it was sent", async () => {
-    cloud.refuseNext(131056)
+    cloud.rejectNext(131056)
     cloud.accepted.length = 0
-    await cloud.webhooks.receiveText({ from: '15550003002', body: 'c' })
+    await cloud.webhooks.sendText({ from: '15550003002', body: 'c' })
     await app.work()
     const conversations = await workspace.call('GET', '/api/conversations')
     const waiting = conversations.items.find(

@@ -52,17 +52,17 @@ describe('WhatsApp channel with the fake Cloud API', () => {
   }
 
   it('answers the webhook handshake with 403 unless the verify token is right', async () => {
-    const right = await cloud.webhooks.handshake()
+    const right = await cloud.webhooks.requestHandshake()
     expect(right).to.include({ status: 200, body: right.challenge })
-    expect((await cloud.webhooks.handshake('another token')).status).to.equal(403)
+    expect((await cloud.webhooks.requestHandshake('another token')).status).to.equal(403)
   })
 
   it('answers a signed inbound message through the Cloud API and marks the answer as read', async () => {
     cloud.statuses = ['sent', 'delivered', 'read']
     const phone = newPhone()
-    expect((await cloud.webhooks.receiveText({ from: phone, body: 'hola' })).status).to.equal(200)
+    expect((await cloud.webhooks.sendText({ from: phone, body: 'hola' })).status).to.equal(200)
     await app.work()
-    await cloud.whenTold()
+    await cloud.whenStatusesReported()
     expect(cloud.accepted.map(({ recipient, body }) => [recipient, body])).to.deep.equal([
       [`+${phone}`, 'You said hola'],
     ])
@@ -70,18 +70,18 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     expect(inbound).to.include({ direction: 'inbound', status: 'received', body: 'hola' })
     expect(outbound).to.include({ direction: 'outbound', status: 'read', body: 'You said hola' })
     expect(outbound?.readAt).to.be.a('string')
-    expect(cloud.refusedCallbacks).to.deep.equal([])
+    expect(cloud.failedCallbacks).to.deep.equal([])
   })
 
   it('stores and answers a message once when its webhook is delivered 20 times at once and once later', async () => {
     const phone = newPhone()
     const wamid = 'wamid.twenty-times'
     const responses = await Promise.all(
-      Array.from({ length: 20 }, () => cloud.webhooks.receiveText({ from: phone, body: 'ping', wamid })),
+      Array.from({ length: 20 }, () => cloud.webhooks.sendText({ from: phone, body: 'ping', wamid })),
     )
     expect(responses.map(({ status }) => status)).to.deep.equal(Array(20).fill(200))
     await app.work()
-    await cloud.webhooks.receiveText({ from: phone, body: 'ping', wamid })
+    await cloud.webhooks.sendText({ from: phone, body: 'ping', wamid })
     await app.work()
     expect(cloud.accepted).to.have.length(1)
     expect((await listMessagesWith(phone)).map(({ body }) => body)).to.deep.equal(['ping', 'You said ping'])
@@ -89,7 +89,7 @@ describe('WhatsApp channel with the fake Cloud API', () => {
 
   it('answers concurrent messages of one new sender in their stored order under one contact', async () => {
     const phone = newPhone()
-    await Promise.all(['a', 'b', 'c'].map((body) => cloud.webhooks.receiveText({ from: phone, body })))
+    await Promise.all(['a', 'b', 'c'].map((body) => cloud.webhooks.sendText({ from: phone, body })))
     await app.work()
     const bodies = (await listMessagesWith(phone)).map(({ body }) => body)
     const inbound = bodies.filter((body) => !body.startsWith('You said'))
@@ -109,19 +109,19 @@ describe('WhatsApp channel with the fake Cloud API', () => {
   })
 
   it('ends at status read when statuses arrive before the send response, twice and out of order', async () => {
-    cloud.isAhead = true
+    cloud.reportsStatusesFirst = true
     cloud.statuses = ['read', 'sent', 'delivered', 'delivered']
     const phone = newPhone()
-    await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
     await app.work()
-    await cloud.whenTold()
+    await cloud.whenStatusesReported()
     expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'read', error: null })
   })
 
   it('fails a message with delivery_unknown instead of resending it when the connection breaks', async () => {
-    cloud.loseNext('reset')
+    cloud.dropNextResponse('reset')
     const phone = newPhone()
-    await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
     await app.work()
     app.clock.advance(600_000)
     await app.work()
@@ -130,16 +130,16 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     expect(message?.status).to.equal('failed')
     expect(message?.error?.code).to.equal('delivery_unknown')
     const [send] = cloud.accepted
-    await cloud.webhooks.tell([
+    await cloud.webhooks.sendStatuses([
       { wamid: send?.wamid ?? '', status: 'delivered', callbackData: send?.callbackData ?? null },
     ])
     expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'delivered', error: null })
   })
 
   it('sends a message again after the wait when the provider returns a rate limit error', async () => {
-    cloud.refuseNext(131056)
+    cloud.rejectNext(131056)
     const phone = newPhone()
-    await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
     await app.work()
     expect(cloud.accepted).to.have.length(0)
     expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'queued' })
@@ -150,9 +150,9 @@ describe('WhatsApp channel with the fake Cloud API', () => {
   })
 
   it('fails a message with the error code undeliverable when the provider rejects it permanently', async () => {
-    cloud.refuseNext(131026)
+    cloud.rejectNext(131026)
     const phone = newPhone()
-    await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
     await app.work()
     const message = (await listMessagesWith(phone)).at(-1)
     expect(message).to.include({ status: 'failed' })
@@ -160,9 +160,9 @@ describe('WhatsApp channel with the fake Cloud API', () => {
   })
 
   it('degrades the channel when the access token is rejected and sends again after the token is replaced', async () => {
-    cloud.refuseNext(190, { status: 401 })
+    cloud.rejectNext(190, { status: 401 })
     const phone = newPhone()
-    await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
     await app.work()
     const channels = await workspace.call('GET', '/api/channels')
     const degraded = channels.items.find(({ status }: { status: string }) => status === 'degraded')
@@ -176,9 +176,9 @@ describe('WhatsApp channel with the fake Cloud API', () => {
   })
 
   it('fails a queued text message with outside_window when the service window closes before the retry', async () => {
-    cloud.refuseNext(130429)
+    cloud.rejectNext(130429)
     const phone = newPhone()
-    await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
     await app.work()
     app.clock.advance(24 * 3_600_000)
     await app.work()
@@ -189,8 +189,8 @@ describe('WhatsApp channel with the fake Cloud API', () => {
 
   it('fails a message whose claim expired with delivery_unknown and never sends it again', async () => {
     const phone = newPhone()
-    cloud.loseNext('hang')
-    await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
+    cloud.dropNextResponse('hang')
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
     await reconcileOutbox(app.system)

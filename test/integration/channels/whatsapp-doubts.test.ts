@@ -43,8 +43,8 @@ describe('outbound message with an unknown delivery result', () => {
   }
 
   it('records message.failed once when several processes reconcile the outbox at once', async () => {
-    cloud.loseNext('hang')
-    await cloud.webhooks.receiveText({ from: '15550002001', body: 'hi' })
+    cloud.dropNextResponse('hang')
+    await cloud.webhooks.sendText({ from: '15550002001', body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
     await Promise.all(Array.from({ length: 5 }, () => reconcileOutbox(app.system)))
@@ -56,17 +56,17 @@ describe('outbound message with an unknown delivery result', () => {
   })
 
   it('records no message.failed event when its status arrived before the connection broke', async () => {
-    cloud.isAhead = true
+    cloud.reportsStatusesFirst = true
     cloud.statuses = ['delivered']
-    cloud.loseNext('reset')
-    await cloud.webhooks.receiveText({ from: '15550002002', body: 'hi' })
+    cloud.dropNextResponse('reset')
+    await cloud.webhooks.sendText({ from: '15550002002', body: 'hi' })
     await app.work()
     expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.delivered'])
   })
 
   it('stays queued when its process requeues it while the outbox is being reconciled', async () => {
-    cloud.loseNext('hang')
-    await cloud.webhooks.receiveText({ from: '15550002003', body: 'hi' })
+    cloud.dropNextResponse('hang')
+    await cloud.webhooks.sendText({ from: '15550002003', body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
     const { db } = app.system

@@ -9,7 +9,7 @@ import { advanceMailboxes } from '../../../src/features/execution/advance-mailbo
 import { newId } from '../../../src/platform/ids.ts'
 import type { Scope } from '../../../src/scope.ts'
 import { buildChannel, buildContact, buildWorkspace, sendAsCustomer } from '../../factories.ts'
-import { startTestApp, type Answer, type TestApp } from '../../support/app.ts'
+import { startTestApp, type ApiResponse, type TestApp } from '../../support/app.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -51,8 +51,8 @@ describe('concurrent deletion', () => {
   }
 
   /** Deletes while a transaction holds the mailbox locks and queues answers once the deletion waits for a lock. */
-  async function deleteWhileAnswered(path: string): Promise<Answer> {
-    let deleted: Promise<Answer> | undefined
+  async function deleteWhileAnswered(path: string): Promise<ApiResponse> {
+    let deleted: Promise<ApiResponse> | undefined
     await scope().transaction(async (tx) => {
       await lockMailboxes(
         tx.db,
