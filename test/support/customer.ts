@@ -4,7 +4,7 @@ import type { ApiResponse, TestApp } from './app.ts'
 import { listRunSteps, listSentBodies } from './queries.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
 
-/** A workspace with one contact and one published workflow that starts on each of the contact's messages. */
+/** A contact of a new workspace with one published workflow, which starts on each message of the contact. */
 export class Customer {
   readonly workspace: WorkspaceClient
   readonly contactId: string
