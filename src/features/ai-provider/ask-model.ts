@@ -3,7 +3,7 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { fetchPublic } from '../../platform/outbound/fetch-public.ts'
 import { parseJson } from '../../platform/parse-json.ts'
-import type { LoadedAiProvider } from './load-ai-provider.ts'
+import type { LoadedAiProvider } from './queries.ts'
 
 const BYTES_MAX = 2_097_152
 const SENTENCE_MAX = 300

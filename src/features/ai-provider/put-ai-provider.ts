@@ -3,8 +3,7 @@ import { InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import type { Scope } from '../../scope.ts'
-import { getAiProvider } from './get-ai-provider.ts'
-import { sealContext } from './load-ai-provider.ts'
+import { getAiProvider, sealContext } from './queries.ts'
 import type { AiProvider, PutAiProvider } from './schema.ts'
 
 /** A workspace has one provider: the first call brings it, later ones change it. */

@@ -1,8 +1,7 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { deleteAiProvider } from './delete-ai-provider.ts'
-import { getAiProvider } from './get-ai-provider.ts'
+import { deleteAiProvider, getAiProvider } from './queries.ts'
 import { putAiProvider } from './put-ai-provider.ts'
 import { AiProvider, PutAiProvider } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import type { Scope } from '../../scope.ts'
-import { findAiProvider } from '../ai-provider/load-ai-provider.ts'
+import { findAiProvider } from '../ai-provider/queries.ts'
 import { listSteps } from '../workflows/stored-definition.ts'
 
 /** Steps that ask a model fail until the workspace says which. */

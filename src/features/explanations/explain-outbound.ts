@@ -2,9 +2,8 @@ import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import type { Scope } from '../../scope.ts'
-import { runQuery } from '../runs/run-rows.ts'
-import { messageLink, statusLinks } from './message-links.ts'
-import { eventLink, type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
+import { runQuery } from '../runs/queries.ts'
+import { messageLink, statusLinks, eventLink, type NamedRun, runLink, stepLink, triggerLink } from './links.ts'
 import type { Link, Explanation } from './schema.ts'
 
 /** Who or what sent a message, and how it fared. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
-import { findTool } from '../tools/find-tool.ts'
+import { findTool } from '../tools/queries.ts'
 
 /** What a model may not choose: it acts on the contact and the conversation of its run, whatever a customer talks it into. */
 const OWN = new Set(['contactId', 'conversationId'])

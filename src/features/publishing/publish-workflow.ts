@@ -7,7 +7,7 @@ import { ensureWebhook } from '../workflow-webhooks/ensure-webhook.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
 import { listTestWarnings } from '../workflow-tests/test-warnings.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
+import { getWorkflow } from '../workflows/queries.ts'
 import type { PublishedWorkflow, PublishWorkflow } from '../workflows/schema.ts'
 
 /**

@@ -2,7 +2,7 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
+import { getWorkflow } from '../workflows/queries.ts'
 import type { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 
 /** No new runs start; those under way go on. */

@@ -3,7 +3,7 @@ import type { Run as RunRow } from '../../models/automation/run.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
+import { getWorkflow } from '../workflows/queries.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 
 /** The definition that a replay takes: that of the old run, unless another version is wanted. */

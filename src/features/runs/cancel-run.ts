@@ -3,7 +3,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { cancelQueuedMessages } from '../outbound/cancel-queued-messages.ts'
 import { decisionPort } from '../execution/engine-port.ts'
-import { getRun } from './get-run.ts'
+import { getRun } from './queries.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, RunRef } from './schema.ts'
 

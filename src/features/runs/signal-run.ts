@@ -2,7 +2,7 @@ import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { getRun } from './get-run.ts'
+import { getRun } from './queries.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, SignalRun } from './schema.ts'
 

@@ -2,13 +2,12 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import type { Scope } from '../../scope.ts'
 import { assertExternalSteps, assertKnownSteps } from './simulate-external-calls.ts'
 import { diffRuns } from './diff-runs.ts'
-import { loadOtherWorkflows } from './load-other-workflows.ts'
+import { loadOtherWorkflows, loadSimulatedWorkflow } from './load-simulated-workflow.ts'
 import { loadSimulatedSubject, toOpening } from './load-simulated-subject.ts'
 import { loadRecording } from './load-recording.ts'
-import { loadSimulatedWorkflow } from './load-simulated-workflow.ts'
 import { runSimulation } from './run-simulation.ts'
 import { toSimulationResult } from './to-simulation-result.ts'
-import { parseDialogue } from './parse-dialogue.ts'
+import { parseDialogue } from './dialogue.ts'
 import type { SimulateWorkflow, SimulationResult } from './schema.ts'
 
 const REAL_MS_MAX = 1000

@@ -5,7 +5,7 @@ import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, assertNotBuiltinName } from './tool-query.ts'
+import { getTool, assertNotBuiltinName } from './queries.ts'
 
 export async function createTool(scope: Scope, { enabled = true, config: given, ...input }: CreateTool): Promise<Tool> {
   assertNotBuiltinName(input.name)

@@ -4,7 +4,7 @@ import { findMismatch } from '../../platform/json-schema.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_ACTIONS } from './builtin-actions.ts'
 import { callHttpTool, requestHttp } from './call-http-tool.ts'
-import { findTool } from './find-tool.ts'
+import { findTool } from './queries.ts'
 import type { Tool } from './schema.ts'
 
 /** On whose behalf a tool is called. */

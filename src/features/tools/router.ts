@@ -3,9 +3,8 @@ import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createTool } from './create-tool.ts'
 import { deleteTool } from './delete-tool.ts'
-import { listTools } from './list-tools.ts'
+import { listTools, getTool } from './queries.ts'
 import { CreateTool, Tool, ToolRef, Tools, UpdateTool } from './schema.ts'
-import { getTool } from './tool-query.ts'
 import { updateTool } from './update-tool.ts'
 
 export const toolsRouter = router({

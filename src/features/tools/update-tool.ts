@@ -5,7 +5,7 @@ import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, assertNotBuiltin, assertNotBuiltinName } from './tool-query.ts'
+import { getTool, assertNotBuiltin, assertNotBuiltinName } from './queries.ts'
 
 export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
   assertNotBuiltin(id)

@@ -4,7 +4,7 @@ import type { Scope } from '../../scope.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import { runWorkflowTest } from './run-workflow-test.ts'
 import type { RunWorkflowTests, TestOutcome, TestOutcomes } from './schema.ts'
-import { listTestsOfWorkflow } from './workflow-test-query.ts'
+import { listTestsOfWorkflow } from './queries.ts'
 
 const REAL_MS_MAX = 5000
 const ONE_MS_MAX = 1000

@@ -7,7 +7,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { type Started, startRuns } from '../runs/start-runs.ts'
 import { findOrCreateContact } from './find-contact.ts'
-import { type WorkflowWebhookMatch, findWebhookByToken, findWebhook } from './find-webhook.ts'
+import { type WorkflowWebhookMatch, findWebhookByToken, findWebhook } from './queries.ts'
 import { type WebhookCall, verifyCall } from './verify-call.ts'
 import { parseInput } from './parse-input.ts'
 

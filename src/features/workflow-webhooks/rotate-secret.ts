@@ -2,7 +2,7 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowHook as HookRow } from '../../models/automation/workflow-webhook.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { webhookPath } from './get-webhook.ts'
+import { webhookPath } from './queries.ts'
 import { newWebhookSecret } from './webhook-secret.ts'
 
 /** Makes the secret anew. Whoever still signs with the one before is refused from now on. */

@@ -1,7 +1,7 @@
 import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import * as schema from '../workflows/schema.ts'
-import { getWebhook } from './get-webhook.ts'
+import { getWebhook } from './queries.ts'
 import { WEBHOOK_PROTOCOL } from './protocol.ts'
 import { rotateSecret } from './rotate-secret.ts'
 

@@ -1,7 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { getWorkflow } from './get-workflow.ts'
+import { getWorkflow } from './queries.ts'
 import type { CreateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
 const EMPTY = { version: 1, triggers: [], steps: [] }

@@ -1,7 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import type { Scope } from '../../scope.ts'
 import { diffDefinitions } from './diff-definitions.ts'
-import { getWorkflowVersion } from './get-workflow-version.ts'
+import { getWorkflowVersion } from './queries.ts'
 import type { DiffWorkflow, WorkflowDiff } from './schema.ts'
 
 const DRAFT = 'draft'

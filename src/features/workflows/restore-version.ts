@@ -1,5 +1,5 @@
 import type { Scope } from '../../scope.ts'
-import { getWorkflowVersion } from './get-workflow-version.ts'
+import { getWorkflowVersion } from './queries.ts'
 import type { RestoreVersion, WorkflowWithDefinition } from './schema.ts'
 import { updateWorkflow } from './update-workflow.ts'
 

@@ -3,7 +3,7 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { type AppError, ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { getRun } from '../runs/get-run.ts'
+import { getRun } from '../runs/queries.ts'
 import type { Run } from '../runs/schema.ts'
 import { type NotStarted, startRuns } from '../runs/start-runs.ts'
 import type { StartWorkflow } from './schema.ts'

@@ -2,7 +2,7 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { getWorkflow } from './get-workflow.ts'
+import { getWorkflow } from './queries.ts'
 import type { UpdateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
 /** Changes the draft; what is published stays as it is until the next publish. */

@@ -1,11 +1,26 @@
-import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
-import { ConflictError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { WorkflowHook as HookRow } from '../../models/automation/workflow-webhook.ts'
+import { NotFoundError, ConflictError } from '../../platform/errors.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
+import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
+import { isUuid } from '../../platform/ids.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
 import { openWebhookSecret } from './webhook-secret.ts'
+
+export type Hook = { webhookPath: string; rotatedAt: Date | null; createdAt: Date }
+
+/** The secret is not part of it: it is shown when it is made, and never again. */
+export async function getWebhook(scope: Scope, { workflowId }: { workflowId: string }): Promise<Hook> {
+  await scope.get(WorkflowRow, workflowId)
+  const hook = await scope.query(HookRow).findOne({ workflowId })
+  if (!hook) throw new NotFoundError('Webhook')
+  return { webhookPath: webhookPath(hook), rotatedAt: hook.rotatedAt, createdAt: hook.createdAt }
+}
+
+export function webhookPath({ id }: { id: string }): string {
+  return `/inbound/hooks/${id}`
+}
 
 export type WorkflowWebhookMatch = { tenantId: string; workflowId: string; id: string; createdAt: Date; secret: string }
 
