@@ -4,21 +4,21 @@ import { BODY_BYTES_MAX, readBytes } from './read-body.ts'
 
 /** What the senders of webhooks call: the raw bytes and headers go in, an answer in JSON comes out. */
 export type HandleWebhookCall = (call: {
-  hookId: string
+  webhookId: string
   header: (name: string) => string
   body: Buffer
 }) => Promise<{ status: number; body: object }>
 
-const PATH = /^\/inbound\/hooks\/([0-9A-Za-z-]+)$/
+const PATH = /^\/inbound\/webhooks\/([0-9A-Za-z-]+)$/
 
 /** The address of a workflow lives outside `/api`: no session, no tenant header; the secret decides. */
 export function workflowWebhookRoutes(answer: HandleWebhookCall): Middleware {
   return async function answerCall(ctx: Context, next) {
-    const [, hookId] = PATH.exec(ctx.path) ?? []
-    if (!hookId) return next()
+    const [, webhookId] = PATH.exec(ctx.path) ?? []
+    if (!webhookId) return next()
     if (ctx.method !== 'POST') throw new HttpError(405, 'method_not_allowed', 'This path takes POST', { Allow: 'POST' })
     const body = await readBytes(ctx.req, BODY_BYTES_MAX)
-    const { status, body: told } = await answer({ hookId, header: (name) => ctx.get(name), body })
+    const { status, body: told } = await answer({ webhookId, header: (name) => ctx.get(name), body })
     ctx.status = status
     ctx.body = told
   }

@@ -1,4 +1,4 @@
-import { listTriggerEvaluations } from './evaluate-triggers.ts'
+import { listTriggerEvaluations } from './list-trigger-evaluations.ts'
 import { router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { ExplainMessage, Explanation, ListTriggerEvaluations, TriggerEvaluations } from './schema.ts'

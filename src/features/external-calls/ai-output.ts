@@ -2,8 +2,8 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { findMismatch } from '../../platform/json-schema.ts'
 import { parseJson } from '../../platform/parse-json.ts'
-import type { ModelReply, Usage } from '../ai-provider/ask-model.ts'
-import type { Entry } from './ai-transcript.ts'
+import type { ModelReply, Usage } from '../ai-provider/request-completion.ts'
+import type { TranscriptEntry } from './ai-transcript.ts'
 
 /**
  * What an `ai` step gives: the model's last words, read as the schema says if there is one, and what was done before.
@@ -11,7 +11,7 @@ import type { Entry } from './ai-transcript.ts'
  */
 export function parseAiOutput(
   { reply, usage }: { reply: ModelReply; usage: Usage },
-  entries: readonly Entry[],
+  entries: readonly TranscriptEntry[],
   schema: JsonObject | null,
 ): JsonObject {
   const text = (reply.content ?? '').trim()
@@ -29,7 +29,11 @@ export function parseAiOutput(
   }
 }
 
-function withoutIds({ type: _type, callId: _callId, ...called }: Extract<Entry, { type: 'called' }>): JsonObject {
+function withoutIds({
+  type: _type,
+  callId: _callId,
+  ...called
+}: Extract<TranscriptEntry, { type: 'called' }>): JsonObject {
   return called
 }
 

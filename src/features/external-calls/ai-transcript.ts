@@ -2,7 +2,7 @@ import { lockMailboxes } from '../../engine/mailbox/mailbox.ts'
 import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { Scope } from '../../scope.ts'
-import type { ModelReply, Usage } from '../ai-provider/ask-model.ts'
+import type { ModelReply, Usage } from '../ai-provider/request-completion.ts'
 import type { ClaimedCall } from './claim-calls.ts'
 import { sanitizeResult } from './sanitize-result.ts'
 
@@ -10,7 +10,7 @@ import { sanitizeResult } from './sanitize-result.ts'
 export type ModelToolCall = { tool: string; input: unknown } & ({ output: unknown } | { error: StepFailure })
 
 /** What was said and done within one step, in order. */
-export type Entry =
+export type TranscriptEntry =
   { type: 'asked'; reply: ModelReply; usage: Usage } | ({ type: 'called'; callId: string } & ModelToolCall)
 
 /**
@@ -18,11 +18,11 @@ export type Entry =
  * goes on from there. Only the last who claimed the effect can add to it, and only to what it has read.
  */
 export class AiTranscript {
-  readonly entries: Entry[]
+  readonly entries: TranscriptEntry[]
   readonly #effect: ClaimedCall
   #version: number
 
-  private constructor(effect: ClaimedCall, entries: Entry[], version: number) {
+  private constructor(effect: ClaimedCall, entries: TranscriptEntry[], version: number) {
     this.#effect = effect
     this.entries = entries
     this.#version = version
@@ -32,12 +32,12 @@ export class AiTranscript {
     const kept = await scope
       .db('ai_transcripts')
       .where({ tenant_id: scope.tenantId, run_id: effect.runId, step_index: effect.stepIndex })
-      .first<{ entries: Entry[]; version: number } | undefined>('entries', 'version')
+      .first<{ entries: TranscriptEntry[]; version: number } | undefined>('entries', 'version')
     return new AiTranscript(effect, kept?.entries ?? [], kept?.version ?? 0)
   }
 
   /** Does something to our own tables and writes down what came of it: both, or neither. */
-  async add(scope: Scope, act: (tx: Scope) => Promise<Entry>): Promise<void> {
+  async append(scope: Scope, act: (tx: Scope) => Promise<TranscriptEntry>): Promise<void> {
     const entry = await scope.transaction(async (tx) => {
       await this.#hold(tx)
       const made = checkStorable(await act(tx))
@@ -49,7 +49,7 @@ export class AiTranscript {
   }
 
   /** What is told of a step that is done is in its output. */
-  async forget(tx: Scope): Promise<void> {
+  async delete(tx: Scope): Promise<void> {
     const { runId, stepIndex } = this.#effect
     await tx.db('ai_transcripts').where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex }).delete()
   }
@@ -66,7 +66,7 @@ export class AiTranscript {
     if (!held) throw superseded()
   }
 
-  async #append(tx: Scope, entry: Entry): Promise<void> {
+  async #append(tx: Scope, entry: TranscriptEntry): Promise<void> {
     const { runId, stepIndex } = this.#effect
     const { rowCount } = await tx.db.raw<{ rowCount: number }>(
       `insert into ai_transcripts as t (tenant_id, run_id, step_index, version, entries, created_at, updated_at)
@@ -88,11 +88,11 @@ export class AiTranscript {
 }
 
 /** @throws StepError */
-function checkStorable(entry: Entry): Entry {
+function checkStorable(entry: TranscriptEntry): TranscriptEntry {
   const cleaned = sanitizeResult({ ok: true, output: entry })
   if (!cleaned.ok) throw new StepError(cleaned.error.code, cleaned.error.message, { retryable: false })
   // Only texts were changed.
-  return cleaned.output as Entry
+  return cleaned.output as TranscriptEntry
 }
 
 function superseded(): StepError {

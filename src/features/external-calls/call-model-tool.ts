@@ -2,11 +2,11 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { parseJson } from '../../platform/parse-json.ts'
 import type { Scope } from '../../scope.ts'
-import type { ModelReply } from '../ai-provider/ask-model.ts'
-import { findTool } from '../tools/queries.ts'
+import type { ModelReply } from '../ai-provider/request-completion.ts'
+import { findCallableTool } from '../tools/queries.ts'
 import { type CallLimits, prepareCall, type PreparedCall, type ToolCaller } from '../tools/prepare-call.ts'
 import { toFailure } from '../tools/tool-failure.ts'
-import type { AiTranscript, ModelToolCall, Entry } from './ai-transcript.ts'
+import type { AiTranscript, ModelToolCall, TranscriptEntry } from './ai-transcript.ts'
 import { parseToolInput, findToolByName } from './model-tools.ts'
 
 const OUTPUT_LENGTH_MAX = 32_768
@@ -14,7 +14,7 @@ const OUTPUT_LENGTH_MAX = 32_768
 type ToolCall = NonNullable<ModelReply['tool_calls']>[number]
 
 /** Whose behalf, which tools, and within what. */
-export type CallBounds = { caller: ToolCaller; tools: readonly string[]; limits: CallLimits }
+export type ToolCallContext = { caller: ToolCaller; tools: readonly string[]; limits: CallLimits }
 
 /**
  * Makes a call that the model wants, and writes down what came of it. That it failed is for the model to know, which may
@@ -24,28 +24,28 @@ export async function callModelTool(
   scope: Scope,
   transcript: AiTranscript,
   { id: callId, function: wanted }: ToolCall,
-  bounds: CallBounds,
+  bounds: ToolCallContext,
 ): Promise<void> {
   const tool = findToolByName(wanted.name)
   const given = readArguments(wanted.arguments)
   const entry = (called: Omit<ModelToolCall, 'tool' | 'input'>, input: unknown = given) =>
-    ({ type: 'called', callId, tool, input, ...called }) as Entry
+    ({ type: 'called', callId, tool, input, ...called }) as TranscriptEntry
   const prepared = await attempt(() => prepare(scope, { tool, given }, bounds))
-  if ('error' in prepared) return transcript.add(scope, async () => entry(prepared))
+  if ('error' in prepared) return transcript.append(scope, async () => entry(prepared))
   const { call, input } = prepared.output
   if (call.kind === 'inside') {
-    return transcript.add(scope, async (tx) => entry(await attempt(() => tx.transaction(call.act)), input))
+    return transcript.append(scope, async (tx) => entry(await attempt(() => tx.transaction(call.act)), input))
   }
   const made = await attempt(async () => cut(await call.act(bounds.limits)))
   // What was called off says nothing of the tool.
   bounds.limits.signal.throwIfAborted()
-  return transcript.add(scope, async () => entry(made, input))
+  return transcript.append(scope, async () => entry(made, input))
 }
 
 async function prepare(
   scope: Scope,
   { tool, given }: { tool: string; given: unknown },
-  { caller, tools }: CallBounds,
+  { caller, tools }: ToolCallContext,
 ): Promise<{ call: PreparedCall; input: JsonObject }> {
   if (!tools.includes(tool)) {
     throw new StepError('unknown_tool', `There is no tool "${tool.slice(0, 64)}" here`, { retryable: false })
@@ -53,7 +53,7 @@ async function prepare(
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new StepError('invalid_tool_input', 'The arguments are no JSON object', { retryable: false })
   }
-  const { row } = await findTool(scope, tool)
+  const { row } = await findCallableTool(scope, tool)
   const input = row ? (given as JsonObject) : parseToolInput(given as JsonObject)
   return { call: await prepareCall(scope, { tool, input }, caller), input }
 }

@@ -4,11 +4,11 @@ import { StepError } from '../../engine/language/step-error.ts'
 import { deadline } from '../../platform/concurrency/deadline.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { askModel } from '../ai-provider/ask-model.ts'
+import { requestCompletion } from '../ai-provider/request-completion.ts'
 import { findAiProvider, type LoadedAiProvider } from '../ai-provider/queries.ts'
 import { toFailure } from '../tools/tool-failure.ts'
 import { parseAiOutput } from './ai-output.ts'
-import { AiTranscript, type Entry } from './ai-transcript.ts'
+import { AiTranscript, type TranscriptEntry } from './ai-transcript.ts'
 import { callModelTool } from './call-model-tool.ts'
 import { type ClaimedCall, idempotencyKey } from './claim-calls.ts'
 import { describeTools } from './model-tools.ts'
@@ -37,7 +37,7 @@ export const executeAi: Executor = async (scope, effect, signal) => {
   try {
     const transcript = await AiTranscript.load(scope, effect)
     const output = await converse(scope, transcript, { effect, timeoutMs, signal: limit.signal })
-    return { settle: (tx) => transcript.forget(tx).then(() => ({ ok: true, output })) }
+    return { settle: (tx) => transcript.delete(tx).then(() => ({ ok: true, output })) }
   } catch (error) {
     if (!limit.signal.aborted) return { ok: false, error: toFailure(error) }
     return { ok: false, error: { code: 'timed_out', message: 'The model did not finish within the time allowed' } }
@@ -65,9 +65,9 @@ async function converse(scope: Scope, transcript: AiTranscript, bounds: Bounds):
     const messages = [...opening, ...transcript.entries.map(messageOf)]
     const { model, output } = request
     const limits = { signal, timeoutMs, allowsLoopback: scope.allowsLoopback }
-    const answer = await askModel(provider, { model, messages, tools, output }, limits)
+    const answer = await requestCompletion(provider, { model, messages, tools, output }, limits)
     if (!answer.reply.tool_calls?.length) return parseAiOutput(answer, transcript.entries, output)
-    await transcript.add(scope, async () => ({ type: 'asked', ...answer }))
+    await transcript.append(scope, async () => ({ type: 'asked', ...answer }))
   }
 }
 
@@ -111,7 +111,7 @@ async function makeCalls(
   }
 }
 
-function messageOf(entry: Entry): JsonObject {
+function messageOf(entry: TranscriptEntry): JsonObject {
   if (entry.type === 'asked') return { ...entry.reply, content: entry.reply.content ?? null }
   const told = 'error' in entry ? { error: entry.error } : entry.output
   return { role: 'tool', tool_call_id: entry.callId, content: JSON.stringify(told) }

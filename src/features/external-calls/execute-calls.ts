@@ -5,7 +5,7 @@ import { MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { claimCalls, type ClaimedCall, LEASE_MS } from './claim-calls.ts'
 import { type ExecutionResult, executors } from './executors.ts'
-import { settleCall } from './settle-call.ts'
+import { completeCall } from './complete-call.ts'
 
 /** How much one process does at once, and how much of that for one workspace. */
 const UNDER_WAY_MAX = 64
@@ -39,7 +39,7 @@ async function perform(system: SystemScope, tenantId: string, effect: ClaimedCal
   const { runId, stepId, attempt } = effect
   const scope = system.forTenant(tenantId, { type: 'run', id: runId, name: null })
   try {
-    const isSettled = await settleCall(scope, effect, await resultOf(scope, effect))
+    const isSettled = await completeCall(scope, effect, await resultOf(scope, effect))
     if (!isSettled) scope.log.info({ tenantId, runId, stepId, attempt }, 'a result came too late to be used')
   } catch (error) {
     scope.log.error({ err: error, tenantId, runId, stepId, attempt }, 'the result of a call could not be recorded')

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
-import { findTool } from '../tools/queries.ts'
+import { findCallableTool } from '../tools/queries.ts'
 
 /** What a model may not choose: it acts on the contact and the conversation of its run, whatever a customer talks it into. */
 const OWN = new Set(['contactId', 'conversationId'])
@@ -11,7 +11,7 @@ const OWN = new Set(['contactId', 'conversationId'])
  * @throws StepError `unknown_tool`, `tool_disabled`
  */
 export async function describeTools(scope: Scope, names: readonly string[]): Promise<JsonObject[]> {
-  const found = await Promise.all(names.map((name) => findTool(scope, name)))
+  const found = await Promise.all(names.map((name) => findCallableTool(scope, name)))
   return found.map(({ tool: { name, description, inputSchema }, row }) => ({
     type: 'function',
     function: {

@@ -1,18 +1,23 @@
 import { raw } from 'objection'
 import { isFinished, type RunState } from '../../engine/model/run.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
-import type { Scope } from '../../scope.ts'
-import { redactSecrets } from './redact-secrets.ts'
-import type { Run, RunRef, ListRuns, RunStep } from './schema.ts'
+import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { countRuns } from './count-runs.ts'
 import { pageRuns } from './page-runs.ts'
+import { redactSecrets } from './redact-secrets.ts'
 import { isImpossible } from './run-filters.ts'
-import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import type { ListRuns, Run, RunRef, RunStep } from './schema.ts'
 
-type Row = RunRow & { workflowName: string; replayCount: number; hasDeliveryFailures: boolean }
+/** A run with the columns that are read from other tables. */
+export class RunDetails extends RunRow {
+  declare workflowName: string
+  declare replayCount: number
+  declare hasDeliveryFailures: boolean
+}
 
 const WORKFLOW_NAME = raw(`(
   select w.name from workflows w where w.tenant_id = runs.tenant_id and w.id = runs.workflow_id) as workflow_name`)
@@ -25,17 +30,23 @@ const HAS_DELIVERY_FAILURES = raw(`exists (
   as has_delivery_failures`)
 
 export function runQuery(scope: Scope) {
-  return scope.query(RunRow).select('runs.*', WORKFLOW_NAME, REPLAY_COUNT, HAS_DELIVERY_FAILURES)
+  return scope.query(RunDetails).select('runs.*', WORKFLOW_NAME, REPLAY_COUNT, HAS_DELIVERY_FAILURES)
 }
 
-export function toRun(row: RunRow): Run {
-  const { state, depth: _, trigger, triggerEventId, waitingFor, waitingUntil, waitingStepId, ...run } = row as Row
+/** State of a stored run as the engine wrote it. */
+export function toRunState({ state }: RunRow): RunState {
+  return state as RunState
+}
+
+export function toRun(row: RunDetails): Run {
+  const { state: _state, depth: _depth, trigger, triggerEventId, waitingFor, waitingUntil, waitingStepId, ...run } = row
+  const state = toRunState(row)
   return {
     ...run,
     isDraft: run.isDraft ?? false,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },
-    currentStepId: isFinished(run) ? null : ((state['stepId'] ?? null) as string | null),
-    ...redactSecrets(state as RunState, run),
+    currentStepId: isFinished(run) ? null : (state.stepId ?? null),
+    ...redactSecrets(state, run),
     waiting: waitingFor && waitingStepId ? { for: waitingFor, until: waitingUntil, stepId: waitingStepId } : null,
     durationMs: run.startedAt && run.finishedAt ? run.finishedAt.getTime() - run.startedAt.getTime() : null,
   }
@@ -55,19 +66,21 @@ export async function listRuns(scope: Scope, { limit, offset, ...filters }: List
   return { items: rows.map(toRun), total }
 }
 
-type StepWithDelivery = StepRow & { delivery: string | null }
+class StepWithDelivery extends StepRow {
+  declare delivery: string | null
+}
 
 const DELIVERY = raw(`(
   select m.status from messages m where m.tenant_id = run_steps.tenant_id and m.id = run_steps.message_id) as delivery`)
 
-/** The steps of a run, in their order, each with where its message stands now. */
+/** Steps of a run in order, each with the current status of its message. */
 export function runStepQuery(scope: Scope, runId: string) {
-  return scope.query(StepRow).select('run_steps.*', DELIVERY).where('runId', runId).orderBy('index')
+  return scope.query(StepWithDelivery).select('run_steps.*', DELIVERY).where('runId', runId).orderBy('index')
 }
 
-export function toRunStep(row: StepRow): RunStep {
+export function toRunStep(row: StepWithDelivery): RunStep {
   const { startedAt, finishedAt } = row
-  return { ...(row as StepWithDelivery), durationMs: finishedAt ? finishedAt.getTime() - startedAt.getTime() : null }
+  return { ...row, durationMs: finishedAt ? finishedAt.getTime() - startedAt.getTime() : null }
 }
 
 export async function listRunSteps(scope: Scope, { runId }: RunRef): Promise<{ steps: RunStep[] }> {

@@ -4,7 +4,7 @@ import { findMismatch } from '../../platform/json-schema.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_ACTIONS } from './builtin-actions.ts'
 import { callHttpTool, requestHttp } from './call-http-tool.ts'
-import { findTool } from './queries.ts'
+import { findCallableTool } from './queries.ts'
 import type { Tool } from './schema.ts'
 
 /** On whose behalf a tool is called. */
@@ -34,7 +34,7 @@ export async function prepareCall(
   { tool: name, input: given }: { tool: string; input: JsonObject },
   caller: ToolCaller,
 ): Promise<PreparedCall> {
-  const { tool, row } = await findTool(scope, name)
+  const { tool, row } = await findCallableTool(scope, name)
   const input = row ? given : fillIn(tool, given, caller)
   const mismatch = findMismatch(tool.inputSchema, input, 'input')
   if (mismatch) throw new StepError('invalid_tool_input', `The tool "${name}": ${mismatch}`, { retryable: false })

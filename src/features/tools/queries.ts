@@ -43,7 +43,7 @@ export type CallableTool = { tool: Tool; row: ToolRow | null }
  * By its name, as workflows name it.
  * @throws StepError `unknown_tool`, `tool_disabled`
  */
-export async function findTool(scope: Scope, name: string): Promise<CallableTool> {
+export async function findCallableTool(scope: Scope, name: string): Promise<CallableTool> {
   const builtin = BUILTIN_TOOLS.find((tool) => tool.name === name)
   if (builtin) return { tool: builtin, row: null }
   const row: ToolRow | undefined = await scope.query(ToolRow).findOne({ name })

@@ -1,47 +1,44 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { WorkflowHook as HookRow } from '../../models/automation/workflow-webhook.ts'
-import { NotFoundError, ConflictError } from '../../platform/errors.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
 import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
+import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
+import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { camelRows } from '../../platform/database/sql.ts'
+import { ConflictError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
+import type { WorkflowRef } from '../workflows/schema.ts'
+import type { Webhook } from './schema.ts'
 import { openWebhookSecret } from './webhook-secret.ts'
 
-export type Hook = { webhookPath: string; rotatedAt: Date | null; createdAt: Date }
-
-/** The secret is not part of it: it is shown when it is made, and never again. */
-export async function getWebhook(scope: Scope, { workflowId }: { workflowId: string }): Promise<Hook> {
+/** Leaves out the secret, which is returned only when it is created. */
+export async function getWebhook(scope: Scope, { workflowId }: WorkflowRef): Promise<Webhook> {
   await scope.get(WorkflowRow, workflowId)
-  const hook = await scope.query(HookRow).findOne({ workflowId })
-  if (!hook) throw new NotFoundError('Webhook')
-  return { webhookPath: webhookPath(hook), rotatedAt: hook.rotatedAt, createdAt: hook.createdAt }
+  const webhook = await scope.query(WebhookRow).findOne({ workflowId })
+  if (!webhook) throw new NotFoundError('Webhook')
+  return { webhookPath: webhookPath(webhook), rotatedAt: webhook.rotatedAt, createdAt: webhook.createdAt }
 }
 
 export function webhookPath({ id }: { id: string }): string {
-  return `/inbound/hooks/${id}`
+  return `/inbound/webhooks/${id}`
 }
 
-export type WorkflowWebhookMatch = { tenantId: string; workflowId: string; id: string; createdAt: Date; secret: string }
+export type CallableWebhook = { tenantId: string; workflowId: string; id: string; createdAt: Date; secret: string }
 
-type Row = { id: string; tenant_id: string; workflow_id: string; secret: Buffer; created_at: Date }
-
-/** A hook whose secret nobody has asked for is not there yet. */
-export async function findWebhookByToken(system: SystemScope, id: string): Promise<WorkflowWebhookMatch | undefined> {
+/** Finds the webhook with an ID in any workspace; one that has no secret yet cannot be called and is not found. */
+export async function findCallableWebhook(system: SystemScope, id: string): Promise<CallableWebhook | undefined> {
   if (!isUuid(id)) return undefined
-  const hook = await system
+  const rows = await system
     .db('workflow_webhooks')
     .where({ id })
     .whereNotNull('secret')
-    .first<Row | undefined>('id', 'tenant_id', 'workflow_id', 'secret', 'created_at')
-  if (!hook) return undefined
-  const place = { tenantId: hook.tenant_id, id: hook.id }
-  const secret = openWebhookSecret(system.secrets, hook.secret, place)
-  return { ...place, workflowId: hook.workflow_id, createdAt: hook.created_at, secret }
+    .select<object[]>('id', 'tenant_id', 'workflow_id', 'secret', 'created_at')
+  const [webhook] = camelRows<Omit<CallableWebhook, 'secret'> & { secret: Buffer }>(rows)
+  return webhook && { ...webhook, secret: openWebhookSecret(system.secrets, webhook.secret, webhook) }
 }
 
-/** @throws ConflictError if the workflow is not published, or its published version has no webhook any more */
-export async function findWebhook(
+/** @throws ConflictError `workflow_not_published`, also if the published version has no webhook trigger */
+export async function getWebhookTrigger(
   scope: Scope,
   workflowId: string,
 ): Promise<{ trigger: TriggerByType<'webhook'>; timezone: string }> {

@@ -6,7 +6,7 @@ import type { CreateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
 const EMPTY = { version: 1, triggers: [], steps: [] }
 
-/** A name alone is enough: the draft is then empty, and may be published as it is. */
+/** Creates a draft. Without a definition the draft is empty, and can be published as it is. */
 export async function createWorkflow(scope: Scope, input: CreateWorkflow): Promise<WorkflowWithDefinition> {
   const workflowId = newId()
   return scope.transaction(async (tx) => {

@@ -6,10 +6,10 @@ import type { DiffWorkflow, WorkflowDiff } from './schema.ts'
 
 const DRAFT = 'draft'
 
-/** What differs between two versions of a workflow, or a version and its draft. */
+/** Compares two versions of a workflow, or a version with the draft. */
 export async function diffWorkflow(scope: Scope, { workflowId, from, to }: DiffWorkflow): Promise<WorkflowDiff> {
   const { draft } = await scope.get(WorkflowRow, workflowId)
-  const read = async (side: string) =>
+  const loadDefinition = async (side: string) =>
     side === DRAFT ? draft : (await getWorkflowVersion(scope, { workflowId, version: Number(side) })).definition
-  return { from, to, ...diffDefinitions(await read(from), await read(to)) }
+  return { from, to, ...diffDefinitions(await loadDefinition(from), await loadDefinition(to)) }
 }

@@ -14,23 +14,24 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
 
-type Row = WorkflowRow & { publishedHash: string | null }
+class WorkflowWithHash extends WorkflowRow {
+  declare publishedHash: string | null
+}
 
 const PUBLISHED_HASH = raw(`(
   select v.hash from workflow_versions v
   where v.tenant_id = workflows.tenant_id and v.workflow_id = workflows.id and v.version = workflows.version)
   as published_hash`)
 
-export function workflowQuery(scope: Scope) {
-  return scope.query(WorkflowRow).select('workflows.*', PUBLISHED_HASH)
+function workflowQuery(scope: Scope) {
+  return scope.query(WorkflowWithHash).select('workflows.*', PUBLISHED_HASH)
 }
 
-export function toWorkflow(row: WorkflowRow): Workflow {
-  const { draft, publishedHash, ...workflow } = row as Row
+function toWorkflow({ draft, publishedHash, ...workflow }: WorkflowWithHash): Workflow {
   return { ...workflow, hasUnpublishedChanges: publishedHash !== definitionHash(draft) }
 }
 
-export function toWorkflowWithDefinition(row: WorkflowRow): WorkflowWithDefinition {
+function toWorkflowWithDefinition(row: WorkflowWithHash): WorkflowWithDefinition {
   return { ...toWorkflow(row), definition: row.draft }
 }
 

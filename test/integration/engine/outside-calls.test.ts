@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
 import { executeCalls } from '../../../src/features/external-calls/execute-calls.ts'
 import { executeHttp } from '../../../src/features/external-calls/execute-http.ts'
-import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { completeCall } from '../../../src/features/external-calls/complete-call.ts'
 import { enqueueDueCalls } from '../../../src/features/external-calls/enqueue-due-calls.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
@@ -251,7 +251,7 @@ describe('a call outside whose worker may die', () => {
     expect(await caller.sent()).to.deep.equal(['2'])
 
     // The worker was only frozen, and comes back with what it was answered.
-    expect(await settleCall(scope, claimed, lost)).to.equal(false)
+    expect(await completeCall(scope, claimed, lost)).to.equal(false)
     await advance(caller)
     expect([(await caller.run()).status, await caller.sent()]).to.deep.equal(['completed', ['2']])
   })
@@ -264,9 +264,9 @@ describe('a call outside whose worker may die', () => {
     app.clock.advance(LEASE_MS)
     const [second = expect.fail('nothing to claim')] = await claim(caller)
     const result = { ok: true, output: { status: 200, headers: {}, json: { total: 9 }, text: null } } as const
-    expect(await settleCall(scope, first, result)).to.equal(false)
-    expect(await settleCall(scope, second, result)).to.equal(true)
-    expect(await settleCall(scope, second, result)).to.equal(false)
+    expect(await completeCall(scope, first, result)).to.equal(false)
+    expect(await completeCall(scope, second, result)).to.equal(true)
+    expect(await completeCall(scope, second, result)).to.equal(false)
     await advance(caller)
     expect(await caller.sent()).to.deep.equal(['9'])
   })
@@ -325,7 +325,7 @@ describe('a call outside whose worker may die', () => {
     const { id } = await caller.run()
     await caller.rest('POST', `/runs/${id}/cancel`)
     const scope = app.system.forTenant(caller.owner.tenantId)
-    expect(await settleCall(scope, claimed, { ok: true, output: null })).to.equal(false)
+    expect(await completeCall(scope, claimed, { ok: true, output: null })).to.equal(false)
     await advance(caller)
     expect((await caller.run()).status).to.equal('canceled')
   })
@@ -349,7 +349,7 @@ describe('a call outside whose worker may die', () => {
     expect(await caller.effects()).to.equal(0)
     const settle = () => expect.fail('something was changed')
     const scope = app.system.forTenant(caller.owner.tenantId)
-    expect(await settleCall(scope, claimed, { settle })).to.equal(false)
+    expect(await completeCall(scope, claimed, { settle })).to.equal(false)
     const messages = await app.system.db('messages').where({ tenant_id: caller.owner.tenantId, direction: 'outbound' })
     expect(messages.map(({ status }) => status)).to.deep.equal(['canceled'])
   })

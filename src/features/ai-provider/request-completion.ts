@@ -55,7 +55,7 @@ type Limits = { timeoutMs: number; signal: AbortSignal; allowsLoopback: boolean 
  * Asks once, over the interface that OpenAI's chat completions have made common.
  * @throws StepError, OutsideRefused
  */
-export async function askModel(
+export async function requestCompletion(
   provider: LoadedAiProvider,
   { model, messages, tools, output }: ModelRequest,
   limits: Limits,

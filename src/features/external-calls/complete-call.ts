@@ -10,7 +10,7 @@ import { sanitizeResult } from './sanitize-result.ts'
  * Sends the result to the run and forgets the effect, together. False if that was no longer this performer's to do: the
  * effect was dropped, or was taken for abandoned and done again.
  */
-export function settleCall(scope: Scope, effect: ClaimedCall, performed: ExecutionResult): Promise<boolean> {
+export function completeCall(scope: Scope, effect: ClaimedCall, performed: ExecutionResult): Promise<boolean> {
   const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = effect
   return scope.transaction(async (tx) => {
     // What changes rows of ours takes their locks in the order in which advancing a run does.

@@ -5,7 +5,7 @@ import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import { describeOutcome } from './describe-outcome.ts'
-import { findObstacles } from './find-obstacles.ts'
+import { findBlockingReasons } from './find-blocking-reasons.ts'
 import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
 import type { Evaluation as StoredEvaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import type { ListTriggerEvaluations, Evaluation, TriggerEvaluations } from './schema.ts'
@@ -34,7 +34,13 @@ export async function listTriggerEvaluations(scope: Scope, input: ListTriggerEva
     workflowId,
     since,
     runsStarted,
-    reasons: await findObstacles(scope, { workflow, contactId, triggers: published?.triggers ?? [], since, isQuiet }),
+    reasons: await findBlockingReasons(scope, {
+      workflow,
+      contactId,
+      triggers: published?.triggers ?? [],
+      since,
+      isQuiet,
+    }),
     evaluations: rows.slice(0, limit).map((row) => present(row, versions)),
     hasMore: rows.length > limit,
   }

@@ -11,7 +11,7 @@ const CALLED = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
 type Asked = { workflow: WorkflowRow; contactId: string; triggers: Trigger[]; since: Date; isQuiet: boolean }
 
 /** What keeps a workflow from being started by a contact now, whatever happens. */
-export async function findObstacles(
+export async function findBlockingReasons(
   scope: Scope,
   { workflow, contactId, triggers, since, isQuiet }: Asked,
 ): Promise<Reason[]> {
