@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { eventName } from '../../engine/language/definition/names.ts'
-import { json, jsonValue, id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
+import { json, jsonValue, id, timestamp, page, toPage, text, lastEventId, timestampInput } from '../../trpc/schemas.ts'
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
 export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
@@ -120,7 +120,7 @@ export const SignalRun = z.strictObject({
 })
 export type SignalRun = z.infer<typeof SignalRun>
 
-export const FollowRun = z.strictObject({ runId: id, lastEventId: z.string().max(100).nullish() })
+export const FollowRun = z.strictObject({ runId: id, lastEventId })
 export type FollowRun = z.infer<typeof FollowRun>
 
 const statuses = z
@@ -139,11 +139,6 @@ const statuses = z
     examples: ['failed,expired'],
   })
 
-const isoTime = z.iso
-  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
-  .transform((text) => new Date(text))
-  .meta({ override: { type: 'string', format: 'date-time' } })
-
 export const ListRuns = z
   .strictObject({
     ...page,
@@ -154,8 +149,8 @@ export const ListRuns = z
     conversationId: id.optional(),
     waitingFor: WaitingFor.optional(),
     replayOf: id.optional(),
-    startedAfter: isoTime.optional().meta({ description: 'Only runs with `createdAt` at or after this time' }),
-    startedBefore: isoTime.optional().meta({ description: 'Only runs with `createdAt` before this time' }),
+    startedAfter: timestampInput.optional().meta({ description: 'Only runs with `createdAt` at or after this time' }),
+    startedBefore: timestampInput.optional().meta({ description: 'Only runs with `createdAt` before this time' }),
   })
   .refine(({ version, workflowId }) => version === undefined || workflowId !== undefined, {
     path: ['version'],

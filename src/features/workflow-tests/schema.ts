@@ -78,12 +78,10 @@ export const TestOutcome = z.object({
   testId: id,
   name: z.string(),
   status: z.enum(['passed', 'failed', 'not_run']),
-  differences: z
-    .array(z.string())
-    .meta({
-      description: 'Differences to the expectation',
-      examples: [['Message 2: expected "Hi" from the workflow, got none']],
-    }),
+  differences: z.array(z.string()).meta({
+    description: 'Differences to the expectation',
+    examples: [['Message 2: expected "Hi" from the workflow, got none']],
+  }),
 })
 export type TestOutcome = z.infer<typeof TestOutcome>
 

@@ -79,7 +79,7 @@ describe('broadcasts', () => {
     const input = { name: 'All', templateId, channelId: sandboxId, params: { name: '{{contact.name}}' }, audience }
     const created = await app.client(owner).broadcasts.create.mutate(input)
     expect(created).to.deep.include(input)
-    expect(await app.client(owner).broadcasts.get.query({ id: created.id })).to.deep.equal(created)
+    expect(await app.client(owner).broadcasts.get.query({ broadcastId: created.id })).to.deep.equal(created)
   })
 
   it('take nothing of another workspace', async () => {

@@ -38,7 +38,7 @@ describe('groups', () => {
     const { status, body } = await call('POST', '/api/groups', { name: ' Regulars ', description: 'Come often' })
     expect(status).to.equal(201)
     expect(body).to.include({ name: 'Regulars', description: 'Come often', contactCount: 0 })
-    expect(await app.client(owner).groups.get.query({ id: body.id })).to.include({ name: 'Regulars' })
+    expect(await app.client(owner).groups.get.query({ groupId: body.id })).to.include({ name: 'Regulars' })
   })
 
   it('keeps names unique whatever their case', async () => {
@@ -213,6 +213,6 @@ describe('groups', () => {
     }
     const { groups } = app.client(stranger)
     expect(await errorMessage(groups.contacts.query({ id }))).to.equal('Group not found')
-    expect(await errorMessage(groups.delete.mutate({ id }))).to.equal('Group not found')
+    expect(await errorMessage(groups.delete.mutate({ groupId: id }))).to.equal('Group not found')
   })
 })

@@ -84,7 +84,7 @@ describe('tags', () => {
     })
     expect(status).to.equal(200)
     expect(body).to.deep.equal({ ...tag, description: null, updatedAt: app.clock.now().toISOString() })
-    expect(await app.client(owner).tags.get.query({ id: tag.id })).to.include({ description: null, color: '#112233' })
+    expect(await app.client(owner).tags.get.query({ tagId: tag.id })).to.include({ description: null, color: '#112233' })
   })
 
   it('takes a deleted tag off its contacts, which stay', async () => {
@@ -141,7 +141,7 @@ describe('tags', () => {
     for (const { status, body } of answers) {
       expect([status, body]).to.deep.equal([404, { error: 'Tag not found', code: 'not_found' }])
     }
-    expect(await errorMessage(app.client(stranger).tags.get.query({ id: tag.id }))).to.equal('Tag not found')
+    expect(await errorMessage(app.client(stranger).tags.get.query({ tagId: tag.id }))).to.equal('Tag not found')
     expect((await app.rest('GET', path, { session: owner })).body.name).to.equal('Private')
   })
 })

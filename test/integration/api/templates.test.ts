@@ -37,7 +37,7 @@ describe('templates', () => {
     const { status, body } = await call('POST', '/api/templates', sale('spring'))
     expect(status).to.equal(201)
     expect(body).to.include({ ...sale('spring'), status: 'approved' })
-    expect(await app.client(owner).templates.get.query({ id: body.id })).to.include(sale('spring'))
+    expect(await app.client(owner).templates.get.query({ templateId: body.id })).to.include(sale('spring'))
   })
 
   it('leaves a draft what a provider has to approve', async () => {
@@ -113,7 +113,7 @@ describe('templates', () => {
       const { status, body } = await call(method, path, undefined, stranger)
       expect([status, body.error]).to.deep.equal([404, 'Template not found'])
     }
-    expect(await errorMessage(app.client(stranger).templates.get.query({ id: template.id }))).to.equal(
+    expect(await errorMessage(app.client(stranger).templates.get.query({ templateId: template.id }))).to.equal(
       'Template not found',
     )
     const taken = await call('POST', '/api/templates', sale('mine'), stranger)

@@ -38,8 +38,8 @@ describe('the secret of a webhook', () => {
     const workflowId = await caller.publish()
     const agent = await app.join(session.tenantId, 'agent')
     for (const [method, path] of [
-      ['GET', 'hook'],
-      ['POST', 'hook/rotate'],
+      ['GET', 'webhook'],
+      ['POST', 'webhook/rotate-secret'],
     ]) {
       const answer = await app.rest(method ?? '', `/api/workflows/${workflowId}/${path}`, { session: agent })
       expect(answer.status).to.equal(403)
@@ -93,7 +93,7 @@ describe('the secret of a webhook', () => {
         expect({ status: answer.status, body: answer.body }, what).to.deep.equal({ status: 401, body: UNAUTHORIZED })
       }
       for (const id of ['0199c0de-ffff-7000-8000-000000000000', 'no-id']) {
-        const answer = await caller.call(`/inbound/hooks/${id}`, body, {
+        const answer = await caller.call(`/inbound/webhooks/${id}`, body, {
           'x-parley-signature': caller.sign(hook.secret, body),
         })
         expect({ status: answer.status, body: answer.body }, id).to.deep.equal({ status: 401, body: UNAUTHORIZED })

@@ -283,11 +283,11 @@ describe('a call outside whose worker may die', () => {
     const bells = async () => {
       const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
         `select count(*)::int as n from graphile_worker.jobs where key = ?`,
-        [`perform:${caller.owner.tenantId}`],
+        [`execute:${caller.owner.tenantId}`],
       )
       return rows[0]?.n
     }
-    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`perform:${caller.owner.tenantId}`])
+    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`execute:${caller.owner.tenantId}`])
     await enqueueDueCalls(app.system)
     expect(await bells(), 'while it is leased').to.equal(0)
     app.clock.advance(LEASE_MS)
