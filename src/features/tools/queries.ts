@@ -18,29 +18,29 @@ export async function getTool(scope: Scope, { id }: ToolRef): Promise<Tool> {
 /** @throws ConflictError `tool_is_builtin` */
 export function assertNotBuiltin(id: string): void {
   if (!BUILTIN_TOOLS.some((tool) => tool.id === id)) return
-  throw new ConflictError('tool_is_builtin', 'A built-in tool cannot be changed. Create one of your own instead')
+  throw new ConflictError('tool_is_builtin', 'Built-in tools cannot be changed. Create a tool instead')
 }
 
 /** @throws ConflictError `name_taken` */
 export function assertNotBuiltinName(name: string | undefined): void {
   if (!BUILTIN_TOOLS.some((tool) => tool.name === name)) return
-  throw new ConflictError('name_taken', 'There is a built-in tool of this name. Choose another name')
+  throw new ConflictError('name_taken', 'A built-in tool has this name. Choose another name')
 }
 
-/** The built-in ones, then the workspace's own, the newest first. */
+/** Lists the built-in tools, then those of the workspace, newest first. */
 export async function listTools(scope: Scope): Promise<{ items: Tool[] }> {
-  const own = await scope.query(ToolRow).orderBy([
+  const rows = await scope.query(ToolRow).orderBy([
     { column: 'createdAt', order: 'desc' },
     { column: 'id', order: 'desc' },
   ])
-  return { items: [...BUILTIN_TOOLS, ...own.map(toTool)] }
+  return { items: [...BUILTIN_TOOLS, ...rows.map(toTool)] }
 }
 
-/** A tool that may be called now; `row` is there for one of the workspace's own. */
+/** A tool that exists and is enabled; `row` is null for a built-in one. */
 export type CallableTool = { tool: Tool; row: ToolRow | null }
 
 /**
- * By its name, as workflows name it.
+ * Finds a tool by the name that workflows use.
  * @throws StepError `unknown_tool`, `tool_disabled`
  */
 export async function findCallableTool(scope: Scope, name: string): Promise<CallableTool> {
@@ -48,7 +48,12 @@ export async function findCallableTool(scope: Scope, name: string): Promise<Call
   if (builtin) return { tool: builtin, row: null }
   const row: ToolRow | undefined = await scope.query(ToolRow).findOne({ name })
   if (!row)
-    throw new StepError('unknown_tool', `The workspace has no tool "${name.slice(0, 64)}"`, { retryable: false })
-  if (!row.enabled) throw new StepError('tool_disabled', `The tool "${name}" is switched off`, { retryable: false })
+    throw new StepError(
+      'unknown_tool',
+      `The workspace has no tool "${name.slice(0, 64)}". Create it, or use another tool`,
+      { retryable: false },
+    )
+  if (!row.enabled)
+    throw new StepError('tool_disabled', `The tool "${name}" is disabled. Enable it first`, { retryable: false })
   return { tool: toTool(row), row }
 }

@@ -9,13 +9,13 @@ import { updateTool } from './update-tool.ts'
 
 export const toolsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/tools', 'List all tools'))
+    .meta(rest('GET', '/tools', 'List tools'))
     .input(empty.strict())
     .output(Tools)
     .query(({ ctx }) => listTools(ctx.scope)),
 
   create: adminProcedure
-    .meta(rest('POST', '/tools', 'Create a tool that calls a web address', { status: 201 }))
+    .meta(rest('POST', '/tools', 'Create a tool', { status: 201 }))
     .input(CreateTool)
     .output(Tool)
     .mutation(({ ctx, input }) => createTool(ctx.scope, input)),
@@ -27,13 +27,13 @@ export const toolsRouter = router({
     .query(({ ctx, input }) => getTool(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/tools/{id}', 'Change a tool of your own'))
+    .meta(rest('PATCH', '/tools/{id}', 'Update a tool'))
     .input(UpdateTool)
     .output(Tool)
     .mutation(({ ctx, input }) => updateTool(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/tools/{id}', 'Delete a tool of your own', { status: 204 }))
+    .meta(rest('DELETE', '/tools/{id}', 'Delete a tool', { status: 204 }))
     .input(ToolRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteTool(ctx.scope, input)),
