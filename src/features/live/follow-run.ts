@@ -1,8 +1,7 @@
 import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
 import { type FollowedEvent, followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
-import { toRunStep, runStepQuery } from '../runs/run-step-rows.ts'
-import { toRun, runQuery } from '../runs/run-rows.ts'
+import { toRunStep, runStepQuery, toRun, runQuery } from '../runs/queries.ts'
 import { type FollowRun, Run, RunStep } from '../runs/schema.ts'
 
 const TYPES = [

@@ -101,7 +101,7 @@ describe('workflow webhook secrets', () => {
         })
       }
       for (const id of ['0199c0de-ffff-7000-8000-000000000000', 'no-id']) {
-        const response = await caller.call(`/inbound/hooks/${id}`, body, {
+        const response = await caller.call(`/inbound/webhooks/${id}`, body, {
           'x-parley-signature': caller.sign(webhook.secret, body),
         })
         expect({ status: response.status, body: response.body }, id).to.deep.equal({ status: 401, body: UNAUTHORIZED })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
 import { executeCalls } from '../../../src/features/external-calls/execute-calls.ts'
 import { executeHttp } from '../../../src/features/external-calls/execute-http.ts'
-import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { completeCall } from '../../../src/features/external-calls/complete-call.ts'
 import { enqueueDueCalls } from '../../../src/features/external-calls/enqueue-due-calls.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
@@ -240,7 +240,7 @@ describe('external call', () => {
     expect(await caller.sent()).to.deep.equal(['2'])
 
     // The first worker was only suspended and reports its result late.
-    expect(await settleCall(scope, claimed, lost)).to.equal(false)
+    expect(await completeCall(scope, claimed, lost)).to.equal(false)
     await advance(caller)
     expect([(await caller.run()).status, await caller.sent()]).to.deep.equal(['completed', ['2']])
   })
@@ -253,9 +253,9 @@ describe('external call', () => {
     app.clock.advance(LEASE_MS)
     const [second = expect.fail('nothing to claim')] = await claim(caller)
     const result = { ok: true, output: { status: 200, headers: {}, json: { total: 9 }, text: null } } as const
-    expect(await settleCall(scope, first, result)).to.equal(false)
-    expect(await settleCall(scope, second, result)).to.equal(true)
-    expect(await settleCall(scope, second, result)).to.equal(false)
+    expect(await completeCall(scope, first, result)).to.equal(false)
+    expect(await completeCall(scope, second, result)).to.equal(true)
+    expect(await completeCall(scope, second, result)).to.equal(false)
     await advance(caller)
     expect(await caller.sent()).to.deep.equal(['9'])
   })
@@ -314,7 +314,7 @@ describe('external call', () => {
     const { id } = await caller.run()
     await caller.cancel(id)
     const scope = app.system.forTenant(caller.workspace.tenantId)
-    expect(await settleCall(scope, claimed, { ok: true, output: null })).to.equal(false)
+    expect(await completeCall(scope, claimed, { ok: true, output: null })).to.equal(false)
     await advance(caller)
     expect((await caller.run()).status).to.equal('canceled')
   })
@@ -332,9 +332,9 @@ describe('external call', () => {
     const outer = items.find(({ parentRunId }: { parentRunId: string | null }) => parentRunId === null)
     await caller.cancel(outer.id)
     expect(await caller.countCalls()).to.equal(0)
-    const settle = () => expect.fail('something was changed')
+    const complete = () => expect.fail('something was changed')
     const scope = app.system.forTenant(caller.workspace.tenantId)
-    expect(await settleCall(scope, claimed, { settle })).to.equal(false)
+    expect(await completeCall(scope, claimed, { complete })).to.equal(false)
     const messages = await app.system
       .db('messages')
       .where({ tenant_id: caller.workspace.tenantId, direction: 'outbound' })

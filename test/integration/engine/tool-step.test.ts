@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
 import { executeTool } from '../../../src/features/external-calls/execute-tool.ts'
-import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { completeCall } from '../../../src/features/external-calls/complete-call.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { DAY, SECOND } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -302,7 +302,7 @@ describe('tool step with a built-in tool after a worker crash', () => {
     const lost = await executeCall(first)
     expect(await customer.sent(), 'before the result is stored').to.deep.equal([])
     const killed = scope.transaction(async (tx) => {
-      await settleCall(tx, first, lost)
+      await completeCall(tx, first, lost)
       throw new Error('killed before the commit')
     })
     expect(await killed.catch((error: Error) => error.message)).to.equal('killed before the commit')
@@ -310,8 +310,8 @@ describe('tool step with a built-in tool after a worker crash', () => {
 
     app.clock.advance(LEASE_MS)
     const second = await claim()
-    expect(await settleCall(scope, second, await executeCall(second))).to.equal(true)
-    expect(await settleCall(scope, first, lost), 'result of the first claim').to.equal(false)
+    expect(await completeCall(scope, second, await executeCall(second))).to.equal(true)
+    expect(await completeCall(scope, first, lost), 'result of the first claim').to.equal(false)
     await advance()
     expect([(await customer.run()).status, await customer.sent()]).to.deep.equal(['completed', ['Once']])
   })

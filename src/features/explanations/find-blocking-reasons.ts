@@ -7,37 +7,43 @@ import type { TriggerEvaluations } from './schema.ts'
 
 type Reason = TriggerEvaluations['reasons'][number]
 
-/** These start a workflow only when somebody names it. */
-const CALLED = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
+/** Types of triggers that no event of a contact can fire. */
+const CALL_TYPES = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
 
-type Asked = { workflow: WorkflowRow; contactId: string; triggers: Trigger[]; since: Date; isQuiet: boolean }
+type BlockingQuery = {
+  workflow: WorkflowRow
+  contactId: string
+  triggers: Trigger[]
+  since: Date
+  hasNoEvents: boolean
+}
 
-/** What keeps a workflow from being started by a contact now, whatever happens. */
-export async function findObstacles(
+/** Finds what currently prevents a contact from starting a workflow, whatever the event. */
+export async function findBlockingReasons(
   scope: Scope,
-  { workflow, contactId, triggers, since, isQuiet }: Asked,
+  { workflow, contactId, triggers, since, hasNoEvents }: BlockingQuery,
 ): Promise<Reason[]> {
   const reasons = [...statusReasons(workflow), ...triggerReasons(workflow, triggers)]
   const paused = await findPause(scope, contactId)
   if (paused) reasons.push(paused)
-  if (isQuiet && reasons.length === 0) reasons.push(quietReason(workflow, since))
+  if (hasNoEvents && reasons.length === 0) reasons.push(noEventReason(workflow, since))
   return reasons
 }
 
-/** What happened before a workflow was published never started it, and was not looked at for it. */
-function quietReason({ publishedAt }: WorkflowRow, since: Date): Reason {
-  const span =
+/** Names the period in which no event matched: events before publishing were never evaluated for the workflow. */
+function noEventReason({ publishedAt }: WorkflowRow, since: Date): Reason {
+  const period =
     publishedAt && publishedAt > since
-      ? `since the workflow was published, at ${publishedAt.toISOString()}: what came before does not start it`
+      ? `since the workflow was published at ${publishedAt.toISOString()}; earlier events do not start it`
       : 'in the last 7 days'
-  const message = `Nothing that a trigger of the workflow waits for has happened with this contact ${span}`
+  const message = `No event for a trigger of the workflow has occurred for this contact ${period}`
   return { code: 'no_matching_event', message }
 }
 
 function statusReasons({ status }: WorkflowRow): Reason[] {
   if (status === 'draft') return [{ code: 'not_published', message: 'The workflow is not published. Publish it' }]
   if (status === 'paused')
-    return [{ code: 'workflow_paused', message: 'The workflow is paused and starts no runs. Publish it to go on' }]
+    return [{ code: 'workflow_paused', message: 'The workflow is paused and starts no runs. Publish it again' }]
   if (status === 'archived')
     return [
       {
@@ -49,25 +55,25 @@ function statusReasons({ status }: WorkflowRow): Reason[] {
 }
 
 function triggerReasons({ status }: WorkflowRow, triggers: Trigger[]): Reason[] {
-  if (status !== 'published' || triggers.some(({ type }) => !CALLED.has(type))) return []
+  if (status !== 'published' || triggers.some(({ type }) => !CALL_TYPES.has(type))) return []
   const types = triggers.map(({ type }) => type).join(', ')
   const message =
     triggers.length === 0
       ? 'The published version has no trigger. Add one and publish'
-      : `The workflow starts only when it is called (${types}). Add a trigger for what the contact does, and publish`
+      : `The workflow only starts when it is called (${types}). Add a trigger for an event of the contact and publish`
   return [{ code: 'no_trigger', message }]
 }
 
 async function findPause(scope: Scope, contactId: string): Promise<Reason | undefined> {
-  const [paused] = await selectRows<{ conversationId: string; until: Date | null }>(
+  const [pause] = await selectRows<{ conversationId: string; until: Date | null }>(
     scope.db,
     `select id as conversation_id, automation_until as until from conversations
      where tenant_id = :tenantId and contact_id = :contactId and ${AUTOMATION_PAUSED_SQL}
      order by last_message_at desc nulls last limit 1`,
     { tenantId: scope.tenantId, contactId, now: scope.now() },
   )
-  if (!paused) return undefined
-  const until = paused.until ? ` until ${paused.until.toISOString()}` : ''
-  const message = `Automation is paused${until} in conversation ${paused.conversationId}. Resume it there to let workflows start`
+  if (!pause) return undefined
+  const until = pause.until ? ` until ${pause.until.toISOString()}` : ''
+  const message = `Automation is paused${until} in conversation ${pause.conversationId}. Resume it there to let workflows start`
   return { code: 'automation_paused', message }
 }
