@@ -31,7 +31,7 @@ export function executeCalls(system: SystemScope): (payload: Record<string, stri
       return claimed.map((effect) => () => perform(system, tenantId, effect))
     },
   })
-  return ({ tenantId = '' }) => work.ask(tenantId)
+  return ({ tenantId = '' }) => work.schedule(tenantId)
 }
 
 /** What fails here is left leased, and done again by whoever finds it due. */

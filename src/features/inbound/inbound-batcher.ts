@@ -21,7 +21,7 @@ export function createInboundBatcher(system: SystemScope): InboundBatcher {
   const channels = new Batcher<null, InboundChannel>({
     batchMax: WAITING_MAX,
     waitingMax: WAITING_MAX,
-    isOfOne: () => false,
+    isItemError: () => false,
     async work(channelId, askers) {
       const found = await findInboundChannel(system, channelId)
       return askers.map(() => found)
@@ -46,8 +46,8 @@ function storedTogether<T>(
   const work = new Batcher<{ from: InboundChannel; told: T[] }, undefined>({
     batchMax: BATCH_MAX,
     waitingMax: WAITING_MAX,
-    sizeOf: ({ told }) => told.length,
-    isOfOne: (error) => !isOutage(error),
+    measure: ({ told }) => told.length,
+    isItemError: (error) => !isOutage(error),
     async work(_, calls) {
       const [first] = calls
       const told = calls.flatMap((call) => call.told)

@@ -4,15 +4,16 @@ import { isCallableAddress } from './public-address.ts'
 import type { Resolve } from './resolve-name.ts'
 
 /**
- * Looks a name up for the connection that is being made. What is judged is what is connected to, so a name cannot answer
- * differently in between; and one wrong address spoils the rest, because which of them is tried is not ours to say.
+ * Resolves and checks a name for the connection that is being made, so that it cannot resolve differently in between.
+ * One forbidden address rejects all, as the caller does not control which of them is tried.
  */
 export function checkedLookup(resolve: Resolve, rules: { allowsLoopback: boolean }): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
         const [first] = addresses
-        if (!first || !addresses.every(({ address }) => isCallableAddress(address, rules))) callback(REFUSED(), '', 0)
+        const areCallable = addresses.every(({ address }) => isCallableAddress(address, rules))
+        if (!first || !areCallable) callback(privateHostError(), '', 0)
         else if (options.all) callback(null, addresses)
         else callback(null, first.address, first.family)
       },
@@ -21,5 +22,9 @@ export function checkedLookup(resolve: Resolve, rules: { allowsLoopback: boolean
   }
 }
 
-const REFUSED = () =>
-  new OutboundError('host_refused', 'The host leads into a private network: only public hosts can be called')
+function privateHostError(): OutboundError {
+  return new OutboundError(
+    'host_refused',
+    'The host resolves to a private network address. Only public hosts can be called',
+  )
+}

@@ -97,7 +97,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     const [killed, living] = [new ForkedHolder(dataDir), new ForkedHolder(dataDir)]
     await Promise.all([killed.next('started'), living.next('started')])
     await killed.kill()
-    expect(fs.readdirSync(dataDirectory(dataDir).holders)).to.have.length(2)
+    expect(fs.readdirSync(dataDirectory(dataDir).clients)).to.have.length(2)
     await living.stop()
     expect(isServed(dataDir)).to.equal(false)
   })
@@ -105,7 +105,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
   it('does not mistake a process with a reused pid for a holder', async () => {
     const dataDir = await usedDataDir()
     const server = await open(dataDir)
-    fs.writeFileSync(path.join(dataDirectory(dataDir).holders, `${process.ppid}.of-another-life.0`), '')
+    fs.writeFileSync(path.join(dataDirectory(dataDir).clients, `${process.ppid}.of-another-life.0`), '')
     await server.stop()
     expect(isServed(dataDir)).to.equal(false)
   })

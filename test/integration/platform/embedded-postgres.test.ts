@@ -66,7 +66,7 @@ describe('the embedded PostgreSQL', () => {
       expect(commands.length).to.be.greaterThan(3)
       const visible = [...commands, fs.readFileSync(folder.log, 'utf8'), ...fs.readdirSync(folder.root)].join('\n')
       for (const password of passwords) expect(visible).not.to.include(password)
-      expect(fs.readdirSync(folder.root)).to.have.members(['data', 'holders', 'lock', 'port', 'postgres.log', 'secret'])
+      expect(fs.readdirSync(folder.root)).to.have.members(['data', 'clients', 'lock', 'port', 'postgres.log', 'secret'])
     })
 
     for (const count of [2, 5]) {

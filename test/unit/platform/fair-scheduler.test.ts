@@ -35,7 +35,7 @@ describe('work that keys take turns at', () => {
     const yard = new Yard({ a: 23 })
     const work = new FairScheduler({ max: 5, maxPerKey: 5, take: yard.take })
     let isDone = false
-    const done = work.ask('a').then(() => (isDone = true))
+    const done = work.schedule('a').then(() => (isDone = true))
     while (yard.heaps['a'] !== 0) {
       await waitUntil(() => yard.underWay === 5)
       expect(isDone).to.equal(false)
@@ -54,9 +54,9 @@ describe('work that keys take turns at', () => {
   it('leaves room for others, however much one has to do', async () => {
     const yard = new Yard({ flood: 1000, drop: 1 })
     const work = new FairScheduler({ max: 10, maxPerKey: 4, take: yard.take })
-    const first = work.ask('flood')
+    const first = work.schedule('flood')
     await waitUntil(() => yard.underWay === 4)
-    await work.ask('drop')
+    await work.schedule('drop')
     await waitUntil(() => yard.begun.includes('drop'))
     expect(yard.begun).to.have.length(5)
     yard.heaps['flood'] = 0
@@ -67,8 +67,8 @@ describe('work that keys take turns at', () => {
   it('goes round among those that wait for room', async () => {
     const yard = new Yard({ a: 100, b: 100, c: 100 })
     const work = new FairScheduler({ max: 1, maxPerKey: 1, take: yard.take })
-    const done = work.ask('a')
-    await Promise.all([work.ask('b'), work.ask('c')])
+    const done = work.schedule('a')
+    await Promise.all([work.schedule('b'), work.schedule('c')])
     for (let count = 1; count <= 9; count += 1) {
       await waitUntil(() => yard.begun.length === count)
       if (count === 9) Object.assign(yard.heaps, { a: 0, b: 0, c: 0 })
@@ -81,10 +81,10 @@ describe('work that keys take turns at', () => {
   it('is not held up by what is slow', async () => {
     const yard = new Yard({ a: 1 })
     const work = new FairScheduler({ max: 10, maxPerKey: 4, take: yard.take })
-    const done = work.ask('a')
+    const done = work.schedule('a')
     await waitUntil(() => yard.underWay === 1)
     yard.heaps['a'] = 1
-    await work.ask('a')
+    await work.schedule('a')
     await waitUntil(() => yard.underWay === 2)
     yard.finish(2)
     await done
@@ -95,9 +95,9 @@ describe('work that keys take turns at', () => {
     let fails = true
     const take = (key: string, limit: number) => (fails ? Promise.reject(new Error('away')) : yard.take(key, limit))
     const work = new FairScheduler({ max: 1, maxPerKey: 1, take })
-    expect(await work.ask('a').catch((error: Error) => error.message)).to.equal('away')
+    expect(await work.schedule('a').catch((error: Error) => error.message)).to.equal('away')
     fails = false
-    const done = work.ask('a')
+    const done = work.schedule('a')
     await waitUntil(() => yard.underWay === 1)
     yard.finish()
     await done
