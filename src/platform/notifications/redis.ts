@@ -7,11 +7,11 @@ import { SECOND } from '../time.ts'
  * reconnects by itself. Starting does not wait either.
  */
 export function connectRedis(url: string, log: Logger): RedisClientType {
-  const client = createClient({
+  const client: RedisClientType = createClient({
     url,
     disableOfflineQueue: true,
     socket: { connectTimeout: 2 * SECOND, reconnectStrategy: (tries) => Math.min(50 * 2 ** tries, 2 * SECOND) },
-  }) as RedisClientType
+  })
   let isUnreachable = false
   client.on('error', (error: unknown) => {
     // Every reconnection attempt fails alike, so only the first is logged.

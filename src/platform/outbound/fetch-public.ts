@@ -77,7 +77,7 @@ function send(
   return agent.request({
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
-    method: method as Dispatcher.HttpMethod,
+    method,
     headers: { 'accept-encoding': 'identity', ...headers },
     body,
     signal,

@@ -1,10 +1,4 @@
-import {
-  type IRateLimiterStoreNoAutoExpiryOptions,
-  RateLimiterMemory,
-  RateLimiterPostgres,
-  RateLimiterRedis,
-  RateLimiterRes,
-} from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClientType } from 'redis'
 import type { Database } from '../database/database.ts'
 import type { Breaker } from './breaker.ts'
@@ -43,7 +37,7 @@ export class LimiterChain {
         tableName: 'rate_limits',
         tableCreated: true,
         clearExpiredByTimeout: false,
-      } as IRateLimiterStoreNoAutoExpiryOptions),
+      }),
     )
     this.#stores = [inPostgres, inMemory]
     if (redis) {

@@ -56,9 +56,9 @@ describe('the programs of the embedded PostgreSQL', () => {
     ['Windows on ARM', { platform: 'win32', arch: 'arm64', isMusl: false }],
     ['FreeBSD', { platform: 'freebsd', arch: 'x64', isMusl: false }],
   ] as const) {
-    it(`are refused on ${title} in one sentence that says what to set`, () => {
+    it(`are refused on ${title} with what to set instead`, () => {
       expect(() => binariesPackage(system)).to.throw(
-        /^There is no embedded PostgreSQL for [^.]*set DATABASE_URL[^.]*\.$/,
+        /^There is no embedded PostgreSQL for [^.]*\. Set DATABASE_URL[^.]*\.$/,
       )
     })
   }
@@ -111,7 +111,7 @@ describe('the programs of the embedded PostgreSQL', () => {
     for (const [state, change] of Object.entries(plant)) {
       it(`are not trusted in a copy that ${state}`, async () => {
         change(copyBinaries(native, parent))
-        expect(await errorMessage((async () => copyBinaries(native, parent))())).to.match(/was made by another account/)
+        expect(await errorMessage((async () => copyBinaries(native, parent))())).to.match(/belongs to another account/)
       })
     }
   })

@@ -164,7 +164,7 @@ describe('the embedded PostgreSQL', () => {
     it('names the version that made the cluster and the ways on', async () => {
       const dataDir = await usedDataDir()
       fs.writeFileSync(path.join(dataDirectory(dataDir).data, 'PG_VERSION'), '17\n')
-      expect(await errorMessage(open(dataDir))).to.match(/made by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/)
+      expect(await errorMessage(open(dataDir))).to.match(/created by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/)
     })
 
     it('refuses to make a cluster with programs that are too old', async () => {
@@ -174,7 +174,7 @@ describe('the embedded PostgreSQL', () => {
         fs.writeFileSync(path.join(binDir, name), '#!/bin/sh\necho "postgres (PostgreSQL) 15.18"\n', { mode: 0o755 })
       }
       expect(await errorMessage(open(emptyDataDir(), { binDir }))).to.match(
-        /PG_BIN_DIR holds PostgreSQL 15\b.*17 or later/,
+        /PG_BIN_DIR contains PostgreSQL 15\b.*17 or later/,
       )
     })
 
@@ -197,13 +197,13 @@ describe('the embedded PostgreSQL', () => {
     it('does not make a new secret for an old cluster', async () => {
       const dataDir = await usedDataDir()
       fs.rmSync(dataDirectory(dataDir).secret)
-      expect(await errorMessage(open(dataDir))).to.match(/Put it back, or move/)
+      expect(await errorMessage(open(dataDir))).to.match(/Restore it, or move/)
     })
 
     it('says what the server said', async () => {
       const dataDir = await usedDataDir()
       expect(await errorMessage(open(dataDir, { settings: { shared_buffers: 'many' } }))).to.match(
-        /did not start, see .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,
+        /did not start\. See .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,
       )
       expect(isServed(dataDir)).to.equal(false)
     })
