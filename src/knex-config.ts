@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { loadConfig } from './config.ts'
-import { MIGRATIONS, SEEDS } from './platform/database/database.ts'
+import { MIGRATIONS, SEEDS, wrapIdentifier } from './platform/database/database.ts'
 import { resolveDatabase } from './platform/database/resolve-database.ts'
 
 /** Returns the configuration of the knex command line. Starts the embedded database if no other is configured. */
@@ -10,6 +10,7 @@ export async function knexConfig(): Promise<Knex.Config> {
   return {
     client: 'pg',
     connection: { connectionString: server.url },
+    wrapIdentifier,
     migrations: MIGRATIONS,
     seeds: SEEDS,
     pool: { min: 0, max: 2 },

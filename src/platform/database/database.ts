@@ -23,6 +23,9 @@ export const MIGRATIONS = {
   extension: 'ts',
 }
 
+/** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
+export const { wrapIdentifier } = knexSnakeCaseMappers()
+
 /** Opens a pool. Statements are canceled after 30 s, and idle transactions after 60 s. */
 export function openDatabase(url: string, options: { poolMax?: number; name?: string } = {}): Database {
   return knex({
@@ -33,8 +36,7 @@ export function openDatabase(url: string, options: { poolMax?: number; name?: st
       statement_timeout: 30_000,
       idle_in_transaction_session_timeout: 60_000,
     },
-    // Queries name columns in camelCase; the models map the results.
-    wrapIdentifier: knexSnakeCaseMappers().wrapIdentifier,
+    wrapIdentifier,
     pool: { min: 0, max: options.poolMax ?? 12 },
     migrations: MIGRATIONS,
   })
