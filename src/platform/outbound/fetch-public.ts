@@ -4,8 +4,7 @@ import { getField } from '../get-field.ts'
 import { type Hop, followRedirect } from './follow-redirect.ts'
 import { OutboundError } from './outbound-error.ts'
 import { readResponse } from './read-response.ts'
-import { type Resolve, resolveName } from './resolve-name.ts'
-import { checkedLookup } from './checked-lookup.ts'
+import { checkedLookup, type Resolve, resolveName } from './resolve-name.ts'
 import { checkUrl } from './check-url.ts'
 
 export type PublicRequest = {

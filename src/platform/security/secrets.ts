@@ -1,4 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getField } from '../get-field.ts'
 
 const VERSION = 1
 const HEADER_BYTES = 1 + 4
@@ -39,4 +42,16 @@ export class Secrets {
     const decipher = createDecipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(context)).setAuthTag(tag)
     return JSON.parse(Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8'))
   }
+}
+
+/** Reads the key in `dataDir`, which the first process creates. */
+export async function loadOrCreateSecretKey(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'secret-key')
+  await mkdir(dataDir, { recursive: true })
+  try {
+    await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if (getField(error, 'code') !== 'EEXIST') throw error
+  }
+  return (await readFile(path, 'utf8')).trim()
 }
