@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../factories.ts'
-import type { Answer, TestApp } from './app.ts'
+import type { ApiResponse, TestApp } from './app.ts'
 import { listRunSteps, listSentBodies } from './queries.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
 
-/** A workspace with one contact and one published workflow that starts on each of the contact's messages. */
+/** A contact of a new workspace with one published workflow, which starts on each message of the contact. */
 export class Customer {
   readonly workspace: WorkspaceClient
   readonly contactId: string
@@ -33,7 +33,7 @@ export class Customer {
   }
 
   /** Sends a request below `/api`; throws unless the status is 2xx. */
-  call(method: string, path: string, body?: object): Promise<Answer['body']> {
+  call(method: string, path: string, body?: object): Promise<ApiResponse['body']> {
     return this.workspace.call(method, `/api${path}`, body)
   }
 
@@ -47,11 +47,11 @@ export class Customer {
     return { ...run, steps: await listRunSteps(this.workspace, run.id) }
   }
 
-  contact(): Promise<Answer['body']> {
+  contact(): Promise<ApiResponse['body']> {
     return this.call('GET', `/contacts/${this.contactId}`)
   }
 
-  async conversation(): Promise<Answer['body']> {
+  async conversation(): Promise<ApiResponse['body']> {
     return (await this.call('GET', `/conversations?contactId=${this.contactId}`)).items[0]
   }
 
