@@ -1,65 +1,62 @@
 import { expect } from 'chai'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../factories.ts'
-import type { TestApp } from './app.ts'
+import type { ApiResponse, TestApp } from './app.ts'
 import { listRunSteps, listSentBodies } from './queries.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
 
-/** A customer who writes to a new workspace with one published workflow, which starts on every message. */
+/** A workspace with one contact and one published workflow that starts on each of the contact's messages. */
 export class Customer {
-  readonly app: TestApp
-  readonly owner: WorkspaceClient
+  readonly workspace: WorkspaceClient
   readonly contactId: string
 
-  private constructor(app: TestApp, owner: WorkspaceClient, contactId: string) {
-    this.app = app
-    this.owner = owner
+  private constructor(workspace: WorkspaceClient, contactId: string) {
+    this.workspace = workspace
     this.contactId = contactId
   }
 
-  /** Builds the workspace; `prepare` runs before the workflow is published. */
-  static async of(
+  /** Creates the workspace; `prepare` runs before the workflow is published. */
+  static async create(
     app: TestApp,
     steps: object[],
     prepare?: (customer: Customer) => Promise<unknown>,
   ): Promise<Customer> {
-    const owner = await buildWorkspace(app)
-    const contact = await buildContact(owner)
-    const customer = new Customer(app, owner, contact.id)
+    const workspace = await buildWorkspace(app)
+    const { id } = await buildContact(workspace)
+    const customer = new Customer(workspace, id)
     await prepare?.(customer)
-    await buildWorkflow(owner, { steps })
+    await buildWorkflow(workspace, { steps })
     return customer
   }
 
   get scope() {
-    return this.app.system.forTenant(this.owner.tenantId)
+    return this.workspace.app.system.forTenant(this.workspace.tenantId)
   }
 
-  async rest(method: string, path: string, body?: object) {
-    return this.owner.call(method, `/api${path}`, body)
+  /** Sends a request below `/api`; throws unless the status is 2xx. */
+  call(method: string, path: string, body?: object): Promise<ApiResponse['body']> {
+    return this.workspace.call(method, `/api${path}`, body)
   }
 
-  async write(body = 'hello'): Promise<void> {
-    await sendAsCustomer(this.owner, { contactId: this.contactId, body })
+  async send(body = 'hello'): Promise<void> {
+    await sendAsCustomer(this.workspace, { contactId: this.contactId, body })
   }
 
-  /** The newest run, with its steps. */
+  /** Returns the newest run with its steps. */
   async run() {
-    const [run = expect.fail('No run was started')] = (await this.rest('GET', '/runs')).items
-    return { ...run, steps: await listRunSteps(this.owner, run.id) }
+    const [run = expect.fail('there is no run')] = (await this.call('GET', '/runs')).items
+    return { ...run, steps: await listRunSteps(this.workspace, run.id) }
   }
 
-  async contact() {
-    return this.rest('GET', `/contacts/${this.contactId}`)
+  contact(): Promise<ApiResponse['body']> {
+    return this.call('GET', `/contacts/${this.contactId}`)
   }
 
-  async conversation() {
-    const { items } = await this.rest('GET', `/conversations?contactId=${this.contactId}`)
-    return items[0]
+  async conversation(): Promise<ApiResponse['body']> {
+    return (await this.call('GET', `/conversations?contactId=${this.contactId}`)).items[0]
   }
 
-  /** Bodies of the messages sent to the customer, oldest first. */
+  /** Returns the bodies of the outbound messages, oldest first. */
   async sent(): Promise<string[]> {
-    const { id } = await this.conversation()
-    return listSentBodies(this.owner, id)
+    return listSentBodies(this.workspace, (await this.conversation()).id)
   }
 }
