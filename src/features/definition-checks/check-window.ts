@@ -1,6 +1,6 @@
 import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../../engine/model/compiled.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { DAY } from '../../platform/time.ts'
+import { WINDOW_MS } from '../conversations/service-window.ts'
 import { listSteps } from '../workflows/stored-definition.ts'
 import { stepTypes } from '../../steps/index.ts'
 
@@ -26,7 +26,7 @@ function describe(type: unknown): string {
 
 function isAtRisk({ type, config, onError, disabled }: CompiledStep, ms = 0): boolean {
   const isSaid = config['ifWindowClosed'] === 'skip' || onError !== 'fail'
-  return ms >= DAY && !disabled && !isSaid && (type === 'send_message' || type === 'ask')
+  return ms >= WINDOW_MS && !disabled && !isSaid && (type === 'send_message' || type === 'ask')
 }
 
 /** For each step, the longest that the customer may have been silent when it is reached; a day stands for all above. */
@@ -37,7 +37,7 @@ function measureSilence(compiled: CompiledDefinition): Map<string, number> {
   const ahead: Way[] = steps[0] ? [{ to: steps[0].id, ms: 0 }] : []
   for (let reached = ahead.pop(); reached; reached = ahead.pop()) {
     const step = byId.get(reached.to)
-    const ms = Math.min(reached.ms, DAY)
+    const ms = Math.min(reached.ms, WINDOW_MS)
     if (!step || (silence.get(step.id) ?? -1) >= ms) continue
     silence.set(step.id, ms)
     ahead.push(...waysOf(step, ms).map((way) => ({ ...way, to: resolveTarget(compiled, step, way.to) })))
@@ -67,8 +67,8 @@ function waysOf(step: CompiledStep, before: number): Way[] {
 /** A moment that a placeholder names may be any. */
 function waitOf({ type, config, timeoutMs }: CompiledStep): number {
   const { for: ms, until, resumeAfter } = config
-  if (type === 'wait') return typeof ms === 'number' ? ms : until === undefined ? 0 : DAY
+  if (type === 'wait') return typeof ms === 'number' ? ms : until === undefined ? 0 : WINDOW_MS
   if (type === 'handoff') return typeof resumeAfter === 'number' ? resumeAfter : 0
-  if (type === 'wait_for_event') return timeoutMs ?? DAY
+  if (type === 'wait_for_event') return timeoutMs ?? WINDOW_MS
   return 0
 }

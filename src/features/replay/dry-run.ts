@@ -8,7 +8,7 @@ import { Run as RunRow } from '../../models/automation/run.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { WINDOW_MS } from '../conversations/service-window.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadOtherWorkflows } from '../simulations/load-other-workflows.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
 import { UNPUBLISHED } from '../simulations/load-simulated-workflow.ts'
@@ -74,7 +74,7 @@ function withoutMessage(step: StepRecord): StepRecord {
 function asThen(party: Subject, { first, messages }: RunRecording, now: Date): Subject {
   const said = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
   if (!said || !party.conversation) return party
-  const windowExpiresAt = addMs(said.createdAt, WINDOW_MS).toISOString()
+  const windowExpiresAt = windowExpiryFrom(said.createdAt).toISOString()
   return { ...party, conversation: { ...party.conversation, windowExpiresAt } }
 }
 

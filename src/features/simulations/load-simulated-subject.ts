@@ -3,9 +3,8 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import type { Opening } from '../../engine/simulate/simulate.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { WINDOW_MS } from '../conversations/service-window.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 
@@ -92,7 +91,7 @@ function madeUpConversation(channelId: string, at: Date): JsonObject {
     unreadCount: 0,
     lastMessageId: null,
     lastInboundAt: null,
-    windowExpiresAt: addMs(at, WINDOW_MS).toISOString(),
+    windowExpiresAt: windowExpiryFrom(at).toISOString(),
     canSendFreeform: true,
   }
 }

@@ -1,5 +1,5 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { WorkflowHook as HookRow } from '../../models/automation/workflow-webhook.ts'
+import { WorkflowWebhook as HookRow } from '../../models/automation/workflow-webhook.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { webhookPath } from './get-webhook.ts'

@@ -13,7 +13,7 @@ import { startTestApp, type ApiResponse, type TestApp } from '../../support/app.
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-describe('deletion while workflows run', () => {
+describe('concurrent deletion', () => {
   let app: TestApp
   let workspace: WorkspaceClient
   let channelId: string
@@ -121,7 +121,7 @@ describe('deletion while workflows run', () => {
     expect(await app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })).to.have.length(0)
   })
 
-  it('retries the transaction that the database aborts in a deadlock', async () => {
+  it('is safe because a transaction that the database aborts in a deadlock is retried', async () => {
     const [first = '', second = ''] = contactIds
     let attempts = 0
     const touch = (ids: string[]) =>

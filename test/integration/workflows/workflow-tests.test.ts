@@ -176,7 +176,7 @@ describe('workflow tests', () => {
     ])
   })
 
-  it('created from a run without a contact run without a contact', async () => {
+  it('created from a run without a contact use no contact', async () => {
     const steps = [
       { id: 'who', type: 'set', values: { 'vars.who': '{{contact.name | default: "nobody"}}' } },
       { id: 'tell', type: 'send_message', message: { body: 'Hi' } },
