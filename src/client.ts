@@ -26,6 +26,15 @@ export type ParleyClientOptions = {
 
 const BATCH_MAX = 10
 
+/** Inputs are sent as trees: an object that an input holds twice is sent twice. */
+const transformer = {
+  serialize(value: unknown): { json: unknown; meta?: object } {
+    const { json, meta } = superjson.serialize(value)
+    return meta?.values ? { json, meta: { values: meta.values, v: meta.v } } : { json }
+  },
+  deserialize: superjson.deserialize,
+}
+
 /** A typed client of every procedure. Calls of the same moment travel together; subscriptions resume by themselves. */
 export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   const { tenantId, headers = {} } = options
@@ -33,7 +42,7 @@ export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   const call = options.fetch ?? fetch
   const plain = {
     url,
-    transformer: superjson,
+    transformer,
     headers: { ...headers, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
     // The session is a cookie, which a browser sends to another origin only when asked to.
     fetch: (input: URL | string, init?: object) => call(input, { ...init, credentials: 'include' }),
@@ -57,7 +66,7 @@ export function createParleyClient(options: ParleyClientOptions): ParleyClient {
 function subscriptions({ tenantId, headers = {}, EventSource }: ParleyClientOptions, url: string) {
   return httpSubscriptionLink<AppRouter, never>({
     url,
-    transformer: superjson,
+    transformer,
     // A browser's EventSource sends no headers of ours, so the workspace travels with the connection.
     ...(tenantId === undefined ? {} : { connectionParams: { tenantId } }),
     ...(EventSource === undefined ? {} : { EventSource: EventSource as never }),

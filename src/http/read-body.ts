@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { assertBounded } from '../platform/bounded-json.ts'
 import { InvalidError } from '../platform/errors.ts'
 import { HttpError } from './http-error.ts'
 
@@ -53,5 +54,6 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidError('The request body must be a JSON object', undefined, 'invalid_json')
   }
+  assertBounded(value)
   return value as Record<string, unknown>
 }

@@ -1,5 +1,4 @@
 import { initTRPC } from '@trpc/server'
-import superjson from 'superjson'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
@@ -7,6 +6,7 @@ import type { RequestContext } from './context.ts'
 import { publicError, toTrpcError } from './errors.ts'
 import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
+import { transformer } from './transformer.ts'
 
 /** A connection may die without a word; either side finds out, as long as something is said from time to time. */
 const STILL_THERE = {
@@ -18,7 +18,7 @@ const t = initTRPC
   .context<RequestContext>()
   .meta<ProcedureMeta>()
   .create({
-    transformer: superjson,
+    transformer,
     isDev: false,
     sse: STILL_THERE,
     errorFormatter({ shape, error, ctx }) {
