@@ -29,6 +29,15 @@ export type ParleyClientOptions = {
 
 const BATCH_MAX = 10
 
+/** Inputs are sent as trees: an object that an input holds twice is sent twice. */
+const transformer = {
+  serialize(value: unknown): { json: unknown; meta?: object } {
+    const { json, meta } = superjson.serialize(value)
+    return meta?.values ? { json, meta: { values: meta.values, v: meta.v } } : { json }
+  },
+  deserialize: superjson.deserialize,
+}
+
 /** Creates a typed client of all procedures. Concurrent calls are sent as one batch; subscriptions resume by themselves. */
 export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   const { tenantId, headers = {} } = options
@@ -36,7 +45,7 @@ export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   const call = options.fetch ?? fetch
   const link = {
     url,
-    transformer: superjson,
+    transformer,
     headers: { ...headers, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
     // The session is a cookie, which a browser sends to another origin only with this option.
     fetch: (input: URL | string, init?: object) => call(input, { ...init, credentials: 'include' }),
@@ -60,7 +69,7 @@ export function createParleyClient(options: ParleyClientOptions): ParleyClient {
 function subscriptionLink({ tenantId, headers = {}, EventSource }: ParleyClientOptions, url: string) {
   return httpSubscriptionLink<AppRouter, EventSourceClass>({
     url,
-    transformer: superjson,
+    transformer,
     // An EventSource of a browser sends no custom headers, so the workspace is sent with the connection.
     ...(tenantId === undefined ? {} : { connectionParams: { tenantId } }),
     ...(EventSource === undefined ? {} : { EventSource }),

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { assertBounded } from '../platform/bounded-json.ts'
 import { InvalidError } from '../platform/errors.ts'
 import { TransportError } from '../trpc/errors.ts'
 
@@ -56,5 +57,6 @@ function parseObject(bytes: Buffer): object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidError('The request body must be a JSON object', undefined, 'invalid_json')
   }
+  assertBounded(value)
   return value
 }

@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
-import { SECOND } from './time.ts'
+import { HOUR, SECOND } from './time.ts'
+import { fromWallTime, toWallTime } from './zoned-time.ts'
 
 const FIVE_FIELDS = /^[0-9a-z*,/#-]+(?: +[0-9a-z*,/#-]+){4}$/i
 
@@ -18,16 +19,46 @@ export function cronError(text: string): string | undefined {
 }
 
 /**
- * Returns the first time after `after`. A time of day that a clock change skips occurs at the change; one that it
- * repeats occurs once.
+ * The first occurrence after `after`. An expression for every hour follows elapsed time through a clock change. Any other
+ * follows the wall clock: a time that the change repeats occurs once, and times that it skips occur together at the change.
  */
 export function nextOccurrence(cron: string, timezone: string, after: Date): Date | undefined {
-  return new Cron(cron, { timezone, mode: '5-part' }).nextRun(after) ?? undefined
+  if (isHourly(cron)) return new Cron(cron, { timezone, mode: '5-part' }).nextRun(after) ?? undefined
+  const schedule = wallClockSchedule(cron)
+  let wall = new Date(toWallTime(after.getTime(), timezone) - OVERLAP_MS)
+  for (;;) {
+    const next = schedule.nextRun(wall)
+    if (!next) return undefined
+    const instant = fromWallTime(next.getTime(), timezone)
+    if (instant > after.getTime()) return new Date(instant)
+    wall = next
+  }
 }
 
-/** Returns the last time that is not after `until`. */
+/** The last occurrence that is not after `until`. */
 export function latestOccurrence(cron: string, timezone: string, until: Date): Date | undefined {
-  // The library searches strictly before a whole second.
-  const before = new Date(Math.floor(until.getTime() / SECOND) * SECOND + SECOND)
-  return new Cron(cron, { timezone, mode: '5-part' }).previousRuns(1, before)[0]
+  // The library looks strictly before a whole second.
+  const end = Math.floor(until.getTime() / SECOND) * SECOND + SECOND
+  if (isHourly(cron)) return new Cron(cron, { timezone, mode: '5-part' }).previousRuns(1, new Date(end))[0]
+  const schedule = wallClockSchedule(cron)
+  let wall = new Date(toWallTime(end, timezone) + OVERLAP_MS)
+  for (;;) {
+    const [previous] = schedule.previousRuns(1, wall)
+    if (!previous) return undefined
+    const instant = fromWallTime(previous.getTime(), timezone)
+    if (instant < end) return new Date(instant)
+    wall = previous
+  }
+}
+
+/** More than a clock change moves the clocks. */
+const OVERLAP_MS = 3 * HOUR
+
+function isHourly(cron: string): boolean {
+  return /^\S+ +\* /.test(cron)
+}
+
+/** Wall times are handled as UTC, whose clocks never change. */
+function wallClockSchedule(cron: string): Cron {
+  return new Cron(cron, { timezone: 'UTC', mode: '5-part' })
 }

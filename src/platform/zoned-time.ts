@@ -39,6 +39,35 @@ export function nextTimeOfDay(time: string, timezone: string, after: Date): numb
   }
 }
 
+/** The time that the clocks of the zone show at an instant, as milliseconds of the same time in UTC. */
+export function toWallTime(instant: number, timezone: string): number {
+  return instant + offsetAt(instant, timezone)
+}
+
+/**
+ * The first instant at which the clocks of the zone show a wall time (in milliseconds of the same time in UTC), or the
+ * instant of the clock change that skips it.
+ */
+export function fromWallTime(wall: number, timezone: string): number {
+  const before = offsetAt(wall - DAY, timezone)
+  const after = offsetAt(wall + DAY, timezone)
+  const instants = [wall - Math.max(before, after), wall - Math.min(before, after)] as const
+  const found = instants.find((instant) => toWallTime(instant, timezone) === wall)
+  return found ?? findClockChange(...instants, timezone)
+}
+
+/** The first whole second at which the offset is no longer that of `from`. */
+function findClockChange(from: number, to: number, timezone: string): number {
+  const offset = offsetAt(from, timezone)
+  let [low, high] = [Math.floor(from / SECOND), Math.floor(to / SECOND)]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (offsetAt(middle * SECOND, timezone) === offset) low = middle
+    else high = middle
+  }
+  return high * SECOND
+}
+
 export function isCalendarDay(year: number, month: number, day: number): boolean {
   // Date.UTC reads years below 100 as years of the twentieth century.
   if (year < 100 || month < 1 || month > 12 || day < 1) return false

@@ -1,5 +1,4 @@
 import { initTRPC } from '@trpc/server'
-import superjson from 'superjson'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
@@ -7,6 +6,7 @@ import type { RequestContext } from './context.ts'
 import { toErrorShape, toPublicError, toTrpcError } from './errors.ts'
 import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
+import { transformer } from './transformer.ts'
 
 /** Regular pings let both sides notice a connection that was lost without being closed. */
 const KEEPALIVE = {
@@ -18,7 +18,7 @@ const t = initTRPC
   .context<RequestContext>()
   .meta<ProcedureMeta>()
   .create({
-    transformer: superjson,
+    transformer,
     isDev: false,
     sse: KEEPALIVE,
     errorFormatter: ({ shape, error, ctx }) =>

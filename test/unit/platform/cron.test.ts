@@ -44,6 +44,30 @@ describe('nextOccurrence', () => {
     expect(berlin).to.deep.equal(['2026-10-25T00:30Z', '2026-10-26T01:30Z'])
   })
 
+  it('fires each time of a list of hours once when the clocks go back', () => {
+    const berlin = nextOccurrences('0 2,3 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 3)
+    expect(berlin).to.deep.equal(['2026-10-25T00:00Z', '2026-10-25T02:00Z', '2026-10-26T01:00Z'])
+  })
+
+  it('fires skipped times of a list of hours at the moment when the clocks go forward', () => {
+    const newYork = nextOccurrences('15 1,2,3 * * *', 'America/New_York', '2026-03-08T05:30:00Z', 4)
+    expect(newYork).to.deep.equal(['2026-03-08T06:15Z', '2026-03-08T07:00Z', '2026-03-08T07:15Z', '2026-03-09T05:15Z'])
+  })
+
+  it('fires steps and ranges of hours once per wall time through both clock changes', () => {
+    const autumn = nextOccurrences('30 */2 * * *', 'Europe/Berlin', '2026-10-24T22:00:00Z', 3)
+    expect(autumn).to.deep.equal(['2026-10-24T22:30Z', '2026-10-25T00:30Z', '2026-10-25T03:30Z'])
+    const spring = nextOccurrences('0,30 1-3 * * *', 'Europe/Berlin', '2026-03-28T23:30:00Z', 6)
+    expect(spring).to.deep.equal([
+      '2026-03-29T00:00Z',
+      '2026-03-29T00:30Z',
+      '2026-03-29T01:00Z',
+      '2026-03-29T01:30Z',
+      '2026-03-29T23:00Z',
+      '2026-03-29T23:30Z',
+    ])
+  })
+
   it('returns every hour across a daylight saving change', () => {
     const berlin = nextOccurrences('0 * * * *', 'Europe/Berlin', '2026-10-24T23:30:00Z', 3)
     expect(berlin).to.deep.equal(['2026-10-25T00:00Z', '2026-10-25T01:00Z', '2026-10-25T02:00Z'])
@@ -65,7 +89,7 @@ describe('latestOccurrence', () => {
   const zones = ['UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'America/St_Johns']
   for (const timezone of zones) {
     it(`is the inverse of nextOccurrence in ${timezone}`, () => {
-      for (const cron of ['30 2 * * *', '*/20 * * * *', '59 23 L * *', '15 1 * * sun']) {
+      for (const cron of ['30 2 * * *', '*/20 * * * *', '59 23 L * *', '15 1 * * sun', '0,40 1-4/2 * * *']) {
         let previous: Date | undefined
         let at = nextOccurrence(cron, timezone, new Date('2026-03-28T00:00:00Z'))
         for (let count = 0; at && count < 200; count += 1) {

@@ -1,0 +1,29 @@
+import { InvalidError } from './errors.ts'
+
+/** Objects, lists and values of one input together. */
+export const NODES_MAX = 100_000
+export const DEPTH_MAX = 64
+
+/**
+ * Rejects parsed JSON that would be expensive to process. Iterative, so that no input exhausts the stack, and stops at
+ * the limit, so that it costs at most `NODES_MAX` visits. An object that is reachable in several ways counts each time.
+ * @throws InvalidError `input_too_complex`
+ */
+export function assertBounded(value: unknown, nodesMax = NODES_MAX): void {
+  const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }]
+  let nodes = 0
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    nodes += 1
+    if (nodes + pending.length > nodesMax) throw tooComplex(`has more than ${nodesMax} values`)
+    if (typeof next.value !== 'object' || next.value === null) continue
+    if (next.depth === DEPTH_MAX) throw tooComplex(`is nested deeper than ${DEPTH_MAX} levels`)
+    const depth = next.depth + 1
+    const children = Array.isArray(next.value) ? next.value : Object.values(next.value)
+    if (nodes + pending.length + children.length > nodesMax) throw tooComplex(`has more than ${nodesMax} values`)
+    for (const child of children) pending.push({ value: child, depth })
+  }
+}
+
+function tooComplex(reason: string): InvalidError {
+  return new InvalidError(`The input ${reason}`, undefined, 'input_too_complex')
+}

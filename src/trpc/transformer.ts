@@ -1,0 +1,111 @@
+import superjson, { type SuperJSONResult } from 'superjson'
+import { assertBounded } from '../platform/bounded-json.ts'
+import { InvalidError } from '../platform/errors.ts'
+
+/** Values of an input that JSON cannot express. */
+const ANNOTATIONS_MAX = 1_000
+/** What the procedures accept beside JSON. */
+const ANNOTATED_TYPES = ['undefined', 'Date']
+
+/**
+ * Reads and writes the superjson format, which tRPC clients use with their `superjson` transformer. Inputs are bounded
+ * before they are interpreted, and must be trees: references between their parts are rejected. Outputs hold JSON and
+ * dates, under keys of any name.
+ */
+export const transformer = {
+  input: { serialize: superjson.serialize, deserialize: deserializeInput },
+  output: { serialize: serializeOutput, deserialize: superjson.deserialize },
+}
+
+/** @throws InvalidError `input_too_complex` or `invalid_input` */
+function deserializeInput(payload: unknown): unknown {
+  if (!isRecord(payload)) throw invalid('Send every input as {"json": …}, the format of superjson')
+  const { json, meta } = payload
+  assertBounded(json)
+  if (meta === undefined) return json
+  assertBounded(meta, ANNOTATIONS_MAX)
+  if (!isRecord(meta)) throw invalid('The member "meta" must be an object')
+  if (meta['referentialEqualities'] !== undefined) {
+    throw invalid(
+      'The input refers to one object from several places (meta.referentialEqualities). Send copies instead',
+    )
+  }
+  const { values } = meta
+  if (values === undefined) return json
+  const type = findOtherType(values)
+  if (type !== undefined) throw invalid(`The input has a value of type ${type}. Send JSON values and dates only`)
+  return annotate({ json, meta: { values, v: 1 } })
+}
+
+function annotate(result: unknown): unknown {
+  try {
+    return superjson.deserialize(result as SuperJSONResult, { inPlace: true })
+  } catch (cause) {
+    throw new InvalidError('The member "meta" does not fit the input', undefined, 'invalid_input', { cause })
+  }
+}
+
+/** Annotations are lists that start with a type and may hold more of them, by path. They were bounded before. */
+function findOtherType(values: unknown): string | undefined {
+  const pending = [values]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (Array.isArray(next)) {
+      const [type, children] = next
+      if (!ANNOTATED_TYPES.includes(String(type))) return JSON.stringify(type).slice(0, 40)
+      if (children !== undefined) pending.push(children)
+    } else if (isRecord(next)) pending.push(...Object.values(next))
+    else return JSON.stringify(next).slice(0, 40)
+  }
+  return undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function invalid(message: string): InvalidError {
+  return new InvalidError(message, undefined, 'invalid_input')
+}
+
+type Serialized = { json: unknown; meta?: { values: unknown; v: 1 } }
+
+function serializeOutput(value: unknown): Serialized {
+  if (value === undefined) return { json: null, meta: { values: ['undefined'], v: 1 } }
+  if (value instanceof Date) return { json: toIso(value), meta: { values: ['Date'], v: 1 } }
+  const dates: Record<string, ['Date']> = {}
+  const json = copyWithoutDates(value, null, dates)
+  return Object.keys(dates).length > 0 ? { json, meta: { values: dates, v: 1 } } : { json }
+}
+
+type Path = { parent: Path; key: string } | null
+
+/** Copies a value with its dates as text, and collects their paths. Members that are undefined are left out. */
+function copyWithoutDates(value: unknown, path: Path, dates: Record<string, ['Date']>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Date) {
+    dates[joinPath(path)] = ['Date']
+    return toIso(value)
+  }
+  if (Array.isArray(value)) {
+    return value.map((child: unknown, index) => copyWithoutDates(child, { parent: path, key: String(index) }, dates))
+  }
+  const copy: [string, unknown][] = []
+  for (const [key, child] of Object.entries(value)) {
+    if (child !== undefined) copy.push([key, copyWithoutDates(child, { parent: path, key }, dates)])
+  }
+  return Object.fromEntries(copy)
+}
+
+function joinPath(path: Path): string {
+  const keys: string[] = []
+  for (let at = path; at; at = at.parent) keys.unshift(escapeKey(at.key))
+  return keys.join('.')
+}
+
+function escapeKey(key: string): string {
+  return key.replaceAll('\\', '\\\\').replaceAll('.', '\\.')
+}
+
+function toIso(date: Date): string {
+  return Number.isNaN(date.getTime()) ? 'Invalid Date' : date.toISOString()
+}
