@@ -26,7 +26,7 @@ function sendMessage(
   { phone }: Customer,
   { wamid, body }: CustomerMessage,
 ): Promise<void> {
-  return sender.deliver(async () => (await provider.webhooks.receiveText({ from: phone, wamid, body })).status)
+  return sender.deliver(async () => (await provider.webhooks.sendText({ from: phone, wamid, body })).status)
 }
 
 async function waitForReplies(workspace: Workspace, customer: Customer, count: number): Promise<void> {

@@ -58,8 +58,8 @@ export function toInboundUrl(url: string, channelId: string): string {
  */
 export function simulateProviderErrors({ provider }: Workspace, random: Random): number {
   const [dropsResponse, limitsRate] = [random.chance(0.15), random.chance(0.15)]
-  if (dropsResponse) provider.loseNext('reset')
-  if (limitsRate) provider.refuseNext(131056)
+  if (dropsResponse) provider.dropNextResponse('reset')
+  if (limitsRate) provider.rejectNext(131056)
   return Number(dropsResponse) + Number(limitsRate)
 }
 
@@ -81,7 +81,7 @@ export function listAcceptedSends({ provider }: Workspace, { phone }: Customer):
 async function startProvider({ sendsStatusBeforeResponse }: ProviderBehavior): Promise<FakeCloudApi> {
   const provider = await FakeCloudApi.start()
   provider.latencyMs = 5
-  provider.isAhead = sendsStatusBeforeResponse
+  provider.reportsStatusesFirst = sendsStatusBeforeResponse
   if (sendsStatusBeforeResponse) provider.statuses = ['sent']
   return provider
 }

@@ -1,10 +1,10 @@
 import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../../engine/model/compiled.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { DAY } from '../../platform/time.ts'
+import { WINDOW_MS } from '../conversations/service-window.ts'
 import { listSteps } from '../workflows/stored-definition.ts'
 import { stepTypes } from '../../steps/index.ts'
 
-/** A possible next step, with the longest time since the customer's last message when it is current. */
+/** A possible next step, with the longest time since the customer's last message when it is reached. */
 type Transition = { to: string; ms: number }
 
 /**
@@ -26,7 +26,7 @@ function describe(type: unknown): string {
 
 function isAtRisk({ type, config, onError, disabled }: CompiledStep, ms = 0): boolean {
   const isHandled = config['ifWindowClosed'] === 'skip' || onError !== 'fail'
-  return ms >= DAY && !disabled && !isHandled && (type === 'send_message' || type === 'ask')
+  return ms >= WINDOW_MS && !disabled && !isHandled && (type === 'send_message' || type === 'ask')
 }
 
 /** Longest time since the customer's last message when a step is reached, by step ID and capped at one day. */
@@ -37,7 +37,7 @@ function measureSilence(compiled: CompiledDefinition): Map<string, number> {
   const pending: Transition[] = steps[0] ? [{ to: steps[0].id, ms: 0 }] : []
   for (let current = pending.pop(); current; current = pending.pop()) {
     const step = byId.get(current.to)
-    const ms = Math.min(current.ms, DAY)
+    const ms = Math.min(current.ms, WINDOW_MS)
     if (!step || (silence.get(step.id) ?? -1) >= ms) continue
     silence.set(step.id, ms)
     pending.push(
@@ -72,8 +72,8 @@ function listTransitions(step: CompiledStep, elapsedMs: number): Transition[] {
 /** Duration of a step's wait. A time given by a placeholder can be any, so it counts as a day. */
 function waitMs({ type, config, timeoutMs }: CompiledStep): number {
   const { for: ms, until, resumeAfter } = config
-  if (type === 'wait') return typeof ms === 'number' ? ms : until === undefined ? 0 : DAY
+  if (type === 'wait') return typeof ms === 'number' ? ms : until === undefined ? 0 : WINDOW_MS
   if (type === 'handoff') return typeof resumeAfter === 'number' ? resumeAfter : 0
-  if (type === 'wait_for_event') return timeoutMs ?? DAY
+  if (type === 'wait_for_event') return timeoutMs ?? WINDOW_MS
   return 0
 }

@@ -3,6 +3,8 @@ import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { isAutomationPaused } from '../conversations/automation.ts'
+import { isWindowOpen } from '../conversations/service-window.ts'
 
 type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
   conversationId: string
@@ -59,12 +61,12 @@ function toConversationSubject(row: ConversationRow, now: Date): Subject {
     ...loaded,
     mailbox: { kind: 'conversation', id: loaded.conversationId },
     isPausedByReply: automationReason === 'human_reply',
-    isPaused: automationState === 'paused' && (automationUntil === null || automationUntil > now),
+    isPaused: isAutomationPaused({ automationState, automationUntil }, now),
     conversation: {
       ...loaded.conversation,
       lastInboundAt: lastInboundAt?.toISOString() ?? null,
       windowExpiresAt: windowExpiresAt?.toISOString() ?? null,
-      canSendFreeform: windowExpiresAt !== null && now < windowExpiresAt,
+      canSendFreeform: isWindowOpen(windowExpiresAt, now),
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Trigger } from '../../engine/language/definition/triggers.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { AUTOMATION_PAUSED_SQL } from '../conversations/automation.ts'
 import type { TriggerEvaluations } from './schema.ts'
 
 type Reason = TriggerEvaluations['reasons'][number]
@@ -67,10 +68,9 @@ async function findPause(scope: Scope, contactId: string): Promise<Reason | unde
   const [pause] = await selectRows<{ conversationId: string; until: Date | null }>(
     scope.db,
     `select id as conversation_id, automation_until as until from conversations
-     where tenant_id = ? and contact_id = ? and automation_state = 'paused'
-       and (automation_until is null or automation_until > ?)
+     where tenant_id = :tenantId and contact_id = :contactId and ${AUTOMATION_PAUSED_SQL}
      order by last_message_at desc nulls last limit 1`,
-    [scope.tenantId, contactId, scope.now()],
+    { tenantId: scope.tenantId, contactId, now: scope.now() },
   )
   if (!pause) return undefined
   const until = pause.until ? ` until ${pause.until.toISOString()}` : ''

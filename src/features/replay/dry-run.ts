@@ -8,7 +8,7 @@ import { Run as RunRow } from '../../models/automation/run.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { WINDOW_MS } from '../conversations/service-window.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
@@ -77,7 +77,7 @@ function withoutMessage(step: StepRecord): StepRecord {
 function withWindowAt(subject: Subject, { first, messages }: RunRecording, now: Date): Subject {
   const last = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
   if (!last || !subject.conversation) return subject
-  const windowExpiresAt = addMs(last.createdAt, WINDOW_MS).toISOString()
+  const windowExpiresAt = windowExpiryFrom(last.createdAt).toISOString()
   return { ...subject, conversation: { ...subject.conversation, windowExpiresAt } }
 }
 

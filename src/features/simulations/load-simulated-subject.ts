@@ -3,10 +3,9 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Opening } from '../../engine/simulate/simulate.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
-import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
-import { WINDOW_MS } from '../conversations/service-window.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 
 /** IDs of the sample contact and conversation, which belong to no row. */
@@ -96,7 +95,7 @@ function sampleConversation(channelId: string, at: Date): JsonObject {
     unreadCount: 0,
     lastMessageId: null,
     lastInboundAt: null,
-    windowExpiresAt: addMs(at, WINDOW_MS).toISOString(),
+    windowExpiresAt: windowExpiryFrom(at).toISOString(),
     canSendFreeform: true,
   }
 }

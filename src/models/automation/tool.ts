@@ -1,6 +1,6 @@
 import { TenantModel } from '../tenant-model.ts'
 
-/** Request of an HTTP tool. */
+/** HTTP request of a custom tool. */
 export type ToolConfig = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: string
@@ -19,7 +19,7 @@ export class Tool extends TenantModel {
   declare outputSchema: Record<string, unknown>
   declare effect: 'read' | 'write' | 'external_send'
   declare config: ToolConfig
-  /** Sealed header values, which never leave the process. */
+  /** Encrypted values of the headers, never returned. */
   declare sealedHeaders: Buffer | null
   declare enabled: boolean
   declare createdAt: Date

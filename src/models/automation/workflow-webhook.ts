@@ -5,7 +5,7 @@ export class WorkflowWebhook extends TenantModel {
 
   declare id: string
   declare workflowId: string
-  /** Sealed. Null until the first secret is created; the webhook cannot be called before. */
+  /** Encrypted secret. Null until one is created: until then every call is rejected. */
   declare secret: Buffer | null
   declare rotatedAt: Date | null
   declare createdAt: Date
