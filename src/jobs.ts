@@ -15,7 +15,7 @@ import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
 import { HOUR, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope.ts'
-import { purgeIdempotencyKeys } from './trpc/purge-idempotency-keys.ts'
+import { purgeIdempotencyKeys } from './trpc/idempotency.ts'
 
 /** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {

@@ -2,6 +2,9 @@ import type { Knex } from 'knex'
 import { Model, QueryBuilder, type Page, type QueryContext, snakeCaseMappers } from 'objection'
 
 type WhereStatement = { grouping: string; bool?: string }
+/** Members that the types of Knex and Objection leave out. */
+type Statements = { _statements: WhereStatement[] }
+type BuildKnex = (this: unknown, builder: Knex.QueryBuilder) => Knex.QueryBuilder & Statements
 
 /**
  * Query builder that adds the tenant to every statement, after all other clauses are known, so that an `orWhere` cannot
@@ -16,11 +19,10 @@ export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M
 
   /** Objection calls this for every statement before it runs, including joins and subqueries. */
   executeOnBuildKnex(builder: Knex.QueryBuilder): Knex.QueryBuilder {
-    const parent = QueryBuilder.prototype as unknown as {
-      executeOnBuildKnex: (builder: Knex.QueryBuilder) => Knex.QueryBuilder
-    }
-    const built = parent.executeOnBuildKnex.call(this, builder) as Knex.QueryBuilder & { _statements: WhereStatement[] }
-    if ((this as unknown as { isPartial(): boolean }).isPartial()) return built
+    const buildKnex: BuildKnex = Reflect.get(QueryBuilder.prototype, 'executeOnBuildKnex')
+    const isPartial: (this: unknown) => boolean = Reflect.get(QueryBuilder.prototype, 'isPartial')
+    const built = buildKnex.call(this, builder)
+    if (isPartial.call(this)) return built
     const tenantId: unknown = Reflect.get(this.context(), 'tenantId')
     const table = this.modelClass().tableName
     if (typeof tenantId !== 'string' || tenantId === '')
@@ -29,7 +31,10 @@ export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M
     const wheres = built._statements.filter((statement) => statement.grouping === 'where')
     if (wheres.some((statement) => statement.bool === 'or')) {
       built._statements = built._statements.filter((statement) => statement.grouping !== 'where')
-      void built.where((group) => void (group as unknown as typeof built)._statements.push(...wheres))
+      void built.where((group) => {
+        const statements: WhereStatement[] = Reflect.get(group, '_statements')
+        statements.push(...wheres)
+      })
     }
     return built.where(`${this.tableRefFor(this.modelClass())}.tenant_id`, tenantId)
   }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 type Message = { role: string; content: string | null; tool_call_id?: string; tool_calls?: unknown[] }
 
 /** A chat-completion request as the provider received it. */
-export type Asked = {
+export type AiRequest = {
   path: string
   authorization: string | undefined
   body: {
@@ -21,7 +21,7 @@ type Reply =
 
 /** A model provider that returns the planned replies in order, and "OK" when none is left. */
 export class FakeAi {
-  readonly asked: Asked[] = []
+  readonly requests: AiRequest[] = []
   /** A promise delays the response until it resolves. */
   readonly #replies: (Reply | Promise<Reply>)[] = []
   readonly #server: Server
@@ -37,7 +37,7 @@ export class FakeAi {
     server.on('request', (request, response) => {
       void text(request).then(async (body) => {
         const { url = '', headers } = request
-        fake.asked.push({ path: url, authorization: headers.authorization, body: JSON.parse(body) })
+        fake.requests.push({ path: url, authorization: headers.authorization, body: JSON.parse(body) })
         const { status, text: reply } = fake.#render(await (fake.#replies.shift() ?? { say: 'OK' }))
         response.writeHead(status, { 'content-type': 'application/json' }).end(reply)
       })
@@ -50,7 +50,7 @@ export class FakeAi {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`
   }
 
-  will(...replies: (Reply | Promise<Reply>)[]): void {
+  replyWith(...replies: (Reply | Promise<Reply>)[]): void {
     this.#replies.push(...replies)
   }
 

@@ -41,7 +41,7 @@ export class ScriptedServer {
   }
 
   /** Clears the recorded calls and responds with these replies in order, repeating the last one. */
-  play(...script: Reply[]): void {
+  replyWith(...script: Reply[]): void {
     this.calls.length = 0
     this.#script.splice(0, this.#script.length, ...script)
   }
@@ -57,4 +57,4 @@ export function json(value: unknown, status = 200): Reply {
 }
 
 /** Accepts the call and never responds. */
-export const silence: Reply = () => undefined
+export const neverReply: Reply = () => undefined

@@ -31,7 +31,7 @@ export function executeCalls(system: SystemScope): (payload: Record<string, stri
       return claimed.map((call) => () => executeCall(system, tenantId, call))
     },
   })
-  return ({ tenantId = '' }) => work.ask(tenantId)
+  return ({ tenantId = '' }) => work.schedule(tenantId)
 }
 
 /** If recording the result fails, the call stays leased and is executed again when the lease expires. */

@@ -10,7 +10,7 @@ import { SECOND, systemClock } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
-import { json, ScriptedServer, silence } from '../../support/scripted-server.ts'
+import { json, ScriptedServer, neverReply } from '../../support/scripted-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 import { say } from '../../support/steps.ts'
@@ -79,7 +79,7 @@ describe('http step', () => {
   })
 
   it('stores the response in a variable and records request and response without secrets', async () => {
-    server.play(json({ total: 1200, token: 'from-outside' }))
+    server.replyWith(json({ total: 1200, token: 'from-outside' }))
     const call = { method: 'POST', headers: { Authorization: 'Bearer abc' }, json: { said: '{{message.body}}' } }
     const caller = await HttpWorkflow.publish(app, server, call, [say('tell', 'It is {{vars.quote.json.total}}')])
     await caller.receive('how much?')
@@ -100,7 +100,7 @@ describe('http step', () => {
   })
 
   it('retries with backoff and the same idempotency key until the call succeeds', async () => {
-    server.play(json({}, 503), json({}, 429), json({ total: 7 }))
+    server.replyWith(json({}, 503), json({}, 429), json({ total: 7 }))
     const retry = { max: 3, backoff: 'exponential', delay: '10s' }
     const caller = await HttpWorkflow.publish(app, server, { retry })
     await caller.receive()
@@ -120,7 +120,7 @@ describe('http step', () => {
   })
 
   it('continues at the onError step when the call fails', async () => {
-    server.play(json({ error: 'no' }, 404))
+    server.replyWith(json({ error: 'no' }, 404))
     const caller = await HttpWorkflow.publish(app, server, { onError: 'sorry', next: 'tell' }, [
       say('tell', 'Found', { next: 'end' }),
       say('sorry', 'Not found: {{steps.call.output.error.code}}'),
@@ -134,7 +134,7 @@ describe('http step', () => {
   })
 
   it('completes with any response status when failOn is network', async () => {
-    server.play(json({ error: 'no' }, 500))
+    server.replyWith(json({ error: 'no' }, 500))
     const caller = await HttpWorkflow.publish(app, server, { failOn: 'network' }, [
       say('tell', '{{vars.quote.status}}'),
     ])
@@ -144,7 +144,7 @@ describe('http step', () => {
   })
 
   it('fails with timed_out when no response arrives in time', async () => {
-    server.play(silence)
+    server.replyWith(neverReply)
     const caller = await HttpWorkflow.publish(app, server, { timeout: '1s' })
     await caller.receive()
     await app.work()
@@ -153,21 +153,21 @@ describe('http step', () => {
   })
 
   it('returns invalid JSON as text, removes characters that cannot be stored and fails on excessive nesting', async () => {
-    server.play((_, response) =>
+    server.replyWith((_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('<h1>a\u0000b</h1>'),
     )
     const caller = await HttpWorkflow.publish(app, server, {}, [say('tell', '{{vars.quote.text}}')])
     await caller.receive()
     await app.work()
     expect(await caller.sent()).to.deep.equal(['<h1>ab</h1>'])
-    server.play((_, response) =>
+    server.replyWith((_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('["\\ud800\\u0000", {"a\\u0000": 1}]'),
     )
     const odd = await HttpWorkflow.publish(app, server, {})
     await odd.receive()
     await app.work()
     expect((await odd.run()).steps[0].output.json).to.deep.equal(['\ufffd', { a: 1 }])
-    server.play((_, response) =>
+    server.replyWith((_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('['.repeat(50_000) + ']'.repeat(50_000)),
     )
     const deep = await HttpWorkflow.publish(app, server, {})
@@ -177,7 +177,7 @@ describe('http step', () => {
   })
 
   it('fails with host_refused and without a retry on a redirect to a private network', async () => {
-    server.play((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end())
+    server.replyWith((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end())
     const caller = await HttpWorkflow.publish(app, server, { retry: { max: 5 } })
     await caller.receive()
     await app.work()
@@ -223,7 +223,7 @@ describe('external call', () => {
   }
 
   it('is repeated with the same idempotency key when the worker dies after the request, and the run continues once', async () => {
-    server.play(json({ total: 1 }), json({ total: 2 }))
+    server.replyWith(json({ total: 1 }), json({ total: 2 }))
     const caller = await createPendingCall()
     const scope = app.system.forTenant(caller.workspace.tenantId)
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
@@ -246,7 +246,7 @@ describe('external call', () => {
   })
 
   it('accepts only the result of the latest claim', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
     const scope = app.system.forTenant(caller.workspace.tenantId)
     const [first = expect.fail('nothing to claim')] = await claim(caller)
@@ -285,7 +285,7 @@ describe('external call', () => {
   })
 
   it('fails with outcome_unknown when five claims expire', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
     for (let death = 0; death < 5; death += 1) {
       expect(await claim(caller)).to.have.length(1)
@@ -298,7 +298,7 @@ describe('external call', () => {
   })
 
   it('is not made when its run was canceled', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
     const { id } = await caller.run()
     await caller.cancel(id)
@@ -308,7 +308,7 @@ describe('external call', () => {
   })
 
   it('has no effect when its run is canceled during the request', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
     const { id } = await caller.run()
@@ -342,7 +342,7 @@ describe('external call', () => {
   })
 
   it('is not made when its step has timed out', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall({ timeout: '30s', onTimeout: 'late' }, [
       say('tell', 'Too early', { next: 'end' }),
       say('late', 'Late'),
@@ -358,7 +358,7 @@ describe('external call', () => {
 
   it('is made before the backlog of another workspace is finished', async () => {
     let openResponses: (() => void)[] = []
-    server.play((_, response) => {
+    server.replyWith((_, response) => {
       openResponses.push(() => json({ total: 1 })({} as never, response))
     })
     const flood = await HttpWorkflow.publish(app, server, {})
@@ -398,7 +398,7 @@ describe('worker killed during an external call', function () {
 
   it('leaves a call that the next worker repeats with the same idempotency key, and the run continues once', async () => {
     const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'worker', ALLOW_LOOPBACK_CHANNELS: 'true' }
-    server.play(silence, json({ total: 5 }))
+    server.replyWith(neverReply, json({ total: 5 }))
     const caller = await HttpWorkflow.publish(app, server, {}, [say('tell', '{{vars.quote.json.total}}')])
     worker = await startParleyProcess(environment)
     await caller.receive()

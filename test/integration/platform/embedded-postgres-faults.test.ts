@@ -97,7 +97,7 @@ describe('embedded PostgreSQL after processes are killed', () => {
     const [killed, living] = [new EmbeddedPostgresProcess(dataDir), new EmbeddedPostgresProcess(dataDir)]
     await Promise.all([killed.next('started'), living.next('started')])
     await killed.kill()
-    expect(fs.readdirSync(dataDirectory(dataDir).holders)).to.have.length(2)
+    expect(fs.readdirSync(dataDirectory(dataDir).clients)).to.have.length(2)
     await living.stop()
     expect(hasRunningServer(dataDir)).to.equal(false)
   })
@@ -105,7 +105,7 @@ describe('embedded PostgreSQL after processes are killed', () => {
   it('does not treat a process with a reused PID as a holder', async () => {
     const dataDir = await createInitializedDataDir()
     const server = await startServer(dataDir)
-    fs.writeFileSync(path.join(dataDirectory(dataDir).holders, `${process.ppid}.other-start-token.0`), '')
+    fs.writeFileSync(path.join(dataDirectory(dataDir).clients, `${process.ppid}.other-start-token.0`), '')
     await server.stop()
     expect(hasRunningServer(dataDir)).to.equal(false)
   })

@@ -70,7 +70,7 @@ describe('embedded PostgreSQL', () => {
       expect(commands.length).to.be.greaterThan(3)
       const visible = [...commands, fs.readFileSync(folder.log, 'utf8'), ...fs.readdirSync(folder.root)].join('\n')
       for (const password of passwords) expect(visible).not.to.include(password)
-      expect(fs.readdirSync(folder.root)).to.have.members(['data', 'holders', 'lock', 'port', 'postgres.log', 'secret'])
+      expect(fs.readdirSync(folder.root)).to.have.members(['data', 'clients', 'lock', 'port', 'postgres.log', 'secret'])
     })
 
     for (const count of [2, 5]) {
@@ -171,7 +171,7 @@ describe('embedded PostgreSQL', () => {
       const dataDir = await createInitializedDataDir()
       fs.writeFileSync(path.join(dataDirectory(dataDir).data, 'PG_VERSION'), '17\n')
       expect(await errorMessage(startServer(dataDir))).to.match(
-        /made by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/,
+        /created by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/,
       )
     })
 
@@ -182,7 +182,7 @@ describe('embedded PostgreSQL', () => {
         fs.writeFileSync(path.join(binDir, name), '#!/bin/sh\necho "postgres (PostgreSQL) 15.18"\n', { mode: 0o755 })
       }
       expect(await errorMessage(startServer(createEmptyDataDir(), { binDir }))).to.match(
-        /PG_BIN_DIR holds PostgreSQL 15\b.*17 or later/,
+        /PG_BIN_DIR contains PostgreSQL 15\b.*17 or later/,
       )
     })
 
@@ -205,13 +205,13 @@ describe('embedded PostgreSQL', () => {
     it('rejects an existing cluster whose secret file is missing', async () => {
       const dataDir = await createInitializedDataDir()
       fs.rmSync(dataDirectory(dataDir).secret)
-      expect(await errorMessage(startServer(dataDir))).to.match(/Put it back, or move/)
+      expect(await errorMessage(startServer(dataDir))).to.match(/Restore it, or move/)
     })
 
     it('includes the log output of the server in the error', async () => {
       const dataDir = await createInitializedDataDir()
       expect(await errorMessage(startServer(dataDir, { settings: { shared_buffers: 'many' } }))).to.match(
-        /did not start, see .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,
+        /did not start\. See .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,
       )
       expect(hasRunningServer(dataDir)).to.equal(false)
     })
