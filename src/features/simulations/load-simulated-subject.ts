@@ -4,8 +4,8 @@ import type { Opening } from '../../engine/simulate/simulate.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
-import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 
 /** IDs of the sample contact and conversation, which belong to no row. */
