@@ -4,9 +4,9 @@ import { decide } from '../../src/engine/decide/decide.ts'
 import type { EngineEvent } from '../../src/engine/model/decision.ts'
 import { newRun } from '../../src/engine/model/new-run.ts'
 import type { MessageFacts, StepRecord } from '../../src/engine/model/run.ts'
-import { saveRuns, saveSteps, saveWaits } from '../../src/engine/mailbox/run-store.ts'
-import { stepTypes } from '../../src/steps/index.ts'
-import type { WorkflowEffect } from '../../src/steps/effects.ts'
+import { saveRuns, saveSteps, saveWaits } from '../../src/features/automation/store/run-store.ts'
+import { isWorkflowEffect, type WorkflowEffect } from '../../src/steps/effects.ts'
+import { workflowLanguage } from '../../src/workflow-language.ts'
 import { addMs, DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
 import { CONTACTS, DEMO, demoId } from './people.ts'
 import { compileDemo, WORKFLOWS } from './workflows.ts'
@@ -86,25 +86,25 @@ async function playScript(tx: Knex, { script, n, now }: { script: Script; n: num
       event,
       facts: { ...known, workflow: { id: workflow.id, name: workflow.name, version: 1 } },
       now: at,
-      registry: stepTypes,
+      registry: workflowLanguage,
     })
     run.state = decision.run
     run.wakeAt = decision.wait?.wakeAt ?? null
     steps.push(...decision.steps.map((step) => ({ runId: decision.run.id, step })))
     for (const { stepId, effect } of decision.effects) {
-      const wanted = effect as WorkflowEffect
-      if (wanted.type !== 'send_message') continue
+      if (!isWorkflowEffect(effect) || effect.type !== 'send_message') continue
       run.messagesSent += 1
-      rows.push(answerRow({ conversationId, contactId: contact.id, at, stepId, run, wanted }))
+      rows.push(answerRow({ conversationId, contactId: contact.id, at, stepId, run, effect }))
     }
   }
   await insertConversation(tx, { script, conversationId, contactId: contact.id, rows, now })
+  const store = { tenantId: DEMO.workspaceId, db: tx, now: () => now }
   if (run) {
-    await saveRuns(tx, DEMO.workspaceId, [run])
-    await saveWaits(tx, { tenantId: DEMO.workspaceId, now }, [run])
+    await saveRuns(store, [run])
+    await saveWaits(store, [run])
   }
   await tx('messages').insert(rows)
-  await saveSteps(tx, DEMO.workspaceId, steps)
+  await saveSteps(store, steps)
 }
 
 type Start = {
@@ -170,18 +170,18 @@ type Answered = {
   at: Date
   stepId: string
   run: StoredRun
-  wanted: WorkflowEffect & { type: 'send_message' }
+  effect: WorkflowEffect<'send_message'>
 }
 
-function answerRow({ conversationId, contactId, at, stepId, run, wanted }: Answered) {
+function answerRow({ conversationId, contactId, at, stepId, run, effect }: Answered) {
   return {
     ...messageRow({
       conversationId,
       contactId,
       at: addMs(at, 1),
-      line: { agoMs: 0, from: 'agent', body: wanted.body ?? '' },
+      line: { agoMs: 0, from: 'agent', body: effect.body ?? '' },
     }),
-    id: wanted.messageId,
+    id: effect.messageId,
     sender: JSON.stringify({ type: 'workflow', id: run.workflowId, name: null }),
     run_id: run.state.id,
     step_id: stepId,

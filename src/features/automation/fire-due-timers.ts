@@ -1,6 +1,6 @@
 import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
 import { advanceJob } from './jobs.ts'
-import { putItems } from '../../engine/mailbox/mailbox.ts'
+import { putItems } from './store/mailbox-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 
@@ -37,7 +37,7 @@ function wakeBatch(system: SystemScope): Promise<number> {
         kind: 'timer' as const,
         payload: { runId, epoch },
       }))
-      await putItems(tx.db, { tenantId, now }, items)
+      await putItems({ tenantId, db: tx.db, now: () => now }, items)
     }
     await tx.enqueue(...[...byTenant.keys()].map(advanceJob))
     return rows.length

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { Definition } from '../../engine/language/definition/definition.ts'
-import { StepBase } from '../../engine/language/definition/step-base.ts'
-import { TRIGGERS } from '../../engine/language/definition/triggers.ts'
 import type { StepType } from '../../engine/model/step.ts'
-import { stepTypes } from '../../steps/index.ts'
+import type { TriggerType } from '../../engine/model/trigger.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 
 type JsonSchema = Record<string, unknown>
 
@@ -18,8 +17,10 @@ export function definitionSchema(): JsonSchema {
 }
 
 function build(): JsonSchema {
-  const Trigger = z.union(Object.entries(TRIGGERS).map(triggerOf)).meta({ id: 'Trigger' })
-  const Step: z.ZodType = z.union([...stepTypes.values()].map((type) => stepOf(type, () => Step))).meta({ id: 'Step' })
+  const Trigger = z.union([...workflowLanguage.triggers.values()].map(triggerOf)).meta({ id: 'Trigger' })
+  const Step: z.ZodType = z
+    .union([...workflowLanguage.steps.values()].map((type) => stepOf(type, () => Step)))
+    .meta({ id: 'Step' })
   const whole = z.strictObject({
     ...Definition.shape,
     triggers: z.array(Trigger).max(limitOf(Definition.shape.triggers)).default([]),
@@ -44,14 +45,14 @@ function nameTypes({
   jsonSchema['discriminator'] = { propertyName: 'type' }
 }
 
-function triggerOf([type, schema]: [string, z.ZodObject]): z.ZodObject {
+function triggerOf({ type, schema }: TriggerType): z.ZodObject {
   return schema.meta({ ...schema.meta(), id: `trigger_${type}` })
 }
 
 /** The fields that every step has, and those of the type; what a loop goes through are steps again. */
 function stepOf({ type, schema, hasBody }: StepType, step: () => z.ZodType): z.ZodObject {
   const body = hasBody ? { steps: z.array(z.lazy(step)).min(1) } : {}
-  const fields = { ...StepBase.shape, ...schema.shape, ...body, type: z.literal(type) }
+  const fields = { ...workflowLanguage.stepBase.shape, ...schema.shape, ...body, type: z.literal(type) }
   return z.strictObject(fields).meta({ ...schema.meta(), id: `step_${type}` })
 }
 

@@ -23,10 +23,10 @@ const CONTACT = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone
     where gc.tenant_id = c.tenant_id and gc.contact_id = c.id), '[]'))`
 const WORKSPACE = `jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)`
 
-/** All of a batch in one statement for each kind of mailbox, after their locks are taken. */
+/** Loads the subjects of locked mailboxes, in one statement for each kind of mailbox. */
 export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Subject[]> {
-  const idsOf = (kind: Mailbox['kind']) => mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
-  const [conversations, contacts, runs] = [idsOf('conversation'), idsOf('contact'), idsOf('run')]
+  const idsByKind = (kind: Mailbox['kind']) => mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
+  const [conversations, contacts, runs] = [idsByKind('conversation'), idsByKind('contact'), idsByKind('run')]
   return [
     ...(conversations.length > 0 ? await loadConversations(tx, conversations) : []),
     ...(contacts.length > 0 ? await loadContacts(tx, contacts) : []),
@@ -36,7 +36,7 @@ export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Sub
 
 async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
   const { rows } = await tx.db.raw<{ rows: ConversationRow[] }>(
-    `select cv.id as "conversationId", cv.channel_id as "channelId", cv.contact_id as "contactId",
+    `select cv.id as "conversationId", cv.contact_id as "contactId",
        cv.automation_state as "automationState", cv.automation_reason as "automationReason", cv.automation_until as "automationUntil", ${CONTACT} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
@@ -48,10 +48,10 @@ async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
      where cv.tenant_id = ? and cv.id = any(?)`,
     [tx.tenantId, ids],
   )
-  return rows.map((row) => presentConversation(row, tx.now()))
+  return rows.map((row) => toSubject(row, tx.now()))
 }
 
-function presentConversation(row: ConversationRow, now: Date): Subject {
+function toSubject(row: ConversationRow, now: Date): Subject {
   const { automationState, automationReason, automationUntil, lastInboundAt, windowExpiresAt, ...loaded } = row
   return {
     ...loaded,
@@ -67,7 +67,7 @@ function presentConversation(row: ConversationRow, now: Date): Subject {
   }
 }
 
-const NOBODY = { conversationId: null, channelId: null, conversation: null, isPaused: false, isPausedByReply: false }
+const NO_CONVERSATION = { conversationId: null, conversation: null, isPaused: false, isPausedByReply: false }
 
 async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
   const { rows } = await tx.db.raw<{ rows: { contactId: string; contact: JsonObject; workspace: JsonObject }[] }>(
@@ -75,7 +75,7 @@ async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
      from contacts c join workspaces w on w.id = c.tenant_id where c.tenant_id = ? and c.id = any(?)`,
     [tx.tenantId, ids],
   )
-  return rows.map((row) => ({ ...NOBODY, ...row, mailbox: { kind: 'contact', id: row.contactId } }))
+  return rows.map((row) => ({ ...NO_CONVERSATION, ...row, mailbox: { kind: 'contact', id: row.contactId } }))
 }
 
 async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
@@ -85,7 +85,7 @@ async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
     [tx.tenantId, ids],
   )
   return rows.map(({ id, workspace }) => ({
-    ...NOBODY,
+    ...NO_CONVERSATION,
     workspace,
     contactId: null,
     contact: null,

@@ -1,8 +1,12 @@
 import { CASCADES_MAX } from '../../engine/mailbox/cascade-limiter.ts'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import type { Match, Trigger } from '../../engine/language/definition/triggers.ts'
+import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import { normalizeText } from '../../engine/language/normalize-text.ts'
-import { matchesText } from '../../engine/mailbox/match-trigger.ts'
+import { contactUpdated } from '../../triggers/contact-updated.ts'
+import { customEvent } from '../../triggers/custom-event.ts'
+import { groupJoined, groupLeft } from '../../triggers/groups.ts'
+import { type Match, matchesText, messageReceived } from '../../triggers/message-received.ts'
+import { tagAdded, tagRemoved } from '../../triggers/tags.ts'
 import { describeCondition } from './describe-condition.ts'
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 
@@ -36,7 +40,7 @@ export function describeOutcome({ outcome, detail }: Evaluation, explained: Outc
   }
 }
 
-function triggersFor({ event, compiled }: OutcomeDescription): Trigger[] {
+function triggersFor({ event, compiled }: OutcomeDescription): CompiledTrigger[] {
   return compiled?.triggers.filter(({ type }) => type === event.type) ?? []
 }
 
@@ -45,23 +49,20 @@ function describeMismatch(explained: OutcomeDescription): string {
   return reasons.length > 0 ? [...new Set(reasons)].join('. ') : 'No trigger of the workflow matched'
 }
 
-function describeMiss(trigger: Trigger, { event, message }: OutcomeDescription): string {
-  if (trigger.type === 'message_received') {
+function describeMiss(trigger: CompiledTrigger, { event, message }: OutcomeDescription): string {
+  if (messageReceived.is(trigger)) {
     if (!message) return 'The message did not match, and is no longer there'
     if (trigger.channelId !== undefined && trigger.channelId !== message.channelId)
       return `The message came in on channel ${message.channelId}, and the trigger listens to ${trigger.channelId}`
     if (!matchesText(trigger.match, message.body ?? '')) return describeText(trigger.match, message.body)
     return 'The message was not the first since the conversation was opened, and the trigger wants the first'
   }
-  if (trigger.type === 'tag_added')
-    return `The tag "${event.name}" was added, and the trigger waits for "${trigger.tag}"`
-  if (trigger.type === 'contact_updated')
+  if (tagAdded.is(trigger)) return `The tag "${event.name}" was added, and the trigger waits for "${trigger.tag}"`
+  if (contactUpdated.is(trigger))
     return `Something else of the contact was changed than ${(trigger.fields ?? []).join(', ')}`
-  if (trigger.type === 'tag_removed')
-    return `The tag "${event.name}" was removed, and the trigger waits for "${trigger.tag}"`
-  if (trigger.type === 'group_joined' || trigger.type === 'group_left')
-    return `It was another group than ${trigger.groupId}`
-  const wanted = 'event' in trigger ? String(trigger.event) : trigger.type
+  if (tagRemoved.is(trigger)) return `The tag "${event.name}" was removed, and the trigger waits for "${trigger.tag}"`
+  if (groupJoined.is(trigger) || groupLeft.is(trigger)) return `It was another group than ${trigger.groupId}`
+  const wanted = customEvent.is(trigger) ? trigger.event : trigger.type
   return `The event was "${event.name ?? event.type}", and the trigger waits for "${wanted}"`
 }
 
@@ -84,15 +85,15 @@ function describeText({ mode, values }: Match, body: string | null): string {
 }
 
 /** Whether the trigger matched, as far as is still known. */
-function maySuit(trigger: Trigger, { event, message }: OutcomeDescription): boolean {
-  if (trigger.type === 'message_received') {
+function maySuit(trigger: CompiledTrigger, { event, message }: OutcomeDescription): boolean {
+  if (messageReceived.is(trigger)) {
     const { channelId, match } = trigger
     if (!message) return true
     return (channelId === undefined || channelId === message.channelId) && matchesText(match, message.body ?? '')
   }
   if (event.name === null) return true
-  if ('tag' in trigger) return normalizeText(trigger.tag) === normalizeText(event.name)
-  return !('event' in trigger) || trigger.event === event.name
+  if (tagAdded.is(trigger) || tagRemoved.is(trigger)) return normalizeText(trigger.tag) === normalizeText(event.name)
+  return !customEvent.is(trigger) || trigger.event === event.name
 }
 
 function describeUnmet(explained: OutcomeDescription): string {

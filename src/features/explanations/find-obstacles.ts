@@ -1,4 +1,4 @@
-import type { Trigger } from '../../engine/language/definition/triggers.ts'
+import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import type { Scope } from '../../scope.ts'
 import type { TriggerEvaluations } from './schema.ts'
@@ -8,7 +8,7 @@ type Reason = TriggerEvaluations['reasons'][number]
 /** These start a workflow only when somebody names it. */
 const CALLED = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
 
-type Asked = { workflow: WorkflowRow; contactId: string; triggers: Trigger[]; since: Date; isQuiet: boolean }
+type Asked = { workflow: WorkflowRow; contactId: string; triggers: CompiledTrigger[]; since: Date; isQuiet: boolean }
 
 /** What keeps a workflow from being started by a contact now, whatever happens. */
 export async function findObstacles(
@@ -46,7 +46,7 @@ function statusReasons({ status }: WorkflowRow): Reason[] {
   return []
 }
 
-function triggerReasons({ status }: WorkflowRow, triggers: Trigger[]): Reason[] {
+function triggerReasons({ status }: WorkflowRow, triggers: CompiledTrigger[]): Reason[] {
   if (status !== 'published' || triggers.some(({ type }) => !CALLED.has(type))) return []
   const types = triggers.map(({ type }) => type).join(', ')
   const message =

@@ -1,4 +1,4 @@
-import { lockMailboxes } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes } from '../automation/store/mailbox-store.ts'
 import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { Scope } from '../../scope.ts'
@@ -57,7 +57,7 @@ export class AiTranscript {
   /** Locks in the order in which advancing a run does: the mailbox, then the effect. */
   async #hold(tx: Scope): Promise<void> {
     const { runId, stepIndex, attempt, claimCount, mailbox } = this.#effect
-    await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+    await lockMailboxes(tx, [mailbox])
     const held = await tx
       .db('external_calls')
       .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })

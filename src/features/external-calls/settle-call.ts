@@ -1,5 +1,5 @@
 import { advanceJob } from '../automation/jobs.ts'
-import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { ClaimedCall } from './claim-calls.ts'
@@ -14,7 +14,7 @@ export function settleCall(scope: Scope, effect: ClaimedCall, performed: Executi
   const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = effect
   return scope.transaction(async (tx) => {
     // What changes rows of ours takes their locks in the order in which advancing a run does.
-    if ('settle' in performed) await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+    if ('settle' in performed) await lockMailboxes(tx, [mailbox])
     const settled = await tx
       .db('external_calls')
       .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
@@ -22,7 +22,7 @@ export function settleCall(scope: Scope, effect: ClaimedCall, performed: Executi
     if (settled === 0) return false
     const result = 'settle' in performed ? await performed.settle(tx) : performed
     const payload = { runId, epoch, result: sanitizeResult(result) }
-    await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, [{ id: newId(), mailbox, kind: 'result', payload }])
+    await putItems(tx, [{ id: newId(), mailbox, kind: 'result', payload }])
     await tx.enqueue(advanceJob(tx.tenantId))
     return true
   })

@@ -1,6 +1,7 @@
 import { advanceJob } from '../automation/jobs.ts'
 import type { InboundMessage } from '../../channels/channel.ts'
-import { putItems } from '../../engine/mailbox/mailbox.ts'
+import type { ItemContent } from '../../engine/mailbox/item.ts'
+import { putItems } from '../automation/store/mailbox-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
@@ -34,7 +35,7 @@ export async function receiveMessages(
     const fresh = await insertInbound(tx, channelId, storable)
     if (fresh.length > 0) {
       await touchConversations(tx, fresh)
-      await deliverToMailboxes(tx, fresh, senders)
+      await deliverToMailboxes(tx, { channelId, fresh, senders })
       await tx.record(...eventsOf(fresh, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -63,25 +64,34 @@ function place(message: InboundMessage, { channelId, senders, conversations, new
 /** What workflows may react to, in the order in which it happened. */
 async function deliverToMailboxes(
   tx: Scope,
-  fresh: NewInboundMessage[],
-  senders: Map<string, ResolvedSender>,
+  {
+    channelId,
+    fresh,
+    senders,
+  }: { channelId: string; fresh: NewInboundMessage[]; senders: Map<string, ResolvedSender> },
 ): Promise<void> {
   const seen = new Set<string>()
   const items = fresh.flatMap(({ id, message, conversation }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
     const happened = [
-      ...(isFirst && senders.get(senderKey(message.from))?.isNew
-        ? [{ kind: 'event' as const, payload: { type: 'contact_created' } }]
-        : []),
-      ...(isFirst ? [{ kind: 'event' as const, payload: { type: 'conversation_opened', messageId: id } }] : []),
-      { kind: 'message' as const, payload: { messageId: id, isFirst } },
+      ...(isFirst && senders.get(senderKey(message.from))?.isNew ? [openingEvent('contact_created', null)] : []),
+      ...(isFirst ? [openingEvent('conversation_opened', id)] : []),
+      messageItem(id, { channelId, isFirst }),
     ]
     seen.add(conversationId)
     const mailbox = { kind: 'conversation' as const, id: conversationId }
     return happened.map((item) => ({ id: newId(), mailbox, ...item }))
   })
-  await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
+  await putItems(tx, items)
+}
+
+function openingEvent(type: 'contact_created' | 'conversation_opened', messageId: string | null): ItemContent {
+  return { kind: 'event', payload: { event: { type }, messageId, depth: 0 } }
+}
+
+function messageItem(messageId: string, event: { channelId: string; isFirst: boolean }): ItemContent {
+  return { kind: 'message', payload: { messageId, event: { type: 'message_received', ...event } } }
 }
 
 function eventsOf(fresh: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {

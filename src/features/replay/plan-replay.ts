@@ -36,7 +36,10 @@ export async function planReplay(scope: Scope, old: RunRow, options: ReplayRun):
   if (subject.version !== old.workflowVersion) await refuseChanges(scope, { old, records, takenOver, compiled })
   const begun = await startReplay(scope, { old, records, takenOver, compiled, stepOutputs })
   const state = { ...begun, ...(stepId === null ? {} : { stepId }), ...(input === undefined ? {} : { input }) }
-  if (!assignVariables({ run: state, compiled }, variables)) return { subject, state, takenOver, records }
+  const assigned = assignVariables(state, compiled, variables)
+  if (!assigned.failure) {
+    return { subject, state: { ...state, variables: assigned.variables }, takenOver, records }
+  }
   throw new UnprocessableError(
     'type_mismatch',
     'A variable cannot hold what it is given: see how the workflow declares it',

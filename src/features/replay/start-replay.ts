@@ -7,7 +7,7 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { stepTypes } from '../../steps/index.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 import { loadMessages } from '../execution/load-messages.ts'
 
 export type ReplayStart = {
@@ -26,8 +26,8 @@ export type ReplayStart = {
 export async function startReplay(scope: Scope, beginning: ReplayStart): Promise<RunState> {
   const { old, records, takenOver, compiled, stepOutputs } = beginning
   const [now, id] = [scope.now(), newId()]
-  // What an earlier replay was told instead of asking does not hold for this one.
-  const { answers: _, ...newest } = old.state as RunState
+  // Overrides of an earlier replay do not apply to this one.
+  const { stepOutputOverrides: _, ...newest } = old.state as RunState
   const { first, last } = await messagesBefore(scope, old, records.slice(0, takenOver))
   const { trigger, input, depth } = newest
   const fresh = queueRun(compiled, { id, trigger, input, message: first, depth }, now)
@@ -39,7 +39,7 @@ export async function startReplay(scope: Scope, beginning: ReplayStart): Promise
   }
   const given = {
     compiled,
-    registry: stepTypes,
+    registry: workflowLanguage,
     old: newest,
     records,
     at: takenOver,
@@ -49,11 +49,11 @@ export async function startReplay(scope: Scope, beginning: ReplayStart): Promise
     now,
   }
   const rebuilt = rebuildState(given)
-  if (!('lost' in rebuilt)) return rebuilt
+  if (!('notRecorded' in rebuilt)) return rebuilt
   throw new UnprocessableError(
     'state_not_recorded',
-    `What the run knew there is not kept: step "${rebuilt.lost}" gave more, or more secret things, than is written down. Replay from an earlier step`,
-    { stepId: rebuilt.lost },
+    `The state before this step is incomplete: the output of step "${rebuilt.notRecorded}" was truncated or redacted. Replay from an earlier step.`,
+    { stepId: rebuilt.notRecorded },
   )
 }
 

@@ -2,14 +2,15 @@ import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import { type StoredRun, runMailbox } from '../../engine/model/stored-run.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
-import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
 import { matchTrigger } from '../../engine/mailbox/match-trigger.ts'
 import { newRun } from '../../engine/model/new-run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
-import { loadActiveRuns, saveRuns } from '../../engine/mailbox/run-store.ts'
+import { loadActiveRuns, saveRuns } from '../automation/store/run-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import { listPublished } from '../automation/published-workflows.ts'
@@ -47,10 +48,10 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<Started[
   const wanted = plans.flatMap((planned) => ('run' in planned ? [planned] : []))
   const mailboxes = [...new Map(wanted.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
   const shared = mailboxes.filter(({ kind }) => kind !== 'run')
-  await lockMailboxes(tx.db, tx.tenantId, shared)
+  await lockMailboxes(tx, shared)
   const known: Known = {
     parties: new Map((await loadSubjects(tx, shared)).map((party) => [party.mailbox.id, party])),
-    open: await loadActiveRuns(tx.db, tx.tenantId, mailboxes),
+    open: await loadActiveRuns(tx, mailboxes),
     started: await findStarted(tx, wanted),
   }
   const results = plans.map((planned) => ('run' in planned ? admit(planned, known, tx.now()) : planned))
@@ -79,8 +80,9 @@ function plan(
   const told = { messageId: null, ...trigger }
   const from = { id, trigger: told, eventId: start.eventId ?? id, contactId, conversationId, startedBy }
   const run = newRun(workflow, { ...from, input }, now)
-  if (assignVariables({ run: run.state, compiled: workflow.compiled }, variables))
-    return { refused: 'invalid_variables' }
+  const assigned = assignVariables(run.state, workflow.compiled, variables)
+  if (assigned.failure) return { refused: 'invalid_variables' }
+  run.state.variables = assigned.variables
   return { run, mailbox: runMailbox(run), workflow }
 }
 
@@ -105,7 +107,8 @@ function isAllowed({ run: { trigger, state }, workflow }: Planned, party: Subjec
   const { contact = null, conversation = null, workspace = {} } = party ?? {}
   const { workflowId: id, name, version, compiled } = workflow
   const facts = { contact, conversation, workspace, workflow: { id, name, version } }
-  const match = matchTrigger(compiled, { type: trigger.type, input: state.input }, facts, now)
+  const event = { type: trigger.type, input: state.input }
+  const match = matchTrigger({ compiled, event, facts, now, registry: workflowLanguage })
   return match !== undefined && 'trigger' in match
 }
 
@@ -131,17 +134,15 @@ async function findStarted(tx: Scope, planned: Planned[]): Promise<Set<string>> 
 
 async function queue(tx: Scope, admitted: Admitted[]): Promise<void> {
   if (admitted.length === 0) return
-  const at = { tenantId: tx.tenantId, now: tx.now() }
   await saveRuns(
-    tx.db,
-    tx.tenantId,
+    tx,
     admitted.map(({ run }) => run),
   )
   const items = admitted.flatMap(({ run, mailbox, replaces }) => [
     ...replaces.map(({ state }) => ({ id: newId(), mailbox, kind: 'cancel' as const, payload: { runId: state.id } })),
     { id: newId(), mailbox, kind: 'start' as const, payload: { runId: run.state.id } },
   ])
-  await putItems(tx.db, at, items)
+  await putItems(tx, items)
   await tx.record(
     ...admitted.map(({ run: { state, workflowId, conversationId } }) => ({
       type: 'run.queued' as const,

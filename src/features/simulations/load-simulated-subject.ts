@@ -1,11 +1,12 @@
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
-import type { Opening } from '../../engine/simulate/simulate.ts'
+import type { WorkflowEvent } from '../../triggers/events.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { WINDOW_MS } from '../conversations/service-window.ts'
+import { messageReceived } from '../../triggers/message-received.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 
@@ -33,10 +34,10 @@ export async function loadSimulatedSubject(scope: Scope, wanted: Wanted): Promis
 }
 
 /** What somebody's first words make happen: a contact and a conversation that are made up are new. */
-export function toOpening({ contactId, conversationId }: Subject): Opening[] {
+export function toOpening({ contactId, conversationId }: Subject): WorkflowEvent[] {
   return [
-    ...(contactId === NOBODY ? (['contact_created'] as const) : []),
-    ...(conversationId === NOWHERE ? (['conversation_opened'] as const) : []),
+    ...(contactId === NOBODY ? [{ type: 'contact_created' as const }] : []),
+    ...(conversationId === NOWHERE ? [{ type: 'conversation_opened' as const }] : []),
   ]
 }
 
@@ -58,7 +59,6 @@ async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise
   return {
     mailbox: { kind: 'conversation', id: NOWHERE },
     conversationId: NOWHERE,
-    channelId,
     contactId: contactId ?? NOBODY,
     isPaused: false,
     isPausedByReply: false,
@@ -69,12 +69,12 @@ async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise
 }
 
 function nobody(workspace: JsonObject): Subject {
-  const nothing = { conversationId: null, channelId: null, contactId: null, contact: null, conversation: null }
+  const nothing = { conversationId: null, contactId: null, contact: null, conversation: null }
   return { ...nothing, mailbox: { kind: 'run', id: NOWHERE }, isPaused: false, isPausedByReply: false, workspace }
 }
 
 function channelOf({ compiled }: PublishedWorkflow): string | undefined {
-  const [named] = compiled.triggers.flatMap((trigger) => ('channelId' in trigger ? (trigger.channelId ?? []) : []))
+  const [named] = compiled.triggers.flatMap((trigger) => (messageReceived.is(trigger) ? (trigger.channelId ?? []) : []))
   return named
 }
 

@@ -1,16 +1,10 @@
 import { deriveId } from '../../engine/model/derive-id.ts'
-import type { TriggerEvent } from '../../engine/mailbox/match-trigger.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type JsonObject, queueRun } from '../../engine/model/run.ts'
-import {
-  type DialogueEntry,
-  type Opening,
-  type SimulationTrace,
-  simulate,
-  type Simulation,
-} from '../../engine/simulate/simulate.ts'
-import type { Effect } from '../../engine/model/step.ts'
-import { stepTypes } from '../../steps/index.ts'
+import { type DialogueEntry, type SimulationTrace, simulate, type Simulation } from '../../engine/simulate/simulate.ts'
+import type { WorkflowEvent } from '../../triggers/events.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
+import { simulatedConversation } from './simulated-conversation.ts'
 import { simulateExternalCalls } from './simulate-external-calls.ts'
 import { simulateChildRuns } from './simulate-child-runs.ts'
 import type { RecordedRun } from './load-recording.ts'
@@ -26,8 +20,8 @@ export type SimulationRequest = {
   trigger?: StartedBy | undefined
   input?: unknown
   dialogue: DialogueEntry[]
-  /** What the first message makes happen besides. */
-  opens: Opening[]
+  /** Events that precede the first message. */
+  opening: WorkflowEvent[]
   stepOutputs: JsonObject
   recorded?: RecordedRun[] | undefined
   /** It runs on the thread that answers everybody: it has to be over soon. */
@@ -36,32 +30,31 @@ export type SimulationRequest = {
 
 export function runSimulation(play: SimulationRequest): SimulationTrace {
   const { queued, dialogue } = begin(play)
-  return playWith(play, [play.subject], { queued, dialogue: [...dialogue, ...play.dialogue], opens: play.opens })
+  return playWith(play, [play.subject], { queued, dialogue: [...dialogue, ...play.dialogue], opening: play.opening })
 }
 
 /** Plays a run that is there already: nothing that is said or happens starts another. */
 export function runQueuedSimulation(
-  play: Omit<SimulationRequest, 'trigger' | 'input' | 'opens'> & Pick<Simulation, 'queued'>,
+  play: Omit<SimulationRequest, 'trigger' | 'input' | 'opening'> & Pick<Simulation, 'queued'>,
 ): SimulationTrace {
   const { queued, dialogue, subject } = play
   return playWith(play, [withoutTriggers(subject)], { queued, dialogue })
 }
 
-type Playing = Omit<SimulationRequest, 'trigger' | 'input' | 'opens' | 'dialogue'>
+type Playing = Omit<SimulationRequest, 'trigger' | 'input' | 'opening' | 'dialogue'>
 
 function playWith(
   { others, party, now, stepOutputs, recorded, realMsMax }: Playing,
   subjects: PublishedWorkflow[],
-  beginning: Pick<Simulation, 'queued' | 'dialogue' | 'opens'>,
+  beginning: Pick<Simulation, 'queued' | 'dialogue' | 'opening'>,
 ): SimulationTrace {
   return simulate({
     ...beginning,
     now,
-    registry: simulateChildRuns(stepTypes, stepOutputs, recorded),
-    party,
+    registry: simulateChildRuns(workflowLanguage, stepOutputs, recorded),
+    subject: party,
     published: [...subjects, ...others.map(withoutTriggers)],
-    answer: simulateExternalCalls(stepOutputs, recorded),
-    raises,
+    world: { ...simulatedConversation, callExternal: simulateExternalCalls(stepOutputs, recorded) },
     isOutOfTime: within(realMsMax),
   })
 }
@@ -74,27 +67,6 @@ function withoutTriggers(workflow: PublishedWorkflow): PublishedWorkflow {
 export function within(ms: number): () => boolean {
   const deadline = performance.now() + ms
   return () => performance.now() > deadline
-}
-
-/** What of the effects comes back as something that happens. */
-export function raises(effect: Effect): TriggerEvent[] {
-  const { type, tags, groupId, event, data } = effect
-  if (Array.isArray(tags) && (type === 'add_tag' || type === 'remove_tag')) {
-    const happened = type === 'add_tag' ? 'tag_added' : 'tag_removed'
-    return tags.map((tag) => ({ type: happened, tag: String(tag) }))
-  }
-  if (type === 'set_consent') return [{ type: 'contact_updated', fields: ['consent'] }]
-  if (type === 'update_contact') return [{ type: 'contact_updated', fields: detailsOf(effect['values']) }]
-  if (type === 'add_to_group') return [{ type: 'group_joined', groupId: String(groupId) }]
-  if (type === 'remove_from_group') return [{ type: 'group_left', groupId: String(groupId) }]
-  if (type === 'close_conversation') return [{ type: 'conversation_closed' }]
-  return type === 'emit' && typeof event === 'string' ? [{ type: 'event', event, data: data ?? null }] : []
-}
-
-/** As if each of them was another before. */
-function detailsOf(values: unknown): string[] {
-  const { fields, ...details } = (values ?? {}) as { fields?: JsonObject }
-  return [...Object.keys(details), ...Object.keys(fields ?? {}).map((key) => `fields.${key}`)]
 }
 
 /** What starts the run before anybody says anything. */
@@ -124,7 +96,7 @@ function ownTriggerOf({ compiled }: PublishedWorkflow): StartedBy | undefined {
   return type && { type }
 }
 
-function eventOf(trigger: Exclude<StartedBy, Named>): TriggerEvent {
+function eventOf(trigger: Exclude<StartedBy, Named>): WorkflowEvent {
   if (trigger.type !== 'event') return trigger
   return { type: 'event', event: trigger.event, data: trigger.data ?? null }
 }

@@ -59,7 +59,7 @@ export const StartsAt = z.iso
 
 export const StepOutputs = json.meta({
   description:
-    'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}, or {"rounds": [one for each time]}',
+    'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}, or {"iterations": [one for each execution]}',
 })
 
 export const SimulateWorkflow = z
@@ -132,8 +132,8 @@ export type RunDifference = z.infer<typeof RunDifference>
 
 export const SimulationResult = z
   .object({
-    ended: z.enum(['settled', 'waiting', 'not_started']),
-    why: z.string().nullable(),
+    ended: z.enum(['finished', 'waiting', 'not_started']),
+    reason: z.string().nullable().meta({ description: 'Why the simulation did not finish; null if it did' }),
     endedAt: timestamp.meta({ description: 'Where the clock of the simulation stands' }),
     runs: z.array(SimulatedRun),
     transcript: z.array(

@@ -1,17 +1,11 @@
 import type { JsonObject } from '../../engine/model/run.ts'
-import type { StepRegistry, StepType } from '../../engine/model/step.ts'
+import type { Registry } from '../../engine/model/registry.ts'
+import type { StepType } from '../../engine/model/step.ts'
 import type { RecordedRun } from './load-recording.ts'
 
-/**
- * A workflow that runs another is told what that gave, where that is known, instead of playing it, too: the step then
- * asks the outside like any other.
- */
-export function simulateChildRuns(
-  registry: StepRegistry,
-  stepOutputs: JsonObject,
-  recorded: RecordedRun[] = [],
-): StepRegistry {
-  const type = registry.get('run_workflow')
+/** Replaces runs of other workflows whose output is known by external calls, which return that output. */
+export function simulateChildRuns(registry: Registry, stepOutputs: JsonObject, recorded: RecordedRun[] = []): Registry {
+  const type = registry.steps.get('run_workflow')
   if (!type) return registry
   const known = new Set([
     ...Object.keys(stepOutputs),
@@ -19,11 +13,12 @@ export function simulateChildRuns(
   ])
   const answered: StepType = {
     ...type,
-    execute(config, turn) {
-      const outcome = type.execute(config, turn)
-      if (outcome.kind !== 'external' || !known.has(turn.step.id)) return outcome
-      return { ...outcome, request: { ...outcome.request, type: 'answered_workflow' } }
+    execute(config, context) {
+      const outcome = type.execute(config, context)
+      if (outcome.kind !== 'start_run' || !known.has(context.step.id)) return outcome
+      const { start, ...report } = outcome
+      return { ...report, kind: 'external', request: { ...start, type: 'run_workflow' } }
     },
   }
-  return new Map([...registry, [type.type, answered]])
+  return { ...registry, steps: new Map([...registry.steps, [type.type, answered]]) }
 }

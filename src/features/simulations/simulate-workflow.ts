@@ -34,7 +34,7 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
     trigger,
     input: input.input,
     dialogue: recording?.dialogue ?? parseDialogue(input.dialogue ?? []),
-    opens: recording ? ['conversation_opened'] : toOpening(party),
+    opening: recording ? [{ type: 'conversation_opened' }] : toOpening(party),
     stepOutputs,
     recorded: recording?.runs,
     realMsMax: REAL_MS_MAX,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SimulationTrace } from '../../engine/simulate/simulate.ts'
+import { describeReason } from '../simulations/describe-reason.ts'
 import { getField } from '../../platform/get-field.ts'
 import type { Expectation } from './schema.ts'
 
@@ -21,8 +22,8 @@ export function findDifferences(
   ]
 }
 
-function compareStatus(expected: string, { runs: [run], why }: SimulationTrace): string[] {
-  if (!run) return [`Expected a run that is ${expected}, and none was started. ${why ?? ''}`.trim()]
+function compareStatus(expected: string, { runs: [run], reason }: SimulationTrace): string[] {
+  if (!run) return [`Expected a run that is ${expected}, and none was started. ${describeReason(reason) ?? ''}`.trim()]
   const { status, error } = run.state
   if (status === expected) return []
   return [`The run: expected ${expected}, was ${status}${error ? ` (${error.message})` : ''}`]

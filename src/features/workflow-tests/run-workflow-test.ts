@@ -1,5 +1,5 @@
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
-import type { Opening } from '../../engine/simulate/simulate.ts'
+import type { WorkflowEvent } from '../../triggers/events.ts'
 import type { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import type { Scope } from '../../scope.ts'
 import { loadOtherWorkflows } from '../simulations/load-other-workflows.ts'
@@ -25,7 +25,7 @@ export async function runWorkflowTest(
     trigger: test.trigger === null ? undefined : StartedBy.parse(test.trigger),
     input,
     dialogue: parseDialogue(Dialogue.parse(test.dialogue)),
-    opens: openingIn(test, party),
+    opening: openingIn(test, party),
     stepOutputs,
     realMsMax,
   })
@@ -34,7 +34,7 @@ export async function runWorkflowTest(
 }
 
 /** Whether a contact was new is not recorded of a run; whether its conversation was is. */
-function openingIn({ sourceRunId, opensConversation }: TestRow, party: Subject): Opening[] {
+function openingIn({ sourceRunId, opensConversation }: TestRow, party: Subject): WorkflowEvent[] {
   if (sourceRunId === null) return toOpening(party)
-  return opensConversation ? ['conversation_opened'] : []
+  return opensConversation ? [{ type: 'conversation_opened' }] : []
 }

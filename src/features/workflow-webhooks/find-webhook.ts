@@ -1,4 +1,4 @@
-import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
+import { webhook, type WebhookTrigger } from '../../triggers/webhook.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
@@ -29,12 +29,12 @@ export async function findWebhookByToken(system: SystemScope, id: string): Promi
 export async function findWebhook(
   scope: Scope,
   workflowId: string,
-): Promise<{ trigger: TriggerByType<'webhook'>; timezone: string }> {
+): Promise<{ trigger: WebhookTrigger; timezone: string }> {
   const { status, version } = await scope.get(WorkflowRow, workflowId)
   const versions =
     status === 'published' && version !== null ? await loadVersions(scope, [{ workflowId, version }]) : undefined
   const compiled = versions?.get(`${workflowId}:${version}`)
-  const trigger = compiled?.triggers.find((one): one is TriggerByType<'webhook'> => one.type === 'webhook')
+  const trigger = compiled?.triggers.find(webhook.is)
   if (!compiled || !trigger) {
     throw new ConflictError(
       'workflow_not_published',

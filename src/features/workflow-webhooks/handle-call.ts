@@ -1,4 +1,4 @@
-import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
+import type { WebhookTrigger } from '../../triggers/webhook.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
@@ -47,7 +47,7 @@ export async function handleWebhookCall(
 }
 
 /** The same for every call for which the key comes to the same, whenever it comes; without a key each call is its own. */
-function eventIdOf(hook: WorkflowWebhookMatch, { dedupeKey }: TriggerByType<'webhook'>, source: Source): string {
+function eventIdOf(hook: WorkflowWebhookMatch, { dedupeKey }: WebhookTrigger, source: Source): string {
   if (dedupeKey === undefined) return newId()
   const key = fillIn('dedupeKey', dedupeKey, source)
   if (key === '') {
@@ -56,7 +56,7 @@ function eventIdOf(hook: WorkflowWebhookMatch, { dedupeKey }: TriggerByType<'web
   return deriveId(`webhook\n${hook.workflowId}\n${key}`, 0, hook.createdAt.getTime())
 }
 
-async function contactOf(scope: Scope, { contact }: TriggerByType<'webhook'>, source: Source): Promise<string | null> {
+async function contactOf(scope: Scope, { contact }: WebhookTrigger, source: Source): Promise<string | null> {
   if (!contact) return null
   const { phone, createIfMissing } = contact
   return findOrCreateContact(scope, { given: fillIn('contact.phone', phone, source), createIfMissing })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { lockMailboxes } from '../../../src/engine/mailbox/mailbox.ts'
+import { lockMailboxes } from '../../../src/features/automation/store/mailbox-store.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { settleMessages } from '../../../src/features/outbound/settle-messages.ts'
 import { loadChannel } from '../../../src/features/channels/load-channel.ts'
@@ -66,8 +66,7 @@ describe('what is deleted while workflows act on it', () => {
     let deleted: Promise<Answer> | undefined
     await scope().transaction(async (tx) => {
       await lockMailboxes(
-        tx.db,
-        tx.tenantId,
+        tx,
         conversationIds.map((id) => ({ kind: 'conversation', id })),
       )
       deleted ??= remove(path)

@@ -1,8 +1,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { evaluateCondition } from '../../../src/engine/language/conditions.ts'
-import { Condition, type Operator } from '../../../src/engine/language/definition/condition.ts'
+import { Condition, conditions } from '../../../src/conditions/index.ts'
+import { type Condition as ConditionValue, evaluateCondition } from '../../../src/engine/language/conditions.ts'
 import type { Source } from '../../../src/engine/language/values.ts'
+
+function evaluate(condition: ConditionValue, scope: Source): boolean {
+  return evaluateCondition(condition, scope, conditions.operators)
+}
 
 const source: Source = {
   timezone: 'America/Sao_Paulo',
@@ -15,13 +19,13 @@ const source: Source = {
   },
 }
 
-const OPERATORS: Operator[] = [
+const OPERATORS: string[] = [
   ...(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'contains', 'not_contains', 'starts_with', 'ends_with'] as const),
   ...(['matches', 'in', 'not_in', 'exists', 'empty', 'has_tag', 'in_group', 'is_open'] as const),
 ]
 
 describe('a condition', () => {
-  const table: [left: string | number | boolean, op: Operator, right: unknown, holds: boolean][] = [
+  const table: [left: string | number | boolean, op: string, right: unknown, holds: boolean][] = [
     ['{{vars.n}}', 'eq', 10, true],
     ['{{vars.text}}', 'eq', 10, true],
     ['{{vars.n}}', 'eq', '10.0', true],
@@ -82,17 +86,17 @@ describe('a condition', () => {
   ]
   for (const [left, op, right, holds] of table) {
     it(`${left} ${op} ${JSON.stringify(right) ?? ''} ${holds ? 'holds' : 'does not hold'}`, () => {
-      expect(evaluateCondition({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(holds)
+      expect(evaluate({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(holds)
     })
   }
 
   it('joins others with all, any and not', () => {
     const yes = { left: 1, op: 'eq', right: 1 } as const
     const no = { not: yes }
-    expect(evaluateCondition({ all: [yes, yes] }, source)).to.equal(true)
-    expect(evaluateCondition({ all: [yes, no] }, source)).to.equal(false)
-    expect(evaluateCondition({ any: [no, yes] }, source)).to.equal(true)
-    expect(evaluateCondition({ any: [no, { not: { all: [yes] } }] }, source)).to.equal(false)
+    expect(evaluate({ all: [yes, yes] }, source)).to.equal(true)
+    expect(evaluate({ all: [yes, no] }, source)).to.equal(false)
+    expect(evaluate({ any: [no, yes] }, source)).to.equal(true)
+    expect(evaluate({ any: [no, { not: { all: [yes] } }] }, source)).to.equal(false)
   })
 
   it('never fails, whatever it compares', () => {
@@ -103,8 +107,8 @@ describe('a condition', () => {
     fc.assert(
       fc.property(fc.constantFrom(...OPERATORS), side, side, (op, left, right) => {
         const given = { ...source, roots: { ...source.roots, input: left } }
-        expect(evaluateCondition({ left: '{{input}}', op, right }, given)).to.be.a('boolean')
-        if (typeof left === 'string') expect(evaluateCondition({ left, op, right }, given)).to.be.a('boolean')
+        expect(evaluate({ left: '{{input}}', op, right }, given)).to.be.a('boolean')
+        if (typeof left === 'string') expect(evaluate({ left, op, right }, given)).to.be.a('boolean')
       }),
     )
   })
@@ -112,7 +116,7 @@ describe('a condition', () => {
   it('takes time in proportion to the text, whatever the expression', () => {
     const started = performance.now()
     const long = { ...source, roots: { input: `${'a'.repeat(60_000)}!` } }
-    expect(evaluateCondition({ left: '{{input}}', op: 'matches', right: '^(a+)+$' }, long)).to.equal(false)
+    expect(evaluate({ left: '{{input}}', op: 'matches', right: '^(a+)+$' }, long)).to.equal(false)
     expect(performance.now() - started).to.be.below(5000)
   })
 })

@@ -1,15 +1,22 @@
 import { expect } from 'chai'
-import { matchTrigger, type TriggerEvent } from '../../../src/engine/mailbox/match-trigger.ts'
+import { matchTrigger, type TriggerMatch } from '../../../src/engine/mailbox/match-trigger.ts'
+import type { CompiledDefinition } from '../../../src/engine/model/compiled.ts'
+import type { WorkflowEvent } from '../../../src/triggers/events.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { compile, NOON, someFacts } from '../../support/workflow.ts'
 
 const now = new Date(NOON)
 
-function written(body: string | null, rest: object = {}): TriggerEvent {
+function written(body: string | null, rest: object = {}): WorkflowEvent {
   return { type: 'message_received', channelId: 'ch1', message: { id: 'm1', body }, ...rest }
 }
 
-function starts(trigger: object, event: TriggerEvent): boolean {
-  const match = matchTrigger(compile({ triggers: [trigger], steps: [] }), event, someFacts(), now)
+function findMatch(compiled: CompiledDefinition, event: WorkflowEvent): TriggerMatch | undefined {
+  return matchTrigger({ compiled, event, facts: someFacts(), now, registry: workflowLanguage })
+}
+
+function starts(trigger: object, event: WorkflowEvent): boolean {
+  const match = findMatch(compile({ triggers: [trigger], steps: [] }), event)
   return match !== undefined && 'trigger' in match
 }
 
@@ -70,7 +77,7 @@ describe('a message_received trigger', () => {
 
 describe('the other triggers', () => {
   it('take the event of their type alone', () => {
-    const events: TriggerEvent[] = [
+    const events: WorkflowEvent[] = [
       { type: 'conversation_opened' },
       { type: 'contact_created' },
       { type: 'api', input: { a: 1 } },
@@ -122,6 +129,6 @@ describe('several triggers of a workflow', () => {
       onMessage(undefined, { priority: 2, first: false }),
     ]
     const compiled = compile({ triggers, steps: [] })
-    expect(matchTrigger(compiled, written('x'), someFacts(), now)).to.deep.equal({ trigger: compiled.triggers[1] })
+    expect(findMatch(compiled, written('x'))).to.deep.equal({ trigger: compiled.triggers[1], priority: 2 })
   })
 })

@@ -5,7 +5,7 @@ import type { RunState, StepRecord } from '../../../src/engine/model/run.ts'
 import { NOON, PlayedRun, RUN_ID } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
-type Lost = { lost: string }
+type NotRecorded = { notRecorded: string }
 
 /** Everything that there is to bring back: answers, variables, rounds, passed over and failed steps. */
 const DEFINITION = {
@@ -41,7 +41,7 @@ function recordsOf(run: PlayedRun): StepRecord[] {
   return [...byIndex.values()].sort((a, b) => a.index - b.index)
 }
 
-function rebuildAt(run: PlayedRun, at: number, records = recordsOf(run)): RunState | Lost {
+function rebuildAt(run: PlayedRun, at: number, records = recordsOf(run)): RunState | NotRecorded {
   const { compiled, registry, run: old } = run
   const answered = records.slice(0, at).findLast(({ type }) => type === 'ask' || type === 'wait_for_reply')
   const message = answered ? { id: 'in-1', body: 'Bo' } : { id: 'in-0', body: 'hi' }
@@ -73,7 +73,7 @@ describe('a state rebuilt from records', () => {
     expect(records.map(({ path }) => path)).to.include.members(['each', 'each[2].more'])
     for (let at = 1; at < records.length; at += 1) {
       const state = rebuildAt(played, at)
-      if ('lost' in state) throw new Error(`${at}: ${state.lost} is lost`)
+      if ('notRecorded' in state) throw new Error(`${at}: ${state.notRecorded} is not recorded`)
       const again = new PlayedRun(DEFINITION, {})
       again.run = state
       again.start()
@@ -90,7 +90,7 @@ describe('a state rebuilt from records', () => {
     const cut = records.map((record, index) =>
       index === round ? { ...record, output: { $truncated: true, bytes: 1, preview: '' } } : record,
     )
-    expect(rebuildAt(played, round + 3, cut)).to.deep.equal({ lost: 'more' })
+    expect(rebuildAt(played, round + 3, cut)).to.deep.equal({ notRecorded: 'more' })
     // What only the newest state has whole is taken from there.
     const first = records.map((record, index) => (index === 0 ? { ...record, output: '[redacted]' } : record))
     expect(rebuildAt(played, 1, first)).to.deep.nested.property('variables.name', 'Bo')

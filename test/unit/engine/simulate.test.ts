@@ -3,21 +3,21 @@ import {
   type DialogueEntry,
   type SimulationTrace,
   simulate,
+  type SimulatedWorld,
   type Simulation,
 } from '../../../src/engine/simulate/simulate.ts'
 import { queueRun } from '../../../src/engine/model/run.ts'
-import { defineStep, stepRegistry } from '../../../src/engine/model/step.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { defineStep } from '../../../src/engine/model/step.ts'
+import { simulatedConversation } from '../../../src/features/simulations/simulated-conversation.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { z } from 'zod'
-import { compile, NOON, RUN_ID, someFacts } from '../../support/workflow.ts'
+import { compile, languageWith, NOON, RUN_ID, someFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
 const CHILD = '0199c0de-0005-7000-8000-000000000001'
 const PARTY = {
   mailbox: { kind: 'conversation' as const, id: 'v1' },
   conversationId: 'v1',
-  channelId: 'ch1',
   contactId: 'c1',
   isPaused: false,
   isPausedByReply: false,
@@ -35,7 +35,8 @@ const lookup = defineStep({
     input: { url: 'https://a.example' },
   }),
 })
-const registry = stepRegistry([...stepTypes.values(), lookup])
+const registry = languageWith(lookup)
+const world: SimulatedWorld = { ...simulatedConversation, listEvents: () => [], callExternal: () => undefined }
 
 function says(body: string, afterMs = 0): DialogueEntry {
   return { type: 'message', body, afterMs }
@@ -47,10 +48,10 @@ function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simul
   return simulate({
     now: new Date(NOON),
     registry,
-    party: { ...PARTY, contact, conversation, workspace },
+    subject: { ...PARTY, contact, conversation, workspace },
     published: [workflow],
     dialogue,
-    answer: () => undefined,
+    world,
     ...more,
   })
 }
@@ -84,7 +85,7 @@ describe('a simulation', () => {
     const played = play(ASKING, [says('hi'), says('Bo', MINUTE)])
     expect(said(played)).to.deep.equal(['customer: hi', 'workflow: Your name?', 'customer: Bo', 'workflow: Hello Bo'])
     expect(trail(played)).to.deep.equal(['name:completed', 'hello:completed'])
-    expect(played).to.include({ ended: 'settled', why: null, endedAt: '2026-03-02T12:01:00.000Z' })
+    expect(played).to.include({ ended: 'finished', reason: null, endedAt: '2026-03-02T12:01:00.000Z' })
     expect(played.runs[0]?.state.variables).to.deep.equal({ name: 'Bo' })
     expect(played.effects.map(({ type, stepId }) => [type, stepId])).to.deep.equal([
       ['send_message', 'name'],
@@ -101,16 +102,16 @@ describe('a simulation', () => {
 
   it('ends waiting where a reply is missing, and says for what', () => {
     const played = play(ASKING, [says('hi')])
-    expect(played).to.include({
+    expect(played).to.deep.include({
       ended: 'waiting',
-      why: 'Step "name" waits for a reply, until 2026-03-02T13:00:00.000Z',
+      reason: { code: 'waiting', stepId: 'name', for: 'reply', until: '2026-03-02T13:00:00.000Z' },
     })
   })
 
   it('jumps over waits that nobody has to end', () => {
     const steps = [{ id: 'sleep', type: 'wait', for: '20h' }, say('later', 'Good morning')]
     const played = play({ triggers: ON_MESSAGE, steps }, [says('hi')])
-    expect(played).to.include({ ended: 'settled', endedAt: '2026-03-03T08:00:00.000Z' })
+    expect(played).to.include({ ended: 'finished', endedAt: '2026-03-03T08:00:00.000Z' })
     expect(said(played).at(-1)).to.equal('workflow: Good morning')
   })
 
@@ -124,10 +125,12 @@ describe('a simulation', () => {
     const definition = { triggers: ON_MESSAGE, steps: [{ id: 'price', type: 'lookup', saveAs: 'vars.price' }] }
     const bare = play(definition, [says('hi')])
     expect(bare.runs[0]?.state.variables).to.deep.equal({ price: { simulated: true } })
-    const told = play(definition, [says('hi')], { answer: ({ stepId }) => ({ ok: true, output: `of ${stepId}` }) })
+    const told = play(definition, [says('hi')], {
+      world: { ...world, callExternal: ({ stepId }) => ({ ok: true, output: `of ${stepId}` }) },
+    })
     expect(told.runs[0]?.state.variables).to.deep.equal({ price: 'of price' })
     const error = { code: 'http_500', message: 'It broke', retryable: false }
-    const failed = play(definition, [says('hi')], { answer: () => ({ ok: false, error }) })
+    const failed = play(definition, [says('hi')], { world: { ...world, callExternal: () => ({ ok: false, error }) } })
     expect(failed.runs[0]?.state).to.deep.include({
       status: 'failed',
       error: { code: 'http_500', message: 'It broke', stepId: 'price' },
@@ -166,10 +169,10 @@ describe('a simulation', () => {
       { type: 'advance', afterMs: 364 * 24 * HOUR },
     ]
     const played = play({ triggers: ON_MESSAGE, settings, steps }, dialogue)
-    expect(played.why).to.equal('A simulation ends after one year of its clock')
-    expect(play(ASKING, [says('hi')], { isOutOfTime: () => true })).to.include({
+    expect(played.reason).to.deep.equal({ code: 'limit_reached', limit: 'virtual_time' })
+    expect(play(ASKING, [says('hi')], { isOutOfTime: () => true })).to.deep.include({
       ended: 'not_started',
-      why: 'The simulation took too long',
+      reason: { code: 'limit_reached', limit: 'real_time' },
     })
   })
 
@@ -223,7 +226,7 @@ describe('a simulation', () => {
     }
     const played = play({ triggers: ON_MESSAGE, steps }, [says('hi'), event, says('anybody?', MINUTE)])
     expect(said(played)).to.deep.equal(['customer: hi', 'customer: anybody?', 'workflow: Paid 7'])
-    expect(played).to.include({ ended: 'settled', endedAt: '2026-03-02T14:01:00.000Z' })
+    expect(played).to.include({ ended: 'finished', endedAt: '2026-03-02T14:01:00.000Z' })
   })
 
   it('goes on with what an effect makes happen', () => {
@@ -236,9 +239,11 @@ describe('a simulation', () => {
         if: { left: '{{trigger.type}}', op: 'eq', right: 'message_received' },
       },
     ]
-    const raises: Simulation['raises'] = ({ type }) =>
+    const listEvents: SimulatedWorld['listEvents'] = ({ type }) =>
       type === 'emit' ? [{ type: 'event', event: 'again', data: null }] : []
-    const played = play({ triggers, steps, settings: { reentry: 'parallel' } }, [says('hi')], { raises })
+    const played = play({ triggers, steps, settings: { reentry: 'parallel' } }, [says('hi')], {
+      world: { ...world, listEvents },
+    })
     expect(played.runs.map(({ state }) => state.trigger['type'])).to.deep.equal(['message_received', 'event'])
   })
 })
