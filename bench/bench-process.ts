@@ -1,12 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-type Answer = { order: number; result?: unknown; error?: string }
+type Request = { id: number; command: string; input: unknown }
+type Response = { id: number; result?: unknown; error?: string }
 
-/** A script of this folder as a process of its own that does what it is told, one thing after the other. */
+/** A script of this folder in a child process that executes commands. */
 export class BenchProcess {
   readonly #child: ChildProcess
-  #orders = 0
+  #requests = 0
 
   private constructor(child: ChildProcess) {
     this.#child = child
@@ -17,49 +18,49 @@ export class BenchProcess {
       execArgv: ['--import', 'tsx'],
       env: { ...process.env, ...environment },
     })
-    const started = new BenchProcess(child)
-    await started.do('ready')
-    return started
+    const benchProcess = new BenchProcess(child)
+    await benchProcess.execute('ready')
+    return benchProcess
   }
 
   get pid(): number {
     return this.#child.pid as number
   }
 
-  async do<T>(name: string, input: unknown = null): Promise<T> {
-    this.#orders += 1
-    const order = this.#orders
-    const answer = new Promise<Answer>((resolve, reject) => {
-      const onEnd = () => reject(new Error(`the process ended instead of doing '${name}'`))
-      this.#child.once('exit', onEnd)
-      this.#child.on('message', function take(this: ChildProcess, answered: Answer) {
-        if (answered.order !== order) return
-        this.off('exit', onEnd).off('message', take)
-        resolve(answered)
+  async execute<T>(command: string, input: unknown = null): Promise<T> {
+    this.#requests += 1
+    const request: Request = { id: this.#requests, command, input }
+    const pending = new Promise<Response>((resolve, reject) => {
+      const onExit = () => reject(new Error(`The process exited before it completed '${command}'`))
+      this.#child.once('exit', onExit)
+      this.#child.on('message', function onMessage(this: ChildProcess, response: Response) {
+        if (response.id !== request.id) return
+        this.off('exit', onExit).off('message', onMessage)
+        resolve(response)
       })
     })
-    this.#child.send({ order, name, input })
-    const { error, result } = await answer
-    if (error !== undefined) throw new Error(`'${name}' failed: ${error}`)
+    this.#child.send(request)
+    const { error, result } = await pending
+    if (error !== undefined) throw new Error(`The command '${command}' failed: ${error}`)
     return result as T
   }
 
   async stop(): Promise<void> {
-    const gone = once(this.#child, 'exit')
+    const exited = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
-    await gone
+    await exited
   }
 }
 
-type Orders = Record<string, (input: never) => Promise<unknown>>
+type Handler = (input: never) => Promise<unknown>
 
-/** The other end of it. */
-export function takeOrders(orders: Orders): void {
-  process.on('message', ({ order, name, input }: { order: number; name: string; input: unknown }) => {
-    const work: (input: never) => Promise<unknown> = orders[name] ?? (() => Promise.resolve())
-    work(input as never).then(
-      (result) => process.send?.({ order, result }),
-      (error: unknown) => process.send?.({ order, error: error instanceof Error ? error.stack : String(error) }),
+/** Executes the commands that the parent process sends; commands without a handler succeed at once. */
+export function handleCommands(handlers: Record<string, Handler>): void {
+  process.on('message', ({ id, command, input }: Request) => {
+    const handle: Handler = handlers[command] ?? (() => Promise.resolve())
+    handle(input as never).then(
+      (result) => process.send?.({ id, result }),
+      (error: unknown) => process.send?.({ id, error: error instanceof Error ? error.stack : String(error) }),
     )
   })
   process.on('disconnect', () => process.exit(0))

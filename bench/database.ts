@@ -6,8 +6,8 @@ import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/start-e
 
 export type BenchDatabase = { url: string; adminUrl: string; postmasterPid: number; dataDir: string }
 
-/** What a process of Parley needs to work on that database, and to be called from many addresses. */
-export function environmentOf({ url, dataDir }: BenchDatabase): Record<string, string> {
+/** Converts a database to the environment of a Parley process that uses it and trusts the client addresses of the bench. */
+export function toEnvironment({ url, dataDir }: BenchDatabase): Record<string, string> {
   return {
     PORT: '0',
     DATABASE_URL: url,
@@ -17,10 +17,10 @@ export function environmentOf({ url, dataDir }: BenchDatabase): Record<string, s
   }
 }
 
-/** A Postgres as it is by default, fsync on, that goes away afterwards. */
-export async function withThrowAwayDatabase<T>(work: (database: BenchDatabase) => Promise<T>): Promise<T> {
+/** Starts a Postgres server with default settings, fsync included, and removes it and its data afterwards. */
+export async function withTempDatabase<T>(work: (database: BenchDatabase) => Promise<T>): Promise<T> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'))
-  // A root process drops its rights for the server, which must be able to pass through.
+  // A root process runs the server as another user, who needs to traverse this folder.
   chmodSync(dataDir, 0o711)
   const server = await startEmbeddedPostgres({ dataDir })
   try {
@@ -32,16 +32,16 @@ export async function withThrowAwayDatabase<T>(work: (database: BenchDatabase) =
   }
 }
 
-/** Whether some message waits to be taken by a run, or to be sent. */
-export async function isBusy(database: pg.Client): Promise<boolean> {
-  const { rows } = await database.query<{ isBusy: boolean }>(
-    'select exists (select from mailbox_items) or exists (select from outbox) as "isBusy"',
+/** Checks whether any mailbox item or outbound message is still to be processed. */
+export async function hasPendingWork(database: pg.Client): Promise<boolean> {
+  const { rows } = await database.query<{ isPending: boolean }>(
+    'select exists (select from mailbox_items) or exists (select from outbox) as "isPending"',
   )
-  return rows[0]?.isBusy ?? true
+  return rows[0]?.isPending ?? true
 }
 
-/** The database's own clock: what it has written since is compared with it. */
-export async function databaseTime(database: pg.Client): Promise<Date> {
+/** Reads the clock of the database, for comparison with timestamps that it has written. */
+export async function readDatabaseTime(database: pg.Client): Promise<Date> {
   const { rows } = await database.query<{ now: Date }>('select clock_timestamp() as now')
   return rows[0]?.now as Date
 }

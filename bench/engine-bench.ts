@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { type BenchDatabase, environmentOf } from './database.ts'
-import { type Effort, effortOf } from './measure.ts'
-import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
+import { type CpuCost, measureCpuCost } from './cpu-cost.ts'
+import { type BenchDatabase, toEnvironment } from './database.ts'
+import { type BenchWorkspace, createWorkspaces, toPhone } from './workspaces.ts'
 
-/** `backlog` is how many messages each workspace finds in its mailboxes at the start of a round, each from somebody else. */
+/** `backlog` is the number of messages per workspace and round, each from another contact. */
 export type Size = { workspaces: number; backlog: number; rounds: number }
 
-const LOOK_EVERY_MS = 20
+const POLL_INTERVAL_MS = 20
 
-/** A bench that is closed whatever becomes of it. */
+/** Opens an engine bench and closes it afterwards, also after errors. */
 export async function withEngineBench<T>(
   database: BenchDatabase,
   size: Size,
@@ -24,37 +24,37 @@ export async function withEngineBench<T>(
   }
 }
 
-/** Workspaces with people, and the processes that bring their messages forward one stage at a time. */
+/** Workspaces with contacts, and processes that execute one stage of message processing at a time. */
 export class EngineBench {
   readonly database: pg.Client
   readonly workspaces: BenchWorkspace[]
   readonly #postmasterPid: number
   readonly #workers: BenchProcess[]
-  readonly #script: BenchProcess
+  readonly #baseline: BenchProcess
   readonly #backlog: number
-  #written = 0
+  #ingestedRounds = 0
 
   private constructor(parts: {
     database: pg.Client
     workspaces: BenchWorkspace[]
     postmasterPid: number
     workers: BenchProcess[]
-    script: BenchProcess
+    baseline: BenchProcess
     backlog: number
   }) {
     this.database = parts.database
     this.workspaces = parts.workspaces
     this.#postmasterPid = parts.postmasterPid
     this.#workers = parts.workers
-    this.#script = parts.script
+    this.#baseline = parts.baseline
     this.#backlog = parts.backlog
   }
 
-  /** `rounds` is how often messages can be stored, each time from people who have not been answered before. */
+  /** Creates enough contacts for `rounds` calls of `ingest`, each from contacts without earlier answers. */
   static async open(benchDatabase: BenchDatabase, { workspaces: count, backlog, rounds }: Size) {
     const { url, postmasterPid } = benchDatabase
-    const environment = environmentOf(benchDatabase)
-    const workspaces = await makeWorkspaces(environment, { count, people: rounds * backlog })
+    const environment = toEnvironment(benchDatabase)
+    const workspaces = await createWorkspaces(environment, { count, contacts: rounds * backlog })
     const database = new pg.Client({ connectionString: url })
     await database.connect()
     database.on('error', () => undefined)
@@ -62,66 +62,68 @@ export class EngineBench {
       await BenchProcess.start('./stage-process.ts', environment),
       await BenchProcess.start('./stage-process.ts', environment),
     ]
-    const script = await BenchProcess.start('./bare-advance.ts', { DATABASE_URL: url })
-    return new EngineBench({ database, workspaces, postmasterPid, workers, script, backlog })
+    const baseline = await BenchProcess.start('./baseline-advance.ts', { DATABASE_URL: url })
+    return new EngineBench({ database, workspaces, postmasterPid, workers, baseline, backlog })
   }
 
-  /** The number of messages in a round. */
+  /** Number of messages in a round. */
   get count(): number {
     return this.workspaces.length * this.#backlog
   }
 
-  ingest(): Promise<Effort> {
-    const first = this.#written * this.#backlog
-    this.#written += 1
-    const written = this.workspaces.map(({ tenantId, channelId, number }) => ({
+  ingest(): Promise<CpuCost> {
+    const first = this.#ingestedRounds * this.#backlog
+    this.#ingestedRounds += 1
+    const batches = this.workspaces.map(({ tenantId, channelId, number }) => ({
       tenantId,
       channelId,
-      phones: Array.from({ length: this.#backlog }, (_, n) => phoneOf(number, first + n)),
-      body: `hi, this is round ${this.#written}`,
+      phones: Array.from({ length: this.#backlog }, (_, index) => toPhone(number, first + index)),
+      body: `hi, this is round ${this.#ingestedRounds}`,
     }))
-    return this.#measure(this.#workers.slice(0, 1), (worker) => worker.do('ingest', written))
+    return this.#measure(this.#workers.slice(0, 1), (worker) => worker.execute('ingest', batches))
   }
 
-  /** The mailboxes as they are now, emptied by so many workers. */
-  advance(workers: number): Promise<Effort> {
-    return this.#work(workers, 'advance', 'mailbox_items')
+  /** Processes all mailboxes with the given number of workers. */
+  advance(workers: number): Promise<CpuCost> {
+    return this.#runWorkers(workers, 'advance', 'mailbox_items')
   }
 
-  send(): Promise<Effort> {
-    return this.#work(1, 'deliver', 'outbox')
+  send(): Promise<CpuCost> {
+    return this.#runWorkers(1, 'deliver', 'outbox')
   }
 
-  /** The mailboxes as they are now, emptied by a script that only says the statements. */
-  advanceBare(): Promise<Effort> {
-    return this.#measure([this.#script], (script) => script.do('advance', this.workspaces))
+  /** Processes all mailboxes with the baseline script, which only executes the SQL statements. */
+  advanceBaseline(): Promise<CpuCost> {
+    return this.#measure([this.#baseline], (baseline) => baseline.execute('advance', this.workspaces))
   }
 
   async close(): Promise<void> {
     await this.database.end()
-    await Promise.all([...this.#workers, this.#script].map((process) => process.stop()))
+    await Promise.all([...this.#workers, this.#baseline].map((process) => process.stop()))
   }
 
-  async #work(count: number, task: string, table: string): Promise<Effort> {
+  async #runWorkers(count: number, task: string, table: string): Promise<CpuCost> {
     const workers = this.#workers.slice(0, count)
-    const effort = await this.#measure(workers, async (worker) => {
-      await worker.do('work', [task])
-      await this.#whenEmpty(table)
+    const cost = await this.#measure(workers, async (worker) => {
+      await worker.execute('startWorker', [task])
+      await this.#waitUntilEmpty(table)
     })
-    for (const worker of workers) await worker.do('rest')
-    return effort
+    for (const worker of workers) await worker.execute('stopWorker')
+    return cost
   }
 
-  async #whenEmpty(table: string): Promise<void> {
-    for (let isEmpty = false; !isEmpty; await delay(LOOK_EVERY_MS)) {
-      const { rows } = await this.database.query<{ busy: boolean }>(`select exists (select from ${table}) as busy`)
-      isEmpty = rows[0]?.busy === false
+  async #waitUntilEmpty(table: string): Promise<void> {
+    for (let isEmpty = false; !isEmpty; await delay(POLL_INTERVAL_MS)) {
+      const { rows } = await this.database.query<{ hasRows: boolean }>(
+        `select exists (select from ${table}) as "hasRows"`,
+      )
+      isEmpty = rows[0]?.hasRows === false
     }
   }
 
-  #measure(processes: BenchProcess[], work: (process: BenchProcess) => Promise<unknown>): Promise<Effort> {
+  #measure(processes: BenchProcess[], work: (process: BenchProcess) => Promise<unknown>): Promise<CpuCost> {
     const pids = processes.map(({ pid }) => pid)
-    return effortOf({ pids, postmasterPid: this.#postmasterPid, count: this.count }, async () => {
+    return measureCpuCost({ pids, postmasterPid: this.#postmasterPid, count: this.count }, async () => {
       await Promise.all(processes.map(work))
     })
   }

@@ -1,33 +1,44 @@
 import pg from 'pg'
-import { type BenchDatabase, withThrowAwayDatabase } from './database.ts'
+import { type CpuCost, totalCpu } from './cpu-cost.ts'
+import { type BenchDatabase, withTempDatabase } from './database.ts'
 import { EngineBench, type Size } from './engine-bench.ts'
-import { costOf, type Effort, effortRow, loadOfMachine, spread, table } from './measure.ts'
+import { COST_COLUMNS, formatCostRow, formatLoadAverage, formatTable } from './format.ts'
 import { insertPastRuns } from './past-runs.ts'
+import { formatSpread, sum } from './stats.ts'
 
-const FEW = 10_000
+const FEW_RUNS = 10_000
 
-type History = { runs: number; bench: EngineBench; advanced: Effort[]; whole: number[]; bytes: string }
+/** A database with past runs and its samples; `totalCosts` are the CPU costs of all stages of a round. */
+type History = { runs: number; bench: EngineBench; advanceCosts: CpuCost[]; totalCosts: number[]; databaseSize: string }
 
-/** What a run costs in a database with few past runs and in one with many, both on one server. */
-export function benchEngineHistory(given: Partial<Size> & { runs?: number } = {}): Promise<string[]> {
-  const { rounds, runs, ...size } = { workspaces: 20, backlog: 200, rounds: 5, runs: 10_000_000, ...given }
-  const load = loadOfMachine()
-  return withThrowAwayDatabase(async (database) => {
-    const few = await openHistory(await createDatabase(database, 'few'), FEW, { ...size, rounds: rounds + 2 })
-    const many = await openHistory(await createDatabase(database, 'many'), runs, { ...size, rounds: rounds + 2 })
+/** Measures the cost of a run in a database with few past runs and in one with many, both on the same server. */
+export function benchEngineHistory(options: Partial<Size> & { runs?: number } = {}): Promise<string[]> {
+  const { rounds, runs, ...size } = { workspaces: 20, backlog: 200, rounds: 5, runs: 10_000_000, ...options }
+  const initialLoad = formatLoadAverage()
+  return withTempDatabase(async (server) => {
+    // One additional round warms up, and another one creates the run that past runs are copied from.
+    const benchSize = { ...size, rounds: rounds + 2 }
+    const few = await openHistory(await createDatabase(server, 'few'), FEW_RUNS, benchSize)
+    const many = await openHistory(await createDatabase(server, 'many'), runs, benchSize)
     try {
       for (let round = 0; round <= rounds; round += 1) {
-        for (const history of round % 2 === 0 ? [few, many] : [many, few]) await playRound(history, round > 0)
+        for (const history of round % 2 === 0 ? [few, many] : [many, few]) {
+          await runRound(history, { isRecorded: round > 0 })
+        }
       }
-      const ratio = (of: (history: History) => number[]) => spread(of(many).map((cost, n) => cost / (of(few)[n] ?? 0)))
+      const formatRatio = (toCosts: (history: History) => number[]) =>
+        formatSpread(toCosts(many).map((cost, round) => cost / (toCosts(few)[round] ?? 0)))
       return [
-        `Runs of trigger → branch → tag → set → send on top of past runs, ${few.bench.count} messages a round; median (range) of ${rounds} interleaved rounds, one worker`,
-        ...table([
-          ['past runs', 'runs per second', 'Node CPU µs', 'Postgres CPU µs', 'CPU µs in all', 'database'],
-          ...[few, many].map((history) => [...effortRow(String(history.runs), history.advanced), history.bytes]),
+        `Runs of trigger → branch → tag → set → send on top of past runs, ${few.bench.count} messages per round; median (range) of ${rounds} interleaved rounds, one worker`,
+        ...formatTable([
+          ['past runs', ...COST_COLUMNS, 'database size'],
+          ...[few, many].map((history) => [
+            ...formatCostRow(String(history.runs), history.advanceCosts),
+            history.databaseSize,
+          ]),
         ]),
-        `many ÷ few, CPU: advance ${ratio(({ advanced }) => advanced.map(costOf))}, ingest to sent ${ratio(({ whole }) => whole)}`,
-        `${load} before, ${loadOfMachine()} after`,
+        `many ÷ few, CPU: advance ${formatRatio(({ advanceCosts }) => advanceCosts.map(totalCpu))}, all stages ${formatRatio(({ totalCosts }) => totalCosts)}`,
+        `${initialLoad} before, ${formatLoadAverage()} after`,
       ]
     } finally {
       await few.bench.close()
@@ -36,29 +47,33 @@ export function benchEngineHistory(given: Partial<Size> & { runs?: number } = {}
   })
 }
 
-async function playRound({ bench, advanced, whole }: History, counts: boolean): Promise<void> {
-  const stages = [await bench.ingest(), await bench.advance(1), await bench.send()]
-  if (!counts) return
-  advanced.push(stages[1] as Effort)
-  whole.push(stages.reduce((sum, stage) => sum + costOf(stage), 0))
+async function runRound(history: History, { isRecorded }: { isRecorded: boolean }): Promise<void> {
+  const { bench, advanceCosts, totalCosts } = history
+  const ingestCost = await bench.ingest()
+  const advanceCost = await bench.advance(1)
+  const sendCost = await bench.send()
+  if (!isRecorded) return
+  advanceCosts.push(advanceCost)
+  totalCosts.push(sum([ingestCost, advanceCost, sendCost].map(totalCpu)))
 }
 
 async function openHistory(database: BenchDatabase, runs: number, size: Size): Promise<History> {
   const bench = await EngineBench.open(database, size)
-  // One round of real runs, of which those of the past are copies.
-  await playRound({ runs, bench, advanced: [], whole: [], bytes: '' }, false)
+  const history: History = { runs, bench, advanceCosts: [], totalCosts: [], databaseSize: '' }
+  // Creates real runs, of which the past runs are copies.
+  await runRound(history, { isRecorded: false })
   await insertPastRuns(database.adminUrl, runs)
-  const { rows } = await bench.database.query<{ bytes: string }>(
-    'select pg_size_pretty(pg_database_size(current_database())) as bytes',
+  const { rows } = await bench.database.query<{ size: string }>(
+    'select pg_size_pretty(pg_database_size(current_database())) as size',
   )
-  return { runs, bench, advanced: [], whole: [], bytes: rows[0]?.bytes ?? '' }
+  return { ...history, databaseSize: rows[0]?.size ?? '' }
 }
 
 async function createDatabase(server: BenchDatabase, name: string): Promise<BenchDatabase> {
-  const named = (text: string) => Object.assign(new URL(text), { pathname: `/${name}` }).href
+  const withName = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
   const admin = new pg.Client({ connectionString: server.adminUrl })
   await admin.connect()
   await admin.query(`create database ${name} owner ${new URL(server.url).username}`)
   await admin.end()
-  return { ...server, url: named(server.url), adminUrl: named(server.adminUrl) }
+  return { ...server, url: withName(server.url), adminUrl: withName(server.adminUrl) }
 }

@@ -1,68 +1,75 @@
-import { databaseTime, withThrowAwayDatabase } from './database.ts'
+import { type CpuCost, totalCpu } from './cpu-cost.ts'
+import { readDatabaseTime, withTempDatabase } from './database.ts'
 import { type EngineBench, type Size, withEngineBench } from './engine-bench.ts'
-import { costOf, type Effort, effortRow, loadOfMachine, spread, table } from './measure.ts'
-import { describeWritten } from './written-rows.ts'
+import { COST_COLUMNS, formatCostRow, formatLoadAverage, formatTable } from './format.ts'
+import { describeRowSizes } from './row-sizes.ts'
+import { formatSpread } from './stats.ts'
 
-type Variant = { name: string; samples: Effort[]; written?: string; advance: (bench: EngineBench) => Promise<Effort> }
+type Variant = {
+  name: string
+  costs: CpuCost[]
+  rowSizes?: string
+  advance: (bench: EngineBench) => Promise<CpuCost>
+}
 
-/** What each stage of an answered message costs, and the advance stage against a script of the same statements. */
-export function benchEngine(given: Partial<Size> = {}): Promise<string[]> {
-  const { rounds, ...size } = { workspaces: 20, backlog: 200, rounds: 5, ...given }
-  const load = loadOfMachine()
+/** Measures the cost of each stage of an answered message, and compares the advance stage with a baseline script. */
+export function benchEngine(options: Partial<Size> = {}): Promise<string[]> {
+  const { rounds, ...size } = { workspaces: 20, backlog: 200, rounds: 5, ...options }
+  const initialLoad = formatLoadAverage()
   const variants: Variant[] = [
-    { name: 'advance: engine, one worker', samples: [], advance: (bench) => bench.advance(1) },
-    { name: 'advance: engine, two workers', samples: [], advance: (bench) => bench.advance(2) },
-    { name: 'advance: bare script', samples: [], advance: (bench) => bench.advanceBare() },
+    { name: 'advance: engine, one worker', costs: [], advance: (bench) => bench.advance(1) },
+    { name: 'advance: engine, two workers', costs: [], advance: (bench) => bench.advance(2) },
+    { name: 'advance: baseline script', costs: [], advance: (bench) => bench.advanceBaseline() },
   ]
-  return withThrowAwayDatabase((database) =>
+  return withTempDatabase((database) =>
     withEngineBench(database, { ...size, rounds: (rounds + 1) * variants.length }, async (bench) => {
-      const stages = await playRounds(bench, variants, rounds)
+      const stages = await runRounds(bench, variants, rounds)
       return [
-        `Runs of trigger → branch → tag → set → send, ${bench.count} messages of ${bench.workspaces.length} workspaces a round; median (range) of ${rounds} interleaved rounds`,
-        ...report(variants, stages),
-        `${load} before, ${loadOfMachine()} after`,
+        `Runs of trigger → branch → tag → set → send, ${bench.count} messages of ${bench.workspaces.length} workspaces per round; median (range) of ${rounds} interleaved rounds`,
+        ...formatReport(variants, stages),
+        `${initialLoad} before, ${formatLoadAverage()} after`,
       ]
     }),
   )
 }
 
-type Stages = { ingest: Effort[]; send: Effort[] }
+type StageCosts = { ingest: CpuCost[]; send: CpuCost[] }
 
-/** Each goes first in turn, after a round that only warms everything up. */
-async function playRounds(bench: EngineBench, variants: Variant[], rounds: number): Promise<Stages> {
-  const stages: Stages = { ingest: [], send: [] }
+/** Runs every variant in each round, in rotating order, after a warm-up round that is not recorded. */
+async function runRounds(bench: EngineBench, variants: Variant[], rounds: number): Promise<StageCosts> {
+  const stages: StageCosts = { ingest: [], send: [] }
   for (let round = 0; round <= rounds; round += 1) {
-    const turn = round === 0 ? 0 : round % variants.length
-    for (const variant of [...variants.slice(turn), ...variants.slice(0, turn)]) {
-      const stored = await bench.ingest()
-      const since = await databaseTime(bench.database)
-      const advanced = await variant.advance(bench)
-      variant.written ??= await describeWritten(bench.database, since)
-      const sent = await bench.send()
+    const offset = round % variants.length
+    for (const variant of [...variants.slice(offset), ...variants.slice(0, offset)]) {
+      const ingestCost = await bench.ingest()
+      const since = await readDatabaseTime(bench.database)
+      const advanceCost = await variant.advance(bench)
+      variant.rowSizes ??= await describeRowSizes(bench.database, since)
+      const sendCost = await bench.send()
       if (round === 0) continue
-      stages.ingest.push(stored)
-      variant.samples.push(advanced)
-      stages.send.push(sent)
+      stages.ingest.push(ingestCost)
+      variant.costs.push(advanceCost)
+      stages.send.push(sendCost)
     }
   }
   return stages
 }
 
-function report(variants: Variant[], { ingest, send }: Stages): string[] {
-  const [one, two, bare] = variants as [Variant, Variant, Variant]
-  const ratio = (samples: Effort[], of: (sample: Effort, floor: Effort) => number) =>
-    spread(samples.map((sample, n) => of(sample, bare.samples[n] as Effort)))
-  const cheapness = (sample: Effort, floor: Effort) => costOf(floor) / costOf(sample)
-  const speed = (sample: Effort, floor: Effort) => sample.perSecond / floor.perSecond
+function formatReport(variants: Variant[], { ingest, send }: StageCosts): string[] {
+  const [oneWorker, twoWorkers, baseline] = variants as [Variant, Variant, Variant]
+  const formatRatio = (costs: CpuCost[], toRatio: (cost: CpuCost, baselineCost: CpuCost) => number) =>
+    formatSpread(costs.map((cost, round) => toRatio(cost, baseline.costs[round] as CpuCost)))
+  const toCpuRatio = (cost: CpuCost, baselineCost: CpuCost) => totalCpu(baselineCost) / totalCpu(cost)
+  const toSpeedRatio = (cost: CpuCost, baselineCost: CpuCost) => cost.perSecond / baselineCost.perSecond
   return [
-    ...table([
-      ['stage', 'per second', 'Node CPU µs', 'Postgres CPU µs', 'CPU µs in all'],
-      effortRow('ingest, batches of 50', ingest),
-      ...variants.map(({ name, samples }) => effortRow(name, samples)),
-      effortRow('send, sandbox', send),
+    ...formatTable([
+      ['stage', ...COST_COLUMNS],
+      formatCostRow('ingest, batches of 50', ingest),
+      ...variants.map(({ name, costs }) => formatCostRow(name, costs)),
+      formatCostRow('send, sandbox', send),
     ]),
-    `script ÷ engine, CPU: ${ratio(one.samples, cheapness)} with one worker, ${ratio(two.samples, cheapness)} with two`,
-    `engine ÷ script, runs per second: ${ratio(one.samples, speed)} with one worker, ${ratio(two.samples, speed)} with two`,
-    ...variants.map(({ name, written }) => `${name} writes ${written}`),
+    `baseline ÷ engine, CPU: ${formatRatio(oneWorker.costs, toCpuRatio)} with one worker, ${formatRatio(twoWorkers.costs, toCpuRatio)} with two`,
+    `engine ÷ baseline, runs per second: ${formatRatio(oneWorker.costs, toSpeedRatio)} with one worker, ${formatRatio(twoWorkers.costs, toSpeedRatio)} with two`,
+    ...variants.map(({ name, rowSizes }) => `rows written by ${name}: ${rowSizes}`),
   ]
 }

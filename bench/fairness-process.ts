@@ -7,19 +7,19 @@ import { GraphileJobQueue } from '../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { SystemScope } from '../src/scope.ts'
-import { takeOrders } from './bench-process.ts'
+import { handleCommands } from './bench-process.ts'
 
-/** A worker, either as it is or as one that serves whoever has waited longest. */
+/** A worker as in production, or one that processes mailbox items strictly in order of arrival. */
 const config = loadConfig()
 const log = createLogger('error')
 const system = new SystemScope(await openDependencies(config, { log, clock: systemClock }))
 
-async function answerBells(tasks: string[]): Promise<void> {
+async function startQueue(tasks: string[]): Promise<void> {
   const jobs = new GraphileJobQueue({ url: config.database.url ?? '', log })
   await jobs.start(Object.fromEntries(Object.entries(createTasks(system)).filter(([name]) => tasks.includes(name))))
 }
 
-async function serveTheOldest(): Promise<never> {
+async function advanceOldestFirst(): Promise<never> {
   for (;;) {
     const oldest = await system
       .db('mailbox_items')
@@ -31,10 +31,10 @@ async function serveTheOldest(): Promise<never> {
   }
 }
 
-takeOrders({
-  takeTurns: () => answerBells(['advance', 'deliver']),
-  async takeTheOldest() {
-    await answerBells(['deliver'])
-    void serveTheOldest()
+handleCommands({
+  startFairWorker: () => startQueue(['advance', 'deliver']),
+  async startFifoWorker() {
+    await startQueue(['deliver'])
+    void advanceOldestFirst()
   },
 })

@@ -1,107 +1,127 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { databaseTime, environmentOf, isBusy, withThrowAwayDatabase } from './database.ts'
-import { loadOfMachine, percentile, spread, table } from './measure.ts'
-import { type BenchWorkspace, makeWorkspaces, phoneOf } from './workspaces.ts'
+import { hasPendingWork, readDatabaseTime, toEnvironment, withTempDatabase } from './database.ts'
+import { formatLoadAverage, formatTable } from './format.ts'
+import { formatSpread, percentile } from './stats.ts'
+import { type BenchWorkspace, createWorkspaces, toPhone } from './workspaces.ts'
 
-const PAUSE_MS = 40
-const PEOPLE = 1000
+const INTERVAL_MS = 40
+const CONTACTS = 1000
 
 type Size = { backlog: number; messages: number; rounds: number }
-type Way = { name: string; floods: boolean; order: 'takeTurns' | 'takeTheOldest'; samples: number[][] }
+/** `samples` are the latencies of each round, in ms. */
+type Variant = {
+  name: string
+  hasBacklog: boolean
+  command: 'startFairWorker' | 'startFifoWorker'
+  samples: number[][]
+}
 
 /**
- * How long one workspace waits for its answers while another has thousands of messages waiting, against a quiet
- * machine; and the same where whoever came first is served first, whoever it is.
+ * Measures the answer latency of one workspace while another has thousands of pending messages, compared with an idle
+ * system and with a worker that processes messages in order of arrival.
  */
-export async function benchFairness(given: Partial<Size> = {}): Promise<string[]> {
-  const size = { backlog: 5000, messages: 100, rounds: 3, ...given }
-  return withThrowAwayDatabase(async (benchDatabase) => {
-    const load = loadOfMachine()
-    const environment = environmentOf(benchDatabase)
-    const [loud, quiet] = (await makeWorkspaces(environment, { count: 2, people: PEOPLE })) as [
+export async function benchFairness(options: Partial<Size> = {}): Promise<string[]> {
+  const size = { backlog: 5000, messages: 100, rounds: 3, ...options }
+  return withTempDatabase(async (benchDatabase) => {
+    const initialLoad = formatLoadAverage()
+    const environment = toEnvironment(benchDatabase)
+    const [busy, quiet] = (await createWorkspaces(environment, { count: 2, contacts: CONTACTS })) as [
       BenchWorkspace,
       BenchWorkspace,
     ]
     const database = new pg.Client({ connectionString: benchDatabase.url })
     await database.connect()
-    const bench = new FairnessBench({ environment, database, loud, quiet }, size)
-    const ways: Way[] = [
-      { name: 'nobody else writes', floods: false, order: 'takeTurns', samples: [] },
-      { name: `${size.backlog} wait, workspaces take turns`, floods: true, order: 'takeTurns', samples: [] },
-      { name: `${size.backlog} wait, the oldest comes first`, floods: true, order: 'takeTheOldest', samples: [] },
+    const bench = new FairnessBench({ environment, database, busy, quiet }, size)
+    const idle: Variant = { name: 'no other messages', hasBacklog: false, command: 'startFairWorker', samples: [] }
+    const variants: Variant[] = [
+      idle,
+      { name: `${size.backlog} pending, round-robin`, hasBacklog: true, command: 'startFairWorker', samples: [] },
+      { name: `${size.backlog} pending, oldest first`, hasBacklog: true, command: 'startFifoWorker', samples: [] },
     ]
-    await bench.play(ways[0] as Way)
-    for (let round = 0; round < size.rounds; round += 1) for (const way of ways) way.samples.push(await bench.play(way))
+    await bench.measure(idle)
+    for (let round = 0; round < size.rounds; round += 1)
+      for (const variant of variants) variant.samples.push(await bench.measure(variant))
     await database.end()
-    return report(ways, size, `${load} before, ${loadOfMachine()} after`)
+    return [...formatReport(variants, size), `${initialLoad} before, ${formatLoadAverage()} after`]
   })
 }
 
-function report(ways: Way[], { messages, rounds }: Size, load: string): string[] {
-  const [alone] = ways as [Way]
-  const column = ({ samples }: Way, percent: number) =>
-    spread(
-      samples.map((waits) => percentile(waits, percent)),
+function formatReport(variants: Variant[], { messages, rounds }: Size): string[] {
+  const [idle] = variants as [Variant]
+  const formatPercentile = ({ samples }: Variant, percent: number) =>
+    formatSpread(
+      samples.map((latencies) => percentile(latencies, percent)),
       0,
     )
-  const ratio = (way: Way) =>
-    spread(
-      way.samples.map((waits, n) => percentile(waits, 95) / percentile(alone.samples[n] ?? [], 95)),
+  const formatRatio = ({ samples }: Variant) =>
+    formatSpread(
+      samples.map((latencies, round) => percentile(latencies, 95) / percentile(idle.samples[round] ?? [], 95)),
       1,
     )
   return [
-    `One workspace gets a message every ${PAUSE_MS} ms, ${messages} in a round, one worker; from stored to answered, ms; median (range) of ${rounds} rounds`,
-    ...table([
-      ['while', 'p50', 'p95', 'max', 'p95 ÷ p95 alone'],
-      ...ways.map((way) => [way.name, column(way, 50), column(way, 95), column(way, 100), ratio(way)]),
+    `One message every ${INTERVAL_MS} ms to one workspace, ${messages} per round, one worker; latency from stored to answered in ms; median (range) of ${rounds} rounds`,
+    ...formatTable([
+      ['messages of another workspace', 'p50', 'p95', 'max', 'p95 ÷ p95 without others'],
+      ...variants.map((variant) => [
+        variant.name,
+        ...[50, 95, 100].map((percent) => formatPercentile(variant, percent)),
+        formatRatio(variant),
+      ]),
     ]),
-    load,
   ]
 }
 
-type Stage = { environment: Record<string, string>; database: pg.Client; loud: BenchWorkspace; quiet: BenchWorkspace }
+type Setup = { environment: Record<string, string>; database: pg.Client; busy: BenchWorkspace; quiet: BenchWorkspace }
 
 class FairnessBench {
-  readonly #stage: Stage
+  readonly #setup: Setup
   readonly #size: Size
 
-  constructor(stage: Stage, size: Size) {
-    this.#stage = stage
+  constructor(setup: Setup, size: Size) {
+    this.#setup = setup
     this.#size = size
   }
 
-  /** How long each of the quiet workspace's messages waited, in ms. */
-  async play({ floods, order }: Way): Promise<number[]> {
-    const { environment, loud, quiet, database } = this.#stage
+  /** Measures the latency of each message of the quiet workspace, in ms. */
+  async measure({ hasBacklog, command }: Variant): Promise<number[]> {
+    const { environment, busy, quiet, database } = this.#setup
+    const { backlog, messages } = this.#size
     const writer = await BenchProcess.start('./stage-process.ts', environment)
     const worker = await BenchProcess.start('./fairness-process.ts', environment)
-    if (floods) await writer.do('ingest', [writtenTo(loud, this.#size.backlog)])
-    const since = await databaseTime(database)
-    await worker.do(order)
-    for (let n = 0; n < this.#size.messages; n += 1) {
-      const due = performance.now() + PAUSE_MS
-      await writer.do('ingest', [{ ...writtenTo(quiet, 1), phones: [phoneOf(quiet.number, n % PEOPLE)] }])
-      await delay(Math.max(0, due - performance.now()))
+    if (hasBacklog) {
+      const phones = Array.from({ length: backlog }, (_, index) => toPhone(busy.number, index % CONTACTS))
+      await writer.execute('ingest', [toBatch(busy, phones)])
     }
-    while (await isBusy(database)) await delay(50)
+    const since = await readDatabaseTime(database)
+    await worker.execute(command)
+    for (let index = 0; index < messages; index += 1) {
+      const nextMs = performance.now() + INTERVAL_MS
+      await writer.execute('ingest', [toBatch(quiet, [toPhone(quiet.number, index % CONTACTS)])])
+      await delay(Math.max(0, nextMs - performance.now()))
+    }
+    while (await hasPendingWork(database)) await delay(50)
     await worker.stop()
     await writer.stop()
-    const { rows } = await database.query<{ ms: number }>(
+    const latencies = await this.#readLatencies(since)
+    if (latencies.length !== messages) throw new Error(`Only ${latencies.length} of ${messages} messages were answered`)
+    return latencies
+  }
+
+  async #readLatencies(since: Date): Promise<number[]> {
+    const { rows } = await this.#setup.database.query<{ ms: number }>(
       `select extract(epoch from o.delivered_at - i.created_at)::float8 * 1000 as ms
        from messages i join lateral (
          select delivered_at from messages where tenant_id = i.tenant_id and conversation_id = i.conversation_id
            and direction = 'outbound' and id > i.id order by id limit 1) o on true
        where i.tenant_id = $1 and i.direction = 'inbound' and i.created_at >= $2`,
-      [quiet.tenantId, since],
+      [this.#setup.quiet.tenantId, since],
     )
-    if (rows.length !== this.#size.messages) throw new Error(`${rows.length} of ${this.#size.messages} were answered`)
     return rows.map(({ ms }) => ms)
   }
 }
 
-function writtenTo({ tenantId, channelId, number }: BenchWorkspace, count: number) {
-  const phones = Array.from({ length: count }, (_, n) => phoneOf(number, n % PEOPLE))
+function toBatch({ tenantId, channelId }: BenchWorkspace, phones: string[]) {
   return { tenantId, channelId, phones, body: 'hi there' }
 }

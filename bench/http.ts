@@ -1,80 +1,75 @@
 import pg from 'pg'
-import { BenchCaller } from './caller.ts'
-import { environmentOf, withThrowAwayDatabase } from './database.ts'
-import { costOf, type Effort, effortOf, effortRow, inParallel, spread, table } from './measure.ts'
-import { type BenchServer, startServer } from './servers.ts'
+import { type CpuCost, measureCpuCost, totalCpu } from './cpu-cost.ts'
+import { toEnvironment, withTempDatabase } from './database.ts'
+import { COST_COLUMNS, formatCostRow, formatTable } from './format.ts'
+import { BenchClient } from './http-client.ts'
+import { runConcurrently } from './run-concurrently.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { formatSpread } from './stats.ts'
 
 const CONTACTS = 100_000
 const ROUNDS = 9
 const REQUESTS = 300
-const WIDTH = 8
+const CONCURRENCY = 8
 
-type Variant = { name: string; path: string; server: BenchServer; samples: Effort[] }
+type Variant = { name: string; path: string; server: ServerProcess; costs: CpuCost[] }
 
-/** A page of contacts out of 100,000 through REST and tRPC, against a bare server with the same two queries. */
+/** Measures a page of contacts out of 100,000 through REST and tRPC, compared with a baseline server with the same queries. */
 export async function benchHttp(): Promise<string[]> {
-  return withThrowAwayDatabase(async (database) => {
+  return withTempDatabase(async (database) => {
     const { url, postmasterPid } = database
-    const parley = await startServer('./parley-server.ts', environmentOf(database))
-    const caller = new BenchCaller(parley.url, WIDTH)
-    await caller.signUp()
-    await insertContacts(url, caller.tenantId)
-    const bare = await startServer('./bare-server.ts', { DATABASE_URL: url, TENANT_ID: caller.tenantId })
+    const parley = await startServer('./parley-server.ts', toEnvironment(database))
+    const client = new BenchClient(parley.url, CONCURRENCY)
+    await client.signUp()
+    await insertContacts(url, client.tenantId)
+    const baseline = await startServer('./baseline-server.ts', { DATABASE_URL: url, TENANT_ID: client.tenantId })
     const input = encodeURIComponent(JSON.stringify({ json: { limit: 20 } }))
     const variants: Variant[] = [
-      { name: 'bare node:http + pg', path: '/?limit=20', server: bare, samples: [] },
-      { name: 'REST', path: '/api/contacts?limit=20', server: parley, samples: [] },
-      { name: 'native tRPC', path: `/api/trpc/contacts.list?input=${input}`, server: parley, samples: [] },
+      { name: 'baseline: node:http + pg', path: '/?limit=20', server: baseline, costs: [] },
+      { name: 'REST', path: '/api/contacts?limit=20', server: parley, costs: [] },
+      { name: 'native tRPC', path: `/api/trpc/contacts.list?input=${input}`, server: parley, costs: [] },
     ]
-    for (const variant of variants) await burst(caller, variant, postmasterPid)
+    for (const variant of variants) await measureRequests(client, variant, postmasterPid)
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const variant of variants) variant.samples.push(await burst(caller, variant, postmasterPid))
+      for (const variant of variants) variant.costs.push(await measureRequests(client, variant, postmasterPid))
     }
-    await Promise.all([parley.stop(), bare.stop()])
-    return report(variants)
+    await Promise.all([parley.stop(), baseline.stop()])
+    return formatReport(variants)
   })
 }
 
-function report(variants: Variant[]): string[] {
-  const [floor] = variants as [Variant]
-  const ratio = ({ samples }: Variant, pick: (sample: Effort) => number) =>
-    spread(samples.map((sample, round) => pick(floor.samples[round] as Effort) / pick(sample)))
+function formatReport(variants: Variant[]): string[] {
+  const [baseline] = variants as [Variant]
+  const formatRatio = ({ costs }: Variant, toCpu: (cost: CpuCost) => number) =>
+    formatSpread(costs.map((cost, round) => toCpu(baseline.costs[round] as CpuCost) / toCpu(cost)))
   return [
-    `GET /api/contacts?limit=20 of ${CONTACTS} contacts; ${ROUNDS} interleaved rounds of ${REQUESTS} requests, ${WIDTH} at a time; median (range)`,
-    ...table([
-      [
-        'variant',
-        'per second',
-        'Node CPU µs',
-        'Postgres CPU µs',
-        'CPU µs in all',
-        'floor ÷ it, Node',
-        'floor ÷ it, in all',
-      ],
+    `GET /api/contacts?limit=20 with ${CONTACTS} contacts; ${ROUNDS} interleaved rounds of ${REQUESTS} requests, concurrency ${CONCURRENCY}; median (range)`,
+    ...formatTable([
+      ['variant', ...COST_COLUMNS, 'baseline ÷ variant, Node CPU', 'baseline ÷ variant, total CPU'],
       ...variants.map((variant) => [
-        ...effortRow(variant.name, variant.samples),
-        ratio(variant, ({ nodeUs }) => nodeUs),
-        ratio(variant, costOf),
+        ...formatCostRow(variant.name, variant.costs),
+        formatRatio(variant, ({ nodeUs }) => nodeUs),
+        formatRatio(variant, totalCpu),
       ]),
     ]),
   ]
 }
 
-function burst(caller: BenchCaller, { path, server }: Variant, postmasterPid: number): Promise<Effort> {
-  return effortOf({ pids: [server.pid], postmasterPid, count: REQUESTS }, () =>
-    inParallel(REQUESTS, WIDTH, () => caller.get(path, server.url)),
+function measureRequests(client: BenchClient, { path, server }: Variant, postmasterPid: number): Promise<CpuCost> {
+  return measureCpuCost({ pids: [server.pid], postmasterPid, count: REQUESTS }, () =>
+    runConcurrently(REQUESTS, CONCURRENCY, () => client.get(path, server.url)),
   )
 }
 
 async function insertContacts(url: string, tenantId: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query(
+  const database = new pg.Client({ connectionString: url })
+  await database.connect()
+  await database.query(
     `insert into contacts (tenant_id, id, name, phone, country, source, created_at, updated_at)
      select $1, gen_random_uuid(), 'Contact ' || n, '+4915' || lpad(n::text, 8, '0'), 'DE', 'api', at, at
      from generate_series(1, $2) n, lateral (select now() - n * interval '1 second' as at) t`,
     [tenantId, CONTACTS],
   )
-  await client.query('vacuum analyze contacts')
-  await client.end()
+  await database.query('vacuum analyze contacts')
+  await database.end()
 }

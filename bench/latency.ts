@@ -1,126 +1,137 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { BenchCaller } from './caller.ts'
-import { environmentOf, withThrowAwayDatabase } from './database.ts'
-import { FOUR_STEPS } from './four-steps.ts'
-import { inParallel, loadOfMachine, percentile, spread, table } from './measure.ts'
-import { BenchNumber, BenchProvider } from './number.ts'
-import { startServer } from './servers.ts'
-import { phoneOf } from './workspaces.ts'
+import { toEnvironment, withTempDatabase } from './database.ts'
+import { FakeProvider } from './fake-provider.ts'
+import { formatLoadAverage, formatTable } from './format.ts'
+import { FOUR_STEP_WORKFLOW } from './four-step-workflow.ts'
+import { BenchClient } from './http-client.ts'
+import { runConcurrently } from './run-concurrently.ts'
+import { startServer } from './server-process.ts'
+import { formatSpread, median, percentile } from './stats.ts'
+import { WhatsAppNumber } from './whatsapp-number.ts'
+import { toPhone } from './workspaces.ts'
 
-const WIDTH = 100
-const PEAKS = 3
+const CONCURRENCY = 100
+const PEAK_ROUNDS = 3
 
 type Size = { workspaces: number; messages: number; seconds: number }
 
 /**
- * How long a person waits: from the 200 that a webhook gets to the moment at which the provider is given the answer, at
- * a third of what one process can take. Webhooks come when they come, whether or not earlier ones were answered.
+ * Measures the time from the 200 response to a webhook until the provider receives the answer, at a third of the peak
+ * throughput of one process. Webhooks arrive at random times, independently of earlier answers (an open workload).
  */
-export function benchLatency(given: Partial<Size> = {}): Promise<string[]> {
-  const { workspaces, messages, seconds } = { workspaces: 20, messages: 2000, seconds: 20, ...given }
-  const load = loadOfMachine()
-  return withThrowAwayDatabase(async (database) => {
-    const provider = new BenchProvider()
-    const baseUrl = await provider.open()
+export function benchLatency(options: Partial<Size> = {}): Promise<string[]> {
+  const { workspaces, messages, seconds } = { workspaces: 20, messages: 2000, seconds: 20, ...options }
+  const initialLoad = formatLoadAverage()
+  return withTempDatabase(async (database) => {
+    const provider = new FakeProvider()
+    const baseUrl = await provider.start()
     const parley = await startServer('./parley-server.ts', {
-      ...environmentOf(database),
+      ...toEnvironment(database),
       ALLOW_LOOPBACK_CHANNELS: 'true',
     })
-    const numbers: BenchNumber[] = []
-    for (let number = 0; number < workspaces; number += 1) {
-      numbers.push(await openNumber(parley.url, number, baseUrl))
+    const numbers: WhatsAppNumber[] = []
+    for (let index = 0; index < workspaces; index += 1) {
+      numbers.push(await createNumber(parley.url, index, baseUrl))
     }
-    const crowd = new Crowd(numbers, provider)
-    // The first time everybody is a stranger, and everything is cold.
-    await crowd.writeAtOnce(messages)
+    const load = new LoadGenerator(numbers, provider)
+    // The first round creates the contacts and warms up; it is not recorded.
+    await load.runAtPeak(messages)
     const peaks: number[] = []
-    for (let n = 0; n < PEAKS; n += 1) peaks.push(await crowd.writeAtOnce(messages))
-    const perSecond = percentile(peaks, 50) / 3
-    const waits = await crowd.writeSteadily(perSecond, seconds)
+    for (let round = 0; round < PEAK_ROUNDS; round += 1) peaks.push(await load.runAtPeak(messages))
+    const perSecond = median(peaks) / 3
+    const latencies = await load.runAtRate(perSecond, seconds)
     await parley.stop()
-    provider.close()
-    return [...report({ workspaces, peaks, perSecond, seconds, waits }), `${load} before, ${loadOfMachine()} after`]
+    provider.stop()
+    return [
+      ...formatReport({ workspaces, peaks, perSecond, seconds, latencies }),
+      `${initialLoad} before, ${formatLoadAverage()} after`,
+    ]
   })
 }
 
-type Wait = { stored: number; answered: number }
-type Measured = { workspaces: number; peaks: number[]; perSecond: number; seconds: number; waits: Wait[] }
+/** Times of one message, in ms: from the webhook to its 200 response, and from there to the answer at the provider. */
+type Latency = { acknowledgedMs: number; answeredMs: number }
+type Result = { workspaces: number; peaks: number[]; perSecond: number; seconds: number; latencies: Latency[] }
 
-function report({ workspaces, peaks, perSecond, seconds, waits }: Measured): string[] {
-  const row = (name: string, pick: (wait: Wait) => number) => [
+function formatReport({ workspaces, peaks, perSecond, seconds, latencies }: Result): string[] {
+  const formatRow = (name: string, toMs: (latency: Latency) => number) => [
     name,
-    ...[50, 95, 99, 100].map((percent) => percentile(waits.map(pick), percent).toFixed(1)),
+    ...[50, 95, 99, 100].map((percent) => percentile(latencies.map(toMs), percent).toFixed(1)),
   ]
   return [
-    `Webhooks of ${workspaces} numbers answered in four steps by one process; peak ${spread(peaks, 0)} per second, ${WIDTH} at a time`,
-    `then ${perSecond.toFixed(0)} per second at random moments for ${seconds} s, ${waits.length} messages:`,
-    ...table([
+    `Webhooks of ${workspaces} numbers answered in four steps by one process; peak ${formatSpread(peaks, 0)} per second, concurrency ${CONCURRENCY}`,
+    `Latency at ${perSecond.toFixed(0)} per second, random arrivals for ${seconds} s, ${latencies.length} messages:`,
+    ...formatTable([
       ['ms', 'p50', 'p95', 'p99', 'max'],
-      row('webhook sent → 200', ({ stored }) => stored),
-      row('200 → the provider has the answer', ({ answered }) => answered),
+      formatRow('webhook sent → 200', ({ acknowledgedMs }) => acknowledgedMs),
+      formatRow('200 → answer at the provider', ({ answeredMs }) => answeredMs),
     ]),
   ]
 }
 
-async function openNumber(url: string, number: number, baseUrl: string): Promise<BenchNumber> {
-  const caller = new BenchCaller(url, WIDTH)
-  await caller.signUp()
-  const { id } = await caller.post<{ id: string }>('/api/workflows', { name: 'Four', definition: FOUR_STEPS })
-  await caller.post(`/api/workflows/${id}/publish`, {})
-  return BenchNumber.connect(caller, number, baseUrl)
+async function createNumber(url: string, index: number, baseUrl: string): Promise<WhatsAppNumber> {
+  const client = new BenchClient(url, CONCURRENCY)
+  await client.signUp()
+  const { id } = await client.post<{ id: string }>('/api/workflows', { name: 'Four', definition: FOUR_STEP_WORKFLOW })
+  await client.post(`/api/workflows/${id}/publish`, {})
+  return WhatsAppNumber.connect(client, index, baseUrl)
 }
 
-/** People who write, none of them twice before being answered. */
-class Crowd {
-  readonly #numbers: BenchNumber[]
-  readonly #provider: BenchProvider
+/** Sends webhooks of different contacts, none of whom writes again before being answered. */
+class LoadGenerator {
+  readonly #numbers: WhatsAppNumber[]
+  readonly #provider: FakeProvider
 
-  constructor(numbers: BenchNumber[], provider: BenchProvider) {
+  constructor(numbers: WhatsAppNumber[], provider: FakeProvider) {
     this.#numbers = numbers
     this.#provider = provider
   }
 
-  /** As fast as it goes; answers how many were answered per second. */
-  async writeAtOnce(count: number): Promise<number> {
-    this.#provider.answeredAt.length = 0
-    const began = performance.now()
-    await inParallel(count, WIDTH, (n) => this.#write(n))
-    await this.#whenAnswered(count)
-    return count / ((performance.now() - began) / 1000)
+  /** Sends as fast as possible and returns the number of messages answered per second. */
+  async runAtPeak(count: number): Promise<number> {
+    this.#provider.answers.length = 0
+    const startMs = performance.now()
+    await runConcurrently(count, CONCURRENCY, (index) => this.#send(index))
+    await this.#waitForAnswers(count)
+    return count / ((performance.now() - startMs) / 1000)
   }
 
-  async writeSteadily(perSecond: number, seconds: number): Promise<Wait[]> {
-    this.#provider.answeredAt.length = 0
-    const acknowledged = new Map<string, { began: number; at: number }>()
-    const writing: Promise<void>[] = []
-    const start = performance.now()
-    for (let due = start, n = 0; due < start + seconds * 1000; n += 1) {
-      // Gaps between independent arrivals are distributed so.
-      due += (-Math.log(1 - Math.random()) / perSecond) * 1000
-      const wait = due - performance.now()
-      if (wait > 1) await delay(wait)
-      const began = performance.now()
-      const phone = this.#phoneOf(n)
-      writing.push(this.#write(n).then(() => void acknowledged.set(phone, { began, at: performance.now() })))
+  async runAtRate(perSecond: number, seconds: number): Promise<Latency[]> {
+    this.#provider.answers.length = 0
+    const acknowledgements = new Map<string, { sentMs: number; acknowledgedMs: number }>()
+    const sends: Promise<void>[] = []
+    const startMs = performance.now()
+    for (let dueMs = startMs, index = 0; dueMs < startMs + seconds * 1000; index += 1) {
+      // Gaps between independent arrivals are exponentially distributed.
+      dueMs += (-Math.log(1 - Math.random()) / perSecond) * 1000
+      const waitMs = dueMs - performance.now()
+      if (waitMs > 1) await delay(waitMs)
+      const sentMs = performance.now()
+      const phone = this.#toPhone(index)
+      sends.push(
+        this.#send(index).then(() => void acknowledgements.set(phone, { sentMs, acknowledgedMs: performance.now() })),
+      )
     }
-    await Promise.all(writing)
-    await this.#whenAnswered(writing.length)
-    return this.#provider.answeredAt.flatMap(({ phone, at }) => {
-      const call = acknowledged.get(phone)
-      return call ? [{ stored: call.at - call.began, answered: Math.max(0, at - call.at) }] : []
+    await Promise.all(sends)
+    await this.#waitForAnswers(sends.length)
+    return this.#provider.answers.flatMap(({ phone, atMs }) => {
+      const times = acknowledgements.get(phone)
+      if (!times) return []
+      const { sentMs, acknowledgedMs } = times
+      return [{ acknowledgedMs: acknowledgedMs - sentMs, answeredMs: Math.max(0, atMs - acknowledgedMs) }]
     })
   }
 
-  #write(n: number): Promise<void> {
-    const number = this.#numbers[n % this.#numbers.length] as BenchNumber
-    return number.receive(this.#phoneOf(n), `hi ${n}`)
+  #send(index: number): Promise<void> {
+    const number = this.#numbers[index % this.#numbers.length] as WhatsAppNumber
+    return number.sendWebhook(this.#toPhone(index), `hi ${index}`)
   }
 
-  #phoneOf(n: number): string {
-    return phoneOf(n % this.#numbers.length, n)
+  #toPhone(index: number): string {
+    return toPhone(index % this.#numbers.length, index)
   }
 
-  async #whenAnswered(count: number): Promise<void> {
-    while (this.#provider.answeredAt.length < count) await delay(5)
+  async #waitForAnswers(count: number): Promise<void> {
+    while (this.#provider.answers.length < count) await delay(5)
   }
 }

@@ -3,8 +3,8 @@ import { benchAnswer } from './answer.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
-import { benchLatency } from './latency.ts'
 import { benchHttp } from './http.ts'
+import { benchLatency } from './latency.ts'
 import { benchWaits } from './waits.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
@@ -20,11 +20,11 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
 const text = { type: 'string' } as const
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { workspaces: text, backlog: text, rounds: text, runs: text, messages: text, seconds: text, sleeping: text },
+  options: { workspaces: text, backlog: text, rounds: text, runs: text, messages: text, seconds: text, waiting: text },
 })
 const bench = BENCHES[positionals[0] ?? '']
 if (!bench) {
-  process.stderr.write(`Say which: npm run bench -- ${Object.keys(BENCHES).join(' | ')}\n`)
+  process.stderr.write(`Usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')}\n`)
   process.exit(1)
 }
 const size = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]))

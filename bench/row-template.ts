@@ -1,11 +1,12 @@
 const TOKEN =
   /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)|hi, this is round \d+|Contact \+\d+)/
 
-/** Rows as JSON that were written once, with places for what differs from one writing to the next. */
+/** A template of rows as JSON, made from sample rows by replacing the values that differ with placeholders. */
 export class RowTemplate {
+  /** Literal text and placeholder names, alternating. */
   readonly #parts: string[]
 
-  /** `names` gives the texts that differ a name; the moment `now` is one, however it is written. */
+  /** `names` maps values to placeholder names; the time `now` becomes the placeholder `now` in every notation. */
   constructor(rows: object[], names: Map<string, string>, now: Date) {
     const isNow = (text: string) => /^\d{4}-\d\d-\d\dT/.test(text) && Date.parse(text) === now.getTime()
     this.#parts = JSON.stringify(rows)
@@ -18,7 +19,7 @@ export class RowTemplate {
       }, [])
   }
 
-  /** The rows, without the brackets of a list. */
+  /** Returns the rows as JSON, without the brackets of the array. */
   fill(values: Record<string, string>): string {
     return this.#parts.map((part, index) => (index % 2 === 1 ? values[part] : part)).join('')
   }

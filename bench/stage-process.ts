@@ -7,32 +7,33 @@ import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { SystemScope } from '../src/scope.ts'
-import { takeOrders } from './bench-process.ts'
-import { inParallel } from './measure.ts'
+import { handleCommands } from './bench-process.ts'
+import { runConcurrently } from './run-concurrently.ts'
 
-/** Parley without its doors, one stage of the work at a time. */
+/** Parley without its HTTP server, executing one stage of message processing at a time. */
 const config = loadConfig()
 const log = createLogger('error')
 const parts = await openDependencies(config, { log, clock: systemClock })
 const system = new SystemScope(parts)
 let jobs: GraphileJobQueue | undefined
 
-export type Written = { tenantId: string; channelId: string; phones: string[]; body: string }
+/** Messages to one channel, one from each phone number. */
+type Batch = { tenantId: string; channelId: string; phones: string[]; body: string }
 
-const BATCH = 50
-const WIDTH = 4
+const BATCH_SIZE = 50
+const CONCURRENCY = 4
 
-takeOrders({
-  /** Stores messages as webhooks would that come in batches. */
-  async ingest(written: Written[]) {
-    const batches = written.flatMap(({ phones, ...batch }) =>
-      Array.from({ length: Math.ceil(phones.length / BATCH) }, (_, n) => ({
-        ...batch,
-        phones: phones.slice(n * BATCH, (n + 1) * BATCH),
+handleCommands({
+  /** Stores messages in batches, as webhooks with several messages do. */
+  async ingest(input: Batch[]) {
+    const batches = input.flatMap(({ phones, ...rest }) =>
+      Array.from({ length: Math.ceil(phones.length / BATCH_SIZE) }, (_, index) => ({
+        ...rest,
+        phones: phones.slice(index * BATCH_SIZE, (index + 1) * BATCH_SIZE),
       })),
     )
-    await inParallel(batches.length, WIDTH, async (n) => {
-      const { tenantId, channelId, phones, body } = batches[n] as Written
+    await runConcurrently(batches.length, CONCURRENCY, async (index) => {
+      const { tenantId, channelId, phones, body } = batches[index] as Batch
       const messages = phones.map((phone) => ({
         providerMessageId: `bench.${newId()}`,
         from: { phone, userId: null, profileName: null, username: null },
@@ -45,13 +46,13 @@ takeOrders({
     })
   },
 
-  /** Answers bells of these kinds from now on, as a worker does. */
-  async work(tasks: string[]) {
+  /** Starts to execute jobs of the given tasks, as a worker does. */
+  async startWorker(tasks: string[]) {
     jobs = new GraphileJobQueue({ url: config.database.url ?? '', log })
     await jobs.start(Object.fromEntries(Object.entries(createTasks(system)).filter(([name]) => tasks.includes(name))))
   },
 
-  async rest() {
+  async stopWorker() {
     await jobs?.stop()
   },
 })

@@ -26,10 +26,10 @@ function executeStep(draft: DecisionDraft, id: string): string | null {
   return execute(draft, execution)
 }
 
-/** A loop that is under way has been entered before: its condition is not evaluated again in every iteration. */
+/** An open loop has been entered before: its condition is not evaluated again in every iteration. */
 function isEntered(draft: DecisionDraft, step: CompiledStep): boolean {
-  const isUnderWay = draft.run.frames.some(({ loopId }) => loopId === step.id)
-  return isUnderWay || !step.if || evaluateCondition(step.if, templateSource(draft), draft.registry.operators)
+  const isOpen = draft.run.frames.some(({ loopId }) => loopId === step.id)
+  return isOpen || !step.if || evaluateCondition(step.if, templateSource(draft), draft.registry.operators)
 }
 
 /** Executes a step, or makes the next attempt at it. */

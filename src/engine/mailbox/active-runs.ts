@@ -59,7 +59,7 @@ export class ActiveRuns {
   }
 
   isPaused(run: StoredRun): boolean {
-    return this.isPausedFor(this.#workflowOf(run))
+    return this.isPausedFor(this.#getWorkflow(run))
   }
 
   find(runId: string): StoredRun | undefined {
@@ -112,7 +112,7 @@ export class ActiveRuns {
   appendMessage(message: MessageFacts): boolean {
     const debouncing = this.#runs.filter((run) => run.state.debouncing && !isFinished(run.state) && !this.isPaused(run))
     for (const run of debouncing) {
-      const { debounceMs } = this.#workflowOf(run).compiled.settings
+      const { debounceMs } = this.#getWorkflow(run).compiled.settings
       run.state = appendMessage(run.state, message, this.#input.now, debounceMs)
       run.wakeAt = run.state.debouncing?.until ?? null
       this.changed.add(run)
@@ -123,7 +123,7 @@ export class ActiveRuns {
   /** Returns false if the run does not consume the event. */
   advance(run: StoredRun, event: EngineEvent): boolean {
     const { registry, now } = this.#input
-    const workflow = this.#workflowOf(run)
+    const workflow = this.#getWorkflow(run)
     const { compiled } = workflow
     const decision = decideRun({ compiled, run: run.state, event, facts: this.factsFor(workflow), now, registry })
     if (!decision.isConsumed) return false
@@ -218,10 +218,10 @@ export class ActiveRuns {
   }
 
   #mustQueue(run: StoredRun): boolean {
-    return this.#workflowOf(run).compiled.settings.reentry === 'queue' && isBehindAnother(run, this.#runs)
+    return this.#getWorkflow(run).compiled.settings.reentry === 'queue' && isBehindAnother(run, this.#runs)
   }
 
-  #workflowOf({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow {
+  #getWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow {
     const workflow = this.#input.versions.get(workflowKey({ workflowId, version }))
     if (!workflow) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
     return workflow

@@ -1,8 +1,9 @@
 import { getField } from '../../platform/get-field.ts'
-import { isComplete } from '../model/is-complete.ts'
-import type { LoopFrame, RunState, StepRecord } from '../model/run.ts'
+import { isComplete } from './is-complete.ts'
+import type { LoopFrame, RunState } from '../model/run.ts'
 
-type LoopRecord = Pick<StepRecord, 'stepId' | 'path' | 'output' | 'branch'>
+/** The parts of a step record from which loop frames are rebuilt. */
+export type LoopRecord = { stepId: string; path: string; output: unknown; branch: string | null }
 type Iteration = { loopId: string; index: number }
 
 const SEGMENT = /^(.+)\[(\d+)\]$/

@@ -1,6 +1,6 @@
 import { assignVariables } from '../decide/assign-variables.ts'
 import { type CompiledDefinition, findStep } from '../model/compiled.ts'
-import { isComplete } from '../model/is-complete.ts'
+import { isComplete } from './is-complete.ts'
 import type { Registry } from '../model/registry.ts'
 import {
   type JsonObject,
@@ -10,11 +10,11 @@ import {
   type StepRecord,
   countVisits,
 } from '../model/run.ts'
-import { rebuildFrames } from './rebuild-frames.ts'
+import { type LoopRecord, rebuildFrames } from './rebuild-frames.ts'
 import { findOverride } from './step-output-overrides.ts'
 
 /** A recorded step. */
-export type PastStep = Pick<StepRecord, 'stepId' | 'path' | 'status' | 'output' | 'branch' | 'error'>
+export type PastStep = LoopRecord & Pick<StepRecord, 'status' | 'error'>
 
 export type Rebuild = {
   compiled: CompiledDefinition

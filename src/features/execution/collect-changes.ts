@@ -54,7 +54,7 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
     notes.push({ id: noteId, conversationId, body, sender: toSender(run), runId: run.state.id, stepId })
   },
   close_conversation({ closes }, _effect, { subject: { conversationId }, depth }) {
-    if (conversationId !== null) closes.push({ conversationId, isLeftToPeople: false, depth })
+    if (conversationId !== null) closes.push({ conversationId, keepPaused: false, depth })
   },
   emit({ events }, { event, data }, { subject: { contactId }, depth }) {
     if (contactId !== null) events.push({ contactId, event: { type: 'event', event, data }, depth })
@@ -63,7 +63,7 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
     if (conversationId === null) return
     pauses.push({ conversationId, until })
     // Closing resumes automation, unless a handoff follows it.
-    for (const close of closes) if (close.conversationId === conversationId) close.isLeftToPeople = true
+    for (const close of closes) if (close.conversationId === conversationId) close.keepPaused = true
   },
   resume_automation({ resumptions }, _effect, { subject: { conversationId } }) {
     if (conversationId !== null) resumptions.push(conversationId)

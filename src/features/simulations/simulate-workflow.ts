@@ -8,7 +8,7 @@ import { loadRecording } from './load-recording.ts'
 import { loadSimulatedWorkflow } from './load-simulated-workflow.ts'
 import { runSimulation } from './run-simulation.ts'
 import { toSimulationResult } from './to-simulation-result.ts'
-import { parseDialogue } from './parse-dialogue.ts'
+import { parseDialogue } from './dialogue.ts'
 import type { SimulateWorkflow, SimulationResult } from './schema.ts'
 
 const REAL_MS_MAX = 1000

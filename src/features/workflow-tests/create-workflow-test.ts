@@ -4,7 +4,7 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
-import { formatDialogue } from '../simulations/format-dialogue.ts'
+import { formatDialogue } from '../simulations/dialogue.ts'
 import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
 import { toWorkflowTest } from './workflow-test-query.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SimulationTrace } from '../../engine/simulate/simulate.ts'
-import { describeReason } from '../simulations/describe-reason.ts'
+import { describeReason } from '../simulations/to-simulation-result.ts'
 import { getField } from '../../platform/get-field.ts'
 import type { Expectation } from './schema.ts'
 

@@ -10,7 +10,7 @@ import { loadRunRecording, type RunRecording } from '../simulations/load-run-rec
 import { loadSimulatedSubject } from '../simulations/load-simulated-subject.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import type { Dialogue, StartedBy } from '../simulations/schema.ts'
-import { formatDialogue } from '../simulations/format-dialogue.ts'
+import { formatDialogue } from '../simulations/dialogue.ts'
 import { insertTest } from './create-workflow-test.ts'
 import type { Expectation, SaveRunAsTest, WorkflowTest } from './schema.ts'
 

@@ -1,0 +1,27 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+export type ServerProcess = { url: string; pid: number; stop(): Promise<void> }
+
+/** Starts a script of this folder in a child process, whose processor time can be measured separately. */
+export async function startServer(script: string, environment: Record<string, string>): Promise<ServerProcess> {
+  const child: ChildProcess = fork(new URL(script, import.meta.url), {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, ...environment },
+  })
+  const url = await Promise.race([
+    once(child, 'message').then(([message]) => message as string),
+    once(child, 'exit').then(([code]) =>
+      Promise.reject(new Error(`${script} exited with code ${code} before it was ready`)),
+    ),
+  ])
+  return {
+    url,
+    pid: child.pid as number,
+    async stop() {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,199 @@
+import type { Customer } from './customer-factory.ts'
+import { type Conversation, type DatabaseSnapshot, listAcceptedIds } from './database-snapshot.ts'
+import type { FakeShopServer } from './fake-shop-server.ts'
+import type { InvariantResult } from './invariant.ts'
+import type { Workspace } from './workspace.ts'
+
+type CustomerRecord = { workspace: Workspace; customer: Customer } & Conversation
+type Invariant = {
+  name: string
+  check(record: CustomerRecord, snapshot: DatabaseSnapshot): { checked: number; violations: string[] }
+}
+
+const INVARIANTS: Invariant[] = [
+  {
+    name: 'every inbound webhook is stored as exactly one message',
+    check: ({ customer, inbound }) => ({
+      checked: customer.messages.length,
+      violations: customer.messages.flatMap(({ wamid }) => {
+        const count = inbound.filter(({ providerMessageId }) => providerMessageId === wamid).length
+        return count === 1 ? [] : [`${wamid} is stored as ${count} messages`]
+      }),
+    }),
+  },
+  {
+    name: 'every event starts its workflow exactly once',
+    check: ({ customer: { scenario }, inbound, runs }) => ({
+      checked: runs.length,
+      violations: scenario.allowedRunCounts(toBodies(inbound)).includes(runs.length)
+        ? []
+        : [`the messages ${JSON.stringify(toBodies(inbound))} started ${runs.length} runs`],
+    }),
+  },
+  {
+    name: 'every expected reply is sent exactly once and in order',
+    check({ customer: { scenario, phone }, inbound, outbound }) {
+      const replies = toBodies(outbound)
+      const isAllowed = scenario
+        .allowedReplies(toBodies(inbound), `+${phone}`)
+        .some((allowed) => JSON.stringify(allowed) === JSON.stringify(replies))
+      return {
+        checked: replies.length,
+        violations: isAllowed
+          ? []
+          : [`the messages ${JSON.stringify(toBodies(inbound))} got the replies ${JSON.stringify(replies)}`],
+      }
+    },
+  },
+  {
+    name: 'every run has completed or waits as its scenario expects',
+    check({ customer: { scenario }, runs }) {
+      const waiting = runs.filter(({ status }) => status === 'waiting').length
+      const expected = scenario.waitingRuns ?? 0
+      return {
+        checked: runs.length,
+        violations: [
+          ...(waiting === expected ? [] : [`${waiting} runs wait instead of ${expected}`]),
+          ...runs.flatMap(({ id, status }) =>
+            status === 'completed' || status === 'waiting' ? [] : [`run ${id} is ${status}`],
+          ),
+        ],
+      }
+    },
+  },
+  {
+    name: 'runs start in the order of their events',
+    check: ({ runs }) => ({
+      checked: runs.length,
+      violations: isAscending(runs.map(({ eventId }) => eventId)) ? [] : ['runs are out of order'],
+    }),
+  },
+  {
+    name: 'the provider receives messages in order',
+    check({ workspace, customer, outbound }, snapshot) {
+      const accepted = listAcceptedIds(workspace, customer)
+      const order = outbound.map(
+        ({ id, status, errorCode }) => `${accepted.indexOf(id) + 1}: ${id} ${status} ${errorCode ?? ''}`,
+      )
+      const violations = findOutOfOrder(accepted, snapshot.uncertainMessageIds).map(
+        (id) =>
+          `${id} arrived after a newer message although its delivery was never unknown; order: ${order.join(', ')}`,
+      )
+      return { checked: accepted.length, violations }
+    },
+  },
+]
+
+/**
+ * Finds messages that arrived after a newer one although their delivery was never unknown. A message is sent once the
+ * outcome of the previous one is final or recorded as unknown; in the second case the request of the previous message may
+ * still be in flight and cannot be cancelled. So only a message with unknown delivery may arrive late, and none may
+ * arrive early.
+ */
+export function findOutOfOrder(acceptedIds: string[], uncertainIds: Set<string>): string[] {
+  let newest = ''
+  return acceptedIds.filter((id) => {
+    const isLate = id < newest
+    if (!isLate) newest = id
+    return isLate && !uncertainIds.has(id)
+  })
+}
+
+/** Checks the invariants of every conversation, which hold wherever processes were killed. */
+export function checkConversations(workspaces: Workspace[], snapshot: DatabaseSnapshot): InvariantResult[] {
+  const records = toRecords(workspaces, snapshot)
+  return INVARIANTS.map(({ name, check }) => {
+    const results = records.map((record) => ({ record, ...check(record, snapshot) }))
+    return {
+      name,
+      checked: results.reduce((sum, { checked }) => sum + checked, 0),
+      violations: results.flatMap(({ record: { customer }, violations }) =>
+        violations.map((text) => `+${customer.phone} (${customer.scenario.name}): ${text}`),
+      ),
+    }
+  })
+}
+
+/** Checks that messages arrive exactly once, or at most once if their delivery is recorded as unknown. */
+export function checkDelivery(workspaces: Workspace[], snapshot: DatabaseSnapshot): InvariantResult {
+  const violations: string[] = []
+  let checked = 0
+  for (const { workspace, customer, outbound } of toRecords(workspaces, snapshot)) {
+    const accepted = listAcceptedIds(workspace, customer)
+    const storedIds = new Set(outbound.map(({ id }) => id))
+    for (const id of accepted)
+      if (!storedIds.has(id)) violations.push(`the provider accepted ${id}, which is not stored`)
+    for (const { id, status, errorCode } of outbound) {
+      const count = accepted.filter((acceptedId) => acceptedId === id).length
+      checked += 1
+      const isUnknown = status === 'failed' && errorCode === 'delivery_unknown'
+      const isValid = isUnknown ? count <= 1 : ['sent', 'delivered', 'read'].includes(status) && count === 1
+      if (!isValid) violations.push(`message ${id} is ${status} (${errorCode ?? 'no error'}), accepted ${count} times`)
+    }
+  }
+  return { name: 'a message is accepted once, or at most once if its delivery is unknown', checked, violations }
+}
+
+/** Counts the messages whose delivery is still unknown, by whether the provider has accepted them. */
+export function countUnknownDeliveries(
+  workspaces: Workspace[],
+  snapshot: DatabaseSnapshot,
+): { arrived: number; lost: number } {
+  const counts = { arrived: 0, lost: 0 }
+  for (const { workspace, customer, outbound } of toRecords(workspaces, snapshot)) {
+    const accepted = listAcceptedIds(workspace, customer)
+    for (const { id, errorCode } of outbound) {
+      if (errorCode === 'delivery_unknown') counts[accepted.includes(id) ? 'arrived' : 'lost'] += 1
+    }
+  }
+  return counts
+}
+
+/** Checks that messages end as `read` where the provider has sent all statuses. */
+export function checkStatuses(workspaces: Workspace[], snapshot: DatabaseSnapshot): InvariantResult {
+  const violations: string[] = []
+  let checked = 0
+  const withStatuses = workspaces.filter(({ providerBehavior }) => providerBehavior.sendsStatuses)
+  for (const { workspace, customer, outbound } of toRecords(withStatuses, snapshot)) {
+    const accepted = new Set(listAcceptedIds(workspace, customer))
+    for (const { id, status } of outbound) {
+      if (!accepted.has(id)) continue
+      checked += 1
+      if (status !== 'read') violations.push(`message ${id} was reported as read, but is ${status}`)
+    }
+  }
+  return { name: 'a message status never goes back, in whatever order statuses arrive', checked, violations }
+}
+
+/** Checks that retried calls created one order each: every customer has as many orders as requested. */
+export function checkOrders(workspaces: Workspace[], { orders }: FakeShopServer): InvariantResult {
+  const requested = workspaces.flatMap(({ customers }) =>
+    customers.flatMap(({ phone, messages }) =>
+      messages.filter(({ body }) => body.startsWith('order')).map(() => `+${phone}`),
+    ),
+  )
+  const created = [...orders.values()].map((order) => (JSON.parse(order) as { phone: string }).phone)
+  const violations = [...new Set([...requested, ...created])].flatMap((phone) => {
+    const [expected, actual] = [requested, created].map((list) => list.filter((entry) => entry === phone).length)
+    return expected === actual ? [] : [`${phone} requested ${expected} orders and has ${actual}`]
+  })
+  return { name: 'every retry of an external call has the same idempotency key', checked: requested.length, violations }
+}
+
+function toRecords(workspaces: Workspace[], snapshot: DatabaseSnapshot): CustomerRecord[] {
+  return workspaces.flatMap((workspace) =>
+    workspace.customers.map((customer) => ({
+      workspace,
+      customer,
+      ...snapshot.getConversation(workspace.tenantId, customer.phone),
+    })),
+  )
+}
+
+function toBodies(messages: { body: string }[]): string[] {
+  return messages.map(({ body }) => body)
+}
+
+function isAscending(values: string[]): boolean {
+  return values.every((value, index) => index === 0 || (values[index - 1] ?? '') <= value)
+}

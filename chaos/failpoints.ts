@@ -1,0 +1,120 @@
+import pg from 'pg'
+import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { killPostgres } from './kill-postgres.ts'
+
+/** Transactions by name, each recognized by a statement that only it contains. */
+const TRANSACTIONS: [name: string, statement: RegExp][] = [
+  ['ingest', /insert into provider_message_ids[\s\S]*'inbound'/],
+  ['statuses', /insert into message_statuses/],
+  ['advance', /delete from mailbox_items/],
+  ['claim messages', /update outbox o set leased_at = /],
+  [
+    'finish messages',
+    /delete from outbox o using \w+[\s\S]*update messages m set (provider_message_id|status = 'failed')/,
+  ],
+  ['fire timers', /update run_waits set due_at = null/],
+  ['claim external calls', /update external_calls e set due_at/],
+  ['finish external call', /delete from "external_calls"/],
+]
+
+const HTTP_TRANSACTIONS = ['ingest', 'statuses']
+const MOMENTS = ['inside', 'before', 'during', 'after'] as const
+
+/**
+ * A point at which a process can be killed: `inside` a transaction, `before` its commit is sent, `during` the commit (sent,
+ * response not awaited), or `after` the response. The call to the provider has a failpoint before and one after it.
+ */
+export type Failpoint = `${(typeof MOMENTS)[number]} ${string}`
+
+export function listFailpoints(role: 'http' | 'worker'): Failpoint[] {
+  const transactions = TRANSACTIONS.map(([name]) => name).filter(
+    (name) => HTTP_TRANSACTIONS.includes(name) === (role === 'http'),
+  )
+  const commits = transactions
+    .flatMap((name) => MOMENTS.map((moment): Failpoint => `${moment} ${name}`))
+    // This transaction is a single statement, so there is no moment inside it.
+    .filter((failpoint) => failpoint !== 'inside claim external calls')
+  return role === 'http' ? commits : [...commits, 'before provider call', 'after provider call']
+}
+
+/** Kills this process or the database server when the failpoint is reached, after it was passed `skip` times. */
+export type ArmedFailpoint = { failpoint: Failpoint; skip: number; target: 'self' | 'database' }
+
+let armed: ArmedFailpoint | undefined
+
+/** Arms a failpoint, or disarms the current one if called with undefined. */
+export function armFailpoint(failpoint: ArmedFailpoint | undefined): void {
+  armed = failpoint && { ...failpoint }
+}
+
+function hitFailpoint(failpoint: Failpoint): void {
+  if (armed?.failpoint !== failpoint) return
+  armed.skip -= 1
+  if (armed.skip >= 0) return
+  const { target } = armed
+  armed = undefined
+  if (target === 'self') process.kill(process.pid, 'SIGKILL')
+  else killPostgres(dataDirectory(process.env['CHAOS_DATA_DIR'] ?? ''))
+}
+
+/** Name of the open transaction of each connection; null until a statement identifies it. */
+const transactionNames = new WeakMap<object, string | null>()
+
+type Query = (this: object, ...args: unknown[]) => unknown
+
+/** Patches the Postgres driver of this process; the code under test contains no failpoints itself. */
+function instrumentQueries(): void {
+  const prototype = pg.Client.prototype as unknown as { query: Query }
+  const query = prototype.query
+  prototype.query = function (...args) {
+    const text = toQueryText(args[0])
+    if (/^begin/i.test(text)) transactionNames.set(this, null)
+    const isSingleStatement = !transactionNames.has(this)
+    const name = transactionNames.get(this) ?? TRANSACTIONS.find(([, statement]) => statement.test(text))?.[0]
+    const isEnd = /^(commit|rollback)/i.test(text)
+    if (isEnd) transactionNames.delete(this)
+    if (name === undefined) return query.apply(this, args)
+    // A statement outside an explicit transaction commits by itself.
+    if (!isSingleStatement && !isEnd) {
+      transactionNames.set(this, name)
+      return runQuery(query, this, args, () => hitFailpoint(`inside ${name}`))
+    }
+    hitFailpoint(`before ${name}`)
+    const result = runQuery(query, this, args, () => hitFailpoint(`after ${name}`))
+    hitFailpoint(`during ${name}`)
+    return result
+  }
+}
+
+function toQueryText(query: unknown): string {
+  if (typeof query === 'string') return query
+  const text: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, 'text') : undefined
+  return typeof text === 'string' ? text : ''
+}
+
+/** Runs a query in the callback or the promise form and calls `onResponse` before the caller gets the response. */
+function runQuery(query: Query, client: object, args: unknown[], onResponse: () => void): unknown {
+  const callback = args.at(-1)
+  if (typeof callback !== 'function') {
+    const result = query.apply(client, args)
+    return result instanceof Promise ? result.finally(onResponse) : result
+  }
+  const wrappedCallback = (...response: unknown[]) => {
+    onResponse()
+    Reflect.apply(callback, undefined, response)
+  }
+  return query.apply(client, [...args.slice(0, -1), wrappedCallback])
+}
+
+function instrumentFetch(): void {
+  const originalFetch = globalThis.fetch
+  globalThis.fetch = async (...args) => {
+    hitFailpoint('before provider call')
+    const response = await originalFetch(...args)
+    hitFailpoint('after provider call')
+    return response
+  }
+}
+
+instrumentQueries()
+instrumentFetch()

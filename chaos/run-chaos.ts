@@ -1,0 +1,246 @@
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sum } from '../bench/stats.ts'
+import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { MINUTE } from '../src/platform/time.ts'
+import {
+  checkConversations,
+  checkDelivery,
+  checkOrders,
+  checkStatuses,
+  countUnknownDeliveries,
+} from './conversation-invariants.ts'
+import { CustomerFactory } from './customer-factory.ts'
+import { ChaosDatabase } from './database.ts'
+import { checkDatabase } from './database-invariants.ts'
+import { DatabaseSnapshot } from './database-snapshot.ts'
+import { FakeShopServer } from './fake-shop-server.ts'
+import { planFaults } from './fault-plan.ts'
+import { describeFault, injectFault, type InjectedFault } from './inject-fault.ts'
+import type { InvariantResult } from './invariant.ts'
+import { LoadGenerator } from './load-generator.ts'
+import { ProcessPool } from './process-pool.ts'
+import { Random } from './random.ts'
+import type { ChaosReport } from './report.ts'
+import { StandbyProcesses } from './standby-processes.ts'
+import { startStatusSender, type StatusSender } from './status-sender.ts'
+import { transpileSources } from './transpile-sources.ts'
+import { waitUntilIdle } from './wait-until-idle.ts'
+import { WebhookSender } from './webhook-sender.ts'
+import { createWorkspace, simulateProviderErrors, toInboundUrl, type Workspace } from './workspace.ts'
+
+export type ChaosOptions = ChaosReport['options'] & {
+  /** Time limit for processing all remaining work. */
+  timeoutMs: number
+  onProgress(line: string): void
+}
+
+/**
+ * Clock offset of the processes that drain the system, large enough for all leases of killed processes to have expired.
+ * It is never applied to a running process: its in-flight calls would then outlast their leases, which cannot happen with
+ * a real clock.
+ */
+const DRAIN_CLOCK_OFFSET_MS = 4 * MINUTE
+
+/** Runs the chaos test on temporary servers and reports the injected faults and the checked invariants. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const startMs = performance.now()
+  const database = await ChaosDatabase.create()
+  const starting = database.start()
+  const script = transpileSources(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts')
+  const standby = new StandbyProcesses(script, options.workers)
+  await starting.catch(async (error: unknown) => {
+    await standby.close()
+    throw error
+  })
+  const pool = new ProcessPool({
+    workers: options.workers,
+    standby,
+    environment: {
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      DATA_DIR: database.dataDir,
+      CHAOS_DATA_DIR: database.dataDir,
+      ALLOW_LOOPBACK_CHANNELS: 'true',
+      LOG_LEVEL: 'silent',
+    },
+    isDatabaseRunning: () => database.isRunning,
+  })
+  const shop = await FakeShopServer.start()
+  const test = new ChaosTest(options, { database, pool, shop, startMs })
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'])
+      process.once(signal, () => reject(new Error(`The chaos test was interrupted by ${signal}`)))
+  })
+  try {
+    return await Promise.race([test.run(), interrupted])
+  } finally {
+    await test.stop()
+  }
+}
+
+class ChaosTest {
+  readonly #options: ChaosOptions
+  readonly #startMs: number
+  readonly #database: ChaosDatabase
+  readonly #pool: ProcessPool
+  readonly #shop: FakeShopServer
+  readonly #random: Random
+  readonly #sender: WebhookSender
+  #workspaces: Workspace[] = []
+  #statusSenders: StatusSender[] = []
+  readonly #faults: InjectedFault[] = []
+  #simulatedErrors = 0
+  #stopped = false
+  readonly #seconds = { startup: 0, faults: 0, drain: 0 }
+  #remainingWork: string[] = []
+
+  constructor(
+    options: ChaosOptions,
+    dependencies: { database: ChaosDatabase; pool: ProcessPool; shop: FakeShopServer; startMs: number },
+  ) {
+    const { database, pool, shop, startMs } = dependencies
+    this.#startMs = startMs
+    this.#shop = shop
+    this.#options = options
+    this.#database = database
+    this.#pool = pool
+    this.#random = new Random(options.seed)
+    this.#sender = new WebhookSender(this.#random.fork(), () => pool.url !== undefined && database.isRunning)
+  }
+
+  async run(): Promise<ChaosReport> {
+    await this.#prepare()
+    await this.#injectFaults()
+    await this.#drain()
+    return this.#verify()
+  }
+
+  async #prepare(): Promise<void> {
+    this.#pool.start('http')
+    await this.#pool.waitUntilReady('http')
+    const url = this.#pool.url ?? ''
+    this.#pool.start('worker')
+    this.#workspaces = await Promise.all(
+      Array.from({ length: this.#options.workspaces }, (_, number) =>
+        createWorkspace(url, { number, orderServerUrl: this.#shop.url }),
+      ),
+    )
+    await this.#pool.waitUntilReady('worker')
+    this.#statusSenders = this.#workspaces.map((workspace) =>
+      startStatusSender(this.#sender, workspace, this.#random.fork()),
+    )
+    void this.#updateCallbackUrls()
+    this.#seconds.startup = secondsSince(this.#startMs)
+    this.#options.onProgress(`${this.#seconds.startup.toFixed(1)} s: ready`)
+  }
+
+  /** Kills processes while customers write; the share of customers that have started follows the share of kills done. */
+  async #injectFaults(): Promise<void> {
+    const { conversations, kills, onProgress } = this.#options
+    const startMs = performance.now()
+    const plan = planFaults(this.#random.fork(), kills)
+    const load = new LoadGenerator({
+      sender: this.#sender,
+      workspaces: this.#workspaces,
+      customers: new CustomerFactory(this.#random.fork()),
+      random: this.#random.fork(),
+    })
+    const loadDone = load.run(conversations, () => (this.#faults.length + 1) / (kills + 1))
+    const random = this.#random.fork()
+    for (const planned of plan) {
+      this.#simulatedErrors += simulateProviderErrors(random.pick(this.#workspaces), random)
+      const fault = await injectFault({ pool: this.#pool, database: this.#database, load, random }, planned)
+      this.#faults.push(fault)
+      const progress = `kill ${this.#faults.length} of ${kills}: ${describeFault(fault)}`
+      onProgress(`${secondsSince(startMs).toFixed(1)} s: ${progress}`)
+    }
+    await loadDone
+    this.#seconds.faults = secondsSince(startMs)
+  }
+
+  /** Restarts all processes with a later clock and waits until no work remains. */
+  async #drain(): Promise<void> {
+    const { onProgress, timeoutMs } = this.#options
+    const startMs = performance.now()
+    await this.#pool.waitUntilAllReady()
+    await this.#sender.waitUntilIdle()
+    onProgress('all customer messages are delivered; restarting all processes to drain the remaining work')
+    await this.#pool.restartAll(DRAIN_CLOCK_OFFSET_MS)
+    this.#remainingWork = await waitUntilIdle(this.#database.url, timeoutMs)
+    for (const statusSender of this.#statusSenders) await statusSender.stop()
+    await this.#sender.waitUntilIdle()
+    this.#seconds.drain = secondsSince(startMs)
+  }
+
+  async #verify(): Promise<ChaosReport> {
+    const { onProgress: _onProgress, timeoutMs: _timeoutMs, ...options } = this.#options
+    const { snapshot, databaseResults } = await withClient(this.#database.url, async (client) => ({
+      snapshot: await DatabaseSnapshot.read(client),
+      databaseResults: await checkDatabase(client),
+    }))
+    return {
+      options,
+      conversations: sum(this.#workspaces.map(({ customers }) => customers.length)),
+      seconds: this.#seconds,
+      faults: this.#faults,
+      starts: this.#pool.starts,
+      failedStarts: this.#pool.failedStarts,
+      startTimes: this.#pool.startTimes,
+      webhooks: {
+        delivered: this.#sender.delivered,
+        requests: this.#sender.requests,
+        duplicates: this.#sender.duplicates,
+        failedRequests: [...this.#sender.failedRequests],
+      },
+      provider: {
+        accepted: sum(this.#workspaces.map(({ provider }) => provider.accepted.length)),
+        simulatedErrors: this.#simulatedErrors,
+      },
+      shop: { requests: sum([...this.#shop.requests.values()]), orders: this.#shop.orders.size },
+      unknownDeliveries: countUnknownDeliveries(this.#workspaces, snapshot),
+      invariants: [
+        ...checkConversations(this.#workspaces, snapshot),
+        checkDelivery(this.#workspaces, snapshot),
+        checkStatuses(this.#workspaces, snapshot),
+        checkOrders(this.#workspaces, this.#shop),
+        ...databaseResults,
+        { name: 'all work is processed within the time limit', checked: 1, violations: this.#remainingWork },
+        this.#checkProcesses(),
+      ],
+    }
+  }
+
+  #checkProcesses(): InvariantResult {
+    return {
+      name: 'processes exit only when killed, and have no unhandled rejections',
+      checked: this.#pool.starts,
+      violations: this.#pool.incidents.map(({ role, text }) => `${role}: ${text}`),
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#sender.close()
+    await Promise.all(this.#statusSenders.map((statusSender) => statusSender.stop()))
+    await this.#pool.stop()
+    this.#shop.stop()
+    for (const { provider } of this.#workspaces) await provider.stop()
+    await this.#database.stop()
+  }
+
+  /** Points the providers to the current HTTP process, because a restarted one listens on another port. */
+  async #updateCallbackUrls(): Promise<void> {
+    while (!this.#stopped) {
+      const { url } = this.#pool
+      if (url !== undefined)
+        for (const { provider, channelId } of this.#workspaces)
+          provider.webhooks.callbackUrl = toInboundUrl(url, channelId)
+      await delay(20)
+    }
+  }
+}
+
+function secondsSince(startMs: number): number {
+  return (performance.now() - startMs) / 1000
+}

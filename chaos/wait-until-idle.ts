@@ -1,0 +1,25 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
+
+const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items where due_at < 'infinity') as mailbox_items,
+  (select count(*)::int from outbox) as outbox,
+  (select count(*)::int from external_calls) as external_calls,
+  (select count(*)::int from runs where status in ('queued', 'running')) as runs,
+  (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as run_waits,
+  (select count(*)::int from graphile_worker.jobs) as jobs`
+
+/** Waits until no work remains or the time limit has passed, and returns descriptions of the remaining work. */
+export async function waitUntilIdle(url: string, timeoutMs: number): Promise<string[]> {
+  const startMs = performance.now()
+  for (;;) {
+    const counts = await withClient(url, async (client) => {
+      const { rows } = await client.query<Record<string, number>>(COUNT_REMAINING_WORK)
+      return rows[0]
+    })
+    const remaining = Object.entries(counts ?? {}).flatMap(([table, count]) =>
+      count > 0 ? [`${count} rows in ${table}`] : [],
+    )
+    if (remaining.length === 0 || performance.now() - startMs > timeoutMs) return remaining
+    await delay(200)
+  }
+}

@@ -1,0 +1,18 @@
+import { loadConfig } from '../src/config.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { APPLICATION, connectionString } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
+
+/** Prints the URL of the configured database, for psql and pg_dump. The embedded server must be running. */
+const { database, dataDir } = loadConfig()
+const folder = dataDirectory(dataDir)
+const postmaster = findLivePostmaster(folder)
+
+if (database.url !== undefined) {
+  process.stdout.write(`${database.url}\n`)
+} else if (postmaster) {
+  process.stdout.write(`${connectionString(APPLICATION, 'parley', postmaster.port, folder)}\n`)
+} else {
+  process.stderr.write(`No database is running in ${folder.root}. Start Parley first.\n`)
+  process.exitCode = 1
+}

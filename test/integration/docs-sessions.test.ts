@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openDatabase, seedIfEmpty } from '../../src/platform/database/database.ts'
+import { systemClock } from '../../src/platform/time.ts'
+import { newAddress, startTestApp, type TestApp } from '../support/app.ts'
+import { type Document, listDocuments, readDocument } from '../support/documents.ts'
+import { listCommands, ShellSession } from '../support/shell-session.ts'
+import { type TempDir, createTempDir } from '../support/temp-dir.ts'
+
+const documents = listDocuments()
+
+describe('documentation sessions', () => {
+  let app: TestApp
+  let folder: TempDir
+
+  before(async () => {
+    app = await startTestApp({}, systemClock)
+    const db = openDatabase(app.databaseUrl)
+    await seedIfEmpty(db)
+    await db.destroy()
+    folder = createTempDir()
+  })
+
+  after(async () => {
+    await app.stop()
+    await folder.remove()
+  })
+
+  for (const document of documents.filter(({ blocks }) => blocks.some(({ language }) => language === 'console'))) {
+    it(`${document.path} shows the output that its commands print`, () => runSessions(document))
+  }
+
+  it('README.md shows a TypeScript example that runs', async () => {
+    const [example] = readDocument('README.md').blocks.filter(({ language }) => language === 'ts')
+    const file = join(folder.path, 'example.mts')
+    const client = new URL('../../src/client.ts', import.meta.url).href
+    const text = example?.text.replace("'parley'", `'${client}'`).replace('http://127.0.0.1:3000', app.url) ?? ''
+    const prints = text.split('console.log')
+    expect(prints.length).to.equal(2)
+    writeFileSync(file, prints.join('export const printed = '))
+    const { printed } = (await import(file)) as { printed: string[] }
+    expect(printed).to.include('inbound: Where is my order?')
+  })
+
+  /** Sessions of one document share a shell and a client address, so that each document has its own rate limits. */
+  async function runSessions({ blocks }: Document): Promise<void> {
+    writeFileSync(join(folder.path, '.curlrc'), `header = "x-forwarded-for: ${newAddress()}"\nno-progress-meter\n`)
+    const replacements: [string, string][] = [['http://127.0.0.1:3000', app.url]]
+    const session = new ShellSession({ cwd: folder.path, env: { CURL_HOME: folder.path }, replacements })
+    try {
+      for (const { text } of blocks.filter(({ language }) => language === 'console')) {
+        for (const command of listCommands(text)) await session.run(command)
+      }
+    } finally {
+      await session.close()
+    }
+  }
+})

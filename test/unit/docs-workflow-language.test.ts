@@ -1,0 +1,114 @@
+import { expect } from 'chai'
+import { liquid } from '../../src/platform/liquid.ts'
+import { ROOTS } from '../../src/engine/language/values.ts'
+import { definitionSchema } from '../../src/features/definition-checks/definition-schema.ts'
+import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
+import { workflowLanguage } from '../../src/workflow-language.ts'
+import { type Field, listFields } from '../support/definition-fields.ts'
+import { listTableRows, readDocument, sectionOf } from '../support/documents.ts'
+
+const document = readDocument('docs/workflow-language.md')
+const schema = definitionSchema() as { $defs: Record<string, unknown> }
+const types = Object.keys(schema.$defs)
+const triggerTypes = types.filter((name) => name.startsWith('trigger_')).map((name) => name.slice('trigger_'.length))
+const stepTypes = types.filter((name) => name.startsWith('step_')).map((name) => name.slice('step_'.length))
+
+/** Headings of the types in one of the two reference sections. */
+function listHeadings(section: string): string[] {
+  return [...sectionOf(document, section).matchAll(/^### (.*)$/gm)].map(([, heading = '']) => heading)
+}
+
+function expectFields(heading: string, fields: Field[]): void {
+  const [table = ''] = sectionOf(document, heading).split(/^###? /m)
+  const rows = listTableRows(table).filter((row) => row.length === 4)
+  const actual = rows.map(([path, type, initial]) => ({ path, type, initial }))
+  expect(actual, `fields of "${heading}"`).to.deep.equal(fields)
+  for (const [path, , , meaning] of rows) expect(meaning, `meaning of ${path} of "${heading}"`).to.not.equal('')
+}
+
+const isBaseField = ({ path }: Field) =>
+  Object.hasOwn(workflowLanguage.stepBase.shape, path.replaceAll('`', '').split('.')[0] ?? '')
+
+describe('docs/workflow-language.md', () => {
+  it('describes every registered trigger type and no other', () => {
+    expect(listHeadings('Triggers')).to.have.members(triggerTypes)
+  })
+
+  it('describes every registered step type and no other', () => {
+    expect(listHeadings('Steps')).to.have.members(stepTypes)
+  })
+
+  it('describes the fields of a definition', () => expectFields('Definition', listFields(schema)))
+
+  it('describes the fields of a condition', () => expectFields('Conditions', listFields(schema.$defs['Condition'])))
+
+  it('describes the fields that every step has', () => {
+    const fields = listFields(schema.$defs['step_goto']).filter(isBaseField)
+    expectFields(
+      'Steps',
+      fields.filter(({ path }) => path !== '`type`'),
+    )
+  })
+
+  for (const type of triggerTypes) {
+    it(`describes the fields of the trigger ${type}`, () => {
+      const fields = listFields(schema.$defs[`trigger_${type}`])
+      expectFields(
+        type,
+        fields.filter(({ path }) => path !== '`type`'),
+      )
+    })
+  }
+
+  for (const type of stepTypes) {
+    it(`describes the fields of the step ${type}`, () => {
+      const fields = listFields(schema.$defs[`step_${type}`])
+      expectFields(
+        type,
+        fields.filter((field) => !isBaseField(field)),
+      )
+    })
+  }
+
+  it('lists every root that placeholders can read', () => {
+    const rows = listTableRows(sectionOf(document, 'Templates'))
+    const roots = rows.flatMap(([names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')))
+    expect(roots).to.have.members([...ROOTS])
+  })
+
+  it('lists every filter', () => {
+    const [, list = ''] = document.text.split('<!-- filters -->')
+    const filters = [...(list.trim().split('\n')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+    expect(filters).to.have.members(Object.keys(liquid.filters).filter((name) => name !== 'raw'))
+  })
+
+  it('lists every operator of conditions', () => {
+    const { properties } = schema.$defs['Condition'] as { properties: { op: { enum: string[] } } }
+    const rows = listTableRows(sectionOf(document, 'Conditions')).filter((row) => row.length === 2)
+    const operators = rows.flatMap(([names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    expect(operators).to.have.members(properties.op.enum)
+  })
+
+  it('shows only examples that can be published', () => {
+    const examples = document.blocks.filter(({ language }) => language === 'json')
+    expect(examples.length).to.be.greaterThan(5)
+    for (const { text, line } of examples) {
+      const { errors } = checkDefinition(completeDefinition(JSON.parse(text)), { allowsLoopback: false })
+      expect(errors, `docs/workflow-language.md:${line}`).to.deep.equal([])
+    }
+  })
+})
+
+type Example = { type?: string; steps?: unknown; version?: number }
+
+/** A whole definition around an example of a definition, a trigger, a step or a condition. */
+function completeDefinition(example: Example): unknown {
+  if (example.version) return example
+  const { type } = example
+  const start = { version: 1, triggers: [{ type: 'manual' }], variables: { total: { type: 'number' } } }
+  if (!type) return { ...start, steps: [{ id: 'done', type: 'stop', if: example }] }
+  if (triggerTypes.includes(type)) return { ...start, triggers: [example], steps: [{ id: 'done', type: 'stop' }] }
+  const variables = Object.fromEntries(['city', 'quote', 'size'].map((name) => [name, { type: 'object' }]))
+  const targets = [...JSON.stringify(example).matchAll(/"(?:next|else)":"(\w+)"/g)].map(([, id]) => id)
+  return { ...start, variables, steps: [example, ...targets.map((id) => ({ id, type: 'stop' }))] }
+}
