@@ -1,6 +1,7 @@
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 
 type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
@@ -35,12 +36,13 @@ export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Sub
 }
 
 async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
-  const { rows } = await tx.db.raw<{ rows: ConversationRow[] }>(
-    `select cv.id as "conversationId", cv.contact_id as "contactId",
-       cv.automation_state as "automationState", cv.automation_reason as "automationReason", cv.automation_until as "automationUntil", ${CONTACT} as contact,
+  const rows = await selectRows<ConversationRow>(
+    tx.db,
+    `select cv.id as conversation_id, cv.contact_id, cv.automation_state, cv.automation_reason, cv.automation_until,
+       ${CONTACT} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
-       ${WORKSPACE} as workspace, cv.last_inbound_at as "lastInboundAt", cv.window_expires_at as "windowExpiresAt"
+       ${WORKSPACE} as workspace, cv.last_inbound_at, cv.window_expires_at
      from conversations cv
      join contacts c on c.tenant_id = cv.tenant_id and c.id = cv.contact_id
      join channels ch on ch.tenant_id = cv.tenant_id and ch.id = cv.channel_id
@@ -70,8 +72,9 @@ function toSubject(row: ConversationRow, now: Date): Subject {
 const NO_CONVERSATION = { conversationId: null, conversation: null, isPaused: false, isPausedByReply: false }
 
 async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
-  const { rows } = await tx.db.raw<{ rows: { contactId: string; contact: JsonObject; workspace: JsonObject }[] }>(
-    `select c.id as "contactId", ${CONTACT} as contact, ${WORKSPACE} as workspace
+  const rows = await selectRows<{ contactId: string; contact: JsonObject; workspace: JsonObject }>(
+    tx.db,
+    `select c.id as contact_id, ${CONTACT} as contact, ${WORKSPACE} as workspace
      from contacts c join workspaces w on w.id = c.tenant_id where c.tenant_id = ? and c.id = any(?)`,
     [tx.tenantId, ids],
   )
@@ -79,7 +82,8 @@ async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
 }
 
 async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
-  const { rows } = await tx.db.raw<{ rows: { id: string; workspace: JsonObject }[] }>(
+  const rows = await selectRows<{ id: string; workspace: JsonObject }>(
+    tx.db,
     `select r.id, ${WORKSPACE} as workspace from runs r join workspaces w on w.id = r.tenant_id
      where r.tenant_id = ? and r.id = any(?)`,
     [tx.tenantId, ids],

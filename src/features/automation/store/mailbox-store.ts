@@ -2,6 +2,7 @@ import type { ItemContent, ItemKind, MailboxItem, NewItem, NextItem } from '../.
 import { itemContentSchema } from '../../../engine/mailbox/item.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
 import type { Database } from '../../../platform/database/database.ts'
+import { selectRows } from '../../../platform/database/sql.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
@@ -13,12 +14,12 @@ export async function listDueMailboxes(
   db: Database,
   { tenantId, now, limit }: { tenantId: string; now: Date; limit: number },
 ): Promise<Mailbox[]> {
-  const { rows } = await db.raw<{ rows: Mailbox[] }>(
+  return selectRows<Mailbox>(
+    db,
     `select distinct mailbox_kind as kind, mailbox_id as id from (
        select mailbox_kind, mailbox_id from mailbox_items where tenant_id = ? and due_at <= ? order by id limit ?) oldest`,
     [tenantId, now, limit],
   )
-  return rows
 }
 
 /** Conversations are locked before contacts, contacts before runs, and each in the order of their ids. */
@@ -59,9 +60,10 @@ export async function claimItems(
   tx: StoreTransaction,
   { mailboxes, only }: { mailboxes: Mailbox[]; only: string | null },
 ): Promise<MailboxItem[]> {
-  const { rows } = await tx.db.raw<{ rows: Row[] }>(
+  const rows = await selectRows<Row>(
+    tx.db,
     `delete from mailbox_items where tenant_id = ? and mailbox_id = any(?) and due_at <= ? and id = coalesce(?::uuid, id)
-     returning id, mailbox_kind as "mailboxKind", mailbox_id as "mailboxId", kind, payload, attempts`,
+     returning id, mailbox_kind, mailbox_id, kind, payload, attempts`,
     [tx.tenantId, mailboxes.map(({ id }) => id), tx.now(), only],
   )
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(toItem)
@@ -74,12 +76,13 @@ function toItem({ id, mailboxKind, mailboxId, attempts, kind, payload }: Row): M
 
 /** Finds the first due item of a mailbox. */
 export async function nextItem(tx: StoreTransaction, mailbox: Mailbox): Promise<NextItem | undefined> {
-  const { rows } = await tx.db.raw<{ rows: NextItem[] }>(
-    `select id, payload ->> 'runId' as "runId" from mailbox_items
+  const [item] = await selectRows<NextItem>(
+    tx.db,
+    `select id, payload ->> 'runId' as run_id from mailbox_items
      where tenant_id = ? and mailbox_id = ? and due_at <= ? order by id limit 1`,
     [tx.tenantId, mailbox.id, tx.now()],
   )
-  return rows[0]
+  return item
 }
 
 const ATTEMPTS_MAX = 5
@@ -89,7 +92,8 @@ const ATTEMPTS_MAX = 5
  * never due again, and those behind it are processed. Returns true in that case.
  */
 export async function postponeItem(tx: StoreTransaction, mailbox: Mailbox, id: string): Promise<boolean> {
-  const { rows } = await tx.db.raw<{ rows: { attempts: number }[] }>(
+  const rows = await selectRows<{ attempts: number }>(
+    tx.db,
     `with failed as (
        update mailbox_items set attempts = attempts + 1,
          due_at = case when attempts + 1 < :max then :now::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end

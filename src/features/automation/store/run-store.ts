@@ -2,23 +2,23 @@ import type { CascadeCount } from '../../../engine/mailbox/store.ts'
 import type { Mailbox } from '../../../engine/model/mailbox-key.ts'
 import type { StepRecord } from '../../../engine/model/run.ts'
 import { type StoredRun, runMailbox } from '../../../engine/model/stored-run.ts'
+import { selectRows } from '../../../platform/database/sql.ts'
 import { MAILBOX_ID_SQL } from './mailbox-store.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
-const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
-  conversation_id as "conversationId", parent_run_id as "parentRunId", mailbox_run_id as "mailboxRunId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
-  root_run_id as "rootRunId", replay_from_step_id as "replayFromStepId", started_by as "startedBy",
-  messages_sent as "messagesSent", created_at as "createdAt", state, null as "wakeAt"`
+const COLUMNS = `workflow_id, workflow_version, contact_id, conversation_id, parent_run_id, mailbox_run_id, mode, trigger,
+  trigger_event_id, replay_of, root_run_id, replay_from_step_id, started_by, messages_sent, created_at, state,
+  null as wake_at`
 
 /** Loads the unfinished runs of mailboxes, the newest first. */
 export async function loadActiveRuns(tx: StoreTransaction, mailboxes: Mailbox[]): Promise<StoredRun[]> {
-  const { rows } = await tx.db.raw<{ rows: StoredRun[] }>(
+  return selectRows<StoredRun>(
+    tx.db,
     `select ${COLUMNS} from runs
      where tenant_id = ? and ${MAILBOX_ID_SQL} = any(?) and status in ('queued', 'running', 'waiting')
      order by id desc`,
     [tx.tenantId, mailboxes.map(({ id }) => id)],
   )
-  return rows
 }
 
 /** Inserts new runs and updates existing ones, in one statement. */
@@ -157,10 +157,10 @@ export async function countCascades(
   tx: StoreTransaction,
   { mailboxes, depthMin, since }: { mailboxes: Mailbox[]; depthMin: number; since: Date },
 ): Promise<CascadeCount[]> {
-  const { rows } = await tx.db.raw<{ rows: CascadeCount[] }>(
-    `select ${MAILBOX_ID_SQL} as "mailboxId", workflow_id as "workflowId", count(*)::int as count
+  return selectRows<CascadeCount>(
+    tx.db,
+    `select ${MAILBOX_ID_SQL} as mailbox_id, workflow_id, count(*)::int as count
      from runs where tenant_id = ? and created_at > ? and depth >= ? and ${MAILBOX_ID_SQL} = any(?) group by 1, 2`,
     [tx.tenantId, since, depthMin, mailboxes.map(({ id }) => id)],
   )
-  return rows
 }
