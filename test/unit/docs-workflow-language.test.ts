@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { liquid } from '../../src/platform/liquid.ts'
+import { liquid } from '../../src/engine/language/liquid.ts'
 import { ROOTS } from '../../src/engine/language/values.ts'
 import { definitionSchema } from '../../src/features/definition-checks/definition-schema.ts'
 import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'

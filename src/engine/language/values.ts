@@ -1,5 +1,5 @@
 import { Context, Drop, toValueSync } from 'liquidjs'
-import { liquid, TEMPLATE_LENGTH_MAX } from '../../platform/liquid.ts'
+import { liquid, TEMPLATE_LENGTH_MAX } from './liquid.ts'
 import { StepError } from './step-error.ts'
 import { hasPlaceholder, parseTemplate, TemplateError, type Template } from './template.ts'
 

@@ -26,6 +26,6 @@ export function enginePort(system: SystemScope): EnginePort<Scope> {
     ...decisionPort,
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.db, { tenantId, now: system.now(), limit }),
     transaction: (tenantId, work) => system.forTenant(tenantId).transaction(work),
-    report: (error, about) => system.log.error({ err: error, ...about }, 'a mailbox could not be advanced'),
+    report: (error, about) => system.log.error({ err: error, ...about }, 'failed to advance a mailbox'),
   }
 }

@@ -1,8 +1,6 @@
 import type { DialogueEntry } from '../../engine/simulate/simulate.ts'
-import { SECOND } from '../../platform/time.ts'
 import type { Dialogue } from './schema.ts'
-
-const SECONDS_MAX = 999_999
+import { SECOND } from '../../platform/time.ts'
 
 export function parseDialogue(dialogue: Dialogue): DialogueEntry[] {
   return dialogue.map((entry): DialogueEntry => {
@@ -16,17 +14,19 @@ export function parseDialogue(dialogue: Dialogue): DialogueEntry[] {
   })
 }
 
-/** A dialogue as it would be asked for: it is kept so, and read again by the same schema. */
+const SECONDS_MAX = 999_999
+
+/** Converts a dialogue back to the form of a request, so that it can be stored and parsed by the same schema. */
 export function formatDialogue(dialogue: Dialogue): Record<string, unknown>[] {
   return dialogue.map((entry) => {
-    if (entry.type === 'advance') return { type: entry.type, by: writeDuration(entry.by) }
+    if (entry.type === 'advance') return { type: entry.type, by: formatDuration(entry.by) }
     const { after, ...rest } = entry
-    return { ...rest, ...(after ? { after: writeDuration(after) } : {}) }
+    return { ...rest, ...(after ? { after: formatDuration(after) } : {}) }
   })
 }
 
-/** Whole seconds, or whole minutes where there are very many: never shorter than it was. */
-function writeDuration(ms: number): string {
+/** Formats whole seconds, or whole minutes for long durations, rounded up. */
+function formatDuration(ms: number): string {
   const seconds = Math.ceil(ms / SECOND)
   return seconds <= SECONDS_MAX ? `${seconds}s` : `${Math.ceil(seconds / 60)}m`
 }

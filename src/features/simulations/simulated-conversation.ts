@@ -1,8 +1,7 @@
 import type { SimulatedWorld } from '../../engine/simulate/simulate.ts'
-import { addMs } from '../../platform/time.ts'
 import { isWorkflowEffect, type ContactChanges } from '../../steps/effects.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
-import { WINDOW_MS } from '../conversations/service-window.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 
 /** The conversation of a simulation: its messages open the service window, and its effects raise events. */
 export const simulatedConversation: Omit<SimulatedWorld, 'callExternal'> = {
@@ -10,7 +9,7 @@ export const simulatedConversation: Omit<SimulatedWorld, 'callExternal'> = {
     return { type: 'message_received', channelId: String(conversation?.['channelId'] ?? ''), isFirst }
   },
   afterMessage(subject, now) {
-    const window = { lastInboundAt: now.toISOString(), windowExpiresAt: addMs(now, WINDOW_MS).toISOString() }
+    const window = { lastInboundAt: now.toISOString(), windowExpiresAt: windowExpiryFrom(now).toISOString() }
     return { ...subject, conversation: { ...subject.conversation, ...window } }
   },
   subjectAt(subject, now) {

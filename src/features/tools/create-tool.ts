@@ -5,12 +5,15 @@ import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, assertNotBuiltinName } from './tool-query.ts'
+import { getTool, assertNotBuiltinName } from './queries.ts'
 
-export async function createTool(scope: Scope, { enabled = true, config: given, ...input }: CreateTool): Promise<Tool> {
+export async function createTool(
+  scope: Scope,
+  { enabled = true, config: inputConfig, ...input }: CreateTool,
+): Promise<Tool> {
   assertNotBuiltinName(input.name)
-  assertCallable(given.url, 'config.url', scope)
-  const config = keepHeaders(given)
+  assertCallable(inputConfig.url, 'config.url', scope)
+  const config = keepHeaders(inputConfig)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
       const id = newId()

@@ -5,7 +5,7 @@ import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, assertNotBuiltin, assertNotBuiltinName } from './tool-query.ts'
+import { getTool, assertNotBuiltin, assertNotBuiltinName } from './queries.ts'
 
 export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
   assertNotBuiltin(id)
@@ -13,15 +13,15 @@ export async function updateTool(scope: Scope, { id, config, ...columns }: Updat
   if (config) assertCallable(config.url, 'config.url', scope)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
-      const before = await tx.lock(ToolRow, id)
-      const headers = openHeaders(tx, before)
-      const wanted = config
-        ? keepHeaders(config, { url: before.config.url, headers })
-        : { ...before.config, ...(before.config.headers ? { headers } : {}) }
+      const existing = await tx.lock(ToolRow, id)
+      const headers = openHeaders(tx, existing)
+      const newConfig = config
+        ? keepHeaders(config, { url: existing.config.url, headers })
+        : { ...existing.config, ...(existing.config.headers ? { headers } : {}) }
       await tx
         .query(ToolRow)
         .findOne('id', id)
-        .patch({ ...definedFields(columns), ...sealConfig(tx, id, wanted), updatedAt: tx.now() })
+        .patch({ ...definedFields(columns), ...sealConfig(tx, id, newConfig), updatedAt: tx.now() })
       return getTool(tx, { id })
     }),
   )

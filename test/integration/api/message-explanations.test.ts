@@ -247,8 +247,8 @@ describe('GET /api/messages/{messageId}/explanation', () => {
 
   it('GET /api/messages/{messageId}/explanation returns 404 for a message of another workspace', async () => {
     const messageId = await receive('price')
-    const stranger = await buildWorkspace(app, 'Eve')
-    const { status } = await stranger.request('GET', `/api/messages/${messageId}/explanation`)
+    const outsider = await buildWorkspace(app, 'Eve')
+    const { status } = await outsider.request('GET', `/api/messages/${messageId}/explanation`)
     expect(status).to.equal(404)
   })
 })

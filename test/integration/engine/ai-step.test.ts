@@ -35,10 +35,10 @@ describe('ai step', () => {
   after(() => app.stop())
 
   const configureProvider = (customer: Customer) =>
-    customer.rest('PUT', '/ai-provider', { baseUrl: ai.baseUrl, model: 'small-1', apiKey: 'canary-key-4711' })
+    customer.call('PUT', '/ai-provider', { baseUrl: ai.baseUrl, model: 'small-1', apiKey: 'canary-key-4711' })
 
   const createCustomerWithAi = (steps: object[], prepare?: (customer: Customer) => Promise<unknown>) =>
-    Customer.of(app, steps, async (customer) => {
+    Customer.create(app, steps, async (customer) => {
       await configureProvider(customer)
       await prepare?.(customer)
     })
@@ -46,7 +46,7 @@ describe('ai step', () => {
   /** Publishes a workflow with the steps and processes one message of the customer. */
   async function runWorkflow(steps: object[], prepare?: (customer: Customer) => Promise<unknown>): Promise<Customer> {
     const customer = await createCustomerWithAi(steps, prepare)
-    await customer.write()
+    await customer.send()
     await app.work()
     return customer
   }
@@ -87,7 +87,7 @@ describe('ai step', () => {
     const customer = await createCustomerWithAi([ask({ history: 3, reply: true, model: 'large-1' })])
     ai.will({ say: 'A1' }, { say: 'A2' })
     for (const body of ['Q1', 'Q2', 'Q3']) {
-      await customer.write(body)
+      await customer.send(body)
       await app.work()
       app.clock.advance(SECOND)
     }
@@ -148,7 +148,7 @@ describe('ai step', () => {
         { say: 'It is 12' },
       )
       const tools = ['shop.quote', 'contact.tag']
-      const customer = await runWorkflow([ask({ tools, reply: true })], (one) => one.rest('POST', '/tools', quote))
+      const customer = await runWorkflow([ask({ tools, reply: true })], (one) => one.call('POST', '/tools', quote))
       await shop.stop()
       expect([await customer.sent(), await listTags(customer)]).to.deep.equal([['It is 12'], ['buyer']])
       expect(shop.calls.map(({ url }) => url)).to.deep.equal(['/quote?article=hat'])
@@ -174,14 +174,14 @@ describe('ai step', () => {
       const otherWorkspace = await createCustomerWithAi([say('hi', 'Hi')])
       ai.will({ call: [['contact-update', { contactId: otherWorkspace.contactId, name: 'Changed' }]] }, { say: 'Done' })
       const customer = await createCustomerWithAi([ask({ tools: ['contact.update'] })])
-      const other = await customer.rest('POST', '/contacts', { name: 'Other', phone: '+4915399999999' })
-      await customer.write()
+      const other = await customer.call('POST', '/contacts', { name: 'Other', phone: '+4915399999999' })
+      await customer.send()
       await app.work()
       const { parameters } = ai.asked[0]?.body.tools?.[0]?.function ?? expect.fail('the request offers no tool')
       expect(parameters['properties']).to.not.have.property('contactId')
       expect(parameters['required']).to.deep.equal([])
       expect((await customer.contact()).name).to.equal('Changed')
-      expect((await customer.rest('GET', `/contacts/${other.id}`)).name).to.equal('Other')
+      expect((await customer.call('GET', `/contacts/${other.id}`)).name).to.equal('Other')
       expect((await otherWorkspace.contact()).name).to.equal('Ana')
     })
 
@@ -219,10 +219,10 @@ describe('ai step', () => {
       const config = { method: 'GET', url: 'https://shop.example.com' }
       let id = ''
       const customer = await createCustomerWithAi([ask({ tools: ['mine'] })], async (one) => {
-        id = (await one.rest('POST', '/tools', { ...tool, name: 'mine', effect: 'read', config })).id
+        id = (await one.call('POST', '/tools', { ...tool, name: 'mine', effect: 'read', config })).id
       })
-      await customer.rest('PATCH', `/tools/${id}`, { enabled: false })
-      await customer.write()
+      await customer.call('PATCH', `/tools/${id}`, { enabled: false })
+      await customer.send()
       await app.work()
       expect([(await customer.run()).error.code, ai.asked.length]).to.deep.equal(['tool_disabled', 0])
     })
@@ -241,7 +241,7 @@ describe('ai step', () => {
       const { status, steps } = await customer.run()
       expect([status, steps[0].attempt, steps[0].output.toolCalls.length]).to.deep.equal(['completed', 3, 1])
       expect(ai.asked).to.have.length(4)
-      expect(await app.system.db('ai_transcripts').where({ tenant_id: customer.owner.tenantId })).to.deep.equal([])
+      expect(await app.system.db('ai_transcripts').where({ tenant_id: customer.workspace.tenantId })).to.deep.equal([])
     })
 
     it('is resumed by another worker after the lease expires without repeating tool calls', async () => {
@@ -249,7 +249,7 @@ describe('ai step', () => {
       const firstAnswer = new Promise<{ say: string }>((resolve) => (answerFirst = resolve))
       ai.will({ call: [['message-send', { body: 'Once' }]] }, firstAnswer, { say: 'From the second' })
       const customer = await createCustomerWithAi([ask({ tools: ['message.send'], reply: true })])
-      await customer.write()
+      await customer.send()
       await waitUntil(() => ai.asked.length === 2)
       expect(await customer.sent()).to.deep.equal(['Once'])
 
@@ -287,8 +287,8 @@ describe('ai step', () => {
       }
       expect(await customer.sent()).to.deep.equal(['Fine'])
       const unreachable = await createCustomerWithAi([ask()])
-      await unreachable.rest('PUT', '/ai-provider', { baseUrl: 'http://127.0.0.1:9/v1', model: 'm', apiKey: null })
-      await unreachable.write()
+      await unreachable.call('PUT', '/ai-provider', { baseUrl: 'http://127.0.0.1:9/v1', model: 'm', apiKey: null })
+      await unreachable.send()
       await app.work()
       expect((await unreachable.run()).error.code).to.equal('unreachable')
     })
@@ -302,14 +302,14 @@ describe('ai step', () => {
 
   describe('without a provider', () => {
     it('causes the validation warning no_ai_provider and fails with that code', async () => {
-      const customer = await Customer.of(app, [ask()])
+      const customer = await Customer.create(app, [ask()])
       const definition = { version: 1, triggers: [{ type: 'manual' }], steps: [ask()] }
       const validate = async () => {
-        const { errors, warnings } = await customer.rest('POST', '/workflows/validate', { definition })
+        const { errors, warnings } = await customer.call('POST', '/workflows/validate', { definition })
         return [...errors, ...warnings].map(({ code }: { code: string }) => code)
       }
       expect(await validate()).to.deep.equal(['no_ai_provider'])
-      await customer.write()
+      await customer.send()
       await app.work()
       expect((await customer.run()).error.code).to.equal('no_ai_provider')
       await configureProvider(customer)
@@ -330,7 +330,7 @@ describe('ai step', () => {
     ]
     for (const [fields, path] of cases) {
       const definition = { version: 1, triggers: [{ type: 'manual' }], steps: [ask(fields)] }
-      const { errors } = await customer.rest('POST', '/workflows/validate', { definition })
+      const { errors } = await customer.call('POST', '/workflows/validate', { definition })
       expect(
         errors.map((error: { path: string }) => error.path),
         JSON.stringify(fields),

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
 import { executeTool } from '../../../src/features/external-calls/execute-tool.ts'
-import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { completeCall } from '../../../src/features/external-calls/complete-call.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { DAY, SECOND } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -39,14 +39,14 @@ describe('tool step', () => {
 
   /** Publishes a workflow with the steps and processes one message of the customer. */
   async function runWorkflow(steps: object[], prepare?: (customer: Customer) => Promise<unknown>): Promise<Customer> {
-    const customer = await Customer.of(app, steps, prepare)
-    await customer.write()
+    const customer = await Customer.create(app, steps, prepare)
+    await customer.send()
     await app.work()
     return customer
   }
 
   const withQuote = (fields?: object) => (customer: Customer) =>
-    customer.rest('POST', '/tools', quoteTool(`${server.url}/quote`, fields))
+    customer.call('POST', '/tools', quoteTool(`${server.url}/quote`, fields))
 
   describe('with a workspace tool', () => {
     it('sends the input with the sealed headers and continues with the output', async () => {
@@ -144,8 +144,8 @@ describe('tool step', () => {
 
     it('fails when the tool is disabled, deleted or owned by another workspace', async () => {
       const cases: [code: string, change: (customer: Customer, id: string) => Promise<unknown>][] = [
-        ['tool_disabled', (customer, id) => customer.rest('PATCH', `/tools/${id}`, { enabled: false })],
-        ['unknown_tool', (customer, id) => customer.rest('DELETE', `/tools/${id}`)],
+        ['tool_disabled', (customer, id) => customer.call('PATCH', `/tools/${id}`, { enabled: false })],
+        ['unknown_tool', (customer, id) => customer.call('DELETE', `/tools/${id}`)],
         // Moves the row to another workspace.
         [
           'unknown_tool',
@@ -158,11 +158,11 @@ describe('tool step', () => {
       server.play(json({ price: 1 }))
       for (const [code, change] of cases) {
         let id = ''
-        const customer = await Customer.of(app, [use('shop.quote', { article: 'a' })], async (workspace) => {
+        const customer = await Customer.create(app, [use('shop.quote', { article: 'a' })], async (workspace) => {
           id = (await withQuote()(workspace)).id
         })
         await change(customer, id)
-        await customer.write()
+        await customer.send()
         await app.work()
         expect((await customer.run()).error.code).to.equal(code)
       }
@@ -225,11 +225,11 @@ describe('tool step', () => {
     })
 
     it('message.send fails with outside_window after the service window has closed', async () => {
-      const customer = await Customer.of(app, [
+      const customer = await Customer.create(app, [
         { id: 'rest', type: 'wait', for: '24h' },
         use('message.send', { body: 'Late' }),
       ])
-      await customer.write()
+      await customer.send()
       await app.work()
       app.clock.advance(DAY)
       await app.work()
@@ -257,8 +257,8 @@ describe('tool step', () => {
     })
 
     it('fails with not_found for a contact or conversation of another workspace', async () => {
-      const otherWorkspace = await Customer.of(app, [say('hi', 'Hi')])
-      await otherWorkspace.write()
+      const otherWorkspace = await Customer.create(app, [say('hi', 'Hi')])
+      await otherWorkspace.send()
       await app.work()
       const conversationId = (await otherWorkspace.conversation()).id
       const { contactId } = otherWorkspace
@@ -289,20 +289,20 @@ describe('tool step with a built-in tool after a worker crash', () => {
   after(() => app.stop())
 
   it('applies its change once, in the transaction that stores its result', async () => {
-    const customer = await Customer.of(app, [use('message.send', { body: 'Once' })])
+    const customer = await Customer.create(app, [use('message.send', { body: 'Once' })])
     const { scope } = customer
     const advance = () => advanceMailboxes(app.system, { tenantId: scope.tenantId })
     const claim = async () => (await claimCalls(scope, 1))[0] ?? expect.fail('nothing to claim')
     const executeCall = (effect: Awaited<ReturnType<typeof claim>>) =>
       executeTool(scope, effect, new AbortController().signal)
-    await customer.write()
+    await customer.send()
     await advance()
 
     const first = await claim()
     const lost = await executeCall(first)
     expect(await customer.sent(), 'before the result is stored').to.deep.equal([])
     const killed = scope.transaction(async (tx) => {
-      await settleCall(tx, first, lost)
+      await completeCall(tx, first, lost)
       throw new Error('killed before the commit')
     })
     expect(await killed.catch((error: Error) => error.message)).to.equal('killed before the commit')
@@ -310,8 +310,8 @@ describe('tool step with a built-in tool after a worker crash', () => {
 
     app.clock.advance(LEASE_MS)
     const second = await claim()
-    expect(await settleCall(scope, second, await executeCall(second))).to.equal(true)
-    expect(await settleCall(scope, first, lost), 'result of the first claim').to.equal(false)
+    expect(await completeCall(scope, second, await executeCall(second))).to.equal(true)
+    expect(await completeCall(scope, first, lost), 'result of the first claim').to.equal(false)
     await advance()
     expect([(await customer.run()).status, await customer.sent()]).to.deep.equal(['completed', ['Once']])
   })

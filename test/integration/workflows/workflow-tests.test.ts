@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 import { loadSimulatedWorkflow } from '../../../src/features/simulations/load-simulated-workflow.ts'
 import { listTestWarnings } from '../../../src/features/workflow-tests/test-warnings.ts'
@@ -44,7 +44,7 @@ describe('workflow tests', () => {
   const runTests = (workflowId: string, body: object = {}) => post(`/workflows/${workflowId}/tests/run`, body)
 
   /** Sends messages of a customer, one per minute; returns the latest run. */
-  async function converse(phone: string, ...bodies: string[]): Promise<Answer['body']> {
+  async function converse(phone: string, ...bodies: string[]): Promise<ApiResponse['body']> {
     for (const body of bodies) {
       await sendAsCustomer(workspace, { phone, name: 'Rui', body })
       await app.work()
@@ -176,7 +176,7 @@ describe('workflow tests', () => {
     ])
   })
 
-  it('created from a run without a contact run without a contact', async () => {
+  it('created from a run without a contact use no contact', async () => {
     const steps = [
       { id: 'who', type: 'set', values: { 'vars.who': '{{contact.name | default: "nobody"}}' } },
       { id: 'tell', type: 'send_message', message: { body: 'Hi' } },

@@ -2,25 +2,25 @@ import { expect } from 'chai'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
 import type { ExternalResult } from '../../../src/engine/model/step.ts'
 import { workflowLanguage } from '../../../src/workflow-language.ts'
-import { PlayedRun } from '../../support/workflow.ts'
+import { TestRun } from '../../support/workflow.ts'
 
-function play(fields: object, rest: object = {}, variables: object = {}): PlayedRun {
+function play(fields: object, rest: object = {}, variables: object = {}): TestRun {
   const declarations = Object.entries(variables).map(([name, value]) => [name, { type: 'string', default: value }])
   const definition = {
     variables: Object.fromEntries(declarations),
     steps: [{ id: 'call', type: 'http', url: 'https://api.example.com/quote', ...fields }],
     ...rest,
   }
-  return new PlayedRun(definition)
+  return new TestRun(definition)
 }
 
 /** Starts the run and returns the external request it emits. */
-function startRequest(run: PlayedRun) {
+function startRequest(run: TestRun) {
   const { call } = run.start()
   return call?.target === 'external' ? call.request : undefined
 }
 
-function startError(run: PlayedRun) {
+function startError(run: TestRun) {
   return run.start().run.error
 }
 
@@ -100,7 +100,7 @@ describe('http step', () => {
   it('continues with the response', () => {
     const run = play({ saveAs: 'vars.quote' })
     run.start()
-    const { run: after, steps } = run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(200) })
+    const { run: after, steps } = run.apply({ type: 'external_result', epoch: run.run.epoch, result: toResult(200) })
     expect([after.status, after.variables['quote']]).to.deep.equal([
       'completed',
       { status: 200, headers: {}, json: { total: 7 }, text: null },
@@ -112,7 +112,7 @@ describe('http step', () => {
     const outcome = (failOn: string | undefined, status: number) => {
       const run = play(failOn ? { failOn } : {})
       run.start()
-      return run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status
+      return run.apply({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status
     }
     const cases: [string | undefined, number, string][] = [
       [undefined, 399, 'completed'],
@@ -137,7 +137,7 @@ describe('http step', () => {
       const run = play({ retry: { max: 1, delay: '5s' } })
       run.start()
       expect(
-        run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status,
+        run.apply({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status,
         String(status),
       ).to.equal(expected)
     }
@@ -146,12 +146,12 @@ describe('http step', () => {
   it('repeats the request under the same step index on a retry', () => {
     const run = play({ retry: { max: 1, delay: '5s' } })
     const first = run.start().effects[0]
-    run.take({
+    run.apply({
       type: 'external_result',
       epoch: run.run.epoch,
       result: { ok: false, error: { code: 'unreachable', message: 'No' } },
     })
-    const second = run.ring().effects[0]
+    const second = run.fireTimer().effects[0]
     expect([second?.stepIndex, run.run.open?.attempt]).to.deep.equal([first?.stepIndex, 2])
   })
 

@@ -8,7 +8,7 @@ import type { Subject, PublishedWorkflow } from '../../../src/engine/model/subje
 import { isFinished, type MessageFacts } from '../../../src/engine/model/run.ts'
 import { addMs, HOUR } from '../../../src/platform/time.ts'
 import { workflowLanguage } from '../../../src/workflow-language.ts'
-import { compile, NOON, someFacts } from '../../support/workflow.ts'
+import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
 const CHILD = '0199a7a0-0000-7000-8000-0000000000c0'
@@ -150,7 +150,7 @@ class Life {
   }
 
   #turn({ runs, now, isPaused, ids }: Snapshot, body = ''): MailboxProcessor {
-    const { contact, conversation, workspace } = someFacts({ conversation: { canSendFreeform: true } })
+    const { contact, conversation, workspace } = buildFacts({ conversation: { canSendFreeform: true } })
     const subject: Subject = {
       mailbox: { kind: 'conversation', id: 'v1' },
       conversationId: 'v1',

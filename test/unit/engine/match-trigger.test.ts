@@ -3,7 +3,7 @@ import { matchTrigger, type TriggerMatch } from '../../../src/engine/mailbox/mat
 import type { CompiledDefinition } from '../../../src/engine/model/compiled.ts'
 import type { WorkflowEvent } from '../../../src/triggers/events.ts'
 import { workflowLanguage } from '../../../src/workflow-language.ts'
-import { compile, NOON, someFacts } from '../../support/workflow.ts'
+import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 
 const now = new Date(NOON)
 
@@ -12,7 +12,7 @@ function messageEvent(body: string | null, rest: object = {}): WorkflowEvent {
 }
 
 function findMatch(compiled: CompiledDefinition, event: WorkflowEvent): TriggerMatch | undefined {
-  return matchTrigger({ compiled, event, facts: someFacts(), now, registry: workflowLanguage })
+  return matchTrigger({ compiled, event, facts: buildFacts(), now, registry: workflowLanguage })
 }
 
 function starts(trigger: object, event: WorkflowEvent): boolean {

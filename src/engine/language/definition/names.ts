@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { TEMPLATE_LENGTH_MAX } from '../../../platform/liquid.ts'
+import { TEMPLATE_LENGTH_MAX } from '../liquid.ts'
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/
 const RULE = 'must start with a lower-case letter and contain only lower-case letters, digits and _, 64 at most'
