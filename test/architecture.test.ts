@@ -10,7 +10,15 @@ import {
   listBannedTitles,
   listBannedWords,
 } from './support/list-word-violations.ts'
-import { at, readSourceFiles, readTextFiles, splitWords, walk, type SourceFile, type TextFile } from './support/source-files.ts'
+import {
+  at,
+  readSourceFiles,
+  readTextFiles,
+  splitWords,
+  walk,
+  type SourceFile,
+  type TextFile,
+} from './support/source-files.ts'
 
 const LINES_MAX = 250
 const FILES_MAX = 15
