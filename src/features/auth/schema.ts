@@ -7,7 +7,7 @@ const tolerated = {
   rememberMe: z.boolean().optional().meta({ description: 'Accepted and ignored: every session lasts 7 days' }),
 }
 
-const EMAIL = 'must be an e-mail address'
+const EMAIL = 'must be an email address'
 
 const email = z
   .string(EMAIL)
