@@ -1,6 +1,5 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import Koa from 'koa'
-import { newId } from '../platform/ids.ts'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
@@ -10,6 +9,7 @@ import { accessLog } from './access-log.ts'
 import { canonicalPath } from './canonical-path.ts'
 import { errorBodies } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
+import { createNodeServer } from './node-server.ts'
 import { rateLimit, costTable } from './rate-limits.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { openapiRoute } from './openapi/build-openapi.ts'
@@ -61,7 +61,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(contexts.open)
   koa.use(rest.routes())
   koa.on('error', (error: Error) => log.error({ err: error }, 'response failed'))
-  return createNodeServer(koa, log)
+  return createNodeServer(koa.callback(), log)
 }
 
 function checkMethod(rest: ReturnType<typeof restRoutes>): Koa.Middleware {
@@ -76,34 +76,4 @@ function checkMethod(rest: ReturnType<typeof restRoutes>): Koa.Middleware {
     }
     await next()
   }
-}
-
-const HEADERS_TIMEOUT_MS = 10_000
-const REQUEST_TIMEOUT_MS = 30_000
-
-/** Gives the errors of Node's HTTP parser, which Koa never sees, the same form as all others. */
-function createNodeServer(koa: Koa, log: Logger): Server {
-  const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
-    koa.callback(),
-  )
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    log.debug({ code: error.code }, 'request rejected by the HTTP parser')
-    if (!socket.writable || socket.destroyed) return
-    const [line, code, text] =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The request headers are too large']
-        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-          ? ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time']
-          : ['400 Bad Request', 'bad_request', 'The request is not valid HTTP']
-    const body = JSON.stringify({ error: text, code })
-    const head = [
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${body.length}`,
-      'Connection: close',
-      `X-Request-Id: ${newId()}`,
-    ]
-    socket.end(`HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
-  })
-  return server
 }
