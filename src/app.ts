@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
-import { handleWebhook } from './features/inbound/handle-webhook.ts'
+import { handleWebhook, isWebhookChannel } from './features/inbound/handle-webhook.ts'
 import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
+import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver } from './platform/client-address.ts'
@@ -82,8 +83,14 @@ async function listen(
     appOrigins,
     resolveAddress: createAddressResolver(config.http.trustedProxies),
     identify: auth.identify,
-    handleProviderWebhook: (call) => handleWebhook(inboundBatcher, call),
-    handleWorkflowWebhook: (call) => handleWebhookCall(system, call),
+    providerWebhooks: {
+      isKnown: (address) => isWebhookChannel(inboundBatcher, address),
+      handle: (call) => handleWebhook(inboundBatcher, call),
+    },
+    workflowWebhooks: {
+      isKnown: (id) => isWebhook(system, id),
+      handle: (call) => handleWebhookCall(system, call),
+    },
     scopes: {
       system,
       auth,

@@ -6,31 +6,33 @@ import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { accessLog } from './access-log.ts'
-import { canonicalPath } from './canonical-path.ts'
+import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
+import { canonicalPath } from './security/canonical-path.ts'
 import { errorBodies } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
-import { createNodeServer } from './node-server.ts'
-import { rateLimit, costTable } from './rate-limits.ts'
+import { createNodeServer } from './load/node-server.ts'
+import { rateLimit, costTable } from './load/rate-limits.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { openapiRoute } from './openapi/build-openapi.ts'
-import { allowOrigins, rejectCrossOrigin } from './origin.ts'
+import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify } from './request-context.ts'
 import { requestId } from './request-id.ts'
 import { restRoutes } from './rest.ts'
+import { WebhookGuard } from './webhooks/webhook-guard.ts'
 import {
-  type HandleProviderWebhook,
-  type HandleWorkflowWebhook,
   providerWebhookRoutes,
+  type ProviderWebhooks,
   workflowWebhookRoutes,
-} from './webhooks.ts'
+  type WorkflowWebhooks,
+} from './webhooks/webhook-routes.ts'
 
 export type HttpDependencies = {
   router: AppRouter
   log: Logger
   limits: RateLimits
   findReadinessProblem: ReadinessProblem
-  handleProviderWebhook: HandleProviderWebhook
-  handleWorkflowWebhook: HandleWorkflowWebhook
+  providerWebhooks: ProviderWebhooks
+  workflowWebhooks: WorkflowWebhooks
   appOrigins: ReadonlySet<string>
   /** Finds the address that a request came from, behind the trusted proxies. */
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
@@ -43,17 +45,19 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const { router, log } = dependencies
   const contexts = createContexts(dependencies)
   const rest = restRoutes(router, contexts.get)
+  const guard = new WebhookGuard(dependencies.limits)
   const koa = new Koa()
   koa.use(requestId())
   koa.use(accessLog(log))
   koa.use(errorBodies(log))
   koa.use(canonicalPath())
   koa.use(healthRoutes(dependencies.findReadinessProblem))
-  koa.use(workflowWebhookRoutes(dependencies.handleWorkflowWebhook))
-  koa.use(providerWebhookRoutes(dependencies.handleProviderWebhook))
+  koa.use(contexts.readAddress)
+  koa.use(boundBodies(new BodyBudget(BODIES_BYTES_MAX)))
+  koa.use(workflowWebhookRoutes(dependencies.workflowWebhooks, guard))
+  koa.use(providerWebhookRoutes(dependencies.providerWebhooks, guard))
   koa.use(allowOrigins(dependencies.appOrigins))
   koa.use(openapiRoute(router))
-  koa.use(contexts.readAddress)
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins))
   koa.use(trpcEndpoint(router, contexts.openForTrpc))

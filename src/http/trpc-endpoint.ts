@@ -6,7 +6,7 @@ import { InvalidError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { toTrpcError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
-import { BODY_BYTES_MAX } from './read-body.ts'
+import { BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
 const BATCH_MAX = 10
 
@@ -23,6 +23,7 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
     const names = listBatchedProcedures(ctx.path)
     if (!names) return next()
     assertSafeCall(ctx, names)
+    if (ctx.method === 'POST') await readBody(ctx)
     // Koa presets 404, which tRPC would keep; tRPC writes the answer to the socket without Koa.
     ctx.respond = false
     ctx.res.statusCode = 200
@@ -31,7 +32,6 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
       req: ctx.req,
       res: ctx.res,
       path: names.join(','),
-      maxBodySize: BODY_BYTES_MAX,
       maxBatchSize: BATCH_MAX,
       // tRPC replaces the Vary header; the CORS headers depend on the origin here too.
       responseMeta: () => ({ headers: new Headers({ vary: 'Origin' }) }),
@@ -43,6 +43,11 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
     // tRPC's promise resolves on 'finish' only, so it would stay pending when the client disconnects.
     await Promise.race([handled, once(ctx.res, 'close')])
   }
+}
+
+/** Reads the body within the bounds of this server. tRPC, which has only a bound per body, takes it from the request. */
+async function readBody(ctx: Context): Promise<void> {
+  Object.assign(ctx.req, { body: (await readBytes(ctx, BODY_BYTES_MAX)).toString() })
 }
 
 function assertSafeCall(ctx: Context, names: string[]): void {

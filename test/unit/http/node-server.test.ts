@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect } from 'chai'
-import { CONNECTION_LIMITS, createNodeServer } from '../../../src/http/node-server.ts'
+import { CONNECTION_LIMITS, createNodeServer } from '../../../src/http/load/node-server.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { newId } from '../platform/ids.ts'
-import type { Logger } from '../platform/log.ts'
-import { SECOND } from '../platform/time.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Logger } from '../../platform/log.ts'
+import { SECOND } from '../../platform/time.ts'
 
 /** Bounds on connections. They keep clients that send slowly, or nothing, from using up the file descriptors. */
 export type ConnectionLimits = {
