@@ -9,10 +9,11 @@ import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver } from './platform/client-address.ts'
+import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { isMigrated } from './platform/database/database.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
-import { type Clock, systemClock } from './platform/time.ts'
+import { type Clock, SECOND, systemClock } from './platform/time.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
 import { Scope, SystemScope } from './scope.ts'
@@ -76,6 +77,7 @@ async function listen(
   const appOrigins = new Set(config.http.appOrigins)
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
   const inboundBatcher = createInboundBatcher(system)
+  const readMigrated = cacheFor(SECOND, () => isMigrated(db).catch(() => undefined))
   const server = createHttpServer({
     router: appRouter,
     log,
@@ -99,7 +101,7 @@ async function listen(
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
-      const migrated = await isMigrated(db).catch(() => undefined)
+      const migrated = await readMigrated()
       return migrated ? undefined : migrated === undefined ? 'database unreachable' : 'migrations pending'
     },
   })
