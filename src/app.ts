@@ -6,9 +6,10 @@ import { handleWebhook, isWebhookChannel } from './features/inbound/handle-webho
 import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
+import { createHostCheck } from './http/security/check-host.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
-import { createAddressResolver } from './platform/client-address.ts'
+import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { isMigrated } from './platform/database/database.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
@@ -84,6 +85,8 @@ async function listen(
     limits,
     appOrigins,
     resolveAddress: createAddressResolver(config.http.trustedProxies),
+    isProxy: createProxyCheck(config.http.trustedProxies),
+    isHostAllowed: createHostCheck(config.http),
     identify: auth.identify,
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),

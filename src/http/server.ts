@@ -8,12 +8,14 @@ import { TransportError } from '../trpc/errors.ts'
 import { accessLog } from './access-log.ts'
 import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
-import { errorBodies } from './errors.ts'
+import { errorBodies, logFailure } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
 import { createNodeServer } from './load/node-server.ts'
 import { rateLimit, costTable } from './load/rate-limits.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { openapiRoute } from './openapi/openapi-route.ts'
+import { checkHost, type IsHostAllowed } from './security/check-host.ts'
+import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify } from './request-context.ts'
 import { requestId } from './request-id.ts'
@@ -36,6 +38,8 @@ export type HttpDependencies = {
   appOrigins: ReadonlySet<string>
   /** Finds the address that a request came from, behind the trusted proxies. */
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
+  isProxy: IsProxy
+  isHostAllowed: IsHostAllowed
   identify: Identify
   scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
 }
@@ -49,6 +53,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const koa = new Koa()
   koa.use(requestId())
   koa.use(accessLog(log))
+  koa.use(securityHeaders(dependencies.isProxy))
   koa.use(errorBodies(log))
   koa.use(canonicalPath())
   koa.use(healthRoutes(dependencies.findReadinessProblem))
@@ -56,6 +61,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(boundBodies(new BodyBudget(BODIES_BYTES_MAX)))
   koa.use(workflowWebhookRoutes(dependencies.workflowWebhooks, guard))
   koa.use(providerWebhookRoutes(dependencies.providerWebhooks, guard))
+  koa.use(checkHost(dependencies.isHostAllowed))
   koa.use(allowOrigins(dependencies.appOrigins))
   koa.use(openapiRoute(router))
   koa.use(rateLimit(dependencies.limits, costTable(router)))
@@ -64,7 +70,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(checkMethod(rest))
   koa.use(contexts.open)
   koa.use(rest.routes())
-  koa.on('error', (error: Error) => log.error({ err: error }, 'response failed'))
+  koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
   return createNodeServer(koa.callback(), log)
 }
 
