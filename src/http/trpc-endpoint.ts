@@ -9,7 +9,7 @@ import type { RequestContext } from '../trpc/context.ts'
 import { toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
 import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './load/subscription-slots.ts'
-import { BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
+import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
 const BATCH_MAX = 10
 
@@ -32,7 +32,7 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
     const names = listBatchedProcedures(ctx.path)
     if (!names) return next()
     assertSafeCall(ctx, names)
-    if (ctx.method === 'POST') await readBody(ctx)
+    if (ctx.method === 'POST') await readBody(ctx, names)
     // Koa presets 404, which tRPC would keep; tRPC writes the answer to the socket without Koa.
     ctx.respond = false
     ctx.res.statusCode = 200
@@ -75,15 +75,16 @@ function answerHeaders(errors: TRPCError[]): Headers {
 }
 
 /** Reads the body within the bounds of this server. tRPC, which has only a bound per body, takes it from the request. */
-async function readBody(ctx: Context): Promise<void> {
-  Object.assign(ctx.req, { body: (await readBytes(ctx, BODY_BYTES_MAX)).toString() })
+async function readBody(ctx: Context, names: string[]): Promise<void> {
+  const bytesMax = names.some(isAuth) ? AUTH_BODY_BYTES_MAX : BODY_BYTES_MAX
+  Object.assign(ctx.req, { body: (await readBytes(ctx, bytesMax)).toString() })
 }
 
 function assertSafeCall(ctx: Context, names: string[]): void {
   // A form can be posted across sites without a preflight, and would satisfy an empty input.
   if (ctx.method === 'POST' && !ctx.is('application/json')) throw new TransportError('UNSUPPORTED_MEDIA_TYPE')
   // A streamed answer sends its headers first, so a call that sets the session cookie would act and then fail.
-  if (wantsStream(ctx) && names.some((name) => name.startsWith('auth.'))) {
+  if (wantsStream(ctx) && names.some(isAuth)) {
     throw new InvalidError(
       'auth procedures set a cookie and cannot be streamed. Call them through httpBatchLink or httpLink',
     )
@@ -91,6 +92,10 @@ function assertSafeCall(ctx: Context, names: string[]): void {
   if (names.length > 1 && ctx.get('idempotency-key') !== '') {
     throw new InvalidError('Idempotency-Key applies to a single call. Send this call outside a batch')
   }
+}
+
+function isAuth(name: string): boolean {
+  return name.startsWith('auth.')
 }
 
 /** tRPC reads both headers. */

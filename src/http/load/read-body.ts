@@ -7,6 +7,8 @@ import type { BodyMeter } from './body-budget.ts'
 
 const MB = 1024 * 1024
 export const BODY_BYTES_MAX = MB
+/** The limit of calls without a session, which are the cheapest to send. */
+export const AUTH_BODY_BYTES_MAX = 16 * 1024
 
 /**
  * Reads the bytes of a body unchanged. After an error the rest is not read, so the connection cannot carry another
