@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
@@ -71,7 +72,7 @@ export async function migrate(db: Database): Promise<string[]> {
 }
 
 export const SEEDS = {
-  directory: new URL('../../../seeds', import.meta.url).pathname,
+  directory: fileURLToPath(new URL('../../../seeds', import.meta.url)),
   loadExtensions: ['.ts', '.js'],
 }
 
