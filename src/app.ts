@@ -33,8 +33,16 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   const dependencies = await openDependencies(config, { log, clock })
   const system = new SystemScope(dependencies)
   const shutdown = { isDraining: false }
-  const worker = config.roles.includes('worker') ? await startWorker(dependencies, system, log) : undefined
-  const server = config.roles.includes('http') ? await listen(config, dependencies, system, shutdown) : undefined
+  let worker: Awaited<ReturnType<typeof startWorker>> | undefined
+  let server: Server | undefined
+  try {
+    if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, log)
+    if (config.roles.includes('http')) server = await listen(config, dependencies, system, shutdown)
+  } catch (error) {
+    await worker?.stop()
+    await dependencies.close()
+    throw error
+  }
   const url = server && serverUrl(server, config.http.host)
   return {
     url,
