@@ -49,6 +49,8 @@ export class Checkout {
       cwd: this.path,
       env: { ...process.env, NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'info', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own, so that the programs started by npm are killed with it.
+      detached: true,
     })
     this.#running.add(child)
     const output: Output = { code: null, stdout: '', stderr: '' }
@@ -76,7 +78,7 @@ export class Checkout {
   }
 
   async remove(): Promise<void> {
-    for (const child of this.#running) child.kill('SIGKILL')
+    for (const { pid } of this.#running) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
     await this.#stopServer()
     await this.#remove()
   }

@@ -17,6 +17,15 @@ describe('a process of Parley', () => {
     expect((await ended).code).to.equal(0)
   })
 
+  it('stops when npm start receives SIGTERM', async () => {
+    checkout = new Checkout()
+    const { child, ended, output } = await checkout.serve('npm', ['start'])
+    child.kill('SIGTERM')
+    await ended
+    expect(output.stdout).to.include('stopping: finishing what is in flight')
+    expect(checkout.hasRunningServer).to.equal(false)
+  })
+
   it('stops the embedded database when its start fails', async () => {
     checkout = new Checkout()
     const blocker = createServer().listen(0, '127.0.0.1')
