@@ -52,7 +52,6 @@ export const BANNED_COMPOUNDS: Record<string, string> = {
   'too deep': 'max_depth_exceeded',
   'no such trigger': 'trigger_not_found',
   'run was dry': 'run_is_dry_run',
-  'run is partial': 'run_is_partial_replay',
   'other contact': 'conversation_contact_mismatch',
   'draft not live': 'draft_requires_dry_run',
   'nothing recorded': 'input_not_recorded',

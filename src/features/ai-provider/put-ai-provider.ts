@@ -31,7 +31,7 @@ function sealKey(tx: Scope, id: string, apiKey: string | null | undefined): { se
   return { sealedKey: apiKey === null ? null : tx.secrets.seal(apiKey, sealContext(tx.tenantId, id)) }
 }
 
-/** Requires the key for another host: otherwise, whoever changes the URL could send the stored key there. */
+/** Requires the key for another host: otherwise, an admin who does not know the key could send it there. */
 function assertSameOrigin({ sealedKey, baseUrl }: ProviderRow, address: string): void {
   const isMoved = new URL(baseUrl).origin !== new URL(address).origin
   if (sealedKey && isMoved) throw fieldError('apiKey', 'is required, because the URL has another host')

@@ -5,7 +5,7 @@ import { type DefinitionPart, listSteps, listTriggers, findValues } from '../wor
 const CONDITIONS = ['if', 'while', 'match', 'cases.*.if']
 
 /** Matches a path without braces, which is read as literal text. */
-const BARE_PATH = new RegExp(`^(?:${ROOTS.join('|')})(?:\\.[\\w-]+)+$`)
+const UNBRACED_PATH = new RegExp(`^(?:${ROOTS.join('|')})(?:\\.[\\w-]+)+$`)
 
 /** Operators that compare with a single text or number; a list never matches. */
 const SINGLE_VALUE_OPERATORS: ReadonlySet<unknown> = new Set(
@@ -22,7 +22,7 @@ export function checkConditions(definition: unknown): Problem[] {
 function findProblems(part: DefinitionPart): Problem[] {
   const comparisons = CONDITIONS.flatMap((at) => findValues(part, at)).flatMap(listComparisons)
   return comparisons.flatMap(({ path, left, op, right }) => {
-    if (typeof left === 'string' && BARE_PATH.test(left)) {
+    if (typeof left === 'string' && UNBRACED_PATH.test(left)) {
       const description = `is the literal text ${JSON.stringify(left)}: write {{${left}}} to read the value`
       return [problemAt(part.location, `${path}.left`, 'literal_instead_of_placeholder', description)]
     }

@@ -4,7 +4,7 @@ import { WINDOW_MS } from '../conversations/service-window.ts'
 import { listSteps } from '../workflows/stored-definition.ts'
 import { stepTypes } from '../../steps/index.ts'
 
-/** A possible next step, with the longest time since the customer's last message when it is current. */
+/** A possible next step, with the longest time since the customer's last message when it is reached. */
 type Transition = { to: string; ms: number }
 
 /**

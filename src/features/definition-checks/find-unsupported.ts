@@ -20,7 +20,7 @@ type Field = {
   isUnsupported?: (value: unknown) => boolean
   name?: string
   instead: string
-  /** Required field that is only table because this one is used instead. */
+  /** Required field that is only missing because this one is used instead. */
   insteadOf?: string
 }
 

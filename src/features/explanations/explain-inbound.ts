@@ -132,7 +132,7 @@ async function summarize(scope: Scope, effects: InboundEffects): Promise<string>
   if (debouncing.length > 0) return `Was combined with earlier messages by ${names(debouncing)}`
   if (consumers.length > 0) return `Was consumed as a reply by ${names(consumers)}`
   if (await isPending(scope, message)) return 'Is queued and has not been processed yet'
-  if (evaluations.length > 0) return 'Started nothing: no workflow matched'
+  if (evaluations.length > 0) return 'Started nothing: each evaluated workflow has a reason not to start'
   const isOld = message.createdAt < addMs(scope.now(), -EVALUATION_RETENTION_MS)
   return isOld
     ? 'Started nothing; the reasons are deleted after 7 days'

@@ -1,7 +1,7 @@
 import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
 import { type FollowedEvent, followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
-import { toRunStep, runStepQuery, toRun, runQuery } from '../runs/queries.ts'
+import { runQuery, runStepQuery, toRun, toRunStep } from '../runs/queries.ts'
 import { type FollowRun, Run, RunStep } from '../runs/schema.ts'
 
 const TYPES = [

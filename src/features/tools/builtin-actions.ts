@@ -23,7 +23,7 @@ export const BUILTIN_ACTIONS: Readonly<Record<string, Action>> = {
   'contact.update': (tx, input) => updateContactDetails(tx, input),
   'contact.tag': (tx, { contactId, tags }) => updateContactDetails(tx, { contactId, addTags: tags }),
   'conversation.handoff': handoffConversation,
-  'conversation.closeConversation': closeConversation,
+  'conversation.close': closeConversation,
   'message.send': sendMessage,
   'time.now': async (tx, { timezone }) => ({ now: formatTime(tx.now(), timezone) }),
 }

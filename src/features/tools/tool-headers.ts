@@ -36,8 +36,8 @@ export function redactConfig({ headers, ...config }: ToolConfig): ToolConfig {
 }
 
 /**
- * Fills in the stored values of redacted headers. They are only kept for the same origin: otherwise, whoever changes the
- * URL could send them to another host.
+ * Fills in the stored values of redacted headers. They are only kept for the same origin: otherwise, an admin who
+ * does not know the values could send them to another host.
  * @throws InvalidError
  */
 export function keepHeaders(config: ToolConfig, stored?: { url: string; headers: Headers }): ToolConfig {

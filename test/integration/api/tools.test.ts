@@ -161,7 +161,7 @@ describe('tools API', () => {
       const response = await owner.request(method, `/api/tools/${builtin.id}`, body)
       expect([response.status, response.body.code]).to.deep.equal([409, 'tool_is_builtin'])
     }
-    expect(await errorMessage(app.client(owner).tools.delete.mutate({ id: builtin.id }))).to.include('built-in')
+    expect(await errorMessage(app.client(owner).tools.delete.mutate({ id: builtin.id }))).to.include('Built-in')
     expect((await listTools(owner))[0]).to.deep.equal(builtin)
   })
 

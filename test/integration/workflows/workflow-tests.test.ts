@@ -83,7 +83,7 @@ describe('workflow tests', () => {
     const workflowId = await createDraft()
     const path = `/api/workflows/${workflowId}/tests`
     const created = await createTest(workflowId, { expectation: { status: 'failed' } })
-    expect((await runTests(workflowId)).items[0].differences).to.deep.equal(['The run: expected failed, was completed'])
+    expect((await runTests(workflowId)).items[0].differences).to.deep.equal(['Run: expected failed, got completed'])
     const changes = { name: 'Ends', expectation: { status: 'completed' } }
     const updated = await workspace.call('PATCH', `${path}/${created.id}`, changes)
     expect(updated).to.deep.include({
@@ -122,7 +122,7 @@ describe('workflow tests', () => {
         stepId: null,
         code: 'test_failed',
         path: '',
-        message: 'Test "Says the city" failed. vars.city: expected "Lisboa", was "Porto"',
+        message: 'Test "Says the city" failed. vars.city: expected "Lisboa", got "Porto"',
       },
     ])
     await unpublish(workflowId)
@@ -172,7 +172,7 @@ describe('workflow tests', () => {
     const scope = app.system.forTenant(workspace.tenantId)
     const warnings = await listTestWarnings(scope, await loadSimulatedWorkflow(scope, { workflowId }), 0)
     expect(warnings.map(({ code, message }) => [code, message])).to.deep.equal([
-      ['tests_not_run', '1 of 1 tests were not run, because the others took too long'],
+      ['tests_not_run', '1 of 1 tests were not run because the others took too long'],
     ])
   })
 

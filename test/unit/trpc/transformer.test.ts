@@ -78,7 +78,7 @@ describe('the tRPC transformer', () => {
 
   it('rejects an input with too many values or levels without exhausting the stack', () => {
     const nested = JSON.parse(`${'['.repeat(500_000)}${']'.repeat(500_000)}`)
-    expect(() => read({ json: new Array(NODES_MAX + 1).fill(0) })).to.throw(/more than/)
+    expect(() => read({ json: Array.from({ length: NODES_MAX + 1 }, () => 0) })).to.throw(/more than/)
     expect(() => transformer.input.deserialize({ json: nested })).to.throw(`nested deeper than ${DEPTH_MAX} levels`)
     expect(() => transformer.input.deserialize({ json: {}, meta: nested })).to.throw(`nested deeper`)
   })
