@@ -7,11 +7,12 @@ import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
+import { withinTime } from './platform/concurrency/deadline.ts'
 import { createAddressResolver } from './platform/client-address.ts'
 import { isMigrated } from './platform/database/database.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
-import { type Clock, systemClock } from './platform/time.ts'
+import { type Clock, SECOND, systemClock } from './platform/time.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
 import { Scope, SystemScope } from './scope.ts'
@@ -57,6 +58,8 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   }
 }
 
+const READINESS_MAX_MS = 5 * SECOND
+
 async function startWorker(
   { jobs, limits }: OpenDependencies,
   system: SystemScope,
@@ -100,7 +103,8 @@ async function listen(
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
-      const migrated = await isMigrated(db).catch(() => undefined)
+      // The pool is that of the requests: without a connection for them the process is not ready.
+      const migrated = await withinTime(READINESS_MAX_MS, isMigrated(db)).catch(() => undefined)
       return migrated ? undefined : migrated === undefined ? 'database unreachable' : 'migrations pending'
     },
   })

@@ -8,6 +8,7 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import pg from 'pg'
+import { CONNECTION, closeWhenUnanswered } from '../database/connections.ts'
 import type { Database } from '../database/database.ts'
 import type { Job, JobQueue, Tasks } from './job-queue.ts'
 import type { Logger } from '../log.ts'
@@ -49,9 +50,13 @@ export class GraphileJobQueue implements JobQueue {
       connectionString: options.url,
       max: options.poolMax ?? 10,
       application_name: 'parley jobs',
+      ...CONNECTION,
     })
     this.#pool.on('error', (error) => this.#log.warn({ err: error }, 'job queue connection lost'))
-    this.#pool.on('connect', (client) => client.on('error', () => undefined))
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => undefined)
+      closeWhenUnanswered(client)
+    })
   }
 
   /** Creates or updates the queue's own tables. */
