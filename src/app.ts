@@ -11,6 +11,7 @@ import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
+import { withinTime } from './platform/concurrency/deadline.ts'
 import { isMigrated } from './platform/database/database.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
@@ -36,8 +37,16 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   const dependencies = await openDependencies(config, { log, clock })
   const system = new SystemScope(dependencies)
   const shutdown = { isDraining: false }
-  const worker = config.roles.includes('worker') ? await startWorker(dependencies, system, log) : undefined
-  const server = config.roles.includes('http') ? await listen(config, dependencies, system, shutdown) : undefined
+  let worker: Awaited<ReturnType<typeof startWorker>> | undefined
+  let server: Server | undefined
+  try {
+    if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, log)
+    if (config.roles.includes('http')) server = await listen(config, dependencies, system, shutdown)
+  } catch (error) {
+    await worker?.stop()
+    await dependencies.close()
+    throw error
+  }
   const url = server && serverUrl(server, config.http.host)
   return {
     url,
@@ -51,6 +60,8 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
     },
   }
 }
+
+const READINESS_MAX_MS = 5 * SECOND
 
 async function startWorker(
   { jobs, limits }: OpenDependencies,
@@ -78,7 +89,8 @@ async function listen(
   const appOrigins = new Set(config.http.appOrigins)
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
   const inboundBatcher = createInboundBatcher(system)
-  const readMigrated = cacheFor(SECOND, () => isMigrated(db).catch(() => undefined))
+  // The pool is that of the requests: without a connection for them the process is not ready.
+  const readMigrated = cacheFor(SECOND, () => withinTime(READINESS_MAX_MS, isMigrated(db)).catch(() => undefined))
   const server = createHttpServer({
     router: appRouter,
     log,

@@ -24,53 +24,68 @@ export type OpenDependencies = Dependencies & {
   close(): Promise<void>
 }
 
-/** Opens every long-lived part, each after those it needs; `close` closes them in reverse order. */
+/**
+ * Opens every long-lived part, each after those it needs; `close` closes them in reverse order. If one cannot be opened,
+ * those before it are closed.
+ */
 export async function openDependencies(
   config: Config,
   { log, clock }: { log: Logger; clock: Clock },
 ): Promise<OpenDependencies> {
-  const database = await resolveDatabase({
-    url: config.database.url,
-    dataDir: config.dataDir,
-    binDir: config.database.binDir,
-    environment: config.environment,
-  })
-  const db = openDatabase(database.url)
-  await checkPostgresVersion(db, log)
-  await migrate(db)
-  if (database.isEmbedded) await seedIfEmpty(db)
-  const jobs = new GraphileJobQueue({ url: database.url, log })
-  await jobs.prepare()
-  const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
-  const notifications = redis
-    ? new RedisNotifications({ client: redis, log })
-    : new PostgresNotifications({ url: database.url, log })
-  await notifications.open()
-  const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
-  revocations.open()
-  const limits = createRateLimits({ url: database.url, redis, clock })
-  const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
-  const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
-  return {
-    db,
-    clock,
-    log,
-    jobs,
-    notifications,
-    singleFlight: createSingleFlight(),
-    secrets,
-    mail,
-    allowsLoopback: config.allowsLoopback,
-    database,
-    limits,
-    revocations,
-    async close() {
-      await limits.close()
-      await revocations.close()
-      await notifications.close()
-      redis?.destroy()
-      await db.destroy()
-      await database.close()
-    },
+  const closers: (() => unknown)[] = []
+  const close = async () => {
+    for (const closePart of closers.splice(0).reverse()) await closePart()
+  }
+  try {
+    const database = await resolveDatabase({
+      url: config.database.url,
+      dataDir: config.dataDir,
+      binDir: config.database.binDir,
+      environment: config.environment,
+    })
+    closers.push(() => database.close())
+    const db = openDatabase(database.url)
+    closers.push(() => db.destroy())
+    await checkPostgresVersion(db, log)
+    await migrate(db)
+    if (database.isEmbedded) await seedIfEmpty(db)
+    const jobs = new GraphileJobQueue({ url: database.url, log })
+    closers.push(() => jobs.stop())
+    await jobs.prepare()
+    const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
+    closers.push(() => redis?.destroy())
+    const notifications = redis
+      ? new RedisNotifications({ client: redis, log })
+      : new PostgresNotifications({ url: database.url, log })
+    closers.push(() => notifications.close())
+    await notifications.open()
+    const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
+    closers.push(() => revocations.close())
+    revocations.open()
+    const limits = createRateLimits({ url: database.url, redis, clock })
+    closers.push(() => limits.close())
+    const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
+    const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+    return {
+      db,
+      clock,
+      log,
+      jobs,
+      notifications,
+      singleFlight: createSingleFlight(),
+      secrets,
+      mail,
+      allowsLoopback: config.allowsLoopback,
+      database,
+      limits,
+      revocations,
+      close,
+    }
+  } catch (error) {
+    // The error of the start is the one to report.
+    await close().catch((failure: unknown) =>
+      log.warn({ err: failure }, 'could not close what the failed start opened'),
+    )
+    throw error
   }
 }

@@ -17,7 +17,6 @@ async function main(): Promise<void> {
   const log = createLogger(config.logLevel)
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'))
   const app = await createApp(config, { log })
-  app.banner.forEach(print)
 
   let stopping = false
   const stop = (signal: string) => {
@@ -36,6 +35,8 @@ async function main(): Promise<void> {
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
+  // Printed last: whoever waits for these lines may send a signal at once.
+  app.banner.forEach(print)
 }
 
 main().catch((error: unknown) => {

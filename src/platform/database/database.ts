@@ -1,7 +1,9 @@
+import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 import { getField } from '../get-field.ts'
+import { CONNECTION, closeWhenUnanswered, STATEMENT_TIMEOUT_MS } from './connections.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -26,18 +28,36 @@ export const MIGRATIONS = {
 /** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
 export const { wrapIdentifier } = knexSnakeCaseMappers()
 
-/** Opens a pool. Statements are canceled after 30 s, and idle transactions after 60 s. */
-export function openDatabase(url: string, options: { poolMax?: number; name?: string } = {}): Database {
+const ACQUIRE_TIMEOUT_MS = 20_000
+
+/**
+ * Opens a pool. Statements are canceled after 30 s, and idle transactions after 60 s. A connection that does not answer
+ * is closed.
+ */
+export function openDatabase(
+  url: string,
+  options: { poolMax?: number; name?: string; statementTimeoutMs?: number } = {},
+): Database {
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
   return knex({
     client: 'pg',
     connection: {
       connectionString: url,
+      ...CONNECTION,
       application_name: options.name ?? 'parley',
-      statement_timeout: 30_000,
+      statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: 60_000,
     },
     wrapIdentifier,
-    pool: { min: 0, max: options.poolMax ?? 12 },
+    pool: {
+      min: 0,
+      max: options.poolMax ?? 12,
+      afterCreate(client: object, done: (error: unknown, client: object) => void) {
+        closeWhenUnanswered(client, statementTimeoutMs)
+        done(undefined, client)
+      },
+    },
+    acquireConnectionTimeout: ACQUIRE_TIMEOUT_MS,
     migrations: MIGRATIONS,
   })
 }
@@ -71,7 +91,7 @@ export async function migrate(db: Database): Promise<string[]> {
 }
 
 export const SEEDS = {
-  directory: new URL('../../../seeds', import.meta.url).pathname,
+  directory: fileURLToPath(new URL('../../../seeds', import.meta.url)),
   loadExtensions: ['.ts', '.js'],
 }
 
@@ -106,10 +126,14 @@ export const DEADLOCK = '40P01'
 /** Classes of SQLSTATE that are errors of the server or the connection, not of the statement. */
 const OUTAGE = /^(?:08|53|57|58)/
 
+/** Errors of the driver, which have no code. knex puts the statement before them. */
+const LOST_CONNECTION =
+  /(?:^| - )(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded when trying to connect)$)/
+
 /** Returns true if the database was unreachable or overloaded, so that the same statements may succeed later. */
 export function isOutage(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined && OUTAGE.test(state)) return true
   if (error instanceof knex.KnexTimeoutError) return true
-  return error instanceof Error && ('syscall' in error || error.message.startsWith('Connection terminated'))
+  return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
 }

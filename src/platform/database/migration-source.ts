@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
 
 const SOURCE_FILE = /^(?<name>\d{14}_[a-z0-9_]+)\.(?:ts|js)$/
@@ -24,7 +25,7 @@ export class FolderMigrationSource implements Knex.MigrationSource<MigrationFile
     })
     const duplicate = migrations.find(({ name }, index) => migrations[index + 1]?.name === name)
     if (duplicate)
-      throw new Error(`${this.#folder.pathname} has two files for migration ${duplicate.name}. Delete one.`)
+      throw new Error(`${fileURLToPath(this.#folder)} has two files for migration ${duplicate.name}. Delete one.`)
     return migrations
   }
 

@@ -16,6 +16,11 @@ export async function findBinaries(binDir: string | undefined, environment: Prog
   return probe(isHidden ? path.join(copyBinaries(native), 'bin') : packaged, 'The installed package', environment)
 }
 
+/** Returns the path of pg_ctl without verifying that it runs. */
+export function findPgCtl(binDir: string | undefined): string {
+  return programPath(binDir ?? path.join(packagedBinaries(), 'bin'), 'pg_ctl')
+}
+
 export type System = { platform: string; arch: string; isMusl: boolean }
 
 /** Returns the name of the npm package with the programs for a system. */

@@ -13,6 +13,7 @@ import { ensureDatabase } from './cluster/ensure-database.ts'
 import { assertSameMajor, initCluster } from './cluster/init-cluster.ts'
 import { launchPostmaster } from './launch-postmaster.ts'
 import type { Postmaster } from './postmaster.ts'
+import { releaseAtExit } from './release-at-exit.ts'
 import { writePidFile, listLivePidFiles, type PidFile } from './pid-files.ts'
 import { childEnvironment, type ProgramEnvironment } from './run-program.ts'
 import { serverAccount } from './cluster/server-account.ts'
@@ -40,7 +41,10 @@ export type EmbeddedPostgres = {
   /** True if the server was already running, for another process or for one that was killed. */
   adopted: boolean
   dataDir: string
-  /** Releases the server, and stops it if no other live process uses it. Call it after the last query. */
+  /**
+   * Releases the server, and stops it if no other live process uses it. Call it after the last query. A process that
+   * exits without this call does the same while it exits.
+   */
   stop(): Promise<void>
 }
 
@@ -62,6 +66,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   createDataDirectory(folder)
   const { postmaster, adopted, pidFile } = await withBootLock(folder.lock, () => join(folder, options))
   const { pid, port } = postmaster
+  const cancelRelease = releaseAtExit(folder, pidFile, options.binDir)
   let stopped: Promise<void> | undefined
   return {
     connectionString: connectionString(APPLICATION, options.database ?? DATABASE, port, folder),
@@ -70,7 +75,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     pid,
     adopted,
     dataDir: folder.dataDir,
-    stop: () => (stopped ??= withBootLock(folder.lock, () => leave(folder, pidFile, options))),
+    stop: () => (stopped ??= withBootLock(folder.lock, () => leave(folder, pidFile, options)).finally(cancelRelease)),
   }
 }
 

@@ -26,7 +26,7 @@ export async function stopPostmaster(folder: DataDirectory, findBinaries: () => 
   }
 }
 
-function requestFastShutdown(pid: number): void {
+export function requestFastShutdown(pid: number): void {
   try {
     process.kill(pid, 'SIGINT')
   } catch (error) {
@@ -35,7 +35,9 @@ function requestFastShutdown(pid: number): void {
 }
 
 async function stopThroughPgCtl(folder: DataDirectory, binaries: Binaries): Promise<void> {
-  const seconds = String(STOP_WAIT_MS / 1000)
-  const stop = ['stop', '-w', '-s', '-m', 'fast', '-t', seconds, '-D', folder.data]
-  await runProgram(binaries.pgCtl, stop, { env: childEnvironment(), quiet: true })
+  await runProgram(binaries.pgCtl, pgCtlStop(folder, STOP_WAIT_MS), { env: childEnvironment(), quiet: true })
+}
+
+export function pgCtlStop(folder: DataDirectory, waitMs: number): string[] {
+  return ['stop', '-w', '-s', '-m', 'fast', '-t', String(waitMs / 1000), '-D', folder.data]
 }

@@ -8,6 +8,7 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import pg from 'pg'
+import { CONNECTION, closeWhenUnanswered } from '../database/connections.ts'
 import type { Database } from '../database/database.ts'
 import type { Job, JobQueue, Tasks } from './job-queue.ts'
 import type { Logger } from '../log.ts'
@@ -37,7 +38,7 @@ export class GraphileJobQueue implements JobQueue {
   #runner: Runner | undefined
   #workerId: string | undefined
   #heartbeat: NodeJS.Timeout | undefined
-  #stopping = false
+  #stopped: Promise<void> | undefined
 
   constructor(options: { url: string; log: Logger; poolMax?: number }) {
     this.#log = options.log
@@ -49,9 +50,13 @@ export class GraphileJobQueue implements JobQueue {
       connectionString: options.url,
       max: options.poolMax ?? 10,
       application_name: 'parley jobs',
+      ...CONNECTION,
     })
     this.#pool.on('error', (error) => this.#log.warn({ err: error }, 'job queue connection lost'))
-    this.#pool.on('connect', (client) => client.on('error', () => undefined))
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => undefined)
+      closeWhenUnanswered(client)
+    })
   }
 
   /** Creates or updates the queue's own tables. */
@@ -86,8 +91,11 @@ export class GraphileJobQueue implements JobQueue {
     this.#heartbeat.unref()
   }
 
-  async stop(): Promise<void> {
-    this.#stopping = true
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop())
+  }
+
+  async #stop(): Promise<void> {
     clearInterval(this.#heartbeat)
     await this.#runner
       ?.stop()
@@ -111,7 +119,7 @@ export class GraphileJobQueue implements JobQueue {
     // An unreachable database may end the runner, with or without an error. The next one starts under a new id, and the
     // heartbeat unlocks the jobs of the old one.
     const onEnd = (error?: unknown) => {
-      if (this.#stopping || this.#runner !== runner) return
+      if (this.#stopped || this.#runner !== runner) return
       this.#log.warn({ err: error }, 'job queue ended and is restarted')
       setTimeout(() => void this.#restart(taskList), SECOND).unref()
     }
@@ -119,7 +127,7 @@ export class GraphileJobQueue implements JobQueue {
   }
 
   async #restart(taskList: TaskList): Promise<void> {
-    if (this.#stopping) return
+    if (this.#stopped) return
     try {
       await this.#run(taskList)
     } catch (error) {

@@ -1,4 +1,9 @@
+import { withinTime } from '../concurrency/deadline.ts'
 import type { Logger } from '../log.ts'
+import { MINUTE } from '../time.ts'
+
+/** A task that takes longer counts as failed, and its next run starts although it may still be in progress. */
+const TASK_MAX_MS = MINUTE
 
 /** Work repeated on a timer by every process. Each task claims its rows, so that two processes never work on the same. */
 export type PeriodicTask = { name: string; everyMs: number; run: () => Promise<unknown> }
@@ -10,7 +15,7 @@ export function startPeriodicTasks(tasks: PeriodicTask[], log: Logger): () => Pr
     const tick = () => {
       // A task that takes longer than its interval is not started a second time.
       if (running.has(name)) return
-      const done = run()
+      const done = withinTime(TASK_MAX_MS, run())
         .catch((error: unknown) => log.warn({ err: error, task: name }, 'periodic task failed and will be repeated'))
         .finally(() => running.delete(name))
       running.set(name, done)

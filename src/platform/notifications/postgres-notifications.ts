@@ -1,10 +1,13 @@
 import pg from 'pg'
+import { CONNECTION, closeWhenUnanswered } from '../database/connections.ts'
 import type { Logger } from '../log.ts'
 import { LocalNotifications } from './local-notifications.ts'
 import type { Notifications } from './notifications.ts'
 import { SECOND } from '../time.ts'
 
 const CHANNEL = 'parley_events'
+const PROBE_MS = 15 * SECOND
+const PROBE_ANSWER_MS = 5 * SECOND
 
 /**
  * Notifications over LISTEN/NOTIFY. Every commit that notifies takes one server-wide lock, so notifications are sent
@@ -23,18 +26,34 @@ export class PostgresNotifications implements Notifications {
   constructor(options: { url: string; log: Logger }) {
     this.#url = options.url
     this.#log = options.log
-    this.#sender = new pg.Pool({ connectionString: options.url, max: 1, application_name: 'parley notifications' })
+    this.#sender = new pg.Pool({
+      connectionString: options.url,
+      max: 1,
+      application_name: 'parley notifications',
+      ...CONNECTION,
+    })
     this.#sender.on('error', () => undefined)
+    this.#sender.on('connect', (client) => closeWhenUnanswered(client, PROBE_ANSWER_MS))
   }
 
   async open(): Promise<void> {
-    const listener = new pg.Client({ connectionString: this.#url, application_name: 'parley notifications' })
+    const listener = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'parley notifications',
+      ...CONNECTION,
+    })
     listener.on('error', () => undefined)
     listener.on('notification', ({ payload }) => this.#local.wake((payload ?? '').split(',')))
     await listener.connect()
     await listener.query(`listen ${CHANNEL}`)
     // Set after the connection is established: until then the caller of `open` retries, and only one may.
-    listener.on('end', () => this.#reopen())
+    closeWhenUnanswered(listener, PROBE_ANSWER_MS)
+    // A listener sends nothing, so only a statement shows that its connection still works.
+    const probe = setInterval(() => void listener.query('select 1').catch(() => undefined), PROBE_MS)
+    listener.on('end', () => {
+      clearInterval(probe)
+      this.#reopen()
+    })
     this.#listener = listener
     // Notifications may have been missed before, so every subscriber reads once.
     this.#local.wakeAll()

@@ -1,0 +1,29 @@
+import { Socket } from 'node:net'
+import { getField } from '../get-field.ts'
+import { SECOND } from '../time.ts'
+
+/** Postgres cancels a statement after this time. */
+export const STATEMENT_TIMEOUT_MS = 30 * SECOND
+/** The server answers a statement before the client stops waiting for it, unless the network or the server is gone. */
+const ANSWER_GRACE_MS = 5 * SECOND
+
+/** Settings of every connection. The network may stop without closing connections, which nothing but a timer detects. */
+export const CONNECTION = {
+  connectionTimeoutMillis: 10 * SECOND,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10 * SECOND,
+}
+
+/**
+ * Closes a connection on which a statement gets no answer: the statement and its transaction fail as an outage, and the
+ * pool opens another connection. `query_timeout` of the driver would leave the statement on a connection that goes back
+ * to the pool. An idle connection may be silent.
+ */
+export function closeWhenUnanswered(client: object, statementTimeoutMs = STATEMENT_TIMEOUT_MS): void {
+  const stream = getField(getField(client, 'connection'), 'stream')
+  if (!(stream instanceof Socket)) return
+  stream.setTimeout(statementTimeoutMs + ANSWER_GRACE_MS, () => {
+    const isWaiting = getField(client, 'readyForQuery') === false
+    if (isWaiting) stream.destroy(new Error('Connection terminated: the database does not answer'))
+  })
+}

@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { expect } from 'chai'
+import { Checkout } from '../../support/checkout.ts'
+
+const MAIN = ['--import', 'tsx', 'src/main.ts']
+
+describe('a process of Parley', () => {
+  let checkout: Checkout
+
+  afterEach(() => checkout.remove())
+
+  it('starts from a folder whose name contains a space, an accent and a number sign', async () => {
+    checkout = new Checkout('Café de São # 1')
+    const { child, ended } = await checkout.serve('node', MAIN)
+    child.kill('SIGTERM')
+    expect((await ended).code).to.equal(0)
+  })
+
+  it('stops when npm start receives SIGTERM', async () => {
+    checkout = new Checkout()
+    const { child, ended, output } = await checkout.serve('npm', ['start'])
+    child.kill('SIGTERM')
+    await ended
+    expect(output.stdout).to.include('stopping: finishing what is in flight')
+    expect(checkout.hasRunningServer).to.equal(false)
+  })
+
+  it('stops the embedded database when its start fails', async () => {
+    checkout = new Checkout()
+    const blocker = createServer().listen(0, '127.0.0.1')
+    await once(blocker, 'listening')
+    const address = blocker.address()
+    const PORT = typeof address === 'object' ? String(address?.port) : ''
+    const { code, stderr } = await checkout.run('node', MAIN, { PORT })
+    blocker.close()
+    expect(stderr).to.include('Set PORT to a free port')
+    expect({ code, hasRunningServer: checkout.hasRunningServer }).to.deep.equal({ code: 1, hasRunningServer: false })
+  })
+
+  it('stops the embedded database after a command of knex', async () => {
+    checkout = new Checkout()
+    const { code, stdout } = await checkout.run('npx', ['knex', 'migrate:latest'])
+    expect(stdout).to.include('Batch 1 run')
+    expect({ code, hasRunningServer: checkout.hasRunningServer }).to.deep.equal({ code: 0, hasRunningServer: false })
+  })
+
+  it('keeps the embedded database running after a command of knex while another process uses it', async () => {
+    checkout = new Checkout()
+    const { child, ended } = await checkout.serve('node', MAIN)
+    expect((await checkout.run('npx', ['knex', 'migrate:list'])).stdout).to.include('Found 15 Completed Migration')
+    expect(checkout.hasRunningServer).to.equal(true)
+    child.kill('SIGTERM')
+    expect((await ended).code).to.equal(0)
+    expect(checkout.hasRunningServer).to.equal(false)
+  })
+})

@@ -1,0 +1,83 @@
+import { expect } from 'chai'
+import { type App, createApp } from '../../../src/app.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { type Database, isOutage, openDatabase } from '../../../src/platform/database/database.ts'
+import { createLogger } from '../../../src/platform/log.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { createTempDir, type TempDir } from '../../support/temp-dir.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+describe('a database that stops answering without closing its connections', () => {
+  let app: TestApp
+  let proxy: TcpProxy
+  let url: string
+
+  before(async () => {
+    app = await startTestApp({ ROLES: 'http' })
+  })
+
+  beforeEach(async () => {
+    proxy = await TcpProxy.start(app.databaseUrl)
+    url = proxy.through(app.databaseUrl)
+  })
+
+  afterEach(() => proxy.stop())
+  after(() => app.stop())
+
+  describe('for a pool', () => {
+    let db: Database
+
+    beforeEach(() => {
+      db = openDatabase(url, { statementTimeoutMs: 500, poolMax: 1 })
+    })
+
+    afterEach(() => db.destroy())
+
+    it('fails a statement and its transaction as an outage and replaces the connection', async () => {
+      let error: unknown
+      await db
+        .transaction(async (tx) => {
+          await tx.raw('select 1')
+          proxy.goDark()
+          await tx.raw('select 2')
+        })
+        .catch((failure: unknown) => (error = failure))
+      expect(isOutage(error), String(error)).to.equal(true)
+      proxy.recover()
+      expect((await db.raw('select 3 as n')).rows).to.deep.equal([{ n: 3 }])
+    })
+  })
+
+  describe('for a process', () => {
+    let folder: TempDir
+    let process: App
+
+    beforeEach(async () => {
+      folder = createTempDir()
+      const config = loadConfig({
+        PORT: '0',
+        DATABASE_URL: url,
+        SECRET_KEY: 'ab'.repeat(32),
+        DATA_DIR: folder.path,
+        ROLES: 'http',
+      })
+      process = await createApp(config, { log: createLogger('silent') })
+    })
+
+    afterEach(async () => {
+      await process.stop(1000)
+      await folder.remove()
+    })
+
+    it('makes GET /readyz return 503 within seconds, and 200 when the database answers again', async function () {
+      this.timeout(120_000)
+      const status = async () => (await fetch(`${process.url}/readyz`, { signal: AbortSignal.timeout(15_000) })).status
+      expect(await status()).to.equal(200)
+      proxy.goDark()
+      expect(await status()).to.equal(503)
+      proxy.recover()
+      await waitUntil(async () => (await status()) === 200)
+    })
+  })
+})

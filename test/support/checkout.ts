@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { ROOT } from './documents.ts'
+import { createTempDir } from './temp-dir.ts'
+import { waitUntil } from './wait-until.ts'
+
+const COPIED = [
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'knexfile.js',
+  'src',
+  'migrations',
+  'seeds',
+  'scripts',
+]
+
+export type Output = { code: number | null; stdout: string; stderr: string }
+
+/** A copy of the project in a folder of its own, whose programs run with its own embedded database. */
+export class Checkout {
+  readonly path: string
+  readonly #remove: () => Promise<void>
+  readonly #running = new Set<ChildProcess>()
+
+  constructor(name = 'parley') {
+    const folder = createTempDir()
+    this.path = join(folder.path, name)
+    this.#remove = () => folder.remove()
+    for (const entry of COPIED) cpSync(join(ROOT, entry), join(this.path, entry), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'))
+  }
+
+  get hasRunningServer(): boolean {
+    return findLivePostmaster(dataDirectory(join(this.path, '.parley'))) !== undefined
+  }
+
+  /** Starts a program and collects its output. */
+  start(
+    file: string,
+    args: string[],
+    env: NodeJS.ProcessEnv = {},
+  ): { child: ChildProcess; output: Output; ended: Promise<Output> } {
+    const child = spawn(file, args, {
+      cwd: this.path,
+      env: { ...process.env, NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'info', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own, so that the programs started by npm are killed with it.
+      detached: true,
+    })
+    this.#running.add(child)
+    const output: Output = { code: null, stdout: '', stderr: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+    const ended = once(child, 'close').then(([code]) => {
+      this.#running.delete(child)
+      return Object.assign(output, { code: typeof code === 'number' ? code : null })
+    })
+    return { child, output, ended }
+  }
+
+  run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Output> {
+    return this.start(file, args, env).ended
+  }
+
+  /** Starts the server and returns when it listens. */
+  async serve(file: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+    const server = this.start(file, args, env)
+    let hasEnded = false
+    void server.ended.then(() => (hasEnded = true))
+    await waitUntil(() => hasEnded || server.output.stdout.includes('listening on'))
+    if (hasEnded) throw new Error(`The server ended: ${server.output.stderr}${server.output.stdout}`)
+    return server
+  }
+
+  async remove(): Promise<void> {
+    for (const { pid } of this.#running) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+    await this.#stopServer()
+    await this.#remove()
+  }
+
+  async #stopServer(): Promise<void> {
+    const postmaster = findLivePostmaster(dataDirectory(join(this.path, '.parley')))
+    if (!postmaster) return
+    process.kill(postmaster.pid, 'SIGINT')
+    await waitUntil(() => !this.hasRunningServer)
+  }
+}
