@@ -1,7 +1,8 @@
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { checkPostgresVersion } from './platform/database/check-postgres-version.ts'
 import { migrate, openDatabase, seedIfEmpty } from './platform/database/database.ts'
+import { ComputePool } from './platform/compute/compute-pool.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
@@ -25,6 +26,9 @@ export type OpenDependencies = Dependencies & {
   revocations: Revocations
   close(): Promise<void>
 }
+
+/** Beside this module, and of its kind: TypeScript source or compiled. */
+const COMPUTE_WORKER = new URL(`./compute-worker${extname(import.meta.url)}`, import.meta.url)
 
 /** Everything that outlives a request, in the order in which one needs the other; `close` goes the way back. */
 export async function openDependencies(
@@ -53,6 +57,7 @@ export async function openDependencies(
   const limits = createRateLimits({ url: store.url, redis, clock })
   const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
   const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+  const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
   return {
     db,
     clock,
@@ -62,11 +67,13 @@ export async function openDependencies(
     reads: createSingleFlight(),
     secrets,
     mail,
+    computePool,
     allowsLoopback: config.allowsLoopback,
     store,
     limits,
     revocations,
     async close() {
+      await computePool.close()
       await limits.close()
       await revocations.close()
       await signals.close()

@@ -6,6 +6,8 @@ import { isUuid, newId } from './platform/ids.ts'
 import type { Job, JobQueue } from './platform/jobs/job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import type { Mailer } from './platform/mail.ts'
+import type { ComputePool } from './platform/compute/compute-pool.ts'
+import type { ComputeTask } from './platform/compute/compute-task.ts'
 import type { Secrets } from './platform/security/secrets.ts'
 import type { SingleFlight } from './platform/concurrency/single-flight.ts'
 import type { Notifications } from './platform/notifications/notifications.ts'
@@ -32,6 +34,7 @@ export type Dependencies = {
   reads: SingleFlight
   secrets: Secrets
   mail: Mailer
+  computePool: ComputePool
   /** Whether what customers name, such as a channel's provider, may be on this very machine. */
   allowsLoopback: boolean
 }
@@ -140,6 +143,14 @@ export class Scope {
   /** `read` as it is now, done once for all who ask for the same `key` meanwhile. Not for transactions. */
   singleFlight<T>(key: string, read: () => Promise<T>): Promise<T> {
     return this.#parts.reads.do(`${this.tenantId} ${key}`, read) as Promise<T>
+  }
+
+  /**
+   * Executes a task on a compute thread. Not in a transaction, which would hold its locks until a thread is free.
+   * @throws BudgetExceededError, UnavailableError
+   */
+  compute<Input, Output>(task: ComputeTask<Input, Output>, input: Input): Promise<Output> {
+    return this.#parts.computePool.run(task, input, { key: this.tenantId })
   }
 
   /** In a transaction, events are written when all else is done, in one statement. */

@@ -66,7 +66,7 @@ async function converse(scope: Scope, transcript: AiTranscript, bounds: Bounds):
     const { model, output } = request
     const limits = { signal, timeoutMs, allowsLoopback: scope.allowsLoopback }
     const answer = await askModel(provider, { model, messages, tools, output }, limits)
-    if (!answer.reply.tool_calls?.length) return parseAiOutput(answer, transcript.entries, output)
+    if (!answer.reply.tool_calls?.length) return await parseAiOutput(scope, answer, transcript.entries, output)
     await transcript.add(scope, async () => ({ type: 'asked', ...answer }))
   }
 }

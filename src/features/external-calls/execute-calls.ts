@@ -14,8 +14,8 @@ const UNDER_WAY_PER_TENANT_MAX = 20
 /** Whoever performs is done before its lease ends, and before anybody else begins. */
 const PERFORMANCE_MS_MAX = LEASE_MS - MINUTE
 
-/** A process that dies of what it does would otherwise take all others with it, one after the other. */
-const CLAIMS_MAX = 5
+/** A call that ends the process which executes it would otherwise end all processes, one after the other. */
+const CLAIMS_MAX = 2
 
 /**
  * Does what runs asked for: claims, calls, settles. The claim is committed before anything is called and the result
