@@ -1,21 +1,26 @@
 import type { Knex } from 'knex'
 import { seedBroadcast } from './demo/broadcast.ts'
+import { seedContacts } from './demo/contacts.ts'
 import { seedConversations } from './demo/conversations.ts'
-import { DEMO, seedPeople } from './demo/people.ts'
+import { History } from './demo/history.ts'
+import { DEMO } from './demo/ids.ts'
 import { seedWorkflows } from './demo/workflows.ts'
+import { seedWorkspace } from './demo/workspace.ts'
 
 /**
- * One believable workspace under ids that never change. Where it is there already nothing is touched, so seeding twice
- * leaves what somebody has tried out in it.
+ * Creates the demo workspace with fixed IDs. Changes nothing if the workspace exists, so that seeding again keeps what
+ * users did in it.
  */
 export async function seed(knex: Knex): Promise<void> {
   await knex.transaction(async (tx) => {
-    const there = await tx('workspaces').where('id', DEMO.workspaceId).first('id')
-    if (there) return
+    const existing = await tx('workspaces').where('id', DEMO.workspaceId).first('id')
+    if (existing) return
     const now = new Date()
-    await seedPeople(tx, now)
-    await seedWorkflows(tx, now)
-    await seedConversations(tx, now)
+    const owner = await seedWorkspace(tx, now)
+    await seedContacts(tx, now)
+    const history = new History(tx, now)
+    await seedWorkflows(history, owner)
+    await seedConversations(history, owner)
     await seedBroadcast(tx, now)
   })
 }

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
 import { handleWebhook } from './features/inbound/handle-webhook.ts'
@@ -19,84 +18,82 @@ import { Scope, SystemScope } from './scope.ts'
 import { banner } from './banner.ts'
 
 export type App = {
-  /** Where HTTP listens; undefined for a process that only works in the background. */
+  /** The address of the HTTP server; undefined for a process that only works in the background. */
   url: string | undefined
   system: SystemScope
-  /** For the person who started it: where it listens, how to sign in, what to try. */
-  welcome: string[]
+  /** Lines for the person who started the process: its address, how to sign in and what to try. */
+  banner: string[]
   /** Stops accepting, finishes what is in flight for at most `drainMs`, then closes every part in reverse order. */
   stop(drainMs: number): Promise<void>
 }
 
-/** Builds every long-lived part once, in order, and starts the roles asked for. */
-export async function createApp(config: Config, given: { log: Logger; clock?: Clock }): Promise<App> {
-  const { log, clock = systemClock } = given
-  const parts = await openDependencies(config, { log, clock })
-  const system = new SystemScope(parts)
-  const draining = { now: false }
-  const worker = config.roles.includes('worker') ? await startWorker(parts, system, log) : undefined
-  const server = config.roles.includes('http') ? await listen(config, parts, system, draining) : undefined
-  const url = server && urlOf(server, config.http.host)
+/** Builds every long-lived part once, in order, and starts the configured roles. */
+export async function createApp(config: Config, options: { log: Logger; clock?: Clock }): Promise<App> {
+  const { log, clock = systemClock } = options
+  const dependencies = await openDependencies(config, { log, clock })
+  const system = new SystemScope(dependencies)
+  const shutdown = { isDraining: false }
+  const worker = config.roles.includes('worker') ? await startWorker(dependencies, system, log) : undefined
+  const server = config.roles.includes('http') ? await listen(config, dependencies, system, shutdown) : undefined
+  const url = server && serverUrl(server, config.http.host)
   return {
     url,
     system,
-    welcome: banner({ url, isEmbedded: parts.store.isEmbedded }),
+    banner: banner({ url, isEmbedded: dependencies.database.isEmbedded }),
     async stop(drainMs) {
-      draining.now = true
+      shutdown.isDraining = true
       if (server) await drain(server, drainMs)
       await worker?.stop()
-      await parts.close()
+      await dependencies.close()
     },
   }
 }
 
 async function startWorker(
-  parts: OpenDependencies,
+  { jobs, limits }: OpenDependencies,
   system: SystemScope,
   log: Logger,
 ): Promise<{ stop(): Promise<void> }> {
-  await parts.jobs.start(createTasks(system))
-  const endDuties = startPeriodicTasks(
-    [...periodicTasks(system), { name: 'purge limits', everyMs: 600_000, run: () => parts.limits.purge() }],
-    log,
-  )
+  await jobs.start(createTasks(system))
+  const purgeLimits = { name: 'purge limits', everyMs: 600_000, run: () => limits.purge() }
+  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(system), purgeLimits], log)
   return {
     async stop() {
-      await endDuties()
-      await parts.jobs.stop()
+      await stopPeriodicTasks()
+      await jobs.stop()
     },
   }
 }
 
 async function listen(
   config: Config,
-  parts: OpenDependencies,
+  dependencies: OpenDependencies,
   system: SystemScope,
-  draining: { now: boolean },
+  shutdown: { isDraining: boolean },
 ): Promise<Server> {
+  const { db, limits, log, revocations } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
-  const auth = createAuth({ system, lockout: parts.limits.signInLockout, appOrigins, revocations: parts.revocations })
-  const inboundWork = createInboundBatcher(system)
+  const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
+  const inboundBatcher = createInboundBatcher(system)
   const server = createHttpServer({
     router: appRouter,
-    log: parts.log,
-    limits: parts.limits,
+    log,
+    limits,
     appOrigins,
-    addressOf: createAddressResolver(config.http.trustedProxies),
+    resolveAddress: createAddressResolver(config.http.trustedProxies),
     identify: auth.identify,
-    inbound: (call) => handleWebhook(inboundWork, call),
-    hooks: (call) => handleWebhookCall(system, call),
+    handleProviderWebhook: (call) => handleWebhook(inboundBatcher, call),
+    handleWorkflowWebhook: (call) => handleWebhookCall(system, call),
     scopes: {
       system,
       auth,
-      openScope: ({ user }, { id, role }) => new Scope(parts, id, { type: 'user', id: user.id, name: user.name, role }),
+      openScope: ({ user }, { id, role }) =>
+        new Scope(dependencies, id, { type: 'user', id: user.id, name: user.name, role }),
     },
-    health: {
-      async problem() {
-        if (draining.now) return 'draining'
-        const migrated = await isMigrated(parts.db).catch(() => undefined)
-        return migrated ? undefined : migrated === undefined ? 'database unreachable' : 'migrations pending'
-      },
+    async findReadinessProblem() {
+      if (shutdown.isDraining) return 'draining'
+      const migrated = await isMigrated(db).catch(() => undefined)
+      return migrated ? undefined : migrated === undefined ? 'database unreachable' : 'migrations pending'
     },
   })
   server.listen(config.http.port, config.http.host)
@@ -104,12 +101,13 @@ async function listen(
   return server
 }
 
-function urlOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo
+function serverUrl(server: Server, host: string): string {
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Subscriptions never end by themselves; past the deadline whoever is left is cut off. */
+/** Closes idle connections at once and the rest after `drainMs`, as subscriptions never end by themselves. */
 async function drain(server: Server, drainMs: number): Promise<void> {
   const closed = once(server, 'close')
   server.close()

@@ -1,8 +1,14 @@
-/** The three lines a person reads after starting Parley. */
+import { OPENAPI_PATH } from './http/paths.ts'
+
+/** Builds the lines that are printed after the start. */
 export function banner({ url, isEmbedded }: { url: string | undefined; isEmbedded: boolean }): string[] {
-  if (url === undefined) return ['Parley works in the background; this process answers no HTTP']
+  if (url === undefined) return ['Parley runs background work only; this process serves no HTTP']
   const signIn = isEmbedded
     ? `Sign in: POST ${url}/api/auth/sign-in/email {"email":"demo@parley.example","password":"parley-demo"}`
     : `Sign up: POST ${url}/api/auth/sign-up/email {"name":"...","email":"...","password":"..."}`
-  return [`Parley listens on ${url}`, signIn, `Try: the session in README.md, or read ${url}/openapi.json`]
+  return [
+    `Parley is listening on ${url}`,
+    signIn,
+    `Next: the example in README.md, or the API reference at ${url}${OPENAPI_PATH}`,
+  ]
 }

@@ -60,44 +60,44 @@ const Environment = z.object({
 
 export type Config = {
   http: { host: string; port: number; trustedProxies: string[]; appOrigins: string[] }
-  /** Without a URL the process brings up its own Postgres under `dataDir`. */
+  /** Without a URL the process starts its own Postgres under `dataDir`. */
   database: { url: string | undefined; binDir: string | undefined }
   dataDir: string
   redisUrl: string | undefined
   roles: ('http' | 'worker')[]
-  /** Whether channels, and what workflows call, may be on this machine: for tests and trials. */
+  /** True if channels and the calls of workflows may use loopback addresses, for tests and trials. */
   allowsLoopback: boolean
-  /** 32 bytes in hexadecimal; undefined means: generate one into `dataDir` and keep it. */
+  /** 32 bytes in hexadecimal; if undefined, a key is generated and kept in `dataDir`. */
   secretKey: string | undefined
   smtpUrl: string | undefined
-  /** How many worker threads check and simulate what customers supply. */
+  /** The number of worker threads for computations over customers' data. */
   computeThreads: number
-  /** Handed to the programs this process starts. */
+  /** The environment for programs that this process starts. */
   environment: NodeJS.ProcessEnv
   logLevel: z.infer<typeof Environment>['LOG_LEVEL']
 }
 
-/** Every problem of an environment at once. */
+/** All problems of a configuration in one error. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
   readonly problems: string[]
   constructor(problems: string[]) {
-    super(`The configuration is wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    super(`The configuration is invalid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
     this.problems = problems
   }
 }
 
 /** @throws ConfigError */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  // An empty variable is an unset one: `REDIS_URL= npm start` must not look for Redis at ''.
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const parsed = Environment.safeParse(given)
+  // An empty variable counts as unset: `REDIS_URL= npm start` must not look for Redis at ''.
+  const variables = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = Environment.safeParse(variables)
   const problems = parsed.success
     ? []
     : parsed.error.issues.map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`)
-  if (given['DATABASE_URL'] !== undefined && given['SECRET_KEY'] === undefined) {
+  if (variables['DATABASE_URL'] !== undefined && variables['SECRET_KEY'] === undefined) {
     problems.push(
-      'SECRET_KEY: is required with DATABASE_URL (openssl rand -hex 32); every process of a fleet needs the same',
+      'SECRET_KEY: is required with DATABASE_URL (openssl rand -hex 32); all processes must share the same key',
     )
   }
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems)

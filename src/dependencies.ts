@@ -20,7 +20,7 @@ import type { Clock } from './platform/time.ts'
 import type { Dependencies } from './scope.ts'
 
 export type OpenDependencies = Dependencies & {
-  store: ResolvedDatabase
+  database: ResolvedDatabase
   jobs: GraphileJobQueue
   limits: RateLimits
   revocations: Revocations
@@ -30,31 +30,31 @@ export type OpenDependencies = Dependencies & {
 /** Beside this module, and of its kind: TypeScript source or compiled. */
 const COMPUTE_WORKER = new URL(`./compute-worker${extname(import.meta.url)}`, import.meta.url)
 
-/** Everything that outlives a request, in the order in which one needs the other; `close` goes the way back. */
+/** Opens every long-lived part, each after those it needs; `close` closes them in reverse order. */
 export async function openDependencies(
   config: Config,
   { log, clock }: { log: Logger; clock: Clock },
 ): Promise<OpenDependencies> {
-  const store = await resolveDatabase({
+  const database = await resolveDatabase({
     url: config.database.url,
     dataDir: config.dataDir,
     binDir: config.database.binDir,
     environment: config.environment,
   })
-  const db = openDatabase(store.url)
+  const db = openDatabase(database.url)
   await checkPostgresVersion(db, log)
   await migrate(db)
-  if (store.isEmbedded) await seedIfEmpty(db)
-  const jobs = new GraphileJobQueue({ url: store.url, log })
+  if (database.isEmbedded) await seedIfEmpty(db)
+  const jobs = new GraphileJobQueue({ url: database.url, log })
   await jobs.prepare()
   const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
-  const signals = redis
+  const notifications = redis
     ? new RedisNotifications({ client: redis, log })
-    : new PostgresNotifications({ url: store.url, log })
-  await signals.open()
+    : new PostgresNotifications({ url: database.url, log })
+  await notifications.open()
   const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
   revocations.open()
-  const limits = createRateLimits({ url: store.url, redis, clock })
+  const limits = createRateLimits({ url: database.url, redis, clock })
   const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
   const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
   const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
@@ -63,23 +63,23 @@ export async function openDependencies(
     clock,
     log,
     jobs,
-    signals,
-    reads: createSingleFlight(),
+    notifications,
+    singleFlight: createSingleFlight(),
     secrets,
     mail,
     computePool,
     allowsLoopback: config.allowsLoopback,
-    store,
+    database,
     limits,
     revocations,
     async close() {
       await computePool.close()
       await limits.close()
       await revocations.close()
-      await signals.close()
+      await notifications.close()
       redis?.destroy()
       await db.destroy()
-      await store.close()
+      await database.close()
     },
   }
 }

@@ -22,7 +22,7 @@ export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
     deliver: (payload) => deliverMessages(system, payload),
-    perform: executeCalls(system),
+    execute: executeCalls(system),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
 }

@@ -1,12 +1,13 @@
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig } from './config.ts'
 import { EmbeddedPostgresError } from './platform/embedded-postgres/embedded-postgres-error.ts'
+import { getField } from './platform/get-field.ts'
 import { createLogger } from './platform/log.ts'
 import { SECOND } from './platform/time.ts'
 
 const DRAIN_MS = 10 * SECOND
 
-/** Prints for the person at the terminal; everything else is log. */
+/** Prints a line for the person at the terminal; everything else is logged. */
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
@@ -14,13 +15,13 @@ function print(line: string): void {
 async function main(): Promise<void> {
   const config = loadConfig()
   const log = createLogger(config.logLevel)
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'a promise was rejected and nobody looked'))
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'))
   const app = await createApp(config, { log })
-  app.welcome.forEach(print)
+  app.banner.forEach(print)
 
   let stopping = false
   const stop = (signal: string) => {
-    // A second signal does not wait.
+    // A second signal ends the process at once.
     if (stopping) process.exit(1)
     stopping = true
     log.info({ signal }, 'stopping: finishing what is in flight')
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
     app.stop(DRAIN_MS).then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ err: error }, 'did not stop cleanly')
+        log.error({ err: error }, 'shutdown failed')
         process.exit(1)
       },
     )
@@ -38,12 +39,12 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  // Nothing runs yet, and the reason may be that logging is off: say it plainly.
+  // The start failed, perhaps before logging was configured, so the reason goes to stderr.
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  const isForOperator = isTaken || error instanceof ConfigError || error instanceof EmbeddedPostgresError
+  const isPortTaken = getField(error, 'code') === 'EADDRINUSE'
+  const isForOperator = isPortTaken || error instanceof ConfigError || error instanceof EmbeddedPostgresError
   process.stderr.write(
-    `${isTaken ? `${message}. Set PORT to a free port` : isForOperator ? message : (stack ?? message)}\n`,
+    `${isPortTaken ? `${message}. Set PORT to a free port` : isForOperator ? message : (stack ?? message)}\n`,
   )
   process.exit(1)
 })

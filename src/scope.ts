@@ -1,4 +1,3 @@
-import type { Model } from 'objection'
 import type { TenantModel } from './models/tenant-model.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
 import { NotFoundError } from './platform/errors.ts'
@@ -15,78 +14,79 @@ import type { Clock } from './platform/time.ts'
 
 export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
 
-/** On whose behalf a rule runs; it becomes the sender of a message and the starter of a run. */
+/** The user, run or system that acts; it is recorded as the sender of a message and the starter of a run. */
 export type Actor =
   | { type: 'user'; id: string; name: string; role: Role }
   | { type: 'run'; id: string; name: null }
   | { type: 'system'; id: null; name: null }
 
-/** Something worth telling the outside. `data` holds ids only; readers look the rows up. */
+/** An event of a workspace. `data` contains ids only; readers look the rows up. */
 export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }
 
-/** The long-lived parts every scope is made of. */
+/** The long-lived objects that every scope needs. */
 export type Dependencies = {
   db: Database
   clock: Clock
   log: Logger
   jobs: JobQueue
-  signals: Notifications
-  reads: SingleFlight
+  notifications: Notifications
+  singleFlight: SingleFlight
   secrets: Secrets
   mail: Mailer
-  computePool: ComputePool
-  /** Whether what customers name, such as a channel's provider, may be on this very machine. */
+  computePool: Pick<ComputePool, 'run'>
+  /** True if URLs that customers enter, such as a provider's, may use loopback addresses. */
   allowsLoopback: boolean
 }
 
-type ModelOf<M extends TenantModel> = { new (): M } & typeof TenantModel
+type ModelClass<M extends TenantModel> = {
+  new (): M
+  query(this: new () => NoInfer<M>, db: Database): NoInfer<M>['QueryBuilderType']
+}
 
-/** Of a transaction that ended in a deadlock. */
+/** Attempts of a transaction that ends in a deadlock. */
 const ATTEMPTS_MAX = 3
 
-/** What a rule may touch: one tenant, one actor, one clock, one connection. */
+/** Everything a business rule may use: one tenant, one actor, one clock, one connection. */
 export class Scope {
   readonly tenantId: string
   readonly actor: Actor
   readonly log: Logger
   readonly secrets: Secrets
   readonly allowsLoopback: boolean
-  /** For statements the query builder cannot say. Each must name `tenantId` itself. */
+  /** For statements that the query builder cannot express. Each must name `tenantId` itself. */
   readonly db: Database
-  readonly #parts: Dependencies
-  /** What a transaction has recorded so far; undefined outside of one. */
+  readonly #dependencies: Dependencies
+  /** Events that the transaction has recorded so far; undefined outside of a transaction. */
   readonly #recorded: Event[] | undefined
 
-  constructor(parts: Dependencies, tenantId: string, actor: Actor, recorded?: Event[]) {
-    this.#parts = parts
+  constructor(dependencies: Dependencies, tenantId: string, actor: Actor, recorded?: Event[]) {
+    this.#dependencies = dependencies
     this.#recorded = recorded
     this.tenantId = tenantId
     this.actor = actor
-    this.db = parts.db
-    this.log = parts.log
-    this.secrets = parts.secrets
-    this.allowsLoopback = parts.allowsLoopback
+    this.db = dependencies.db
+    this.log = dependencies.log
+    this.secrets = dependencies.secrets
+    this.allowsLoopback = dependencies.allowsLoopback
   }
 
   now(): Date {
-    return this.#parts.clock.now()
+    return this.#dependencies.clock.now()
   }
 
-  query<M extends TenantModel>(model: ModelOf<M>) {
-    return (model as unknown as typeof TenantModel)
-      .query(this.db)
-      .context({ tenantId: this.tenantId }) as M['QueryBuilderType']
+  query<M extends TenantModel>(model: ModelClass<M>): M['QueryBuilderType'] {
+    return model.query(this.db).context({ tenantId: this.tenantId })
   }
 
-  /** A malformed id, a missing row and another tenant's row are the same to the caller: absent. */
-  async find<M extends TenantModel & { id: string }>(model: ModelOf<M>, id: string): Promise<M | undefined> {
+  /** Returns undefined for a malformed id, a missing row and a row of another tenant alike. */
+  async find<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M | undefined> {
     if (!isUuid(id)) return undefined
-    const row: Model | undefined = await this.query<M>(model).findOne('id', id)
-    return row as M | undefined
+    const row: TenantModel | undefined = await this.query<M>(model).findOne('id', id)
+    return row instanceof model ? row : undefined
   }
 
   /** @throws NotFoundError */
-  async get<M extends TenantModel & { id: string }>(model: ModelOf<M>, id: string): Promise<M> {
+  async get<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M> {
     const row = await this.find<M>(model, id)
     if (!row) throw new NotFoundError(model.name)
     return row
@@ -96,15 +96,16 @@ export class Scope {
    * Locks the row until the transaction ends.
    * @throws NotFoundError
    */
-  async lock<M extends TenantModel & { id: string }>(model: ModelOf<M>, id: string): Promise<M> {
-    const row: Model | undefined = isUuid(id) ? await this.query<M>(model).findOne('id', id).forUpdate() : undefined
-    if (!row) throw new NotFoundError(model.name)
-    return row as M
+  async lock<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M> {
+    if (!isUuid(id)) throw new NotFoundError(model.name)
+    const row: TenantModel | undefined = await this.query<M>(model).findOne('id', id).forUpdate()
+    if (!(row instanceof model)) throw new NotFoundError(model.name)
+    return row
   }
 
   /**
-   * A transaction is a scope: what is done through it commits together, bells and events included. The database may end
-   * one that stands in another's way, and it is then done anew: `work` does nothing that could not be done twice.
+   * Runs `work` in a transaction. A transaction is a scope: everything done through it commits together, jobs and events
+   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it.
    */
   async transaction<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
@@ -120,29 +121,29 @@ export class Scope {
   async #transact<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
     const recorded: Event[] = []
     const result = await this.db.transaction(async (db) => {
-      const tx = new Scope({ ...this.#parts, db }, this.tenantId, this.actor, recorded)
-      const worked = await work(tx)
+      const tx = new Scope({ ...this.#dependencies, db }, this.tenantId, this.actor, recorded)
+      const value = await work(tx)
       if (!this.#recorded) await tx.#writeEvents(recorded)
-      return worked
+      return value
     })
-    // Inside an outer transaction the outermost one writes and announces.
+    // The outermost transaction writes the events and publishes them.
     if (this.#recorded) this.#recorded.push(...recorded)
-    else if (recorded.length > 0) this.#parts.signals.publish(this.tenantId)
+    else if (recorded.length > 0) this.#dependencies.notifications.publish(this.tenantId)
     return result
   }
 
-  enqueue(...bells: Job[]): Promise<void> {
-    return this.#parts.jobs.enqueue(this.db, bells)
+  enqueue(...jobs: Job[]): Promise<void> {
+    return this.#dependencies.jobs.enqueue(this.db, jobs)
   }
 
-  /** Calls `wake` when this tenant may have new events. Returns the function that ends it. */
+  /** Calls `wake` when this tenant may have new events. Returns the function that unsubscribes. */
   subscribe(wake: () => void): () => void {
-    return this.#parts.signals.subscribe(this.tenantId, wake)
+    return this.#dependencies.notifications.subscribe(this.tenantId, wake)
   }
 
-  /** `read` as it is now, done once for all who ask for the same `key` meanwhile. Not for transactions. */
+  /** Runs `read` once for all concurrent callers with the same `key`. Not for transactions. */
   singleFlight<T>(key: string, read: () => Promise<T>): Promise<T> {
-    return this.#parts.reads.do(`${this.tenantId} ${key}`, read) as Promise<T>
+    return this.#dependencies.singleFlight.do(`${this.tenantId} ${key}`, read) as Promise<T>
   }
 
   /**
@@ -150,15 +151,15 @@ export class Scope {
    * @throws BudgetExceededError, UnavailableError
    */
   compute<Input, Output>(task: ComputeTask<Input, Output>, input: Input): Promise<Output> {
-    return this.#parts.computePool.run(task, input, { key: this.tenantId })
+    return this.#dependencies.computePool.run(task, input, { key: this.tenantId })
   }
 
-  /** In a transaction, events are written when all else is done, in one statement. */
+  /** Records events. In a transaction they are written at its end, in one statement. */
   async record(...events: Event[]): Promise<void> {
     if (this.#recorded) return void this.#recorded.push(...events)
     if (events.length === 0) return
     await this.#writeEvents(events)
-    this.#parts.signals.publish(this.tenantId)
+    this.#dependencies.notifications.publish(this.tenantId)
   }
 
   async #writeEvents(events: Event[]): Promise<void> {
@@ -173,42 +174,42 @@ export class Scope {
 }
 
 /**
- * Work that belongs to no single tenant: signing in, sweeping, receiving a webhook. A type of its own, so that no rule
- * of a tenant can come by it.
+ * The scope of work that belongs to no single tenant: signing in, dispatching jobs, receiving a webhook. It is a separate
+ * type so that no rule of a tenant can be given one.
  */
 export class SystemScope {
   readonly db: Database
   readonly log: Logger
   readonly secrets: Secrets
   readonly mail: Mailer
-  readonly #parts: Dependencies
+  readonly #dependencies: Dependencies
 
-  constructor(parts: Dependencies) {
-    this.#parts = parts
-    this.db = parts.db
-    this.log = parts.log
-    this.secrets = parts.secrets
-    this.mail = parts.mail
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+    this.db = dependencies.db
+    this.log = dependencies.log
+    this.secrets = dependencies.secrets
+    this.mail = dependencies.mail
   }
 
   now(): Date {
-    return this.#parts.clock.now()
+    return this.#dependencies.clock.now()
   }
 
   forTenant(tenantId: string, actor: Actor = { type: 'system', id: null, name: null }): Scope {
-    return new Scope(this.#parts, tenantId, actor)
+    return new Scope(this.#dependencies, tenantId, actor)
   }
 
   transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
-    return this.db.transaction((db) => work(new SystemScope({ ...this.#parts, db })))
+    return this.db.transaction((db) => work(new SystemScope({ ...this.#dependencies, db })))
   }
 
-  enqueue(...bells: Job[]): Promise<void> {
-    return this.#parts.jobs.enqueue(this.db, bells)
+  enqueue(...jobs: Job[]): Promise<void> {
+    return this.#dependencies.jobs.enqueue(this.db, jobs)
   }
 
-  /** Tells followers of these tenants that a committed transaction left events for them. */
+  /** Notifies the subscribers of these tenants that a committed transaction has recorded events. */
   publish(tenantIds: Iterable<string>): void {
-    for (const tenantId of tenantIds) this.#parts.signals.publish(tenantId)
+    for (const tenantId of tenantIds) this.#dependencies.notifications.publish(tenantId)
   }
 }

@@ -1,26 +1,51 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
+import { TRIGGERS } from '../src/engine/language/definition/triggers.ts'
 import { listOperations } from '../src/http/rest.ts'
 import { appRouter } from '../src/router.ts'
+import { stepTypes } from '../src/steps/index.ts'
+import {
+  listBannedDocstrings,
+  listBannedFunctionNames,
+  listBannedTitles,
+  listBannedWords,
+} from './support/list-word-violations.ts'
+import { at, readSourceFiles, readTextFiles, splitWords, walk, type SourceFile } from './support/source-files.ts'
 
-const SRC = fileURLToPath(new URL('../src', import.meta.url))
 const LINES_MAX = 250
+const FILES_MAX = 15
+const CASTS_MAX = 39
 
-/** Who may import whom. What stands at the top of `src` wires the rest together, and may import anything. */
-const MAY_IMPORT: Record<string, string[]> = {
+/** Folders that may hold more files than FILES_MAX, each with its reason. */
+const LARGE_FOLDERS: Record<string, string> = {}
+
+/** The folders each folder of `src` may import. Files at the top of `src` wire the parts and may import anything. */
+const LAYERS: Record<string, string[]> = {
   http: ['http', 'router.ts', 'trpc', 'channels', 'scope.ts', 'platform'],
-  features: ['features', 'trpc', 'scope.ts', 'engine', 'channels', 'models', 'platform'],
+  features: [
+    'features',
+    'steps',
+    'triggers',
+    'conditions',
+    'trpc',
+    'scope.ts',
+    'engine',
+    'channels',
+    'models',
+    'platform',
+  ],
   trpc: ['trpc', 'scope.ts', 'platform'],
+  steps: ['steps', 'engine', 'platform'],
+  triggers: ['triggers', 'engine', 'platform'],
+  conditions: ['conditions', 'engine', 'platform'],
   engine: ['engine', 'platform'],
   channels: ['channels', 'platform'],
   models: ['models', 'platform'],
   platform: ['platform'],
 }
 
-const MAY_IMPORT_AT_THE_TOP: Record<string, string[]> = {
+const TOP_LEVEL_FILES: Record<string, string[]> = {
   'scope.ts': ['engine', 'channels', 'models', 'platform'],
   'router.ts': ['features', 'trpc'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope.ts', 'platform'],
@@ -28,108 +53,289 @@ const MAY_IMPORT_AT_THE_TOP: Record<string, string[]> = {
   'client.ts': ['router.ts'],
 }
 
-type Source = { path: string; text: string; imports: string[] }
+/** The floors of the engine, the lowest first. A folder imports itself and lower floors. */
+const ENGINE_FLOORS = [['language'], ['model'], ['compile', 'decide', 'redact'], ['replay'], ['mailbox'], ['simulate']]
 
-const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
-  .map((path) => {
-    const text = readFileSync(join(SRC, path), 'utf8')
-    const imports = ts
-      .preProcessFile(text, true, true)
-      .importedFiles.map(({ fileName }) => fileName)
-      .filter((name) => name.startsWith('.'))
-      .map((name) => relative(SRC, join(SRC, dirname(path), name)))
-    return { path, text, imports }
-  })
+/** Types that are terms of the engine as well: an event is the unit that a mailbox delivers to a run. */
+const ENGINE_TERMS = ['event']
 
-const layerOf = (path: string) => path.split('/')[0] ?? ''
+/** Words of the product that the engine does not know. */
+const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
 
-/** Without comments and texts: what the compiler sees as code. */
-function codeOf({ path, text }: Source): string {
-  const scanner = ts.createScanner(ts.ScriptTarget.Latest, true, ts.LanguageVariant.Standard, text)
-  const words: string[] = []
-  for (let token = scanner.scan(); token !== ts.SyntaxKind.EndOfFileToken; token = scanner.scan()) {
-    const isText = token === ts.SyntaxKind.StringLiteral || token === ts.SyntaxKind.NoSubstitutionTemplateLiteral
-    words.push(isText ? "''" : scanner.getTokenText())
-  }
-  expect(words.length, path).to.be.greaterThan(0)
-  return words.join('')
+const sources = readSourceFiles(['src'])
+const migrations = readTextFiles(['migrations'], '.ts')
+const documents = readTextFiles(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs'], '.md')
+const tools = readSourceFiles(['bench', 'chaos', 'storm', 'seeds'])
+const tests = readSourceFiles(['test'])
+
+/** `contacts` of `src/features/contacts/…`, `engine` of `src/engine/…`, `scope.ts` of `src/scope.ts`. */
+function segment(path: string, index: number): string {
+  return path.split('/')[index] ?? ''
 }
 
-function filesWhere(condition: (source: Source) => boolean): string[] {
-  return sources.filter(condition).map(({ path }) => path)
+function assertNone(violations: string[]): void {
+  if (violations.length > 0) expect.fail(`${violations.length} violations\n${violations.join('\n')}`)
 }
 
-describe('the house', () => {
-  it('is built so that imports go one way', () => {
-    const wrong = sources.flatMap(({ path, imports }) => {
-      const allowed = path.includes('/') ? MAY_IMPORT[layerOf(path)] : MAY_IMPORT_AT_THE_TOP[path]
-      if (!path.includes('/') && !allowed) return []
-      return imports.filter((target) => !allowed?.includes(layerOf(target))).map((target) => `${path} -> ${target}`)
-    })
-    expect(wrong).to.deep.equal([])
+function importLines(file: SourceFile, isWrong: (target: string) => boolean): string[] {
+  const lines = file.text.split('\n')
+  return file.imports.filter(isWrong).map((target) => {
+    const name = target.split('/').at(-1) ?? target
+    return `${file.path}:${lines.findIndex((line) => line.includes(`/${name}'`)) + 1}: imports ${target}`
   })
+}
 
-  it('lets a feature use the rules of another, and never its router', () => {
-    const wrong = sources
-      .filter(({ path }) => path.startsWith('features/'))
-      .flatMap(({ path, imports }) =>
-        imports
-          .filter((target) => target.endsWith('/router.ts') && target.startsWith('features/'))
-          .map((target) => `${path} -> ${target}`),
-      )
-    expect(wrong).to.deep.equal([])
+function codeNodes(file: SourceFile, describeViolation: (node: ts.Node) => string | undefined): string[] {
+  const violations: string[] = []
+  walk(file.ast, (node) => {
+    const violation = describeViolation(node)
+    if (violation) violations.push(`${at(file, node)}: ${violation}`)
   })
+  return violations
+}
 
-  it('names folder, procedure and path alike', () => {
-    for (const { path, procedurePath } of listOperations(appRouter)) {
-      expect(path.split('/').slice(0, 3), procedurePath).to.deep.equal(['', 'api', procedurePath.split('.')[0]])
-    }
-    const namespaces = Object.keys(appRouter._def.record)
-    for (const name of namespaces) {
-      expect(
-        sources.some(({ path }) => path === `features/${name}/router.ts`),
-        name,
-      ).to.equal(true)
-    }
-  })
-
-  it('has no path that an earlier one of the same method would catch', () => {
-    const operations = listOperations(appRouter)
-    const shadowed = operations.flatMap((later, index) =>
-      operations
-        .slice(0, index)
-        .filter((earlier) => earlier.method === later.method && catches(earlier.path, later.path))
-        .map((earlier) => `${earlier.path} catches ${later.path}`),
+describe('architecture: layers', () => {
+  it('each folder of src imports only the layers below it', () => {
+    assertNone(
+      sources.flatMap((file) => {
+        const layer = segment(file.path, 1)
+        const allowed = file.path.split('/').length > 2 ? (LAYERS[layer] ?? []) : TOP_LEVEL_FILES[layer]
+        if (!allowed) return []
+        return importLines(file, (target) => !allowed.includes(segment(target, 1)))
+      }),
     )
-    expect(shadowed).to.deep.equal([])
   })
 
-  it('reads the environment in one place', () => {
-    expect(filesWhere((source) => codeOf(source).includes('process.env'))).to.deep.equal(['config.ts'])
+  it('features import each other in one direction, type-only imports included', () => {
+    const edges = new Map<string, Map<string, string>>()
+    for (const file of sources.filter(({ path }) => path.startsWith('src/features/'))) {
+      const from = segment(file.path, 2)
+      const targets = edges.get(from) ?? new Map<string, string>()
+      edges.set(from, targets)
+      for (const target of file.imports.filter((name) => name.startsWith('src/features/'))) {
+        const to = segment(target, 2)
+        if (to !== from && !targets.has(to)) targets.set(to, importLines(file, (name) => name === target)[0] ?? target)
+      }
+    }
+    const cycle = findCycle(edges)
+    if (cycle) expect.fail(`features import each other in a cycle:\n${cycle.join('\n')}`)
   })
 
-  it('reads the clock in one place', () => {
-    const reads = filesWhere((source) => /new(?:Date\(\)|Date;)|Date\.now\(/.test(codeOf(source)))
-    expect(reads).to.deep.equal(['platform/time.ts'])
+  it('no feature imports the router of another feature', () => {
+    const features = sources.filter(({ path }) => path.startsWith('src/features/'))
+    assertNone(
+      features.flatMap((file) => importLines(file, (target) => /^src\/features\/.+\/router\.ts$/.test(target))),
+    )
   })
 
-  it('writes to no console', () => {
-    expect(filesWhere((source) => /\bconsole\./.test(codeOf(source)))).to.deep.equal([])
+  it('a feature calls procedure builders only in its own router.ts', () => {
+    const features = sources.filter(({ path }) => /^src\/features\/.+\.ts$/.test(path) && !path.endsWith('/router.ts'))
+    assertNone(
+      features.flatMap((file) => importLines(file, (target) => /^src\/trpc\/(?:procedures|rest)\.ts$/.test(target))),
+    )
   })
 
-  it('knows of transport only where it is carried', () => {
-    const knows = filesWhere(({ text }) => /from '(?:@trpc\/server|koa|koa-router|@koa)/.test(text))
-    expect(knows.filter((path) => !/^(?:http|trpc)\//.test(path))).to.deep.equal([])
+  it('src/router.ts mounts the router of every feature that has one', () => {
+    const routers = sources.map(({ path }) => path).filter((path) => /^src\/features\/[^/]+\/router\.ts$/.test(path))
+    const mounted = sources.find(({ path }) => path === 'src/router.ts')?.imports ?? []
+    expect(routers).to.have.members(mounted.filter((path) => path.startsWith('src/features/')))
   })
 
-  it(`has no file of more than ${LINES_MAX} lines`, () => {
-    expect(filesWhere(({ text }) => text.split('\n').length > LINES_MAX + 1)).to.deep.equal([])
+  it('transport packages are imported in src/http and src/trpc only', () => {
+    const inner = sources.filter(({ path }) => !/^src\/(?:http|trpc)\//.test(path))
+    assertNone(
+      inner.flatMap((file) =>
+        codeNodes(file, (node) => {
+          const isImport = ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
+          const name = isImport && node.moduleSpecifier?.getText()
+          return name && /^'(?:@trpc\/server|koa|koa-router|@koa)/.test(name) ? `imports ${name}` : undefined
+        }),
+      ),
+    )
   })
 })
 
-function catches(earlier: string, later: string): boolean {
+describe('architecture: REST paths', () => {
+  it('the path of every procedure starts with /api and its namespace', () => {
+    const wrong = listOperations(appRouter).filter(({ path, procedurePath }) => {
+      const [, api, namespace] = path.split('/')
+      return api !== 'api' || namespace !== procedurePath.split('.')[0]
+    })
+    assertNone(wrong.map(({ path, procedurePath }) => `${procedurePath}: ${path}`))
+  })
+
+  it('no path is shadowed by an earlier path of the same method', () => {
+    const operations = listOperations(appRouter)
+    assertNone(
+      operations.flatMap((later, index) =>
+        operations
+          .slice(0, index)
+          .filter((earlier) => earlier.method === later.method && shadows(earlier.path, later.path))
+          .map((earlier) => `${earlier.method} ${later.path} is never reached behind ${earlier.path}`),
+      ),
+    )
+  })
+})
+
+describe('architecture: engine', () => {
+  const engine = sources.filter(({ path }) => path.startsWith('src/engine/'))
+  const floors = new Map(ENGINE_FLOORS.flatMap((folders, floor) => folders.map((folder) => [folder, floor] as const)))
+
+  it('every file of the engine is in one of its folders', () => {
+    assertNone(engine.map(({ path }) => path).filter((path) => !floors.has(segment(path, 2))))
+  })
+
+  it('each folder of the engine imports only the folders below it', () => {
+    assertNone(
+      engine.flatMap((file) => {
+        const own = segment(file.path, 2)
+        return importLines(file, (target) => {
+          const folder = segment(target, 2)
+          if (!target.startsWith('src/engine/') || folder === own) return false
+          return (floors.get(folder) ?? Infinity) >= (floors.get(own) ?? -1)
+        })
+      }),
+    )
+  })
+
+  it('the engine names no step type, trigger type, table or other word of the product', () => {
+    const types = new Set([...stepTypes.keys(), ...Object.keys(TRIGGERS)])
+    const tables = new Set(
+      migrations.flatMap(({ text }) => [...text.matchAll(/create table (\w+)/gi)].map(([, table = '']) => table)),
+    )
+    expect(types.size).to.be.greaterThan(30)
+    expect(tables.size).to.be.greaterThan(30)
+    for (const term of ENGINE_TERMS) types.delete(term)
+    assertNone(engine.flatMap((file) => codeNodes(file, (node) => productWord(node, types, tables))))
+  })
+})
+
+describe('architecture: size', () => {
+  it(`no folder of src has more than ${FILES_MAX} files`, () => {
+    const counts = new Map<string, number>()
+    for (const { path } of sources) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+    const large = [...counts].filter(([folder, count]) => count > FILES_MAX && !LARGE_FOLDERS[folder])
+    assertNone(large.map(([folder, count]) => `${folder}: ${count} files`))
+  })
+
+  it(`no file of src has more than ${LINES_MAX} lines`, () => {
+    const long = sources.filter(({ text }) => text.split('\n').length > LINES_MAX + 1)
+    assertNone(long.map(({ path, text }) => `${path}:${LINES_MAX + 1}: has ${text.split('\n').length - 1} lines`))
+  })
+})
+
+describe('architecture: code', () => {
+  it('the environment is read in src/config.ts only', () => {
+    assertNone(listOutside('src/config.ts', (node) => node.getText() === 'process.env'))
+  })
+
+  it('the clock is read in src/platform/time.ts only', () => {
+    assertNone(
+      listOutside('src/platform/time.ts', (node) => {
+        if (ts.isNewExpression(node)) return node.expression.getText() === 'Date' && !node.arguments?.length
+        return ts.isCallExpression(node) && node.expression.getText() === 'Date.now'
+      }),
+    )
+  })
+
+  it('nothing is written to the console', () => {
+    assertNone(
+      listOutside('', (node) => ts.isPropertyAccessExpression(node) && node.expression.getText() === 'console'),
+    )
+  })
+
+  it(`src has at most ${CASTS_MAX} type assertions`, () => {
+    const casts = sources.flatMap((file) =>
+      codeNodes(file, (node) => (isCast(node) ? node.getText().replaceAll(/\s+/g, ' ').slice(-60) : undefined)),
+    )
+    if (casts.length > CASTS_MAX) assertNone(casts)
+  })
+
+  it('nothing is cast to never', () => {
+    assertNone(
+      sources.flatMap((file) =>
+        codeNodes(file, (node) => (isCast(node) && node.type.getText() === 'never' ? 'as never' : undefined)),
+      ),
+    )
+  })
+})
+
+describe('architecture: language', () => {
+  it('the code uses the terms of the glossary', () => {
+    assertNone([...sources, ...tools, ...migrations].flatMap(listBannedWords))
+  })
+
+  it('the documents use the terms of the glossary', () => {
+    assertNone(documents.flatMap(listBannedWords))
+  })
+
+  it('the titles of tests use the terms of the glossary', () => {
+    assertNone(tests.flatMap(listBannedTitles))
+  })
+
+  it('functions are named by a verb or a conversion', () => {
+    assertNone([...sources, ...tools].flatMap(listBannedFunctionNames))
+  })
+
+  it('docstrings start with a verb or a noun phrase', () => {
+    assertNone([...sources, ...tools, ...migrations, ...tests].flatMap(listBannedDocstrings))
+  })
+})
+
+function shadows(earlier: string, later: string): boolean {
   const [a, b] = [earlier.split('/'), later.split('/')]
   if (a.length !== b.length || earlier === later) return earlier === later
-  return a.every((segment, index) => segment.startsWith('{') || segment === b[index])
+  return a.every((part, index) => part.startsWith('{') || part === b[index])
+}
+
+/** Returns the imports that make up a cycle, if there is one. */
+function findCycle(edges: Map<string, Map<string, string>>): string[] | undefined {
+  const done = new Set<string>()
+  const search = (feature: string, trail: string[], imports: string[]): string[] | undefined => {
+    const start = trail.indexOf(feature)
+    if (start >= 0) return imports.slice(start)
+    if (done.has(feature)) return undefined
+    for (const [target, line] of edges.get(feature) ?? []) {
+      const cycle = search(target, [...trail, feature], [...imports, line])
+      if (cycle) return cycle
+    }
+    done.add(feature)
+    return undefined
+  }
+  for (const feature of edges.keys()) {
+    const cycle = search(feature, [], [])
+    if (cycle) return cycle
+  }
+  return undefined
+}
+
+function listOutside(home: string, isRead: (node: ts.Node) => boolean): string[] {
+  return sources
+    .filter(({ path }) => path !== home)
+    .flatMap((file) => codeNodes(file, (node) => (isRead(node) ? node.getText().slice(0, 60) : undefined)))
+}
+
+function isCast(node: ts.Node): node is ts.AsExpression | ts.TypeAssertion {
+  return (ts.isAsExpression(node) || ts.isTypeAssertionExpression(node)) && node.type.getText() !== 'const'
+}
+
+/** Says which word of the product a text, a template or an identifier contains. */
+function productWord(node: ts.Node, types: Set<string>, tables: Set<string>): string | undefined {
+  if (ts.isImportDeclaration(node.parent ?? node)) return undefined
+  if (ts.isIdentifier(node)) {
+    const words = splitWords(node.text)
+    const noun = words.find((word) => PRODUCT_NOUNS.includes(word))
+    if (noun) return `"${noun}" in the name ${node.text}`
+    const name = words.join('_')
+    if (words.length > 1 && (types.has(name) || tables.has(name))) return `the name ${node.text}`
+    return undefined
+  }
+  const isText = ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)
+  if (!isText) return undefined
+  if (types.has(node.text)) return `the type "${node.text}"`
+  const statements = [...node.text.matchAll(/\b(?:from|into|update|join)\s+(\w+)/gi)]
+  const table = statements.map(([, name = '']) => name).find((name) => tables.has(name))
+  if (table || tables.has(node.text)) return `the table ${table ?? node.text}`
+  const noun = splitWords(node.text.replaceAll(/group by/gi, '')).find((word) => PRODUCT_NOUNS.includes(word))
+  return noun ? `"${noun}" in the text "${node.text.slice(0, 40)}"` : undefined
 }

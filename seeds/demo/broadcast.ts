@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { addMs, DAY, MINUTE } from '../../src/platform/time.ts'
-import { CONTACTS, DEMO, demoId } from './people.ts'
+import { CONTACTS } from './contacts.ts'
+import { DEMO, demoId } from './ids.ts'
 
 const STATUSES = [
   'read',
@@ -15,7 +16,7 @@ const STATUSES = [
   'unknown',
 ] as const
 
-/** A broadcast that was paused half-way: one recipient at least stands at every status there is. */
+/** Inserts a broadcast that was paused half-way, with at least one recipient in every status. */
 export async function seedBroadcast(tx: Knex, now: Date): Promise<void> {
   const tenant_id = DEMO.workspaceId
   const startedAt = addMs(now, -2 * DAY)
@@ -29,7 +30,7 @@ export async function seedBroadcast(tx: Knex, now: Date): Promise<void> {
     tenant_id,
     id: demoId('broadcast', 1),
     name: 'Spring sale',
-    description: 'To everybody who asked for it',
+    description: 'For customers who asked for news of the spring sale',
     status: 'paused',
     channel_id: DEMO.sandboxId,
     template_id: DEMO.templateId,

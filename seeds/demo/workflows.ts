@@ -1,16 +1,16 @@
-import type { Knex } from 'knex'
-import type { CompiledDefinition } from '../../src/engine/model/compiled.ts'
-import { definitionHash } from '../../src/engine/compile/definition-hash.ts'
-import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
-import { addMs, DAY } from '../../src/platform/time.ts'
-import { DEMO, demoId } from './people.ts'
+import { publishWorkflow } from '../../src/features/publishing/publish-workflow.ts'
+import { createWorkflow } from '../../src/features/workflows/create-workflow.ts'
+import { DAY } from '../../src/platform/time.ts'
+import type { Actor } from '../../src/scope.ts'
+import type { History } from './history.ts'
+import { demoId } from './ids.ts'
 
 type DemoWorkflow = { id: string; name: string; description: string; definition: Record<string, unknown> }
 
 const WELCOME: DemoWorkflow = {
   id: demoId('workflow', 1),
   name: 'Welcome',
-  description: 'Greets whoever writes for the first time',
+  description: 'Greets customers who write for the first time',
   definition: {
     version: 1,
     triggers: [{ type: 'conversation_opened' }],
@@ -30,7 +30,7 @@ const WELCOME: DemoWorkflow = {
 const ORDER_STATUS: DemoWorkflow = {
   id: demoId('workflow', 2),
   name: 'Order status',
-  description: 'Asks for the order number and tells where the order is',
+  description: 'Asks for the order number and answers where the order is',
   definition: {
     version: 1,
     triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['order', 'pedido', 'where is my'] } }],
@@ -75,7 +75,7 @@ const ORDER_STATUS: DemoWorkflow = {
 const OPT_OUT: DemoWorkflow = {
   id: demoId('workflow', 3),
   name: 'Opt-out',
-  description: 'Whoever writes stop hears nothing more from workflows',
+  description: 'Tags customers who write "stop" and confirms',
   definition: {
     version: 1,
     triggers: [
@@ -94,31 +94,11 @@ const OPT_OUT: DemoWorkflow = {
 
 export const WORKFLOWS = { welcome: WELCOME, orderStatus: ORDER_STATUS, optOut: OPT_OUT }
 
-export function compileDemo({ name, definition }: DemoWorkflow): CompiledDefinition {
-  const { compiled, errors } = checkDefinition(definition, { allowsLoopback: false })
-  if (!compiled)
-    throw new Error(`the demo workflow ${name} is not valid: ${errors.map(({ message }) => message).join('; ')}`)
-  return compiled
-}
-
-export async function seedWorkflows(tx: Knex, now: Date): Promise<void> {
-  const tenant_id = DEMO.workspaceId
-  const published_at = addMs(now, -30 * DAY)
-  const owner = (await tx('memberships').where('workspace_id', tenant_id).first('user_id')) as { user_id: string }
+export async function seedWorkflows(history: History, owner: Actor): Promise<void> {
   for (const workflow of Object.values(WORKFLOWS)) {
-    const { id, name, description, definition } = workflow
-    const times = { published_at, created_at: published_at, updated_at: published_at }
-    const row = { tenant_id, id, name, description, status: 'published', draft: JSON.stringify(definition), version: 1 }
-    await tx('workflows').insert({ ...row, created_by: owner.user_id, ...times })
-    await tx('workflow_versions').insert({
-      tenant_id,
-      workflow_id: id,
-      version: 1,
-      hash: definitionHash(definition),
-      definition: JSON.stringify(definition),
-      compiled: JSON.stringify(compileDemo(workflow)),
-      published_by: owner.user_id,
-      published_at,
+    await history.act(30 * DAY, owner, async (scope) => {
+      await createWorkflow(scope, workflow)
+      await publishWorkflow(scope, { workflowId: workflow.id })
     })
   }
 }

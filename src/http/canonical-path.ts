@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
-import { NotFoundError } from '../platform/errors.ts'
+import { TransportError } from '../trpc/errors.ts'
 
-/** Segments of unreserved characters, none of them a dot segment, none empty, no slash at the end. */
+/** Segments of unreserved characters, none of them a dot segment or empty, without a slash at the end. */
 const CANONICAL = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~,-]+)+)$/
 
 /**
@@ -9,10 +9,10 @@ const CANONICAL = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~,-]+)+)$/
  * spelling only: no `//`, no `%2e`, no `\`, no absolute form.
  */
 export function canonicalPath(): Middleware {
-  return async function refuseOtherSpellings(ctx, next) {
+  return async function checkSpelling(ctx, next) {
     const target = ctx.req.url ?? ''
     const end = target.indexOf('?')
-    if (!CANONICAL.test(end === -1 ? target : target.slice(0, end))) throw new NotFoundError('Path')
+    if (!CANONICAL.test(end === -1 ? target : target.slice(0, end))) throw new TransportError('NOT_FOUND')
     await next()
   }
 }

@@ -1,16 +1,15 @@
 import type { Context, Middleware } from 'koa'
-import { NotFoundError } from '../platform/errors.ts'
+import superjson from 'superjson'
 import type { Logger } from '../platform/log.ts'
-import { publicError, type PublicError } from '../trpc/errors.ts'
-import { HttpError } from './http-error.ts'
-import { isTrpcPath, trpcErrorBody } from './trpc-endpoint.ts'
+import { toErrorShape, toPublicError, TransportError } from '../trpc/errors.ts'
+import { isUnder, TRPC_PREFIX } from './paths.ts'
 
-/** Turns whatever was thrown into the error body. A path nobody answered is a 404 of the same form. */
+/** Converts every thrown error to an error body. A path that nothing answers is a 404 of the same form. */
 export function errorBodies(log: Logger): Middleware {
   return async function answerErrors(ctx, next) {
     try {
       await next()
-      if (ctx.respond !== false && ctx.status === 404 && ctx.body == null) throw new NotFoundError('Path')
+      if (ctx.respond !== false && ctx.status === 404 && ctx.body == null) throw new TransportError('NOT_FOUND')
     } catch (error) {
       if (ctx.res.headersSent || ctx.respond === false) {
         ctx.res.destroy()
@@ -21,20 +20,14 @@ export function errorBodies(log: Logger): Middleware {
   }
 }
 
+/** Below the tRPC prefix the body has the shape that tRPC clients read; they apply it to each call of a batch. */
 function answerError(ctx: Context, thrown: unknown, log: Logger): void {
-  // Thrown while a procedure read its input, it comes wrapped.
-  const error = thrown instanceof Error && thrown.cause instanceof HttpError ? thrown.cause : thrown
-  const requestId = ctx.state['requestId'] as string
-  const refusal = describe(error, requestId)
-  if (refusal.status === 500) log.error({ err: error, requestId }, 'request failed')
-  if (refusal.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(refusal.retryAfterSeconds))
-  if (error instanceof HttpError) ctx.set(error.headers)
-  ctx.status = refusal.status
+  const requestId: string = ctx.state['requestId']
+  const error = toPublicError(thrown, requestId)
+  if (error.key === 'INTERNAL_SERVER_ERROR') log.error({ err: thrown, requestId }, 'request failed')
+  ctx.set(error.headers)
+  ctx.status = error.status
   ctx.type = 'application/json; charset=utf-8'
-  ctx.body = JSON.stringify(isTrpcPath(ctx.path) ? trpcErrorBody(refusal) : refusal.body)
-}
-
-function describe(error: unknown, requestId: string): PublicError {
-  if (error instanceof HttpError) return { status: error.status, body: { error: error.message, code: error.code } }
-  return publicError(error, requestId)
+  const isTrpc = isUnder(ctx.path, TRPC_PREFIX)
+  ctx.body = JSON.stringify(isTrpc ? { error: superjson.serialize(toErrorShape(error)) } : error.body)
 }

@@ -1,13 +1,14 @@
 import type { Middleware } from 'koa'
+import { LIVENESS_PATH, READINESS_PATH } from './paths.ts'
 
-/** `problem` says why this process must not get traffic now, or nothing. */
-export type Health = { problem(): Promise<string | undefined> }
+/** Returns the reason why this process must not receive traffic, if there is one. */
+export type ReadinessProblem = () => Promise<string | undefined>
 
-/** `/healthz`: the process is alive. `/readyz`: the database answers, is migrated, and we are not going down. */
-export function healthRoutes(health: Health): Middleware {
+/** Liveness: the process runs. Readiness: the database answers and is migrated, and the process is not shutting down. */
+export function healthRoutes(findProblem: ReadinessProblem): Middleware {
   return async function answerHealth(ctx, next) {
-    if (ctx.path !== '/healthz' && ctx.path !== '/readyz') return next()
-    const problem = ctx.path === '/readyz' ? await health.problem() : undefined
+    if (ctx.path !== LIVENESS_PATH && ctx.path !== READINESS_PATH) return next()
+    const problem = ctx.path === READINESS_PATH ? await findProblem() : undefined
     ctx.status = problem ? 503 : 200
     ctx.set('Cache-Control', 'no-store')
     ctx.body = problem ? { status: 'unavailable', reason: problem } : { status: 'ok' }

@@ -12,28 +12,28 @@ const EXPOSED = [
   'Idempotency-Replayed',
 ]
 
-/** Browsers of listed origins may call with credentials; every other origin gets no CORS header at all. */
+/** Allows browsers of the listed origins to call with credentials; every other origin gets no CORS header. */
 export function allowOrigins(origins: ReadonlySet<string>): Middleware {
-  const listed = (ctx: Context) => origins.has(ctx.get('origin'))
-  const answer = cors({
-    origin: (ctx) => (listed(ctx) ? ctx.get('origin') : ''),
-    credentials: listed,
+  const isListed = (ctx: Context) => origins.has(ctx.get('origin'))
+  const setHeaders = cors({
+    origin: (ctx) => (isListed(ctx) ? ctx.get('origin') : ''),
+    credentials: isListed,
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowHeaders: ['Content-Type', 'X-Tenant-Id', 'Idempotency-Key', 'X-Request-Id', 'trpc-accept', 'Last-Event-Id'],
     exposeHeaders: EXPOSED,
     maxAge: 600,
   })
   return async function answerOrigins(ctx, next) {
-    if (ctx.method !== 'OPTIONS') return answer(ctx, next)
-    await answer(ctx, async () => undefined)
+    if (ctx.method !== 'OPTIONS') return setHeaders(ctx, next)
+    await setHeaders(ctx, async () => undefined)
     ctx.vary('Origin')
     ctx.status = 204
   }
 }
 
 /**
- * A browser says where a request comes from, and cannot be made to lie by a page. What changes something is refused
- * from anywhere but this service's own origin and the listed ones. Clients that are no browsers say nothing, and pass.
+ * Rejects changes from other origins than the service's own and the listed ones. Browsers send the origin and pages
+ * cannot forge it; clients that are no browsers send none, and pass.
  */
 export function rejectCrossOrigin(origins: ReadonlySet<string>): Middleware {
   return async function checkOrigin(ctx, next) {
@@ -44,12 +44,12 @@ export function rejectCrossOrigin(origins: ReadonlySet<string>): Middleware {
 
 function isTrusted(ctx: Context, origins: ReadonlySet<string>): boolean {
   const origin = ctx.get('origin')
-  if (origin !== '') return origins.has(origin) || isOwn(origin, ctx.get('host'))
+  if (origin !== '') return origins.has(origin) || isSameHost(origin, ctx.get('host'))
   const site = ctx.get('sec-fetch-site')
   return site === '' || site === 'same-origin' || site === 'none'
 }
 
 /** The scheme is not compared: behind a proxy that ends TLS this process sees plain http. */
-function isOwn(origin: string, host: string): boolean {
+function isSameHost(origin: string, host: string): boolean {
   return URL.canParse(origin) && new URL(origin).host === host
 }

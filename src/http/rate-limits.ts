@@ -3,15 +3,16 @@ import type { AppRouter } from '../router.ts'
 import { LimitExceededError } from '../platform/errors.ts'
 import type { LimitState, RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Tier } from '../platform/rate-limit/tiers.ts'
-import { listBatchedProcedures } from './trpc-endpoint.ts'
+import { API_PREFIX, AUTH_PREFIX, isUnder } from './paths.ts'
 import { listOperations, listProcedures } from './rest.ts'
+import { listBatchedProcedures } from './trpc-endpoint.ts'
 
-/** What a request costs, by its method and path. */
+/** Returns the tiers that each call of a request consumes, by method and path. */
 export type Cost = (ctx: Context) => Tier[][]
 
 /**
- * The table of prices comes from the procedures themselves. Every call under `/api` pays the general tier; below
- * `/api/auth` it pays the tier of its procedure first, and a path that is none pays the tier of "all other".
+ * Derives the costs from the procedures. Every call under `/api` consumes the general tier; under `/api/auth` it
+ * consumes the tier of its procedure first, and an unknown path the `auth` tier.
  */
 export function costTable(router: AppRouter): Cost {
   const rest = new Map(listOperations(router).map(({ method, path, meta }) => [`${method} ${path}`, meta.tier]))
@@ -19,20 +20,20 @@ export function costTable(router: AppRouter): Cost {
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   return (ctx) => {
     const { path, method } = ctx
-    if (!path.startsWith('/api/') && path !== '/api') return []
+    if (path !== API_PREFIX && !isUnder(path, API_PREFIX)) return []
     const names = listBatchedProcedures(path)
     if (names) return names.map((name) => tiers(procedures[name]?._def.meta?.tier))
-    if (!path.startsWith('/api/auth/')) return [tiers(undefined)]
+    if (!isUnder(path, AUTH_PREFIX)) return [tiers(undefined)]
     return [tiers(rest.get(`${method} ${path}`) ?? 'auth')]
   }
 }
 
-/** Charges before anything else is done, and tells on every answer what is left. */
-export function rateLimit(limits: RateLimits, price: Cost): Middleware {
-  return async function charge(ctx, next) {
-    const addressKey = ctx.state['addressKey'] as string
+/** Charges a request before anything else is done, and reports on every answer how much is left. */
+export function rateLimit(limits: RateLimits, cost: Cost): Middleware {
+  return async function chargeRequest(ctx, next) {
+    const addressKey: string = ctx.state['addressKey']
     let tightest: LimitState | undefined
-    for (const { tiers, points } of joinEqual(price(ctx))) {
+    for (const { tiers, points } of groupEqual(cost(ctx))) {
       const { allowed, state } = await limits.charge(addressKey, tiers, points)
       if (!tightest || !allowed || state.remaining < tightest.remaining) tightest = state
       setHeaders(ctx, tightest)
@@ -44,16 +45,16 @@ export function rateLimit(limits: RateLimits, price: Cost): Middleware {
   }
 }
 
-/** A batch of equal calls is bought at once: all of it, or none. */
-function joinEqual(prices: Tier[][]): { tiers: Tier[]; points: number }[] {
-  const joined = new Map<string, { tiers: Tier[]; points: number }>()
-  for (const tiers of prices) {
+/** Equal calls of a batch are charged at once: all of them, or none. */
+function groupEqual(costs: Tier[][]): { tiers: Tier[]; points: number }[] {
+  const groups = new Map<string, { tiers: Tier[]; points: number }>()
+  for (const tiers of costs) {
     const key = tiers.join()
-    const entry = joined.get(key) ?? { tiers, points: 0 }
-    entry.points += 1
-    joined.set(key, entry)
+    const group = groups.get(key) ?? { tiers, points: 0 }
+    group.points += 1
+    groups.set(key, group)
   }
-  return [...joined.values()]
+  return [...groups.values()]
 }
 
 function setHeaders(ctx: Context, { limit, remaining, resetSeconds }: LimitState): void {

@@ -1,39 +1,42 @@
 import type { IncomingMessage } from 'node:http'
 import { assertBounded } from '../platform/bounded-json.ts'
 import { InvalidError } from '../platform/errors.ts'
-import { HttpError } from './http-error.ts'
+import { TransportError } from '../trpc/errors.ts'
 
 export const BODY_BYTES_MAX = 1024 * 1024
 
-/** The bytes of a body, as they came. */
+/** Reads the bytes of a body unchanged. */
 export async function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw tooLargeError(bytesMax)
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > bytesMax) throw tooLarge(bytesMax)
-    chunks.push(chunk)
+  for await (const chunk of req) {
+    const bytes: Buffer = chunk
+    size += bytes.length
+    if (size > bytesMax) throw tooLargeError(bytesMax)
+    chunks.push(bytes)
   }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  return Buffer.concat(chunks)
 }
 
-function tooLarge(bytesMax: number): HttpError {
-  // The rest of the body is not read, so the connection cannot carry another request.
-  const headers = { Connection: 'close' }
-  return new HttpError(413, 'body_too_large', `The request body is larger than ${bytesMax / 1024 / 1024} MB`, headers)
+function tooLargeError(bytesMax: number): TransportError {
+  return new TransportError('PAYLOAD_TOO_LARGE', {
+    message: `The request body is larger than ${bytesMax / 1024 / 1024} MB`,
+    // The rest of the body is not read, so the connection cannot carry another request.
+    headers: { Connection: 'close' },
+  })
 }
 
-/** A JSON object; no body at all counts as an empty one. */
-export async function readJson(req: IncomingMessage): Promise<Record<string, unknown>> {
+/** Reads a JSON object; a missing body is an empty one. */
+export async function readJson(req: IncomingMessage): Promise<object> {
   if (req.headers['content-encoding'] && req.headers['content-encoding'] !== 'identity') {
-    throw new HttpError(415, 'unsupported_media_type', 'Send the request body without a content encoding')
+    throw new TransportError('UNSUPPORTED_MEDIA_TYPE', {
+      message: 'Send the request body without a content encoding',
+    })
   }
   const hasBody = req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
   const type = req.headers['content-type']
-  if (type === undefined ? hasBody : !isJson(type)) {
-    throw new HttpError(415, 'unsupported_media_type', 'Send the request body as application/json')
-  }
+  if (type === undefined ? hasBody : !isJson(type)) throw new TransportError('UNSUPPORTED_MEDIA_TYPE')
   const bytes = await readBytes(req, BODY_BYTES_MAX)
   return bytes.length === 0 ? {} : parseObject(bytes)
 }
@@ -44,16 +47,16 @@ function isJson(contentType: string): boolean {
   return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))
 }
 
-function parseObject(bytes: Buffer): Record<string, unknown> {
+function parseObject(bytes: Buffer): object {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new InvalidError('The request body is not valid JSON', undefined, 'invalid_json', { cause })
+    throw new TransportError('PARSE_ERROR', { cause })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidError('The request body must be a JSON object', undefined, 'invalid_json')
   }
   assertBounded(value)
-  return value as Record<string, unknown>
+  return value
 }

@@ -5,37 +5,33 @@ import type { Caller, RequestContext } from '../trpc/context.ts'
 
 const SESSION_COOKIE = 'session_token'
 
-/** Who presents this token, and whether the named workspace lets them in. `cookie` is to be set on the answer. */
+/** Resolves a session token and the caller's role in the named workspace. `cookie` is to be set on the answer. */
 export type Identify = (claim: {
   token: string
   tenantId: string | null
 }) => Promise<{ caller: Caller; cookie?: string } | null>
 
-type Parts = {
+type Dependencies = {
   log: Logger
-  addressOf: (peer: string, forwardedFor: string | undefined) => string
+  resolveAddress: (peer: string, forwardedFor: string | undefined) => string
   identify: Identify
   scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
 }
 
-/** Makes of a request what the procedures know of it. */
-export function openContexts(parts: Parts) {
+/** Builds the context that procedures receive from a request. */
+export function createContexts({ log, resolveAddress, identify, scopes }: Dependencies) {
   async function build(ctx: Context, tenantId: string | null): Promise<RequestContext> {
-    const token = readSessionToken(ctx)
-    const identity = token === null ? null : await parts.identify({ token, tenantId })
+    const sessionToken = readSessionToken(ctx)
+    const identity = sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
     if (identity?.cookie) ctx.res.appendHeader('Set-Cookie', identity.cookie)
-    const requestId = ctx.state['requestId'] as string
+    const { requestId, ipAddress, addressKey: key } = ctx.state
     return {
       requestId,
-      ...parts.scopes,
-      log: parts.log.child({ requestId }),
+      ...scopes,
+      log: log.child({ requestId }),
       caller: identity?.caller ?? null,
-      sessionToken: token,
-      client: {
-        ipAddress: ctx.state['ipAddress'] as string,
-        addressKey: ctx.state['addressKey'] as string,
-        userAgent: ctx.get('user-agent').slice(0, 255) || null,
-      },
+      sessionToken,
+      client: { ipAddress, addressKey: key, userAgent: ctx.get('user-agent').slice(0, 255) || null },
       idempotencyKey: ctx.req.headers['idempotency-key']?.toString() ?? null,
       setHeader: (name, value) => {
         if (name.toLowerCase() === 'set-cookie') ctx.res.appendHeader(name, value)
@@ -45,35 +41,33 @@ export function openContexts(parts: Parts) {
   }
 
   const readAddress: Middleware = async function readAddress(ctx, next) {
-    const ipAddress = parts.addressOf(
-      ctx.req.socket.remoteAddress ?? '0.0.0.0',
-      ctx.req.headers['x-forwarded-for']?.toString(),
-    )
+    const forwardedFor = ctx.req.headers['x-forwarded-for']?.toString()
+    const ipAddress = resolveAddress(ctx.req.socket.remoteAddress ?? '0.0.0.0', forwardedFor)
     ctx.state['ipAddress'] = ipAddress
     ctx.state['addressKey'] = addressKey(ipAddress)
     await next()
   }
 
   const open: Middleware = async function openContext(ctx, next) {
-    ctx.state['context'] = await build(ctx, headerTenant(ctx))
+    ctx.state['context'] = await build(ctx, readTenantId(ctx))
     await next()
   }
 
   return {
     readAddress,
     open,
-    of: (ctx: Context) => ctx.state['context'] as RequestContext,
+    get: (ctx: Context): RequestContext => ctx.state['context'],
     /** An EventSource cannot send headers, so a subscription may name its workspace in the connection parameters. */
-    openNative: (ctx: Context, connection: { tenantId: string | null }) =>
-      build(ctx, headerTenant(ctx) ?? connection.tenantId),
+    openForTrpc: (ctx: Context, connection: { tenantId: string | null }) =>
+      build(ctx, readTenantId(ctx) ?? connection.tenantId),
   }
 }
 
-function headerTenant(ctx: Context): string | null {
+function readTenantId(ctx: Context): string | null {
   return ctx.get('x-tenant-id') || null
 }
 
-/** Two cookies of this name with different values mean that somebody planted one: neither is believed. */
+/** Two cookies of this name with different values mean that one was planted: neither is accepted. */
 function readSessionToken(ctx: Context): string | null {
   const values = ctx
     .get('cookie')
@@ -82,5 +76,6 @@ function readSessionToken(ctx: Context): string | null {
       const at = pair.indexOf('=')
       return pair.slice(0, at).trim() === SESSION_COOKIE ? [pair.slice(at + 1).trim()] : []
     })
-  return new Set(values).size === 1 ? (values[0] as string) : null
+  const [token = null, ...others] = new Set(values)
+  return others.length === 0 ? token : null
 }

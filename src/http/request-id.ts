@@ -3,11 +3,11 @@ import { newId } from '../platform/ids.ts'
 
 const ACCEPTABLE = /^[A-Za-z0-9_-]{8,128}$/
 
-/** Gives each request an id, or keeps a harmless one that a proxy gave it. Every answer carries it. */
+/** Assigns each request an id, or keeps a well-formed one that a proxy set. Every answer carries it. */
 export function requestId(): Middleware {
   return async function assignRequestId(ctx, next) {
-    const given = ctx.get('x-request-id')
-    ctx.state['requestId'] = ACCEPTABLE.test(given) ? given : newId()
+    const header = ctx.get('x-request-id')
+    ctx.state['requestId'] = ACCEPTABLE.test(header) ? header : newId()
     ctx.set('X-Request-Id', ctx.state['requestId'])
     await next()
   }

@@ -3,15 +3,16 @@ import Router from 'koa-router'
 import { z } from 'zod'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
-import type { Method, ProcedureMeta } from '../trpc/rest.ts'
+import { isMethod, type Method, type ProcedureMeta } from '../trpc/rest.ts'
 import { InvalidError } from '../platform/errors.ts'
 import { readJson } from './read-body.ts'
 
 export type Operation = {
   method: Method
-  /** As documented: `/api/contacts/{contactId}`. */
+  /** The documented form: `/api/contacts/{contactId}`. */
   path: `/${string}`
   procedurePath: string
+  procedure: Procedure
   meta: ProcedureMeta
 }
 
@@ -28,38 +29,41 @@ type Procedure = {
   _def: { type: 'query' | 'mutation' | 'subscription'; meta?: ProcedureMeta; inputs: unknown[] }
 }
 
-/** The operations the procedures' own metadata declares; subscriptions have none. */
+type Fields = Record<string, z.core.$ZodType>
+
+/** Lists the operations that the procedures' metadata declares; subscriptions have none. */
 export function listOperations(router: AppRouter): Operation[] {
-  return Object.entries(listProcedures(router)).flatMap(([procedurePath, { _def }]) => {
-    const openapi = _def.meta?.openapi
-    if (!_def.meta || !openapi) return []
-    return [{ method: openapi.method as Method, path: openapi.path, procedurePath, meta: _def.meta }]
+  return Object.entries(listProcedures(router)).flatMap(([procedurePath, procedure]) => {
+    const { meta } = procedure._def
+    const { method, path } = meta?.openapi ?? {}
+    return meta && path && isMethod(method) ? [{ method, path, procedurePath, procedure, meta }] : []
   })
 }
 
-export function listProcedures(router: AppRouter): Record<string, Procedure> {
-  return router._def.procedures as unknown as Record<string, Procedure>
+/** Lists the procedures of a router, which tRPC's types describe for clients and not for callers in this process. */
+export function listProcedures(router: { _def: { procedures: object } }): Record<string, Procedure> {
+  return Object.fromEntries(Object.entries(router._def.procedures))
 }
 
 /**
  * Serves the procedures as REST. Each call runs the procedure itself, with its checks in its order; the body is read
- * only when the procedure asks for its input, so a caller who may not come in is not read.
+ * only when the procedure asks for its input, so the body of an unauthorized caller is never read.
  */
-export function restRoutes(router: AppRouter, openContext: (ctx: Context) => RequestContext): Router {
-  // Paths have one spelling: `/API/x` and `/api/x/` are other paths, and nobody's.
+export function restRoutes(router: AppRouter, getContext: (ctx: Context) => RequestContext): Router {
+  // Paths have one spelling: `/API/x` and `/api/x/` are other paths, which do not exist.
   const routes = new Router({ sensitive: true, strict: true })
-  const procedures = listProcedures(router)
-  for (const { method, path, procedurePath, meta } of listOperations(router)) {
-    const procedure = procedures[procedurePath] as Procedure
+  for (const { method, path, procedurePath, procedure, meta } of listOperations(router)) {
+    const { type } = procedure._def
+    if (type === 'subscription') continue
     const readInput = inputReader(procedure, method)
     routes.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [method], async (ctx) => {
       const aborted = new AbortController()
       ctx.res.once('close', () => aborted.abort())
       const output = await procedure({
         path: procedurePath,
-        type: procedure._def.type as 'query' | 'mutation',
-        ctx: openContext(ctx),
-        getRawInput: readInput(ctx, ctx.params as Record<string, string>),
+        type,
+        ctx: getContext(ctx),
+        getRawInput: readInput(ctx, ctx.params),
         input: undefined,
         signal: aborted.signal,
         batchIndex: 0,
@@ -80,9 +84,9 @@ function answer(ctx: Context, status: number, output: unknown): void {
   ctx.body = JSON.stringify(output)
 }
 
-/** One input object from path, query and body. A name may come from one of them only. */
+/** Builds one input object from path, query and body. A name may come from one of them only. */
 function inputReader(procedure: Procedure, method: Method) {
-  const fields = inputFields(procedure)
+  const fields = listInputFields(procedure)
   return (ctx: Context, params: Record<string, string>) => {
     let input: Promise<unknown> | undefined
     const read = async () => {
@@ -99,52 +103,53 @@ function inputReader(procedure: Procedure, method: Method) {
   }
 }
 
-function inputFields(procedure: Procedure): Record<string, z.ZodType> {
+function listInputFields(procedure: Procedure): Fields {
   const [schema] = procedure._def.inputs
-  return schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {}
+  return schema instanceof z.ZodObject ? schema.shape : {}
 }
 
 /**
- * The query as the schema's types. A text that does not spell a number or boolean stays text, for the schema to refuse;
- * a repeated name becomes a list, which only a list's schema takes.
+ * Converts the query to the types of the schema. A text that is no number or boolean stays a text, for the schema to
+ * reject; a repeated name becomes a list, which only the schema of a list accepts.
  */
-function readQuery(querystring: string, fields: Record<string, z.ZodType>): Record<string, unknown> {
+function readQuery(querystring: string, fields: Fields): Record<string, unknown> {
   const entries = new Map<string, unknown[]>()
   for (const [name, value] of new URLSearchParams(querystring)) {
-    const type = Object.hasOwn(fields, name) ? leafType(fields[name] as z.ZodType) : 'string'
-    entries.set(name, [...(entries.get(name) ?? []), convert(value, type)])
+    entries.set(name, [...(entries.get(name) ?? []), convert(value, findField(fields, name))])
   }
   return Object.fromEntries(
     [...entries].map(([name, values]) => {
-      const isList = Object.hasOwn(fields, name) && unwrap(fields[name] as z.ZodType) instanceof z.ZodArray
+      const field = findField(fields, name)
+      const isList = field !== undefined && unwrap(field) instanceof z.ZodArray
       return [name, values.length > 1 || isList ? values : values[0]]
     }),
   )
 }
 
-function readParams(params: Record<string, string>, fields: Record<string, z.ZodType>): Record<string, unknown> {
+function readParams(params: Record<string, string>, fields: Fields): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => {
-      const field = fields[name]
-      return [name, field ? convert(value, leafType(field)) : value]
-    }),
+    Object.entries(params).map(([name, value]) => [name, convert(value, findField(fields, name))]),
   )
 }
 
-function convert(value: string, type: string): unknown {
+/** Finds a field of the schema's own, so that a query named `constructor` finds none. */
+function findField(fields: Fields, name: string): z.core.$ZodType | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined
+}
+
+function convert(value: string, field: z.core.$ZodType | undefined): unknown {
+  const type = field && leafType(field)
   if (type === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value)) return Number(value)
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
   return value
 }
 
-function leafType(schema: z.ZodType): string {
+function leafType(schema: z.core.$ZodType): string {
   const inner = unwrap(schema)
-  return inner instanceof z.ZodArray ? leafType(inner.element as z.ZodType) : inner.def.type
+  return inner instanceof z.ZodArray ? leafType(inner.element) : inner._zod.def.type
 }
 
-function unwrap(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return unwrap(schema.unwrap() as z.ZodType)
-  }
-  return schema
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  const isWrapper = schema instanceof z.ZodDefault || schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+  return isWrapper ? unwrap(schema.unwrap()) : schema
 }

@@ -24,37 +24,37 @@ export type User = {
   updatedAt: Date
 }
 
-/** Who is calling, and whether the workspace they name lets them in. Resolved once, before any procedure runs. */
+/** The caller and their role in the workspace that the request names. Resolved once, before any procedure runs. */
 export type Caller = {
   session: Session
   user: User
-  /** `missing`: no workspace was named. `refused`: the one named is malformed, unknown or not theirs. */
+  /** `missing`: no workspace was named. `refused`: the named one is malformed, unknown or without this member. */
   workspace: { id: string; role: Role } | 'missing' | 'refused'
 }
 
-/** What signing in needs beside the database, and keeps for the life of the process. */
+/** The long-lived objects that authentication needs beside the database. */
 export type AuthDependencies = {
   passwords: Passwords
   lockout: Lockout
   revocations: Revocations
-  /** Why somebody who was let in would not be let in any more: the session is over, or the membership. */
-  refusalOf(caller: Caller): Promise<AppError | undefined>
+  /** Returns the error if the caller's session or membership is no longer valid. */
+  checkAccess(caller: Caller): Promise<AppError | undefined>
   appOrigins: ReadonlySet<string>
 }
 
-/** What the transport knows of a request, and nothing of the transport. */
+/** A request as procedures see it, independent of the transport. */
 export type RequestContext = {
   requestId: string
   system: SystemScope
   auth: AuthDependencies
   log: Logger
   caller: Caller | null
-  /** The session token as it was presented, for ending that session. */
+  /** The session token of the request, for ending that session. */
   sessionToken: string | null
   client: { ipAddress: string; addressKey: string; userAgent: string | null }
   idempotencyKey: string | null
-  /** Adds a header to the answer. */
+  /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
-  /** Opens the calling workspace's scope; procedures of a workspace receive the result as `ctx.scope`. */
+  /** Opens the scope of the caller's workspace; procedures of a workspace receive it as `ctx.scope`. */
   openScope(caller: Caller, workspace: { id: string; role: Role }): Scope
 }

@@ -1,5 +1,6 @@
 import { TRPCError } from '@trpc/server'
-import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
+import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import { TRPC_ERROR_CODES_BY_KEY, type TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
 import { sqlState } from '../platform/database/database.ts'
 import {
@@ -14,14 +15,16 @@ import {
   UnprocessableError,
 } from '../platform/errors.ts'
 
-/** What a caller is told, whichever way the procedure was reached. */
+/** An error as the caller sees it, the same for REST and tRPC. */
 export type PublicError = {
+  /** The name of the error in tRPC's table, which decides the HTTP status and the JSON-RPC number. */
+  key: TRPC_ERROR_CODE_KEY
   status: number
   body: { error: string; code?: string; details?: unknown }
-  retryAfterSeconds?: number
+  headers: Record<string, string>
 }
 
-const KINDS = [
+const KEYS = [
   [InvalidError, 'BAD_REQUEST'],
   [UnauthorizedError, 'UNAUTHORIZED'],
   [ForbiddenError, 'FORBIDDEN'],
@@ -32,65 +35,91 @@ const KINDS = [
   [UnavailableError, 'SERVICE_UNAVAILABLE'],
 ] as const satisfies readonly (readonly [unknown, TRPC_ERROR_CODE_KEY])[]
 
-const STATUS: Partial<Record<TRPC_ERROR_CODE_KEY, number>> = {
-  PARSE_ERROR: 400,
-  BAD_REQUEST: 400,
-  UNAUTHORIZED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_SUPPORTED: 405,
-  CONFLICT: 409,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  UNPROCESSABLE_CONTENT: 422,
-  TOO_MANY_REQUESTS: 429,
-  SERVICE_UNAVAILABLE: 503,
+/** Codes and texts of the errors that the transport raises itself. tRPC's own texts vary and may repeat the input. */
+const TRANSPORT_ERRORS: Partial<Record<TRPC_ERROR_CODE_KEY, [code: string, message: string]>> = {
+  PARSE_ERROR: ['invalid_json', 'The request body is not valid JSON'],
+  NOT_FOUND: ['not_found', 'Path not found'],
+  METHOD_NOT_SUPPORTED: ['method_not_allowed', 'Call queries with GET and mutations with POST'],
+  PAYLOAD_TOO_LARGE: ['body_too_large', 'The request body is larger than 1 MB'],
+  UNSUPPORTED_MEDIA_TYPE: ['unsupported_media_type', 'Send the request body as application/json'],
 }
 
-/** The only place where a rule's refusal becomes a tRPC error. */
+/** An error of the transport: the request cannot be read, or no procedure answers it. */
+export class TransportError extends AppError {
+  override name = 'TransportError'
+  readonly key: TRPC_ERROR_CODE_KEY
+  readonly headers: Record<string, string>
+
+  constructor(key: TRPC_ERROR_CODE_KEY, options: ErrorOptions & { message?: string; headers?: object } = {}) {
+    const [code, message] = describeTransportError(key)
+    super(code, options.message ?? message, undefined, options)
+    this.key = key
+    this.headers = { ...options.headers }
+  }
+}
+
+function describeTransportError(key: TRPC_ERROR_CODE_KEY): [code: string, message: string] {
+  return TRANSPORT_ERRORS[key] ?? [key.toLowerCase(), 'The request is not valid']
+}
+
+/** Converts any thrown value to a tRPC error. This is the only place that maps our errors to tRPC's table. */
 export function toTrpcError(error: unknown): TRPCError {
-  if (error instanceof TRPCError) return error.cause instanceof AppError ? toTrpcError(error.cause) : error
-  const kind = KINDS.find(([type]) => error instanceof type)
-  // What is of no kind is the transport's own refusal, thrown while it read the input; it knows its status itself.
-  if (error instanceof AppError)
-    return new TRPCError({ code: kind?.[1] ?? 'BAD_REQUEST', message: error.message, cause: error })
-  if (isUnstorableText(error))
+  if (error instanceof TRPCError) {
+    if (error.cause instanceof AppError) return toTrpcError(error.cause)
+    // tRPC reports JSON that it cannot parse as an invalid input.
+    const isJsonError = error.code === 'BAD_REQUEST' && error.cause instanceof SyntaxError
+    return isJsonError ? toTrpcError(new TransportError('PARSE_ERROR', { cause: error.cause })) : error
+  }
+  if (error instanceof AppError) return new TRPCError({ code: findKey(error), message: error.message, cause: error })
+  if (isUnstorableText(error)) {
     return toTrpcError(
       new InvalidError('A text contains characters that cannot be stored', undefined, undefined, { cause: error }),
     )
+  }
   return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', cause: error })
 }
 
-/** Text Postgres refuses: NUL, or a lone surrogate inside JSON. Schemas refuse it first; this is the second net. */
+function findKey(error: AppError): TRPC_ERROR_CODE_KEY {
+  if (error instanceof TransportError) return error.key
+  return KEYS.find(([type]) => error instanceof type)?.[1] ?? 'INTERNAL_SERVER_ERROR'
+}
+
+/** Postgres rejects NUL, and a lone surrogate inside JSON. Schemas reject them first; this catches the rest. */
 function isUnstorableText(error: unknown): boolean {
   return ['22021', '22P05'].includes(sqlState(error) ?? '')
 }
 
-/** 401 and 403 carry one fixed word, whatever was wrong; what we did not foresee says nothing of itself. */
-export function publicError(thrown: unknown, requestId: string): PublicError {
+/** 401 and 403 carry one fixed text whatever the reason; an unexpected error reveals nothing but the request id. */
+export function toPublicError(thrown: unknown, requestId: string): PublicError {
   const error = toTrpcError(thrown)
-  const status = STATUS[error.code] ?? 500
-  if (status === 500) {
-    return {
-      status,
-      body: {
-        error: `Something went wrong on our side. Quote request id ${requestId} when you report it.`,
-        code: 'internal',
-      },
-    }
+  const base = { key: error.code, status: getHTTPStatusCodeFromError(error), headers: {} }
+  if (base.status >= 500 && error.code !== 'SERVICE_UNAVAILABLE') {
+    const text = `Something went wrong on our side. Quote request id ${requestId} when you report it.`
+    return { ...base, body: { error: text, code: 'internal' } }
   }
   const { cause } = error
-  if (cause instanceof AppError) return appErrorBody(status, cause)
-  if (cause instanceof ZodError) return { status, body: inputErrorBody(cause) }
-  return { status, body: { error: transportSentence(error), code: transportCode(error.code) } }
+  if (cause instanceof AppError) return { ...base, headers: errorHeaders(cause), body: appErrorBody(cause) }
+  if (cause instanceof ZodError) return { ...base, body: inputErrorBody(cause) }
+  const [code, message] = describeTransportError(error.code)
+  return { ...base, body: { error: message, code } }
 }
 
-function appErrorBody(status: number, error: AppError): PublicError {
-  const bare = ['unauthorized', 'forbidden', 'rate_limited'].includes(error.code)
-  const body = bare ? { error: error.message } : { error: error.message, code: error.code }
-  const details = error.details === undefined ? {} : { details: error.details }
-  const retry = 'retryAfterSeconds' in error ? { retryAfterSeconds: error.retryAfterSeconds as number } : {}
-  return { status, body: { ...body, ...details }, ...retry }
+/** Converts a public error to the shape that tRPC clients read. */
+export function toErrorShape({ key, status, body }: PublicError, path?: string) {
+  const data = { code: key, httpStatus: status, ...(path === undefined ? {} : { path }), ...body }
+  return { message: body.error, code: TRPC_ERROR_CODES_BY_KEY[key], data }
+}
+
+function errorHeaders(error: AppError): Record<string, string> {
+  if (error instanceof TransportError) return error.headers
+  const isTemporary = error instanceof LimitExceededError || error instanceof UnavailableError
+  return isTemporary ? { 'Retry-After': String(error.retryAfterSeconds) } : {}
+}
+
+function appErrorBody(error: AppError): PublicError['body'] {
+  const hasCode = !['unauthorized', 'forbidden', 'rate_limited'].includes(error.code)
+  const body = hasCode ? { error: error.message, code: error.code } : { error: error.message }
+  return error.details === undefined ? body : { ...body, details: error.details }
 }
 
 function inputErrorBody(error: ZodError): PublicError['body'] {
@@ -100,38 +129,10 @@ function inputErrorBody(error: ZodError): PublicError['body'] {
     return issue.keys.map((key) => ({ path: [...path, key].join('.'), message: 'is not a field of this request' }))
   })
   const [first] = details
-  const code = details.some(({ path }) => path === 'limit' || path === 'offset')
-    ? 'invalid_pagination'
-    : 'validation_failed'
+  const isPagination = details.some(({ path }) => path === 'limit' || path === 'offset')
   return {
     error: first ? `${first.path || 'the request body'} ${first.message}`.trim() : 'The input is not valid',
-    code,
+    code: isPagination ? 'invalid_pagination' : 'validation_failed',
     details,
-  }
-}
-
-function transportCode(code: TRPC_ERROR_CODE_KEY): string {
-  return code === 'PARSE_ERROR'
-    ? 'invalid_json'
-    : code === 'METHOD_NOT_SUPPORTED'
-      ? 'method_not_allowed'
-      : code.toLowerCase()
-}
-
-/** tRPC's own refusals, in our words: its texts change between versions and some repeat the input. */
-function transportSentence(error: TRPCError): string {
-  switch (error.code) {
-    case 'PARSE_ERROR':
-      return 'The request body is not valid JSON'
-    case 'METHOD_NOT_SUPPORTED':
-      return 'Queries are called with GET, mutations with POST'
-    case 'NOT_FOUND':
-      return 'Not found'
-    case 'UNSUPPORTED_MEDIA_TYPE':
-      return 'Send the body as application/json'
-    case 'PAYLOAD_TOO_LARGE':
-      return 'The request body is larger than 1 MB'
-    default:
-      return 'The request is not valid'
   }
 }

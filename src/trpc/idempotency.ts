@@ -6,11 +6,11 @@ import type { Scope } from '../scope.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-type Keyed = { key: string; route: string; hash: Buffer }
+type KeyedRequest = { key: string; route: string; hash: Buffer }
 
 /**
- * Runs a call at most once for a key. The key, the call's effects and its answer commit together, so a process killed
- * half-way leaves none of them and the caller may simply try again. A refused call leaves no key behind.
+ * Runs a call at most once per key. The key, the effects of the call and its answer commit together, so a process that
+ * is killed halfway leaves none of them and the caller may retry. A failed call leaves no key behind.
  */
 export async function runOnce<C>(call: {
   scope: Scope
@@ -20,45 +20,45 @@ export async function runOnce<C>(call: {
   setHeader: (name: string, value: string) => void
   proceed: (scope: Scope) => Promise<MiddlewareResult<C>>
 }): Promise<MiddlewareResult<C>> {
-  const keyed = { key: call.key, route: call.route, hash: hashOf(await call.getRawInput()) }
-  if (!KEY.test(keyed.key)) {
+  const request = { key: call.key, route: call.route, hash: hashInput(await call.getRawInput()) }
+  if (!KEY.test(request.key)) {
     throw new InvalidError(
       'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces',
       undefined,
       'invalid_idempotency_key',
     )
   }
-  let refused: MiddlewareResult<C> | undefined
-  const rollback = new Error('the call was refused')
+  let failed: MiddlewareResult<C> | undefined
+  const rollback = new Error('the call failed')
   try {
     return await call.scope.transaction(async (tx) => {
-      const recorded = await claim(tx, keyed)
+      const recorded = await claim(tx, request)
       if (recorded) {
         call.setHeader('Idempotency-Replayed', 'true')
         return { marker: middlewareMarker, ok: true, data: superjson.deserialize(recorded) }
       }
       const result = await call.proceed(tx)
       if (!result.ok) {
-        refused = result
+        failed = result
         throw rollback
       }
-      await settle(tx, keyed, superjson.serialize(result.data))
+      await recordAnswer(tx, request, superjson.serialize(result.data))
       return result
     })
   } catch (error) {
-    if (error === rollback && refused) return refused
+    if (error === rollback && failed) return failed
     throw error
   }
 }
 
-function hashOf(input: unknown): Buffer {
+function hashInput(input: unknown): Buffer {
   return createHash('sha256')
     .update(JSON.stringify(input) ?? 'null')
     .digest()
 }
 
-/** The answer recorded for the key, or undefined once the key is ours. */
-async function claim(tx: Scope, { key, route, hash }: Keyed): Promise<SuperJSONResult | undefined> {
+/** Returns the answer recorded for the key, or claims the key for this call and returns undefined. */
+async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<SuperJSONResult | undefined> {
   const lock = await tx.db.raw<{ rows: { locked: boolean }[] }>(
     'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
     [`${tx.tenantId}\n${route}\n${key}`],
@@ -84,7 +84,7 @@ async function claim(tx: Scope, { key, route, hash }: Keyed): Promise<SuperJSONR
   return existing.response
 }
 
-async function settle(tx: Scope, { key, route }: Keyed, response: SuperJSONResult): Promise<void> {
+async function recordAnswer(tx: Scope, { key, route }: KeyedRequest, response: SuperJSONResult): Promise<void> {
   await tx
     .db('idempotency_keys')
     .where({ tenant_id: tx.tenantId, route, key })

@@ -3,13 +3,13 @@ import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
 import type { RequestContext } from './context.ts'
-import { publicError, toTrpcError } from './errors.ts'
+import { toErrorShape, toPublicError, toTrpcError } from './errors.ts'
 import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
 import { transformer } from './transformer.ts'
 
-/** A connection may die without a word; either side finds out, as long as something is said from time to time. */
-const STILL_THERE = {
+/** Regular pings let both sides notice a connection that was lost without being closed. */
+const KEEPALIVE = {
   ping: { enabled: true, intervalMs: 5 * SECOND },
   client: { reconnectAfterInactivityMs: 20 * SECOND },
 }
@@ -20,21 +20,15 @@ const t = initTRPC
   .create({
     transformer,
     isDev: false,
-    sse: STILL_THERE,
-    errorFormatter({ shape, error, ctx }) {
-      const { status, body } = publicError(error, ctx?.requestId ?? 'unknown')
-      return {
-        ...shape,
-        message: body.error,
-        data: { code: shape.data.code, httpStatus: status, path: shape.data.path, ...body },
-      }
-    },
+    sse: KEEPALIVE,
+    errorFormatter: ({ shape, error, ctx }) =>
+      toErrorShape(toPublicError(error, ctx?.requestId ?? 'unknown'), shape.data.path),
   })
 
 export const router = t.router
 export const mergeRouters = t.mergeRouters
 
-const translated = t.procedure.use(async ({ ctx, path, next }) => {
+const baseProcedure = t.procedure.use(async ({ ctx, path, next }) => {
   const result = await next()
   if (result.ok) return result
   const error = toTrpcError(result.error)
@@ -42,33 +36,33 @@ const translated = t.procedure.use(async ({ ctx, path, next }) => {
   throw error
 })
 
-/** Anybody: signing in, and what comes before it. */
-export const publicProcedure = translated
+/** Callers without a session. */
+export const publicProcedure = baseProcedure
 
 const RANK: Record<Role, number> = { viewer: 0, agent: 1, admin: 2, owner: 3 }
 
-function workspaceProcedure(least: Role) {
-  return translated.use(({ ctx, type, path, meta, getRawInput, next }) => {
+function workspaceProcedure(minimumRole: Role) {
+  return baseProcedure.use(({ ctx, type, path, meta, getRawInput, next }) => {
     const { caller } = ctx
     if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
-    if (caller.workspace === 'refused' || RANK[caller.workspace.role] < RANK[least]) throw new ForbiddenError()
+    if (caller.workspace === 'refused' || RANK[caller.workspace.role] < RANK[minimumRole]) throw new ForbiddenError()
     const scope = ctx.openScope(caller, caller.workspace)
-    const call = (opened: typeof scope) => next({ ctx: { caller, scope: opened } })
-    if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return call(scope)
+    const proceed = (callScope: typeof scope) => next({ ctx: { caller, scope: callScope } })
+    if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
     return runOnce({
       scope,
       key: ctx.idempotencyKey,
       route: path,
       getRawInput,
       setHeader: ctx.setHeader,
-      proceed: call,
+      proceed,
     })
   })
 }
 
-/** Members who may look. */
+/** Members who may read. */
 export const viewerProcedure = workspaceProcedure('viewer')
 /** Members who talk with customers. */
 export const agentProcedure = workspaceProcedure('agent')
-/** Members who change how the workspace works. */
+/** Members who configure the workspace. */
 export const adminProcedure = workspaceProcedure('admin')

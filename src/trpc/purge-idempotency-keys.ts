@@ -1,7 +1,7 @@
 import { addMs, DAY } from '../platform/time.ts'
 import type { SystemScope } from '../scope.ts'
 
-/** A key is remembered for a day. Purging twice purges once. */
+/** Deletes the keys that are older than a day. */
 export async function purgeIdempotencyKeys(system: SystemScope): Promise<void> {
   await system.db('idempotency_keys').where('created_at', '<', addMs(system.now(), -DAY)).delete()
 }

@@ -1,17 +1,22 @@
 import type { OpenApiMeta } from 'trpc-to-openapi'
 import type { Tier } from '../platform/rate-limit/tiers.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type Method = (typeof METHODS)[number]
 
-/** What a procedure says of itself beside its schemas: its REST path, its rate tier, its answer's status. */
+export function isMethod(text: unknown): text is Method {
+  return METHODS.some((method) => method === text)
+}
+
+/** The metadata of a procedure: its REST path, its rate limit tier and the status of its answer. */
 export type ProcedureMeta = OpenApiMeta & {
-  /** The tier paid before the general one. */
+  /** The rate limit tier charged before the general one. */
   tier?: Exclude<Tier, 'api'>
-  /** 200 unless the procedure creates (201), leaves the work for later (202) or leaves nothing to say (204). */
+  /** 200 unless the procedure creates a resource (201), works in the background (202) or returns nothing (204). */
   status?: 200 | 201 | 202 | 204
-  /** True where a repeated `Idempotency-Key` must not act twice. Everything that answers 201 does. */
+  /** True if the procedure accepts an `Idempotency-Key`. Every procedure that answers 201 does. */
   idempotent?: boolean
-  /** A body as it may be sent, where filling in every field would make one that is refused. */
+  /** An example body, where a body with every field set would be invalid. */
   example?: Readonly<Record<string, unknown>>
 }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { isTimezone } from '../platform/zoned-time.ts'
 
 /**
- * Shapes of the wire that more than one feature uses. None of them converts: the REST adapter has already turned the
- * text of a query into numbers and booleans, and the native endpoint sends them as they are.
+ * Request and response schemas that several features share. None of them coerces: the REST adapter has already
+ * converted the text of a query to numbers and booleans, and tRPC clients send the types themselves.
  */
 
 /** Text Postgres can store: no NUL, no half of a surrogate pair. */
@@ -19,18 +20,18 @@ function isStorable(value: string): boolean {
   return !value.includes('\u0000') && value.isWellFormed()
 }
 
-/** Any id of a path or body. Its form is not checked here: a malformed id is a row that is not there. */
+/** An id in a path or body. Its form is not checked here: a malformed id is answered like the id of a missing row. */
 export const id = z.string().meta({ description: 'A UUID', examples: ['0199a7a0-0000-7000-8000-000000000001'] })
 
 const MAX_DEPTH = 32
 
-/** Free-form JSON that a caller may store: bounded in depth, and storable to its last key. */
+/** A free-form JSON object that Postgres can store, with a limited depth. */
 export const json = z.record(z.string(), z.unknown()).superRefine((value, issues) => {
   const problem = findProblem(value, MAX_DEPTH)
   if (problem) issues.addIssue({ code: 'custom', message: problem })
 })
 
-/** One value of such JSON. */
+/** A free-form JSON value, with the same limits. */
 export const jsonValue = z.unknown().superRefine((value, issues) => {
   const problem = findProblem(value, MAX_DEPTH)
   if (problem) issues.addIssue({ code: 'custom', message: problem })
@@ -52,7 +53,7 @@ const OFFSET = 'must be an integer of 0 or more'
 /** Postgres counts rows in bigint, but an offset past this is a mistake. */
 const OFFSET_MAX = 2 ** 31 - 1
 
-/** What every list that comes in pages takes. */
+/** The input of every list with pages. */
 export const page = {
   limit: z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(20),
   offset: z.int(OFFSET).min(0, OFFSET).max(OFFSET_MAX, OFFSET).default(0),
@@ -64,7 +65,22 @@ export function toPage<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), total: z.int() })
 }
 
-/** A moment in an answer: ISO-8601, UTC, milliseconds. */
-export const timestamp = z.date().meta({ override: { type: 'string', format: 'date-time' } })
+const DATE_TIME = { override: { type: 'string', format: 'date-time' } } as const
+
+/** A time in an answer: ISO 8601, UTC, milliseconds. */
+export const timestamp = z.date().meta(DATE_TIME)
+
+/** A time in a request, kept as text: ISO 8601 with an offset. */
+export const timestampText = z.iso
+  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
+  .meta(DATE_TIME)
+
+/** A time in a request. */
+export const timestampInput = timestampText.transform((time) => new Date(time)).meta(DATE_TIME)
+
+export const timezone = text(64).refine(isTimezone, 'must be an IANA time zone such as America/Sao_Paulo')
+
+/** The id of the last item that a subscriber received. */
+export const lastEventId = z.string().max(100).nullish()
 
 export const empty = z.object({})

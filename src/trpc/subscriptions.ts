@@ -9,14 +9,14 @@ type Signal = InstanceType<typeof AbortController>['signal']
 
 type Subscriber = { auth: AuthDependencies; caller: Caller; scope: Scope }
 
-/** How long what was found of a subscriber's rights holds, where no revocation tells of a change. */
+/** Access that was checked is trusted this long, unless a revocation arrives. */
 const TRUSTED_MS = 3 * SECOND
-/** How often who is told nothing is looked at. */
-const LOOK_EVERY_MS = 5 * SECOND
+/** Interval of the access check while no items are sent. */
+const CHECK_EVERY_MS = 5 * SECOND
 
 /**
- * A subscription: each item under the id from which a client that lost the connection goes on, and none for somebody who
- * would not be let in any more. `signal` ends it; where it begins is settled before this returns.
+ * Streams items, each under the id from which a reconnecting client resumes, until `signal` aborts or the caller loses
+ * access. The starting point is fixed before this returns.
  */
 export async function subscription<T>(
   subscriber: Subscriber,
@@ -24,70 +24,70 @@ export async function subscription<T>(
   follow: (signal: Signal) => Promise<AsyncIterable<[cursor: string, item: T]>>,
 ): Promise<AsyncGenerator<TrackedEnvelope<T>>> {
   const ended = new AbortController()
-  // A signal that has aborted already tells nobody any more.
+  // An aborted signal fires no further event.
   if (signal?.aborted) ended.abort()
   signal?.addEventListener('abort', () => ended.abort(), { once: true })
-  return tell(subscriber, ended, await follow(ended.signal))
+  return stream(subscriber, ended, await follow(ended.signal))
 }
 
-async function* tell<T>(
+async function* stream<T>(
   subscriber: Subscriber,
   ended: AbortController,
   items: AsyncIterable<[cursor: string, item: T]>,
 ): AsyncGenerator<TrackedEnvelope<T>> {
-  const rights = new Rights(subscriber)
-  const end = rights.watch(() => ended.abort())
+  const access = new AccessCheck(subscriber)
+  const unwatch = access.watch(() => ended.abort())
   try {
     for await (const [cursor, item] of items) {
-      await rights.refuse()
+      await access.assertValid()
       yield tracked(cursor, item)
     }
-    await rights.refuse()
+    await access.assertValid()
   } finally {
-    end()
+    unwatch()
   }
 }
 
-/** What a subscriber may, as it was found last. */
-class Rights {
+/** The access of one subscriber, checked again after TRUSTED_MS and after each revocation. */
+class AccessCheck {
   readonly #subscriber: Subscriber
   #trustedUntil = 0
-  #found: Promise<AppError | undefined> = Promise.resolve(undefined)
+  #latest: Promise<AppError | undefined> = Promise.resolve(undefined)
 
   constructor(subscriber: Subscriber) {
     this.#subscriber = subscriber
   }
 
-  /** @throws TRPCError for somebody who is shut out */
-  async refuse(): Promise<void> {
-    const refusal = await this.#find()
-    if (refusal) throw toTrpcError(refusal)
+  /** @throws TRPCError when access was revoked */
+  async assertValid(): Promise<void> {
+    const error = await this.#check()
+    if (error) throw toTrpcError(error)
   }
 
-  #find(): Promise<AppError | undefined> {
+  #check(): Promise<AppError | undefined> {
     const { auth, caller, scope } = this.#subscriber
     const nowMs = scope.now().getTime()
     if (nowMs >= this.#trustedUntil) {
       this.#trustedUntil = nowMs + TRUSTED_MS
-      this.#found = auth.refusalOf(caller)
+      this.#latest = auth.checkAccess(caller)
     }
-    return this.#found
+    return this.#latest
   }
 
-  /** Calls `shutOut` soon after, also while nothing is told. Returns the function that ends it. */
-  watch(shutOut: () => void): () => void {
+  /** Calls `onRevoked` soon after access ends, also while no items are sent. Returns the function that stops it. */
+  watch(onRevoked: () => void): () => void {
     const { auth, caller } = this.#subscriber
-    // Where the database does not answer, nothing can be told either: a later look will say.
-    const look = () =>
-      void this.#find().then(
-        (refusal) => refusal && shutOut(),
+    // While the database does not answer no item can be sent either; a later check decides.
+    const check = () =>
+      void this.#check().then(
+        (error) => error && onRevoked(),
         () => undefined,
       )
-    const timer = setInterval(look, LOOK_EVERY_MS)
+    const timer = setInterval(check, CHECK_EVERY_MS)
     const unsubscribe = auth.revocations.subscribe((userId) => {
       if (userId !== caller.user.id) return
       this.#trustedUntil = 0
-      look()
+      check()
     })
     return () => {
       clearInterval(timer)

@@ -54,7 +54,7 @@ const NAME_BYTES_MAX = 63
 
 async function skipMigrations(): Promise<void> {}
 
-describe('the database schema', () => {
+describe('database schema', () => {
   let database: TestDatabase
   let db: Database
 
@@ -84,7 +84,7 @@ describe('the database schema', () => {
     expect(tables.map(({ name }) => name)).to.have.members(GLOBAL_TABLES)
   })
 
-  it('has a key that starts with tenant_id in every tenant table, and one on (tenant_id, id) where there is an id', async () => {
+  it('has a key on (tenant_id, id) in every tenant table with an id and a primary key on tenant_id in the others', async () => {
     const tables = await select<{ table: string; hasId: boolean; keys: string[] }>(
       `select t.relname as table,
          exists (select from pg_attribute a where a.attrelid = t.oid and a.attname = 'id') as "hasId",
@@ -185,7 +185,7 @@ describe('the database schema', () => {
     expect(code).to.equal('23503')
   })
 
-  it('is empty after all migrations are rolled back, and complete when they are applied again', async () => {
+  it('is empty after all migrations are rolled back and complete after they are applied again', async () => {
     const target = await cloneDatabase(skipMigrations)
     const other = openDatabase(target.url)
     await migrate(other)

@@ -3,7 +3,16 @@ import { expect } from 'chai'
 import { z } from 'zod'
 import { listOperations, listProcedures } from '../../src/http/rest.ts'
 import { type AppRouter, appRouter } from '../../src/router.ts'
+import {
+  buildChannel,
+  buildContact,
+  buildTemplate,
+  buildWorkflow,
+  buildWorkspace,
+  sendAsCustomer,
+} from '../factories.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import type { WorkspaceClient } from '../support/workspace-client.ts'
 
 type Ids = Record<
   | 'contact'
@@ -22,9 +31,9 @@ type Ids = Record<
   string
 >
 
-const NOBODYS = '0199c0de-ffff-7000-8000-000000000000'
+const UNKNOWN_ID = '0199c0de-ffff-7000-8000-000000000000'
 
-/** Procedures that act on no tenant. */
+/** Procedures that belong to no tenant. */
 const WITHOUT_TENANT = [
   'auth.signUp',
   'auth.signIn',
@@ -35,8 +44,8 @@ const WITHOUT_TENANT = [
   'auth.resetPassword',
 ]
 
-/** A valid input of every other procedure, made of ids of one's own. A new procedure without a row here fails the test. */
-const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
+/** A valid input of every other procedure, built from the caller's IDs. A procedure without an entry fails the test. */
+const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'contacts.list': ({ group }) => ({ groupId: group }),
   'contacts.create': () => ({ name: 'N', phone: '+4915100000099' }),
   'contacts.get': ({ contact }) => ({ contactId: contact }),
@@ -104,17 +113,17 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'events.follow': () => ({ types: ['run.started'] }),
   'tags.list': () => ({}),
   'tags.create': () => ({ name: 'N' }),
-  'tags.get': ({ tag }) => ({ id: tag }),
-  'tags.update': ({ tag }) => ({ id: tag, description: 'D' }),
-  'tags.delete': ({ tag }) => ({ id: tag }),
+  'tags.get': ({ tag }) => ({ tagId: tag }),
+  'tags.update': ({ tag }) => ({ tagId: tag, description: 'D' }),
+  'tags.delete': ({ tag }) => ({ tagId: tag }),
   'groups.list': () => ({}),
   'groups.create': () => ({ name: 'N' }),
-  'groups.get': ({ group }) => ({ id: group }),
-  'groups.update': ({ group }) => ({ id: group, description: 'D' }),
-  'groups.delete': ({ group }) => ({ id: group }),
+  'groups.get': ({ group }) => ({ groupId: group }),
+  'groups.update': ({ group }) => ({ groupId: group, description: 'D' }),
+  'groups.delete': ({ group }) => ({ groupId: group }),
   'groups.contacts': ({ group }) => ({ id: group }),
   'groups.addContacts': ({ group, contact }) => ({ id: group, contactIds: [contact] }),
-  'groups.removeContact': ({ group, contact }) => ({ id: group, contactId: contact }),
+  'groups.removeContact': ({ group, contact }) => ({ groupId: group, contactId: contact }),
   'templates.list': () => ({}),
   'templates.create': ({ channel }) => ({
     channelId: channel,
@@ -123,21 +132,21 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
     category: 'utility',
     body: 'B',
   }),
-  'templates.get': ({ template }) => ({ id: template }),
-  'templates.delete': ({ template }) => ({ id: template }),
+  'templates.get': ({ template }) => ({ templateId: template }),
+  'templates.delete': ({ template }) => ({ templateId: template }),
   'broadcasts.list': () => ({}),
   'broadcasts.create': ({ template, group, tag, contact }) => ({
     name: 'N',
     templateId: template,
     audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
   }),
-  'broadcasts.get': ({ broadcast }) => ({ id: broadcast }),
+  'broadcasts.get': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.update': ({ broadcast, template, group, tag, contact }) => ({
-    id: broadcast,
+    broadcastId: broadcast,
     templateId: template,
     audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
   }),
-  'broadcasts.delete': ({ broadcast }) => ({ id: broadcast }),
+  'broadcasts.delete': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
   'tools.list': () => ({}),
   'tools.create': () => ({
@@ -170,17 +179,17 @@ const INPUTS: Record<string, (own: Ids) => Record<string, unknown>> = {
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 
-/** Filters, not addresses: another tenant's id matches nothing. */
+/** Procedures whose IDs are filters: the ID of another tenant yields an empty list. */
 const FILTERING = ['contacts.list', 'conversations.list', 'runs.list']
 
 type Leaf = { path: string[]; isList: boolean }
 
-/** Every place in an input that holds an id, by its name. */
-function idLeaves(schema: unknown, path: string[] = []): Leaf[] {
+/** Lists the fields of an input schema that hold an ID, recognized by their names. */
+function listIdLeaves(schema: unknown, path: string[] = []): Leaf[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return idLeaves(schema.unwrap(), path)
+    return listIdLeaves(schema.unwrap(), path)
   if (schema instanceof z.ZodObject)
-    return Object.entries(schema.shape).flatMap(([name, field]) => idLeaves(field, [...path, name]))
+    return Object.entries(schema.shape).flatMap(([name, field]) => listIdLeaves(field, [...path, name]))
   const name = path.at(-1) ?? ''
   const isId =
     /^id$|Id$|^before$|^replayOf$/.test(name) && !/^(?:externalId|phoneNumberId|wabaId|lastEventId)$/.test(name)
@@ -193,63 +202,68 @@ function withId(input: Record<string, unknown>, { path, isList }: Leaf, id: stri
   return { ...input, [name]: withId(input[name] as Record<string, unknown>, { path: rest, isList }, id) }
 }
 
-describe('the wall between tenants', () => {
+describe('tenant isolation', () => {
   let app: TestApp
-  let one: TestSession
-  let two: TestSession
-  let own: Ids
-  let foreign: Ids
+  let one: WorkspaceClient
+  let two: WorkspaceClient
+  let ownIds: Ids
+  let foreignIds: Ids
   const procedures = listProcedures(appRouter)
 
   before(async () => {
     app = await startTestApp()
-    one = await app.signUp('One')
-    two = await app.signUp('Two')
-    own = await furnish(app, one)
-    foreign = await furnish(app, two)
+    one = await buildWorkspace(app)
+    two = await buildWorkspace(app)
+    ownIds = await createResources(one)
+    foreignIds = await createResources(two)
   })
 
   after(() => app.stop())
 
-  it('is tried for every procedure that there is', () => {
+  it('covers every procedure of the API', () => {
     expect([...Object.keys(INPUTS), ...WITHOUT_TENANT]).to.have.members(Object.keys(procedures))
   })
 
   for (const [path, procedure] of Object.entries(procedures).filter(([name]) => !WITHOUT_TENANT.includes(name))) {
-    const leaves = idLeaves(procedure._def.inputs[0])
+    const leaves = listIdLeaves(procedure._def.inputs[0])
 
     for (const leaf of leaves) {
-      it(`${path} finds nothing by another tenant's ${leaf.path.join('.')}`, async () => {
-        const input = (id: string) => withId(INPUTS[path]?.(own) ?? {}, leaf, id)
+      it(`${path} treats the ${leaf.path.join('.')} of another tenant like an unknown ID`, async () => {
+        const input = (id: string) => withId(INPUTS[path]?.(ownIds) ?? {}, leaf, id)
         const field = leaf.path.at(-1) ?? ''
-        const theirs = foreignIdFor(foreign, path, field)
-        const digest = await digestOf(app, two.tenantId)
-        for (const way of [native, overRest]) {
-          if (way === overRest && procedure._def.type === 'subscription') continue
-          const met = await way(app, one, path, input(theirs))
-          const absent = await way(app, one, path, input(NOBODYS))
-          expect(met, way.name).to.deep.equal(absent)
-          expect(met.status, `${way.name}: ${JSON.stringify(met.body)}`).to.equal(FILTERING.includes(path) ? 200 : 404)
-          if (FILTERING.includes(path)) expect(met.body).to.deep.equal({ items: [], total: 0 })
+        const foreignId = foreignIdFor(foreignIds, path, field)
+        const digest = await computeDigest(app, two.tenantId)
+        for (const call of [callTrpc, callRest]) {
+          if (call === callRest && procedure._def.type === 'subscription') continue
+          const outcome = await call(app, one, path, input(foreignId))
+          const unknown = await call(app, one, path, input(UNKNOWN_ID))
+          expect(outcome, call.name).to.deep.equal(unknown)
+          expect(outcome.status, `${call.name}: ${JSON.stringify(outcome.body)}`).to.equal(
+            FILTERING.includes(path) ? 200 : 404,
+          )
+          if (FILTERING.includes(path)) expect(outcome.body).to.deep.equal({ items: [], total: 0 })
         }
-        expect(await digestOf(app, two.tenantId)).to.equal(digest)
+        expect(await computeDigest(app, two.tenantId)).to.equal(digest)
       })
     }
 
-    it(`${path} is closed to who is no member, and to who names no workspace`, async () => {
-      const intruder = { ...one, tenantId: two.tenantId }
-      const nowhere = { ...one, tenantId: '' }
-      const input = INPUTS[path]?.(foreign) ?? {}
-      expect((await native(app, intruder, path, input)).status).to.equal(403)
-      expect((await native(app, nowhere, path, input)).status).to.equal(401)
+    it(`${path} rejects non-members with 403 and requests without a workspace with 401`, async () => {
+      const nonMember = { ...one, tenantId: two.tenantId }
+      const withoutWorkspace = { ...one, tenantId: '' }
+      const input = INPUTS[path]?.(foreignIds) ?? {}
+      expect((await callTrpc(app, nonMember, path, input)).status).to.equal(403)
+      expect((await callTrpc(app, withoutWorkspace, path, input)).status).to.equal(401)
       if (procedure._def.type === 'subscription') return
-      expect(await overRest(app, intruder, path, input)).to.deep.equal({ status: 403, body: { error: 'Forbidden' } })
-      expect(await overRest(app, nowhere, path, input)).to.deep.equal({ status: 401, body: { error: 'Unauthorized' } })
+      expect(await callRest(app, nonMember, path, input)).to.deep.equal({ status: 403, body: { error: 'Forbidden' } })
+      expect(await callRest(app, withoutWorkspace, path, input)).to.deep.equal({
+        status: 401,
+        body: { error: 'Unauthorized' },
+      })
     })
   }
 })
 
-function foreignIdFor(foreign: Ids, path: string, field: string): string {
+function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
   const names: Record<string, keyof Ids> = {
     assigneeId: 'user',
     before: 'message',
@@ -259,17 +273,17 @@ function foreignIdFor(foreign: Ids, path: string, field: string): string {
     tagIds: 'tag',
   }
   const noun = names[field] ?? (field === 'id' ? path.split('.')[0]?.replace(/s$/, '') : field.replace(/Id$/, ''))
-  const id = foreign[noun as keyof Ids]
+  const id = foreignIds[noun as keyof Ids]
   if (!id) throw new Error(`no foreign id for ${field} of ${path}`)
   return id
 }
 
-type Met = { status: number; body: unknown }
+type Outcome = { status: number; body: unknown }
 
-async function native(app: TestApp, session: TestSession, path: string, input: unknown): Promise<Met> {
+async function callTrpc(app: TestApp, session: TestSession, path: string, input: unknown): Promise<Outcome> {
   const [namespace = '', name = ''] = path.split('.')
   const type = listProcedures(appRouter)[path]?._def.type
-  // A subscription is refused before it begins, so a plain query meets the same answer.
+  // A subscription is rejected before it starts, so a plain query gets the same response.
   if (type === 'subscription') {
     const query = encodeURIComponent(JSON.stringify({ json: input }))
     const answer = await app.rest('GET', `/api/trpc/${path}?input=${query}`, { session })
@@ -285,17 +299,17 @@ async function native(app: TestApp, session: TestSession, path: string, input: u
     return { status: 200, body: await client[namespace]?.[name]?.[type === 'query' ? 'query' : 'mutate']?.(input) }
   } catch (error) {
     const { data } = error as TRPCClientError<AppRouter>
-    const { error: sentence, code, details } = (data ?? {}) as Record<string, unknown>
-    return { status: data?.httpStatus ?? 0, body: { error: sentence, code, details } }
+    const { error: message, code, details } = (data ?? {}) as Record<string, unknown>
+    return { status: data?.httpStatus ?? 0, body: { error: message, code, details } }
   }
 }
 
-async function overRest(
+async function callRest(
   app: TestApp,
   session: TestSession,
   path: string,
   input: Record<string, unknown>,
-): Promise<Met> {
+): Promise<Outcome> {
   const operation = listOperations(appRouter).find(({ procedurePath }) => procedurePath === path)
   if (!operation) throw new Error(`${path} has no REST path`)
   const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
@@ -313,8 +327,8 @@ async function overRest(
   return { status, body }
 }
 
-/** Everything a tenant has, in one number: it must not change when somebody else calls. */
-async function digestOf(app: TestApp, tenantId: string): Promise<string> {
+/** Computes a digest of all data of a tenant, which calls by other tenants must not change. */
+async function computeDigest(app: TestApp, tenantId: string): Promise<string> {
   const tables = [
     'contacts',
     'conversations',
@@ -344,44 +358,22 @@ async function digestOf(app: TestApp, tenantId: string): Promise<string> {
   return parts.join()
 }
 
-/** One of everything. */
-async function furnish(app: TestApp, session: TestSession): Promise<Ids> {
-  const make = async (path: string, body: unknown): Promise<string> => {
-    const answer = await app.rest('POST', path, { session, body })
-    expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).to.equal(201)
-    return answer.body.id
-  }
-  const definition = {
-    version: 1,
-    triggers: [{ type: 'message_received', match: { mode: 'any' } }],
+/** Creates one resource of each kind and returns their IDs. */
+async function createResources(workspace: WorkspaceClient): Promise<Ids> {
+  const create = async (path: string, body: unknown): Promise<string> => (await workspace.call('POST', path, body)).id
+  const { id: workflow } = await buildWorkflow(workspace, {
     steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hi' } }],
-  }
-  const workflow = await make('/api/workflows', { name: 'W', definition })
-  await app.rest('POST', `/api/workflows/${workflow}/publish`, { session, body: {} })
-  const contact = await make('/api/contacts', { name: 'C', phone: '+4915100000001', tags: ['t'] })
-  const message = await make('/api/sandbox/messages', { contactId: contact, body: 'hello' })
-  await app.work()
-  const conversations = await app.rest('GET', '/api/conversations', { session })
-  const runs = await app.rest('GET', '/api/runs', { session })
-  const tags = await app.rest('GET', '/api/tags', { session })
-  const phoneNumberId = String(session.tenantId.replaceAll(/\D/g, '')).slice(0, 12)
-  const channel = await make('/api/channels', {
-    kind: 'whatsapp',
-    name: 'N',
-    phoneNumberId,
-    accessToken: 'a',
-    appSecret: 's',
-    verifyToken: 'v'.repeat(8),
   })
-  const group = await make('/api/groups', { name: 'G' })
-  await app.rest('POST', `/api/groups/${group}/contacts`, { session, body: { contactIds: [contact] } })
-  const template = await make('/api/templates', {
-    channelId: channel,
-    name: 'spring',
-    language: 'en',
-    category: 'utility',
-    body: 'B',
-  })
+  const { id: contact } = await buildContact(workspace, { tags: ['t'] })
+  const { id: message } = await sendAsCustomer(workspace, { contactId: contact })
+  await workspace.app.work()
+  const conversations = await workspace.call('GET', '/api/conversations')
+  const runs = await workspace.call('GET', '/api/runs')
+  const tags = await workspace.call('GET', '/api/tags')
+  const { id: channel } = await buildChannel(workspace)
+  const group = await create('/api/groups', { name: 'G' })
+  await workspace.call('POST', `/api/groups/${group}/contacts`, { contactIds: [contact] })
+  const { id: template } = await buildTemplate(workspace, { channelId: channel })
   return {
     contact,
     message,
@@ -389,10 +381,10 @@ async function furnish(app: TestApp, session: TestSession): Promise<Ids> {
     channel,
     group,
     template,
-    conversation: conversations.body.items[0].id,
-    run: runs.body.items[0].id,
-    tag: tags.body.items[0].id,
-    tool: await make('/api/tools', {
+    conversation: conversations.items[0].id,
+    run: runs.items[0].id,
+    tag: tags.items[0].id,
+    tool: await create('/api/tools', {
       name: 'quote',
       title: 'T',
       description: 'D',
@@ -401,8 +393,8 @@ async function furnish(app: TestApp, session: TestSession): Promise<Ids> {
       effect: 'read',
       config: { method: 'GET', url: 'https://a.example' },
     }),
-    broadcast: await make('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
-    test: await make(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
-    user: session.userId,
+    broadcast: await create('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
+    test: await create(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
+    user: workspace.userId,
   }
 }

@@ -48,6 +48,11 @@ export function newAddress(): string {
   return `10.${(nextAddress >> 16) & 255}.${(nextAddress >> 8) & 255}.${nextAddress & 255}`
 }
 
+/** The session cookie that a response sets, as a `Cookie` header; empty if it sets none. */
+export function readSessionCookie({ headers }: { headers: Headers }): string {
+  return headers.getSetCookie().at(-1)?.split(';')[0] ?? ''
+}
+
 /** The real app, on a database of its own, with a clock that stands still. */
 export class TestApp {
   readonly clock: TestClock
@@ -109,12 +114,16 @@ export class TestApp {
   async signUp(name = 'Ada'): Promise<TestSession> {
     const email = `user-${newAddress()}@parley.example`
     const password = 'correct horse battery'
-    const { status, headers, body } = await this.rest('POST', '/api/auth/sign-up/email', {
-      body: { name, email, password },
-    })
-    if (status !== 200) throw new Error(`sign-up answered ${status}: ${JSON.stringify(body)}`)
-    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
-    return { cookie, tenantId: body.workspaces[0].id, userId: body.user.id, email, password }
+    const response = await this.rest('POST', '/api/auth/sign-up/email', { body: { name, email, password } })
+    const { status, body } = response
+    if (status !== 200) throw new Error(`Sign-up returned ${status}: ${JSON.stringify(body)}`)
+    return {
+      cookie: readSessionCookie(response),
+      tenantId: body.workspaces[0].id,
+      userId: body.user.id,
+      email,
+      password,
+    }
   }
 
   /** Somebody new who is a member of an existing workspace. */

@@ -25,7 +25,7 @@ export const tasks = {
     name: 'allocate',
     run: () => {
       const kept: unknown[] = []
-      for (;;) kept.push({ entry: kept.length })
+      for (;;) kept.push([...Array(1_000_000).keys()])
     },
   }),
   recurse: defineTask({ ...BUDGET, name: 'recurse', run: recurse }),

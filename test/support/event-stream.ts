@@ -1,49 +1,49 @@
 import { expect } from 'chai'
 import { newAddress, type TestSession } from './app.ts'
 
-/** What a subscription tells, as an EventSource reads it: an id, and the data under it. */
-export type Told<T> = { id: string; data: T }
+/** An item of a subscription, as an EventSource reads it. */
+export type StreamItem<T> = { id: string; data: T }
 
-/** A subscription without a client that reconnects: the test does that, or does not. */
+/** A subscription that does not reconnect on its own. */
 export class EventStream<T> {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
-  readonly #aborted: AbortController
-  readonly #told: Told<T>[] = []
+  readonly #connection: AbortController
+  readonly #items: StreamItem<T>[] = []
   #text = ''
-  /** The id under which it was told that it has begun; empty for a stream that resumes. */
-  beganAt = ''
-  /** What the stream ended with, if it ended with an error. */
-  failure: object | undefined
+  /** ID of the initial `ready` item; empty for a resumed stream. */
+  initialId = ''
+  /** The error that ended the stream, if any. */
+  error: object | undefined
 
-  constructor(response: Response, aborted: AbortController) {
+  constructor(response: Response, connection: AbortController) {
     this.#reader = (response.body as ReadableStream<Uint8Array>).getReader()
-    this.#aborted = aborted
+    this.#connection = connection
   }
 
-  /** The next thing told, however long it takes; the test's own limit ends it. */
-  async next(): Promise<Told<T>> {
-    while (this.#told.length === 0) {
+  /** Waits for the next item, at most until the test times out. */
+  async next(): Promise<StreamItem<T>> {
+    while (this.#items.length === 0) {
       const { value, done } = await this.#reader.read()
-      if (done) throw new Error('the stream ended')
+      if (done) throw new Error('The stream has ended')
       this.#text += new TextDecoder().decode(value)
       const blocks = this.#text.split('\n\n')
       this.#text = blocks.pop() ?? ''
-      this.#told.push(...blocks.flatMap((block) => readBlock<T>(block)))
-      this.failure ??= blocks.map(readFailure).find((failure) => failure !== undefined)
+      this.#items.push(...blocks.flatMap((block) => readBlock<T>(block)))
+      this.error ??= blocks.map(readError).find((error) => error !== undefined)
     }
-    return this.#told.shift() as Told<T>
+    return this.#items.shift() as StreamItem<T>
   }
 
-  /** All that is told up to the first thing of which this is true. */
-  async until(isLast: (data: T) => boolean): Promise<Told<T>[]> {
-    const told: Told<T>[] = []
-    do told.push(await this.next())
-    while (!isLast((told.at(-1) as Told<T>).data))
-    return told
+  /** Items up to and including the first one that satisfies the predicate. */
+  async until(isLast: (data: T) => boolean): Promise<StreamItem<T>[]> {
+    const items: StreamItem<T>[] = []
+    do items.push(await this.next())
+    while (!isLast((items.at(-1) as StreamItem<T>).data))
+    return items
   }
 
   close(): void {
-    this.#aborted.abort()
+    this.#connection.abort()
   }
 }
 
@@ -54,10 +54,10 @@ export async function openEventStream<T>(
   session: TestSession,
   { procedure, input, lastEventId }: Subscription,
 ): Promise<EventStream<T>> {
-  const aborted = new AbortController()
+  const connection = new AbortController()
   const query = encodeURIComponent(JSON.stringify({ json: input }))
   const response = await fetch(`${url}/api/trpc/${procedure}?input=${query}`, {
-    signal: aborted.signal,
+    signal: connection.signal,
     headers: {
       accept: 'text/event-stream',
       'x-forwarded-for': newAddress(),
@@ -67,21 +67,21 @@ export async function openEventStream<T>(
     },
   })
   expect(response.status).to.equal(200)
-  const stream = new EventStream<T>(response, aborted)
+  const stream = new EventStream<T>(response, connection)
   if (lastEventId !== undefined) return stream
-  const began = await stream.next()
-  expect(began.data).to.deep.equal({ type: 'ready' })
-  stream.beganAt = began.id
+  const ready = await stream.next()
+  expect(ready.data).to.deep.equal({ type: 'ready' })
+  stream.initialId = ready.id
   return stream
 }
 
-function readBlock<T>(block: string): Told<T>[] {
+function readBlock<T>(block: string): StreamItem<T>[] {
   const id = /^id: ?(.+)$/m.exec(block)?.[1]
   const data = /^data: ?(.+)$/m.exec(block)?.[1]
   return id && data ? [{ id, data: (JSON.parse(data) as { json: T }).json }] : []
 }
 
-function readFailure(block: string): object | undefined {
+function readError(block: string): object | undefined {
   if (!/^event: ?serialized-error$/m.test(block)) return undefined
   const data = /^data: ?(.+)$/m.exec(block)?.[1] ?? '{}'
   return (JSON.parse(data) as { json: { data: object } }).json.data

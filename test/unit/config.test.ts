@@ -1,20 +1,20 @@
 import { expect } from 'chai'
 import { ConfigError, loadConfig } from '../../src/config.ts'
 
-describe('the configuration', () => {
-  it('needs nothing', () => {
+describe('loadConfig', () => {
+  it('returns defaults for an empty environment', () => {
     const config = loadConfig({})
     expect(config.http).to.deep.equal({ host: '127.0.0.1', port: 3000, trustedProxies: [], appOrigins: [] })
     expect(config.database.url).to.equal(undefined)
     expect(config.roles).to.deep.equal(['http', 'worker'])
   })
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(loadConfig({ REDIS_URL: '', DATABASE_URL: '', PORT: '' })).to.deep.include({ redisUrl: undefined })
   })
 
-  it('tells everything that is wrong with it at once', () => {
-    const wrong = {
+  it('reports all invalid variables at once', () => {
+    const environment = {
       PORT: '99999',
       DATABASE_URL: 'mysql://x',
       APP_ORIGINS: 'app.example.com',
@@ -23,18 +23,21 @@ describe('the configuration', () => {
     }
     const problems = (() => {
       try {
-        loadConfig(wrong)
+        loadConfig(environment)
         return []
       } catch (error) {
         return (error as ConfigError).problems
       }
     })()
-    expect(problems.map((problem) => problem.split(':')[0])).to.have.members([...Object.keys(wrong), 'SECRET_KEY'])
+    expect(problems.map((problem) => problem.split(':')[0])).to.have.members([
+      ...Object.keys(environment),
+      'SECRET_KEY',
+    ])
   })
 
-  it('needs a secret key with a database of its own, because every process has to have the same', () => {
-    const given = { DATABASE_URL: 'postgres://localhost/parley' }
-    expect(() => loadConfig(given)).to.throw(ConfigError, 'SECRET_KEY')
-    expect(loadConfig({ ...given, SECRET_KEY: 'ab'.repeat(32) }).secretKey).to.equal('ab'.repeat(32))
+  it('requires SECRET_KEY with DATABASE_URL, because all processes must share it', () => {
+    const environment = { DATABASE_URL: 'postgres://localhost/parley' }
+    expect(() => loadConfig(environment)).to.throw(ConfigError, 'SECRET_KEY')
+    expect(loadConfig({ ...environment, SECRET_KEY: 'ab'.repeat(32) }).secretKey).to.equal('ab'.repeat(32))
   })
 })

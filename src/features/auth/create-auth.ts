@@ -4,15 +4,15 @@ import type { SystemScope } from '../../scope.ts'
 import { createIdentify } from './sessions/create-identify.ts'
 import { checkAccess } from './check-access.ts'
 
-/** What signing in keeps for the life of the process, and who answers when somebody shows a token. */
+/** Creates the long-lived objects of authentication. */
 export function createAuth({
   system,
-  ...parts
-}: Omit<AuthDependencies, 'passwords' | 'refusalOf'> & { system: SystemScope }) {
+  ...dependencies
+}: Omit<AuthDependencies, 'passwords' | 'checkAccess'> & { system: SystemScope }) {
   return {
-    ...parts,
+    ...dependencies,
     passwords: new Passwords(),
-    identify: createIdentify(system, parts.revocations),
-    refusalOf: (caller: Caller) => checkAccess(system, caller),
+    identify: createIdentify(system, dependencies.revocations),
+    checkAccess: (caller: Caller) => checkAccess(system, caller),
   }
 }

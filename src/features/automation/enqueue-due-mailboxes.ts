@@ -1,11 +1,13 @@
-import { advanceJob } from './jobs.ts'
 import type { SystemScope } from '../../scope.ts'
+import { selectRows } from '../../platform/database/sql.ts'
+import { advanceJob } from './jobs.ts'
 
-/** Rings for every tenant with something due: what a lost bell left behind is found here. */
+/** Enqueues processing for every tenant with a due mailbox item, so that a lost job delays items but loses none. */
 export async function enqueueDueMailboxes(system: SystemScope): Promise<void> {
-  const rows = await system
-    .db('mailbox_items')
-    .where('due_at', '<=', system.now())
-    .distinct<{ tenant_id: string }[]>('tenant_id')
-  await system.enqueue(...rows.map(({ tenant_id }) => advanceJob(tenant_id)))
+  const tenants = await selectRows<{ tenantId: string }>(
+    system.db,
+    'select distinct tenant_id from mailbox_items where due_at <= ?',
+    [system.now()],
+  )
+  await system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
 }

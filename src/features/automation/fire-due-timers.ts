@@ -1,35 +1,38 @@
-import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
-import { advanceJob } from './jobs.ts'
 import { putItems } from '../../engine/mailbox/mailbox.ts'
+import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
+import { advanceJob } from './jobs.ts'
 
 const BATCH = 500
 
 /**
- * Puts what is due into the mailboxes and rings. A row is taken once, by whichever process is first; a wait that ended
- * in the meantime is told by its epoch, and nothing happens.
+ * Puts a timer item into the mailbox of every run whose wait is due, and enqueues processing. Each wait is taken by one
+ * process; the item of a wait that has ended in the meantime has an old epoch and does nothing. Returns the number of
+ * timers fired.
  */
 export async function fireDueTimers(system: SystemScope): Promise<number> {
-  let woken = 0
-  for (let batch = BATCH; batch === BATCH; woken += batch) batch = await wakeBatch(system)
-  return woken
+  let fired = 0
+  for (let batch = BATCH; batch === BATCH; fired += batch) batch = await fireBatch(system)
+  return fired
 }
 
-type Due = { tenantId: string; mailboxKind: MailboxKind; mailboxId: string; runId: string; epoch: number }
+type Timer = { tenantId: string; mailboxKind: MailboxKind; mailboxId: string; runId: string; epoch: number }
 
-function wakeBatch(system: SystemScope): Promise<number> {
+function fireBatch(system: SystemScope): Promise<number> {
   return system.transaction(async (tx) => {
     const now = tx.now()
-    const { rows } = await tx.db.raw<{ rows: Due[] }>(
+    const timers = await selectRows<Timer>(
+      tx.db,
       `update run_waits set due_at = null where (tenant_id, run_id) in (
          select tenant_id, run_id from run_waits where due_at <= ?
          order by due_at limit ? for update skip locked)
-       returning tenant_id as "tenantId", mailbox_kind as "mailboxKind", mailbox_id as "mailboxId", run_id as "runId", epoch`,
+       returning tenant_id, mailbox_kind, mailbox_id, run_id, epoch`,
       [now, BATCH],
     )
-    const byTenant = new Map<string, Due[]>()
-    for (const due of rows) byTenant.set(due.tenantId, [...(byTenant.get(due.tenantId) ?? []), due])
+    const byTenant = new Map<string, Timer[]>()
+    for (const timer of timers) byTenant.set(timer.tenantId, [...(byTenant.get(timer.tenantId) ?? []), timer])
     for (const [tenantId, due] of byTenant) {
       const items = due.map(({ mailboxKind, mailboxId, runId, epoch }) => ({
         id: newId(),
@@ -40,6 +43,6 @@ function wakeBatch(system: SystemScope): Promise<number> {
       await putItems(tx.db, { tenantId, now }, items)
     }
     await tx.enqueue(...[...byTenant.keys()].map(advanceJob))
-    return rows.length
+    return timers.length
   })
 }

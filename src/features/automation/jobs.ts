@@ -1,11 +1,16 @@
-export function advanceJob(tenantId: string) {
+import type { Job } from '../../platform/jobs/job-queue.ts'
+
+/** Job that processes the due mailbox items of a tenant. */
+export function advanceJob(tenantId: string): Job {
   return { task: 'advance', key: `advance:${tenantId}`, payload: { tenantId } }
 }
 
-export function deliverJob(tenantId: string, channelId: string) {
+/** Job that sends the due messages of a channel. */
+export function deliverJob(tenantId: string, channelId: string): Job {
   return { task: 'deliver', key: `deliver:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
 }
 
-export function executeJob(tenantId: string) {
-  return { task: 'perform', key: `perform:${tenantId}`, payload: { tenantId } }
+/** Job that executes the due external calls of a tenant. */
+export function executeJob(tenantId: string): Job {
+  return { task: 'execute', key: `execute:${tenantId}`, payload: { tenantId } }
 }

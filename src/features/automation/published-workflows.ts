@@ -1,70 +1,79 @@
 import { LRUCache } from 'lru-cache'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 
-/** A version never changes, so what was read once need not be read again. */
-const versions = new LRUCache<string, CompiledDefinition>({ max: 1000 })
+type VersionKey = { workflowId: string; version: number }
+type NamedVersion = VersionKey & { name: string }
 
-/** The workflows of a workspace that may start runs, the oldest first. */
+/** Compiled versions by tenant, workflow and version. A version never changes, so entries need no invalidation. */
+const cache = new LRUCache<string, CompiledDefinition>({ max: 1000 })
+
+/** Lists the published workflows of a workspace, which may start runs, oldest first. */
 export async function listPublished(tx: Scope): Promise<PublishedWorkflow[]> {
-  const rows = await tx
-    .db('workflows')
-    .where({ tenant_id: tx.tenantId, status: 'published' })
-    .select<{ id: string; name: string; version: number }[]>('id', 'name', 'version')
-    .orderBy('created_at')
-    .orderBy('id')
-  const compiled = await loadVersions(
-    tx,
-    rows.map(({ id, version }) => ({ workflowId: id, version })),
+  const rows = await selectRows<NamedVersion>(
+    tx.db,
+    `select id as workflow_id, name, version from workflows
+     where tenant_id = ? and status = 'published' order by created_at, id`,
+    [tx.tenantId],
   )
-  return rows.map(({ id, name, version }) => ({
-    workflowId: id,
-    name,
-    version,
-    compiled: compiled.get(`${id}:${version}`) as CompiledDefinition,
-  }))
+  return toPublished(rows, await loadVersions(tx, rows))
 }
 
-/** Workflows at these versions, published or not. One that is not there is left out. */
-export async function loadWorkflows(
-  tx: Scope,
-  wanted: { workflowId: string; version: number }[],
-): Promise<PublishedWorkflow[]> {
-  const compiled = await loadVersions(tx, wanted)
-  const rows = await tx
-    .db('workflows')
-    .where({ tenant_id: tx.tenantId })
-    .whereIn('id', [...new Set(wanted.map(({ workflowId }) => workflowId))])
-    .select<{ id: string; name: string }[]>('id', 'name')
+/** Loads workflows at the given versions, published or not. Missing ones are left out. */
+export async function loadWorkflows(tx: Scope, keys: VersionKey[]): Promise<PublishedWorkflow[]> {
+  const compiled = await loadVersions(tx, keys)
+  const rows = await selectRows<{ id: string; name: string }>(
+    tx.db,
+    'select id, name from workflows where tenant_id = ? and id = any(?)',
+    [tx.tenantId, [...new Set(keys.map(({ workflowId }) => workflowId))]],
+  )
   const names = new Map(rows.map(({ id, name }) => [id, name]))
-  return [...compiled].flatMap(([key, definition]) => {
-    const [workflowId = '', version] = key.split(':')
-    const name = names.get(workflowId)
-    return name === undefined || !definition
-      ? []
-      : [{ workflowId, name, version: Number(version), compiled: definition }]
+  const distinct = new Map(keys.map((key) => [versionKey(key), key]))
+  return toPublished(
+    [...distinct.values()].flatMap((key) => {
+      const name = names.get(key.workflowId)
+      return name === undefined ? [] : [{ ...key, name }]
+    }),
+    compiled,
+  )
+}
+
+function toPublished(rows: NamedVersion[], compiled: Map<string, CompiledDefinition>): PublishedWorkflow[] {
+  return rows.flatMap(({ workflowId, name, version }) => {
+    const definition = compiled.get(versionKey({ workflowId, version }))
+    return definition ? [{ workflowId, name, version, compiled: definition }] : []
   })
 }
 
-/** By `workflowId:version`. */
-export async function loadVersions(
-  tx: Scope,
-  wanted: { workflowId: string; version: number }[],
-): Promise<Map<string, CompiledDefinition>> {
-  const keys = [...new Set(wanted.map(({ workflowId, version }) => `${workflowId}:${version}`))]
-  const missing = keys.filter((key) => !versions.has(`${tx.tenantId}:${key}`))
-  if (missing.length > 0) {
-    const pairs = missing.map((key) => key.split(':') as [string, string])
-    const { rows } = await tx.db.raw<{ rows: { key: string; compiled: CompiledDefinition }[] }>(
-      `select v.workflow_id || ':' || v.version as key, v.compiled
-       from workflow_versions v
-       join unnest(?::uuid[], ?::int[]) as wanted (workflow_id, version)
-         on v.workflow_id = wanted.workflow_id and v.version = wanted.version
-       where v.tenant_id = ?`,
-      [pairs.map(([id]) => id), pairs.map(([, version]) => Number(version)), tx.tenantId],
-    )
-    for (const { key, compiled } of rows) versions.set(`${tx.tenantId}:${key}`, compiled)
+function versionKey({ workflowId, version }: VersionKey): string {
+  return `${workflowId}:${version}`
+}
+
+/** Loads compiled versions by `workflowId:version`. Missing ones are left out. */
+export async function loadVersions(tx: Scope, keys: VersionKey[]): Promise<Map<string, CompiledDefinition>> {
+  const distinct = [...new Map(keys.map((key) => [versionKey(key), key])).entries()]
+  const loaded = new Map<string, CompiledDefinition>()
+  const missing: VersionKey[] = []
+  for (const [key, version] of distinct) {
+    const compiled = cache.get(`${tx.tenantId}:${key}`)
+    if (compiled) loaded.set(key, compiled)
+    else missing.push(version)
   }
-  return new Map(keys.map((key) => [key, versions.get(`${tx.tenantId}:${key}`) as CompiledDefinition]))
+  if (missing.length === 0) return loaded
+  const rows = await selectRows<{ key: string; compiled: CompiledDefinition }>(
+    tx.db,
+    `select v.workflow_id || ':' || v.version as key, v.compiled
+     from workflow_versions v
+     join unnest(?::uuid[], ?::int[]) as x (workflow_id, version)
+       on v.workflow_id = x.workflow_id and v.version = x.version
+     where v.tenant_id = ?`,
+    [missing.map(({ workflowId }) => workflowId), missing.map(({ version }) => version), tx.tenantId],
+  )
+  for (const { key, compiled } of rows) {
+    cache.set(`${tx.tenantId}:${key}`, compiled)
+    loaded.set(key, compiled)
+  }
+  return loaded
 }

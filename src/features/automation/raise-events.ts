@@ -1,37 +1,37 @@
-import { advanceJob } from './jobs.ts'
 import { putItems } from '../../engine/mailbox/mailbox.ts'
 import type { TriggerEvent } from '../../engine/mailbox/match-trigger.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from './find-mailboxes.ts'
+import { advanceJob } from './jobs.ts'
 import { listPublished } from './published-workflows.ts'
 
 export type RaisedEvent = {
   contactId: string
-  /** What it happened to, if it is a conversation's. */
+  /** Conversation in which the event happened, if it happened in one. */
   conversationId?: string
   event: TriggerEvent
-  /** How many runs stand between this and what a person or the outside did. */
+  /** Number of runs between the event and the action of a person or external system that caused it. */
   depth?: number
 }
 
 /**
- * Lets workflows know of what happened to contacts: in the conversation that it happened to, else in their newest one, or
- * with the contact if there is none.
- * What no published workflow and no waiting run could care about is left out.
+ * Puts events into mailboxes, so that workflows react to them: into that of the event's conversation, else of the
+ * contact's newest conversation, else of the contact. Events that no published workflow and no waiting run can react to
+ * are left out.
  */
 export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<void> {
   if (raised.length === 0) return
-  const wanted = await listWanted(tx)
-  const heard = raised.filter(({ event }) => event.type === 'event' || wanted.has(event.type))
-  const places = await findMailboxes(
+  const triggerTypes = await listTriggerTypes(tx)
+  const relevant = raised.filter(({ event }) => event.type === 'event' || triggerTypes.has(event.type))
+  const mailboxes = await findMailboxes(
     tx,
-    heard.map(({ contactId }) => contactId),
+    relevant.map(({ contactId }) => contactId),
   )
-  const items = heard.flatMap(({ contactId, conversationId, event, depth = 0 }) => {
+  const items = relevant.flatMap(({ contactId, conversationId, event, depth = 0 }) => {
     const mailbox = conversationId
       ? { kind: 'conversation' as const, id: conversationId }
-      : places.get(contactId)?.mailbox
+      : mailboxes.get(contactId)?.mailbox
     return mailbox ? [{ id: newId(), mailbox, kind: 'event' as const, payload: { ...event, depth } }] : []
   })
   if (items.length === 0) return
@@ -39,7 +39,7 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
   await tx.enqueue(advanceJob(tx.tenantId))
 }
 
-async function listWanted(tx: Scope): Promise<Set<string>> {
+async function listTriggerTypes(tx: Scope): Promise<Set<string>> {
   const published = await listPublished(tx)
   return new Set(published.flatMap(({ compiled }) => compiled.triggers.map(({ type }) => type)))
 }

@@ -1,22 +1,22 @@
-import { advanceJob } from './jobs.ts'
 import type { Scope } from '../../scope.ts'
+import { advanceJob } from './jobs.ts'
 
-/** What a person held up in these conversations goes on now, not when it would have come again. */
+/** Makes what a pause of automation held back in these conversations due now instead of at its next check. */
 export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
-  const at = { tenantId: tx.tenantId, now: tx.now(), conversationIds }
-  // What rests after a failure keeps its time.
+  const bindings = { tenantId: tx.tenantId, now: tx.now(), conversationIds }
+  // Items that failed keep their backoff.
   await tx.db.raw(
     `update mailbox_items set due_at = :now where tenant_id = :tenantId and mailbox_id = any(:conversationIds)
        and due_at > :now and attempts = 0`,
-    at,
+    bindings,
   )
   await tx.db.raw(
     `update run_waits w set due_at = :now from runs r
      where w.tenant_id = :tenantId and w.mailbox_id = any(:conversationIds) and w.due_at > :now
        and r.tenant_id = w.tenant_id and r.id = w.run_id
        and (r.waiting_until <= :now or (r.status = 'queued' and r.state -> 'debouncing' = 'null'))`,
-    at,
+    bindings,
   )
   await tx.enqueue(advanceJob(tx.tenantId))
 }

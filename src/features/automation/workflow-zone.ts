@@ -1,6 +1,6 @@
 import type { Scope } from '../../scope.ts'
 
-/** Whose clocks a workflow reads while there is no contact: its own, or the workspace's. */
+/** Returns the time zone of a workflow without a contact: the one it sets, or that of the workspace. */
 export async function workflowTimezone(scope: Scope, setting: string | null): Promise<string> {
   if (setting && setting !== 'contact') return setting
   const workspace = await scope

@@ -7,17 +7,17 @@ import type { Scope } from '../../scope.ts'
 import type { Audience } from './schema.ts'
 
 /**
- * Every id of an audience must be of this workspace.
+ * Asserts that all groups, tags and contacts of an audience exist in this workspace.
  * @throws NotFoundError
  */
 export async function assertAudience(tx: Scope, audience: Audience): Promise<void> {
   const { groupIds = [], tagIds = [], contactIds = [] } = audience
-  await refuseForeign('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
-  await refuseForeign('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())
-  await refuseForeign('Contact', contactIds, (ids) => tx.query(Contact).whereIn('id', ids).resultSize())
+  await assertExisting('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
+  await assertExisting('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())
+  await assertExisting('Contact', contactIds, (ids) => tx.query(Contact).whereIn('id', ids).resultSize())
 }
 
-async function refuseForeign(noun: string, ids: string[], count: (ids: string[]) => Promise<number>): Promise<void> {
+async function assertExisting(noun: string, ids: string[], count: (ids: string[]) => Promise<number>): Promise<void> {
   const distinct = [...new Set(ids.map((id) => id.toLowerCase()))]
   if (distinct.length === 0) return
   if (!distinct.every(isUuid) || (await count(distinct)) !== distinct.length) throw new NotFoundError(noun)

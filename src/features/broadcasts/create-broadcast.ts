@@ -1,13 +1,12 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { NO_COUNTS } from './broadcast-query.ts'
-import { getBroadcast } from './get-broadcast.ts'
-import { lockTemplate } from './lock-template.ts'
 import { assertAudience } from './assert-audience.ts'
+import { lockTemplate } from './lock-template.ts'
+import { getBroadcast, NO_COUNTS } from './queries.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
-/** A draft: nobody is sent anything. */
+/** Creates a draft. Nothing is sent. */
 export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<Broadcast> {
   const broadcastId = newId()
   return scope.transaction(async (tx) => {
@@ -30,6 +29,6 @@ export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<B
       updatedAt: now,
     })
     await tx.record({ type: 'broadcast.created', data: { broadcastId } })
-    return getBroadcast(tx, { id: broadcastId })
+    return getBroadcast(tx, { broadcastId })
   })
 }

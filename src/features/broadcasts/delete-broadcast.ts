@@ -3,15 +3,18 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { BroadcastRef } from './schema.ts'
 
-/** Whatever was more than a draft is a record of what customers were sent, or nearly were. */
-export function deleteBroadcast(scope: Scope, { id }: BroadcastRef): Promise<Record<string, never>> {
+/**
+ * Deletes a draft. Any other broadcast is a record of what was sent or scheduled.
+ * @throws ConflictError `broadcast_not_editable`
+ */
+export function deleteBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    const { status } = await tx.lock(BroadcastRow, id)
+    const { status } = await tx.lock(BroadcastRow, broadcastId)
     if (status !== 'draft') {
       throw new ConflictError('broadcast_not_editable', 'Only a draft can be deleted')
     }
-    await tx.query(BroadcastRow).delete().where('id', id)
-    await tx.record({ type: 'broadcast.deleted', data: { broadcastId: id } })
+    await tx.query(BroadcastRow).delete().where('id', broadcastId)
+    await tx.record({ type: 'broadcast.deleted', data: { broadcastId } })
     return {}
   })
 }

@@ -4,9 +4,9 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 
 /**
- * The template a broadcast is to send, kept from being deleted until the transaction ends. It decides the channel:
- * naming another one is refused.
- * @throws NotFoundError, UnprocessableError
+ * Locks the template of a broadcast, so that it is not deleted until the transaction ends. The template decides the
+ * channel: `channelId`, if set, must be the same.
+ * @throws NotFoundError, UnprocessableError `template_of_other_channel`
  */
 export async function lockTemplate(tx: Scope, templateId: string, channelId: string | undefined): Promise<Template> {
   const template = await tx.lock(Template, templateId)
@@ -15,6 +15,6 @@ export async function lockTemplate(tx: Scope, templateId: string, channelId: str
   if (channel.id === template.channelId) return template
   throw new UnprocessableError(
     'template_of_other_channel',
-    'The template belongs to another channel. Name a template of this channel, or leave the channel out',
+    'The template belongs to another channel. Choose a template of this channel, or leave out channelId',
   )
 }

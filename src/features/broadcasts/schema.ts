@@ -13,7 +13,7 @@ const recipientStatus = z.enum([
   'unknown',
 ])
 
-/** How many recipients there are, and how many at each status. */
+/** Number of recipients, in total and by status. */
 export const Counts = z.object({
   total: z.int(),
   pending: z.int(),
@@ -56,7 +56,7 @@ export const BroadcastRecipient = z
     broadcastId: id,
     contactId: id,
     contact: z.object({ id, name: z.string() }),
-    address: z.string().meta({ description: 'The phone number, or what the channel calls the contact by' }),
+    address: z.string().meta({ description: 'Phone number, or the id by which the channel identifies the contact' }),
     status: recipientStatus,
     skipReason: z.string().nullable(),
     error: z.record(z.string(), z.unknown()).nullable(),
@@ -76,7 +76,7 @@ export type BroadcastRecipient = z.infer<typeof BroadcastRecipient>
 export const BroadcastPage = toPage(Broadcast)
 export const BroadcastRecipientPage = toPage(BroadcastRecipient)
 
-export const BroadcastRef = z.strictObject({ id })
+export const BroadcastRef = z.strictObject({ broadcastId: id })
 export type BroadcastRef = z.infer<typeof BroadcastRef>
 
 export const ListBroadcasts = z.strictObject(page)
@@ -93,14 +93,14 @@ const Audience = z.strictObject({
 export type Audience = z.infer<typeof Audience>
 
 const variable = z.string().regex(/^[A-Za-z0-9]\w{0,63}$/, 'must be a name of up to 64 letters, digits and underscores')
-const params = z
-  .record(variable, text(1024))
-  .meta({ description: "The template's variables, each a text that may name {{contact.name}} and the like" })
+const params = z.record(variable, text(1024)).meta({
+  description: 'Variables of the template. Each value is a text that may contain placeholders such as {{contact.name}}',
+})
 
 export const CreateBroadcast = z.strictObject({
   name: text(120),
   description: text(500).nullish(),
-  channelId: id.optional().meta({ description: "The template's channel, if given" }),
+  channelId: id.optional().meta({ description: 'If set, must be the channel of the template' }),
   templateId: id,
   params: params.optional(),
   audience: Audience.optional(),
@@ -108,12 +108,12 @@ export const CreateBroadcast = z.strictObject({
 export type CreateBroadcast = z.infer<typeof CreateBroadcast>
 
 export const UpdateBroadcast = z.strictObject({
-  id,
+  broadcastId: id,
   name: text(120).optional(),
   description: text(500).nullish(),
-  channelId: id.optional().meta({ description: "The template's channel, if given" }),
+  channelId: id.optional().meta({ description: 'If set, must be the channel of the template' }),
   templateId: id.optional(),
-  params: params.optional().meta({ description: 'Replaces all of them' }),
+  params: params.optional().meta({ description: 'Replaces all variables' }),
   audience: Audience.optional().meta({ description: 'Replaces the whole audience' }),
 })
 export type UpdateBroadcast = z.infer<typeof UpdateBroadcast>

@@ -2,28 +2,29 @@ import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { getBroadcast } from './get-broadcast.ts'
-import { lockTemplate } from './lock-template.ts'
 import { assertAudience } from './assert-audience.ts'
+import { lockTemplate } from './lock-template.ts'
+import { getBroadcast } from './queries.ts'
 import type { Broadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
 
+/** @throws ConflictError `broadcast_not_editable` when the broadcast has started */
 export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<Broadcast> {
-  const { id, channelId, templateId, audience, ...columns } = input
+  const { broadcastId, channelId, templateId, audience, ...columns } = input
   return scope.transaction(async (tx) => {
-    const before = await tx.lock(BroadcastRow, id)
-    if (!EDITABLE.includes(before.status)) {
+    const existing = await tx.lock(BroadcastRow, broadcastId)
+    if (!EDITABLE.includes(existing.status)) {
       throw new ConflictError(
         'broadcast_not_editable',
-        'A broadcast can be changed until it starts. Create another one instead',
+        'A broadcast can be updated only until it starts. Create another one instead',
       )
     }
-    const template = await lockTemplate(tx, templateId ?? before.templateId, channelId)
+    const template = await lockTemplate(tx, templateId ?? existing.templateId, channelId)
     if (audience) await assertAudience(tx, audience)
     await tx
       .query(BroadcastRow)
-      .findOne('id', id)
+      .findOne('id', broadcastId)
       .patch({
         ...definedFields(columns),
         channelId: template.channelId,
@@ -31,7 +32,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
         ...(audience ? { audience } : {}),
         updatedAt: tx.now(),
       })
-    await tx.record({ type: 'broadcast.updated', data: { broadcastId: id } })
-    return getBroadcast(tx, { id })
+    await tx.record({ type: 'broadcast.updated', data: { broadcastId } })
+    return getBroadcast(tx, { broadcastId })
   })
 }

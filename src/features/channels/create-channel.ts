@@ -2,13 +2,17 @@ import { assertNotLoopback, WhatsappCredentials, WhatsappSettings } from '../../
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { toChannel } from './channel-query.ts'
 import { sealContext } from './load-channel.ts'
+import { toChannel } from './queries.ts'
 import type { Channel, CreateChannel } from './schema.ts'
 
+/**
+ * Connects a WhatsApp number. Its credentials are stored encrypted.
+ * @throws InvalidError when the base URL is on this machine and the installation does not allow that
+ */
 export async function createChannel(scope: Scope, input: CreateChannel): Promise<Channel> {
-  const { kind, name, phoneNumber, apiVersion: version, ...given } = input
-  const settings = WhatsappSettings.parse({ ...given, version })
+  const { kind, name, phoneNumber, apiVersion: version, ...config } = input
+  const settings = WhatsappSettings.parse({ ...config, version })
   if (!scope.allowsLoopback) assertNotLoopback(settings)
   const channelId = newId()
   return scope.transaction(async (tx) => {
@@ -20,7 +24,7 @@ export async function createChannel(scope: Scope, input: CreateChannel): Promise
       status: 'connected',
       phoneNumber: phoneNumber ?? null,
       settings,
-      credentials: tx.secrets.seal(WhatsappCredentials.parse(given), sealContext(tx.tenantId, channelId)),
+      credentials: tx.secrets.seal(WhatsappCredentials.parse(config), sealContext(tx.tenantId, channelId)),
       createdAt: now,
       updatedAt: now,
     })

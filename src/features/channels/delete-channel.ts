@@ -2,17 +2,21 @@ import { Broadcast } from '../../models/messaging/broadcast.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { lockConversations } from '../conversations/lock-conversations.ts'
+import { lockConversationsBy } from '../automation/lock-order.ts'
 import type { ChannelRef } from './schema.ts'
 
-/** Its conversations and messages go with it. */
+/**
+ * Deletes a channel with its conversations and messages.
+ * @throws ConflictError `channel_is_sandbox`, `channel_in_use`
+ */
 export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    await lockConversations(tx, { column: 'channel_id', id: channelId })
+    await lockConversationsBy(tx, { column: 'channel_id', id: channelId })
     const { kind } = await tx.lock(ChannelRow, channelId)
-    if (kind === 'sandbox') throw new ConflictError('channel_is_sandbox', 'Every workspace keeps its sandbox')
-    const used = await tx.query(Broadcast).where({ channelId }).resultSize()
-    if (used > 0) {
+    if (kind === 'sandbox')
+      throw new ConflictError('channel_is_sandbox', 'The sandbox of a workspace cannot be deleted')
+    const uses = await tx.query(Broadcast).where({ channelId }).resultSize()
+    if (uses > 0) {
       throw new ConflictError(
         'channel_in_use',
         'Broadcasts use this channel. Delete them first, or disconnect the channel',

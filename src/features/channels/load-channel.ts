@@ -10,7 +10,7 @@ export type LoadedChannel = {
   adapter: Adapter
 }
 
-/** What binds a sealed credential to its row. */
+/** Context that binds encrypted credentials to their row. */
 export function sealContext(tenantId: string, channelId: string): string {
   return `channel:${tenantId}:${channelId}`
 }
@@ -22,7 +22,7 @@ export async function loadChannel(scope: Scope, channelId: string): Promise<Load
   return { id, kind, status, adapter: openChannel(kind, settings, secret, { allowLoopback: scope.allowsLoopback }) }
 }
 
-/** A channel that cannot send now says why, and its queue rests until then. */
+/** Postpones the queue of a channel that cannot send, and marks it as degraded if it cannot recover by itself. */
 export async function recordChannelError(
   tx: Scope,
   channelId: string,

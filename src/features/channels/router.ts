@@ -3,20 +3,34 @@ import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createChannel } from './create-channel.ts'
 import { deleteChannel } from './delete-channel.ts'
-import { getChannel } from './get-channel.ts'
-import { listChannels } from './list-channels.ts'
+import { getChannel, listChannels } from './queries.ts'
 import { Channel, ChannelRef, Channels, CreateChannel, UpdateChannel } from './schema.ts'
 import { updateChannel } from './update-channel.ts'
 
+const CREATE = {
+  status: 201,
+  description: 'Connects a WhatsApp business number. Register `webhookPath` of the response with the provider.',
+} as const
+
+const UPDATE = {
+  description:
+    'Changes the name, phone number, connection or credentials. New credentials replace only those that are set, and reconnect a degraded channel.',
+}
+
+const DELETE = {
+  status: 204,
+  description: 'Also deletes its conversations and messages. A channel that a broadcast uses cannot be deleted.',
+} as const
+
 export const channelsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/channels', 'List all channels'))
+    .meta(rest('GET', '/channels', 'List channels'))
     .input(empty.strict())
     .output(Channels)
     .query(({ ctx }) => listChannels(ctx.scope)),
 
   create: adminProcedure
-    .meta(rest('POST', '/channels', 'Connect a WhatsApp number', { status: 201 }))
+    .meta(rest('POST', '/channels', 'Create a channel', CREATE))
     .input(CreateChannel)
     .output(Channel)
     .mutation(({ ctx, input }) => createChannel(ctx.scope, input)),
@@ -28,13 +42,13 @@ export const channelsRouter = router({
     .query(({ ctx, input }) => getChannel(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/channels/{channelId}', "Change a channel's name, state or credentials"))
+    .meta(rest('PATCH', '/channels/{channelId}', 'Update a channel', UPDATE))
     .input(UpdateChannel)
     .output(Channel)
     .mutation(({ ctx, input }) => updateChannel(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/channels/{channelId}', 'Delete a channel and all that was said on it', { status: 204 }))
+    .meta(rest('DELETE', '/channels/{channelId}', 'Delete a channel', DELETE))
     .input(ChannelRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteChannel(ctx.scope, input)),

@@ -15,10 +15,9 @@ export const Channel = z
     wabaId: z.string().nullable(),
     baseUrl: z.string().nullable(),
     apiVersion: z.string().nullable(),
-    webhookPath: z
-      .string()
-      .nullable()
-      .meta({ description: 'Where the provider is to call, below your public address' }),
+    webhookPath: z.string().nullable().meta({
+      description: 'Path of the webhook to register with the provider, below the public address of this server',
+    }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
@@ -30,12 +29,12 @@ export const Channels = z.object({ items: z.array(Channel) })
 export const ChannelRef = z.strictObject({ channelId: id })
 export type ChannelRef = z.infer<typeof ChannelRef>
 
-const secret = { description: 'Stored sealed, and never shown again' }
+const secret = { description: 'Stored encrypted and never returned' }
 const { accessToken, appSecret, verifyToken } = WhatsappCredentials.shape
 const { phoneNumberId, wabaId, baseUrl, version } = WhatsappSettings.shape
 
 export const CreateChannel = z.strictObject({
-  kind: z.literal('whatsapp', 'must be whatsapp; every workspace has its sandbox already'),
+  kind: z.literal('whatsapp', 'must be whatsapp. Every workspace has its sandbox already'),
   name: text(120),
   phoneNumber: phone.nullish(),
   phoneNumberId,

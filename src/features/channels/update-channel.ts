@@ -4,23 +4,26 @@ import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { toChannel } from './channel-query.ts'
 import { sealContext } from './load-channel.ts'
+import { toChannel } from './queries.ts'
 import type { Channel, UpdateChannel } from './schema.ts'
 
-/** New credentials replace those that are named, and mend a channel that was stopped for want of them. */
+/**
+ * Changes a channel. New credentials replace only those that are set, and reconnect a degraded channel.
+ * @throws ConflictError `channel_is_sandbox`
+ */
 export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Channel> {
   const { channelId, accessToken, appSecret, verifyToken, status, ...columns } = input
   const secrets = definedFields({ accessToken, appSecret, verifyToken })
   return scope.transaction(async (tx) => {
-    const before = await tx.lock(ChannelRow, channelId)
+    const existing = await tx.lock(ChannelRow, channelId)
     const hasSecrets = Object.keys(secrets).length > 0
-    if (before.kind === 'sandbox' && (hasSecrets || status)) {
+    if (existing.kind === 'sandbox' && (hasSecrets || status)) {
       throw new ConflictError('channel_is_sandbox', 'The sandbox has no credentials and is always connected')
     }
     const context = sealContext(tx.tenantId, channelId)
-    const sealed = before.credentials && hasSecrets && reseal(tx, before.credentials, context, secrets)
-    const isMended = status === 'connected' || (hasSecrets && before.status === 'degraded')
+    const sealed = existing.credentials && hasSecrets && reseal(tx, existing.credentials, context, secrets)
+    const isReconnected = status === 'connected' || (hasSecrets && existing.status === 'degraded')
     await tx
       .query(ChannelRow)
       .findOne('id', channelId)
@@ -28,10 +31,10 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
         ...definedFields(columns),
         ...(sealed ? { credentials: sealed } : {}),
         ...(status === 'disconnected' ? { status } : {}),
-        ...(isMended ? { status: 'connected', statusReason: null } : {}),
+        ...(isReconnected ? { status: 'connected', statusReason: null } : {}),
         updatedAt: tx.now(),
       })
-    if (isMended) {
+    if (isReconnected) {
       await tx
         .db('outbox')
         .where({ tenant_id: tx.tenantId, channel_id: channelId })
@@ -44,6 +47,6 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
 }
 
 function reseal(tx: Scope, sealed: Buffer, context: string, changes: object): Buffer {
-  const opened = tx.secrets.open(sealed, context) as object
-  return tx.secrets.seal(WhatsappCredentials.parse({ ...opened, ...changes }), context)
+  const credentials = WhatsappCredentials.parse(tx.secrets.open(sealed, context))
+  return tx.secrets.seal(WhatsappCredentials.parse({ ...credentials, ...changes }), context)
 }

@@ -1,27 +1,30 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 
-/** `depth`: how many runs stand between the change and what a person or the outside did. */
+/** `depth` counts the runs between the change and the action of a person or external system that caused it. */
 export type ConsentChange = { contactId: string; marketing: 'opted_in' | 'opted_out'; depth: number }
 
-/** What workflows were told of marketing; of several answers of one contact the last one counts. */
+/** Stores marketing consents that workflows set. The last of several changes of one contact counts. */
 export async function changeConsents(tx: Scope, changes: ConsentChange[]): Promise<void> {
   if (changes.length === 0) return
-  const rows = [...new Map(changes.map((change) => [change.contactId, change])).values()]
-  rows.sort((a, b) => (a.contactId < b.contactId ? -1 : 1))
-  const changed = await tx.db.raw<{ rows: { contactId: string; depth: number }[] }>(
-    `with given as (
-       select * from jsonb_to_recordset(:given::jsonb) as x ("contactId" uuid, marketing text, depth integer)),
-     before as (
+  const last = [...new Map(changes.map((change) => [change.contactId, change])).values()]
+  const rows = sortForLocking(last, ({ contactId }) => contactId)
+  const changed = await selectRows<{ contactId: string; depth: number }>(
+    tx.db,
+    `with input as (
+       select * from jsonb_to_recordset(:rows::jsonb) as x (contact_id uuid, marketing text, depth integer)),
+     previous as (
        select c.id, c.marketing_consent from contacts c
-       where c.tenant_id = :tenantId and c.id in (select "contactId" from given)),
-     after as (
-     update contacts c set marketing_consent = x.marketing, consent_source = 'workflow', consent_at = :now, updated_at = :now
-     from given x where c.tenant_id = :tenantId and c.id = x."contactId" returning c.id)
-     select x."contactId", x.depth from given x
-     join before on before.id = x."contactId" and before.marketing_consent <> x.marketing
-     join after on after.id = x."contactId" order by x."contactId"`,
-    { given: JSON.stringify(rows), tenantId: tx.tenantId, now: tx.now() },
+       where c.tenant_id = :tenantId and c.id in (select contact_id from input)),
+     updated as (
+       update contacts c set marketing_consent = x.marketing, consent_source = 'workflow', consent_at = :now, updated_at = :now
+       from input x where c.tenant_id = :tenantId and c.id = x.contact_id returning c.id)
+     select x.contact_id, x.depth from input x
+     join previous on previous.id = x.contact_id and previous.marketing_consent <> x.marketing
+     join updated on updated.id = x.contact_id order by x.contact_id`,
+    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
   )
   await tx.record(
     ...rows.flatMap(({ contactId }) => [
@@ -31,6 +34,6 @@ export async function changeConsents(tx: Scope, changes: ConsentChange[]): Promi
   )
   await raiseEvents(
     tx,
-    changed.rows.map((row) => ({ ...row, event: { type: 'contact_updated' as const, fields: ['consent'] } })),
+    changed.map((row) => ({ ...row, event: { type: 'contact_updated' as const, fields: ['consent'] } })),
   )
 }

@@ -1,8 +1,10 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { diffDetails } from './diff-details.ts'
 
-/** What is absent stays; in `fields` null removes a key. */
+/** Missing values stay as they are. A null in `fields` removes the key. */
 export type ContactChange = {
   contactId: string
   values: {
@@ -12,48 +14,48 @@ export type ContactChange = {
     timezone?: string | null
     fields?: Record<string, unknown>
   }
-  /** How many runs stand between the change and what a person or the outside did. */
+  /** Number of runs between the change and the action of a person or external system that caused it. */
   depth: number
 }
 
 type Details = Record<string, unknown>
 
-/** Changes any number of contacts in one statement; several changes of one contact are laid over each other. */
+/** Changes any number of contacts in one statement. Several changes of one contact are merged in order. */
 export async function changeContacts(tx: Scope, changes: ContactChange[]): Promise<void> {
   if (changes.length === 0) return
-  const merged = new Map<string, ContactChange['values']>()
-  const depths = new Map<string, number>()
+  const merged = new Map<string, ContactChange>()
   for (const { contactId, values, depth } of changes) {
-    const before = merged.get(contactId)
-    depths.set(contactId, depth)
-    merged.set(contactId, { ...before, ...values, fields: { ...before?.fields, ...values.fields } })
+    const previous = merged.get(contactId)?.values
+    const fields = { ...previous?.fields, ...values.fields }
+    merged.set(contactId, { contactId, values: { ...previous, ...values, fields }, depth })
   }
-  const rows = [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, values]) => ({ id, values }))
-  const changed = await tx.db.raw<{ rows: { contactId: string; before: Details; after: Details }[] }>(
-    `with given as (select * from jsonb_to_recordset(:given::jsonb) as g (id uuid, values jsonb)),
-     before as (
+  const rows = sortForLocking([...merged.values()], ({ contactId }) => contactId)
+  const changed = await selectRows<{ contactId: string; previous: Details; updated: Details }>(
+    tx.db,
+    `with input as (select * from jsonb_to_recordset(:rows::jsonb) as x (contact_id uuid, values jsonb)),
+     previous as (
        select c.id, c.name, c.email, c.language, c.timezone, c.fields from contacts c
-       where c.tenant_id = :tenantId and c.id in (select id from given)),
-     after as (
-     update contacts c set name = coalesce(x.values ->> 'name', c.name),
-       email = case when jsonb_exists(x.values, 'email') then x.values ->> 'email' else c.email end,
-       language = case when jsonb_exists(x.values, 'language') then x.values ->> 'language' else c.language end,
-       timezone = case when jsonb_exists(x.values, 'timezone') then x.values ->> 'timezone' else c.timezone end,
-       fields = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.fields || (x.values -> 'fields'))
-         where value <> 'null'),
-       updated_at = :now
-     from given x where c.tenant_id = :tenantId and c.id = x.id
-     returning c.id, c.name, c.email, c.language, c.timezone, c.fields)
-     select id as "contactId", to_jsonb(before) as before, to_jsonb(after) as after
-     from before join after using (id) order by id`,
-    { given: JSON.stringify(rows), tenantId: tx.tenantId, now: tx.now() },
+       where c.tenant_id = :tenantId and c.id in (select contact_id from input)),
+     updated as (
+       update contacts c set name = coalesce(x.values ->> 'name', c.name),
+         email = case when jsonb_exists(x.values, 'email') then x.values ->> 'email' else c.email end,
+         language = case when jsonb_exists(x.values, 'language') then x.values ->> 'language' else c.language end,
+         timezone = case when jsonb_exists(x.values, 'timezone') then x.values ->> 'timezone' else c.timezone end,
+         fields = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.fields || (x.values -> 'fields'))
+           where value <> 'null'),
+         updated_at = :now
+       from input x where c.tenant_id = :tenantId and c.id = x.contact_id
+       returning c.id, c.name, c.email, c.language, c.timezone, c.fields)
+     select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
+     from previous join updated using (id) order by id`,
+    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
   )
-  await tx.record(...rows.map(({ id }) => ({ type: 'contact.updated' as const, data: { contactId: id } })))
+  await tx.record(...rows.map(({ contactId }) => ({ type: 'contact.updated' as const, data: { contactId } })))
   await raiseEvents(
     tx,
-    changed.rows.flatMap(({ contactId, before, after }) => {
-      const fields = diffDetails(before, after)
-      const depth = depths.get(contactId) ?? 0
+    changed.flatMap(({ contactId, previous, updated }) => {
+      const fields = diffDetails(previous, updated)
+      const depth = merged.get(contactId)?.depth ?? 0
       return fields.length > 0 ? [{ contactId, depth, event: { type: 'contact_updated' as const, fields } }] : []
     }),
   )

@@ -1,64 +1,60 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
-/** `depth`: how many runs stand between the change and what a person or the outside did. */
+/** `depth` counts the runs between the change and the action of a person or external system that caused it. */
 export type TagChange = { contactId: string; tag: string; isAdded: boolean; depth?: number }
 
 /**
- * Adds and removes tags of any number of contacts in a few statements. Adding a tag twice leaves one tag, names that are
- * no tag yet become one, and of several changes of one tag of one contact the last one counts.
+ * Adds and removes tags of any number of contacts in a few statements. Adding a tag twice leaves one, a tag that does not
+ * exist is created, and the last of several changes of one tag of one contact counts.
  */
 export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void> {
   const last = [
     ...new Map(changes.map((change) => [`${change.contactId} ${change.tag.toLowerCase()}`, change])).values(),
   ]
-  const added = last.filter(({ isAdded }) => isAdded)
-  const removed = last.filter(({ isAdded }) => !isAdded)
-  if (added.length > 0) {
-    // All spellings in their order: the first one of a new tag stays.
+  const additions = last.filter(({ isAdded }) => isAdded)
+  const removals = last.filter(({ isAdded }) => !isAdded)
+  if (additions.length > 0) {
+    // All spellings, in order: a tag that is created gets the first one.
     const ids = await ensureTags(
       tx,
       changes.filter(({ isAdded }) => isAdded).map(({ tag }) => tag),
     )
-    const rows = added.flatMap((change) => {
+    const rows = additions.flatMap((change) => {
       const tagId = ids.get(change.tag.toLowerCase())
       return tagId ? [{ ...change, tagId }] : []
     })
-    const fresh = await insertTags(tx, rows)
-    await raiseEvents(tx, rows.filter((row) => fresh.has(`${row.contactId} ${row.tagId}`)).map(addedEvent))
+    const inserted = await insertTags(tx, rows)
+    await raiseEvents(tx, rows.filter(({ contactId, tagId }) => inserted.has(`${contactId} ${tagId}`)).map(addedEvent))
   }
-  if (removed.length > 0) await raiseEvents(tx, (await deleteTags(tx, removed)).map(removedEvent))
+  if (removals.length > 0) await raiseEvents(tx, (await deleteTags(tx, removals)).map(removedEvent))
 }
 
-/** Those that were there. */
-async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
-  const { rows } = await tx.db.raw<{ rows: Omit<TagChange, 'isAdded'>[] }>(
-    `delete from contact_tags ct using tags t, jsonb_to_recordset(?::jsonb) as x ("contactId" uuid, tag text, depth int)
-     where ct.tenant_id = ? and ct.contact_id = x."contactId" and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
+/** Returns the tags that were removed. */
+function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
+  return selectRows<Omit<TagChange, 'isAdded'>>(
+    tx.db,
+    `delete from contact_tags ct using tags t, jsonb_to_recordset(?::jsonb) as x (contact_id uuid, tag text, depth int)
+     where ct.tenant_id = ? and ct.contact_id = x.contact_id and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
        and lower(t.name) = lower(x.tag)
-     returning ct.contact_id as "contactId", t.name as tag, coalesce(x.depth, 0) as depth`,
-    [JSON.stringify(changes), tx.tenantId],
+     returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth`,
+    [toRecordset(changes), tx.tenantId],
   )
-  return rows
 }
 
-/** Which of them were not there before, as `contactId tagId`. */
+/** Returns those that were inserted, as `contactId tagId`. */
 async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[]): Promise<Set<string>> {
-  const inserted = (await tx
-    .db('contact_tags')
-    .insert(
-      rows.map(({ contactId, tagId }) => ({
-        tenant_id: tx.tenantId,
-        contact_id: contactId,
-        tag_id: tagId,
-        created_at: tx.now(),
-      })),
-    )
-    .onConflict()
-    .ignore()
-    .returning(['contact_id', 'tag_id'])) as { contact_id: string; tag_id: string }[]
-  return new Set(inserted.map(({ contact_id, tag_id }) => `${contact_id} ${tag_id}`))
+  const inserted = await selectRows<{ contactId: string; tagId: string }>(
+    tx.db,
+    `insert into contact_tags (tenant_id, contact_id, tag_id, created_at)
+     select :tenantId::uuid, contact_id, tag_id, :now::timestamptz
+     from jsonb_to_recordset(:rows::jsonb) as x (contact_id uuid, tag_id uuid)
+     on conflict do nothing returning contact_id, tag_id`,
+    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
+  )
+  return new Set(inserted.map(({ contactId, tagId }) => `${contactId} ${tagId}`))
 }
 
 function addedEvent({ contactId, tag, depth = 0 }: TagChange) {
@@ -69,14 +65,16 @@ function removedEvent({ contactId, tag, depth = 0 }: Omit<TagChange, 'isAdded'>)
   return { contactId, depth, event: { type: 'tag_removed' as const, tag } }
 }
 
+/** Gives a contact these tags and removes all others. */
 export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
-  const { rows } = await tx.db.raw<{ rows: { tag: string }[] }>(
+  const obsolete = await selectRows<{ tag: string }>(
+    tx.db,
     `select t.name as tag from contact_tags ct join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
      where ct.tenant_id = ? and ct.contact_id = ? and lower(t.name) <> all(?)`,
     [tx.tenantId, contactId, names.map((name) => name.toLowerCase())],
   )
   await changeTags(tx, [
-    ...rows.map(({ tag }) => ({ contactId, tag, isAdded: false })),
+    ...obsolete.map(({ tag }) => ({ contactId, tag, isAdded: false })),
     ...names.map((tag) => ({ contactId, tag, isAdded: true })),
   ])
 }

@@ -5,11 +5,11 @@ import { phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags } from './change-tags.ts'
-import { getContact } from './get-contact.ts'
+import { getContact } from './queries.ts'
 import { toUniqueContactError } from './unique-contact-error.ts'
 import type { Contact, CreateContact } from './schema.ts'
 
-/** A phone number, and an external id, belong to one contact of a workspace only. */
+/** Creates a contact. Its phone number and its external id are unique in the workspace. */
 export function createContact(scope: Scope, { tags = [], ...input }: CreateContact): Promise<Contact> {
   const contactId = newId()
   return toUniqueContactError(scope, input, () =>

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 
 type Contact = Readonly<Record<string, unknown>>
 
-/** A contact's details, by their columns, as workflows and the API name them. */
-const DETAILS: [column: string, name: string][] = [
+/** Details of a contact: the model's property, and the name that workflows and the API use. */
+const DETAILS: [property: string, name: string][] = [
   ['name', 'name'],
   ['phone', 'phone'],
   ['email', 'email'],
@@ -16,16 +16,15 @@ const DETAILS: [column: string, name: string][] = [
   ['marketingConsent', 'consent'],
 ]
 
-/** Which details differ: `email`, `fields.plan`. */
-export function diffDetails(before: Contact, after: Contact): string[] {
-  const details = DETAILS.filter(([column]) => !isDeepStrictEqual(before[column], after[column])).map(
-    ([, name]) => name,
-  )
-  const [old, fresh] = [fieldsOf(before), fieldsOf(after)]
-  const keys = [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
-  return [...details, ...keys.filter((key) => !isDeepStrictEqual(old[key], fresh[key])).map((key) => `fields.${key}`)]
+/** Lists the details that differ, as `email` or `fields.plan`. */
+export function diffDetails(previous: Contact, updated: Contact): string[] {
+  const details = DETAILS.filter(([property]) => !isDeepStrictEqual(previous[property], updated[property]))
+  const [previousFields, updatedFields] = [customFields(previous), customFields(updated)]
+  const keys = new Set([...previousFields.keys(), ...updatedFields.keys()])
+  const fields = [...keys].filter((key) => !isDeepStrictEqual(previousFields.get(key), updatedFields.get(key)))
+  return [...details.map(([, name]) => name), ...fields.map((key) => `fields.${key}`)]
 }
 
-function fieldsOf({ fields }: Contact): Contact {
-  return typeof fields === 'object' && fields !== null ? (fields as Contact) : {}
+function customFields({ fields }: Contact): Map<string, unknown> {
+  return new Map(typeof fields === 'object' && fields !== null ? Object.entries(fields) : [])
 }

@@ -3,20 +3,31 @@ import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createContact } from './create-contact.ts'
 import { deleteContact } from './delete-contact.ts'
-import { getContact } from './get-contact.ts'
-import { listContacts } from './list-contacts.ts'
+import { getContact, listContacts } from './queries.ts'
 import { Contact, ContactPage, ContactRef, CreateContact, ListContacts, UpdateContact } from './schema.ts'
 import { updateContact } from './update-contact.ts'
 
+const CREATE = {
+  status: 201,
+  description: 'The phone number and the external id must be unique in the workspace.',
+} as const
+
+const UPDATE = { description: 'Fields that are left out stay as they are.' }
+
+const DELETE = {
+  status: 204,
+  description: 'Also deletes the conversations, messages and runs of the contact.',
+} as const
+
 export const contactsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/contacts', 'List contacts'))
+    .meta(rest('GET', '/contacts', 'List contacts', { description: 'Sorted by creation time, newest first.' }))
     .input(ListContacts)
     .output(ContactPage)
     .query(({ ctx, input }) => listContacts(ctx.scope, input)),
 
   create: agentProcedure
-    .meta(rest('POST', '/contacts', 'Create a contact', { status: 201 }))
+    .meta(rest('POST', '/contacts', 'Create a contact', CREATE))
     .input(CreateContact)
     .output(Contact)
     .mutation(({ ctx, input }) => createContact(ctx.scope, input)),
@@ -28,13 +39,13 @@ export const contactsRouter = router({
     .query(({ ctx, input }) => getContact(ctx.scope, input)),
 
   update: agentProcedure
-    .meta(rest('PATCH', '/contacts/{contactId}', 'Change a contact'))
+    .meta(rest('PATCH', '/contacts/{contactId}', 'Update a contact', UPDATE))
     .input(UpdateContact)
     .output(Contact)
     .mutation(({ ctx, input }) => updateContact(ctx.scope, input)),
 
   delete: agentProcedure
-    .meta(rest('DELETE', '/contacts/{contactId}', 'Delete a contact and all that was said with them', { status: 204 }))
+    .meta(rest('DELETE', '/contacts/{contactId}', 'Delete a contact', DELETE))
     .input(ContactRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteContact(ctx.scope, input)),

@@ -1,48 +1,42 @@
 import { z } from 'zod'
 import { tagName } from '../tags/schema.ts'
 import { toE164 } from '../../platform/phone.ts'
-import { json, id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
+import { json, id, timestamp, page, toPage, text, timezone } from '../../trpc/schemas.ts'
 
 const PHONE = 'must be in international format, such as +14155550100'
 
 export const phone = z
   .string()
   .max(40, PHONE)
-  .transform((given, issues) => {
-    const normal = toE164(given)
-    if (normal) return normal
+  .transform((input, issues) => {
+    const normalized = toE164(input)
+    if (normalized) return normalized
     issues.addIssue({ code: 'custom', message: PHONE })
     return z.NEVER
   })
   .meta({
     override: { type: 'string' },
-    description: 'E.164; spaces, brackets, dots and dashes are dropped',
+    description: 'E.164. Spaces, brackets, dots and dashes are removed',
     examples: ['+14155550100'],
   })
 
 const tagNames = z.array(tagName).max(50)
 const email = z.email('must be an e-mail address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
-const timezone = text(64).refine(isTimezone, 'must be an IANA time zone such as America/Sao_Paulo')
 const marketing = z.enum(['unknown', 'opted_in', 'opted_out'])
-
-function isTimezone(zone: string): boolean {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }))
-  } catch {
-    return false
-  }
-}
 
 export const Contact = z
   .object({
     id,
     name: z.string(),
-    phone: z.string().nullable().meta({ description: 'E.164, or null for somebody the channel names otherwise' }),
+    phone: z
+      .string()
+      .nullable()
+      .meta({ description: 'E.164. Null for a contact that the channel identifies otherwise' }),
     email: z.string().nullable(),
     username: z.string().nullable(),
     language: z.string().nullable(),
-    country: z.string().nullable().meta({ description: 'ISO 3166-1 alpha-2, read off the phone number' }),
+    country: z.string().nullable().meta({ description: 'ISO 3166-1 alpha-2, derived from the phone number' }),
     timezone: z.string().nullable(),
     fields: z.record(z.string(), z.unknown()),
     tags: z.array(z.object({ id, name: z.string(), color: z.string() })),
@@ -70,7 +64,7 @@ export const CreateContact = z.strictObject({
   language: language.nullish(),
   timezone: timezone.nullish(),
   fields: json.optional(),
-  tags: tagNames.optional().meta({ description: 'Names; a tag that is not there yet is created' }),
+  tags: tagNames.optional().meta({ description: 'Names of tags. Tags that do not exist are created' }),
   externalId: text(200).nullish(),
 })
 export type CreateContact = z.infer<typeof CreateContact>
@@ -82,9 +76,9 @@ export const UpdateContact = z.strictObject({
   email: email.nullish(),
   language: language.nullish(),
   timezone: timezone.nullish(),
-  fields: json.optional().meta({ description: 'Merged into what is there; null removes a key' }),
+  fields: json.optional().meta({ description: 'Merged into the existing fields. A null removes the key' }),
   tags: tagNames.optional().meta({ description: 'Replaces all tags' }),
-  addTags: tagNames.optional(),
+  addTags: tagNames.optional().meta({ description: 'Names of tags. Tags that do not exist are created' }),
   removeTags: tagNames.optional(),
   consent: z.strictObject({ marketing }).optional(),
   blocked: z.boolean().optional(),
@@ -94,7 +88,7 @@ export type UpdateContact = z.infer<typeof UpdateContact>
 
 export const ListContacts = z.strictObject({
   ...page,
-  q: text(100).optional().meta({ description: 'Part of a name, or the beginning of a phone number' }),
+  q: text(100).optional().meta({ description: 'Part of the name, or the beginning of the phone number' }),
   phone: phone.optional(),
   tag: tagName.optional(),
   groupId: id.optional(),

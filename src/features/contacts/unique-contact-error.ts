@@ -4,12 +4,13 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 
 /**
- * The database decides whether a number is free: two callers who ask first and write then would both get it.
- * @throws ConflictError `contact_exists`, naming the contact that has it
+ * Runs `write` and converts the violation of a unique key of `contacts`. Only the database can decide whether a phone
+ * number is free: two callers that check first and write then would both succeed.
+ * @throws ConflictError `contact_exists`, with the id of the other contact
  */
 export async function toUniqueContactError<T>(
   scope: Scope,
-  wanted: { phone?: string | undefined; externalId?: string | null | undefined },
+  { phone, externalId }: { phone?: string | undefined; externalId?: string | null | undefined },
   write: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -17,11 +18,13 @@ export async function toUniqueContactError<T>(
   } catch (error) {
     if (!(error instanceof UniqueViolationError) || error.table !== 'contacts') throw error
     const isPhone = error.constraint === 'contacts_tenant_id_phone_key'
-    const [column, value] = isPhone ? ['phone', wanted.phone] : ['externalId', wanted.externalId]
-    const other = await scope.query(ContactRow).findOne({ [column as string]: value })
+    const other = await scope
+      .query(ContactRow)
+      .where(isPhone ? { phone } : { externalId })
+      .first()
     throw new ConflictError(
       'contact_exists',
-      `Another contact already has this ${isPhone ? 'phone number' : 'external id'}. Change that contact instead`,
+      `Another contact already has this ${isPhone ? 'phone number' : 'external id'}. Update that contact instead`,
       { contactId: other?.id ?? null },
     )
   }

@@ -5,32 +5,32 @@ import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
 import { diffDetails } from './diff-details.ts'
-import { getContact } from './get-contact.ts'
+import { getContact } from './queries.ts'
 import { toUniqueContactError } from './unique-contact-error.ts'
 import type { Contact, UpdateContact } from './schema.ts'
 
-/** Changes what is given and leaves the rest; nothing given is no change. */
+/** Changes the fields that `input` has and leaves the others as they are. */
 export function updateContact(scope: Scope, input: UpdateContact): Promise<Contact> {
-  const { contactId, tags, addTags: added = [], removeTags: removed = [], fields, consent, ...columns } = input
+  const { contactId, tags, addTags = [], removeTags = [], fields, consent, ...columns } = input
   return toUniqueContactError(scope, columns, () =>
     scope.transaction(async (tx) => {
-      const before = await tx.lock(ContactRow, contactId)
+      const existing = await tx.lock(ContactRow, contactId)
       await tx
         .query(ContactRow)
         .findOne('id', contactId)
         .patch({
           ...definedFields(columns),
           ...(columns.phone ? { country: phoneCountry(columns.phone) } : {}),
-          ...(fields ? { fields: mergeFields(before.fields, fields) } : {}),
+          ...(fields ? { fields: mergeFields(existing.fields, fields) } : {}),
           ...(consent ? { marketingConsent: consent.marketing, consentSource: 'api', consentAt: tx.now() } : {}),
           updatedAt: tx.now(),
         })
       if (tags) await replaceTags(tx, contactId, tags)
       await changeTags(tx, [
-        ...added.map((tag) => ({ contactId, tag, isAdded: true })),
-        ...removed.map((tag) => ({ contactId, tag, isAdded: false })),
+        ...addTags.map((tag) => ({ contactId, tag, isAdded: true })),
+        ...removeTags.map((tag) => ({ contactId, tag, isAdded: false })),
       ])
-      const changed = diffDetails({ ...before }, { ...(await tx.get(ContactRow, contactId)) })
+      const changed = diffDetails({ ...existing }, { ...(await tx.get(ContactRow, contactId)) })
       if (changed.length > 0)
         await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: changed } }])
       await tx.record({ type: 'contact.updated', data: { contactId } })
@@ -39,7 +39,8 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
   )
 }
 
-function mergeFields(before: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
-  const merged = new Map([...Object.entries(before), ...Object.entries(changes)])
+/** A null removes the key. */
+function mergeFields(existing: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
+  const merged = new Map([...Object.entries(existing), ...Object.entries(changes)])
   return Object.fromEntries([...merged].filter(([, value]) => value !== null))
 }

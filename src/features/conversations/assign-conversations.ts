@@ -1,3 +1,4 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 
 export type Assignment = {
@@ -5,94 +6,97 @@ export type Assignment = {
   to: { userId: string | null } | { strategy: 'round_robin' | 'least_open' }
 }
 
-type Member = { userId: string; isAgent: boolean; lastAssignedAt: Date | null; open: number }
+type Member = { userId: string; isAgent: boolean; lastAssignedAt: Date | null; openCount: number }
+type Assignee = { conversationId: string; assigneeId: string | null }
 
 /**
- * Gives conversations to members, in the order given. `round_robin` takes who had the longest rest, `least_open` who has
- * the fewest open conversations; neither takes somebody who may only look. Who is no member gets nothing. The caller
- * holds the conversations' locks.
+ * Assigns conversations to members, in order. `round_robin` picks the member whose last assignment is the oldest,
+ * `least_open` the one with the fewest open conversations; neither picks a viewer. An assignment for which there is no
+ * member is logged and dropped. The caller holds the locks of the conversations.
  */
 export async function assignConversations(tx: Scope, assignments: Assignment[]): Promise<void> {
   const last = [...new Map(assignments.map((assignment) => [assignment.conversationId, assignment])).values()]
   if (last.length === 0) return
   const members = await lockMembers(tx)
   if (last.some(({ to }) => 'strategy' in to && to.strategy === 'least_open')) await countOpen(tx, members, last)
-  const before = new Map(members.map(({ userId, lastAssignedAt }) => [userId, lastAssignedAt]))
-  const given = last.flatMap(({ conversationId, to }) => {
-    const assigneeId = assigneeOf(to, members, tx.now())
+  const previous = new Map(members.map(({ userId, lastAssignedAt }) => [userId, lastAssignedAt]))
+  const assignees = last.flatMap(({ conversationId, to }): Assignee[] => {
+    const assigneeId = pickAssignee(to, members, tx.now())
     if (assigneeId !== undefined) return [{ conversationId, assigneeId }]
-    tx.log.warn({ conversationId, to }, 'nobody of the workspace could be assigned')
+    tx.log.warn({ conversationId, to }, 'no member of the workspace matches an assignment')
     return []
   })
-  await saveAssignees(tx, given)
+  await saveAssignees(tx, assignees)
   await saveAssignmentTimes(
     tx,
-    members.filter(({ userId, lastAssignedAt }) => before.get(userId) !== lastAssignedAt),
+    members.filter(({ userId, lastAssignedAt }) => previous.get(userId) !== lastAssignedAt),
   )
 }
 
-/** Locks the members, so that of two batches at once the second sees whom the first has picked. */
-async function lockMembers(tx: Scope): Promise<Member[]> {
-  const { rows } = await tx.db.raw<{ rows: Member[] }>(
-    `select m.user_id as "userId", m.role <> 'viewer' as "isAgent", m.last_assigned_at as "lastAssignedAt", 0 as open
+/** Locks the members, so that the second of two concurrent batches sees the assignments of the first. */
+function lockMembers(tx: Scope): Promise<Member[]> {
+  return selectRows<Member>(
+    tx.db,
+    `select m.user_id, m.role <> 'viewer' as is_agent, m.last_assigned_at, 0 as open_count
      from memberships m where m.workspace_id = ? order by m.user_id for no key update of m`,
     [tx.tenantId],
   )
-  return rows
 }
 
-/** Whoever has one of these conversations now may lose it, so those do not count. */
-async function countOpen(tx: Scope, members: Member[], leaving: Assignment[]): Promise<void> {
-  const { rows } = await tx.db.raw<{ rows: { userId: string; open: number }[] }>(
-    `select assignee_id as "userId", count(*)::int as open from conversations
+/** Counts the open conversations of each member. Those about to be reassigned do not count. */
+async function countOpen(tx: Scope, members: Member[], reassigned: Assignment[]): Promise<void> {
+  const rows = await selectRows<{ userId: string; openCount: number }>(
+    tx.db,
+    `select assignee_id as user_id, count(*)::int as open_count from conversations
      where tenant_id = ? and assignee_id is not null and status <> 'closed' and id <> all(?) group by assignee_id`,
-    [tx.tenantId, leaving.map(({ conversationId }) => conversationId)],
+    [tx.tenantId, reassigned.map(({ conversationId }) => conversationId)],
   )
-  const counts = new Map(rows.map(({ userId, open }) => [userId, open]))
-  for (const member of members) member.open = counts.get(member.userId) ?? 0
+  const counts = new Map(rows.map(({ userId, openCount }) => [userId, openCount]))
+  for (const member of members) member.openCount = counts.get(member.userId) ?? 0
 }
 
-/** Undefined if there is nobody. */
-function assigneeOf(to: Assignment['to'], members: Member[], now: Date): string | null | undefined {
+/** Picks a member and updates its counters. Returns undefined if no member qualifies, null to unassign. */
+function pickAssignee(to: Assignment['to'], members: Member[], now: Date): string | null | undefined {
   if ('userId' in to) {
     if (to.userId === null) return null
     const member = members.find(({ userId }) => userId === to.userId)
-    if (member) member.open += 1
+    if (member) member.openCount += 1
     return member?.userId
   }
-  const weigh = (member: Member) => (to.strategy === 'least_open' ? member.open : 0)
+  const weigh = (member: Member) => (to.strategy === 'least_open' ? member.openCount : 0)
   const [next] = members
     .filter(({ isAgent }) => isAgent)
     .sort((a, b) => weigh(a) - weigh(b) || lastAssignedMs(a) - lastAssignedMs(b) || (a.userId < b.userId ? -1 : 1))
   if (!next) return undefined
-  // Later than every other assignment, so that those of one moment keep their order.
+  // Later than every other assignment, so that those of the same millisecond keep their order.
   next.lastAssignedAt = new Date(Math.max(now.getTime(), ...members.map((member) => lastAssignedMs(member) + 1)))
-  next.open += 1
+  next.openCount += 1
   return next.userId
-}
-
-async function saveAssignees(tx: Scope, rows: { conversationId: string; assigneeId: string | null }[]): Promise<void> {
-  if (rows.length === 0) return
-  const saved = await tx.db.raw<{ rows: { conversationId: string; contactId: string; assigneeId: string | null }[] }>(
-    `update conversations cv set assignee_id = x."assigneeId", updated_at = :now
-     from jsonb_to_recordset(:given::jsonb) as x ("conversationId" uuid, "assigneeId" uuid)
-     where cv.tenant_id = :tenantId and cv.id = x."conversationId" and cv.assignee_id is distinct from x."assigneeId"
-     returning cv.id as "conversationId", cv.contact_id as "contactId", cv.assignee_id as "assigneeId"`,
-    { given: JSON.stringify(rows), tenantId: tx.tenantId, now: tx.now() },
-  )
-  await tx.record(...saved.rows.map((data) => ({ type: 'conversation.assigned' as const, data })))
 }
 
 function lastAssignedMs({ lastAssignedAt }: Member): number {
   return lastAssignedAt?.getTime() ?? 0
 }
 
+async function saveAssignees(tx: Scope, assignees: Assignee[]): Promise<void> {
+  if (assignees.length === 0) return
+  const changed = await selectRows<Assignee & { contactId: string }>(
+    tx.db,
+    `update conversations cv set assignee_id = x.assignee_id, updated_at = :now
+     from jsonb_to_recordset(:assignees::jsonb) as x (conversation_id uuid, assignee_id uuid)
+     where cv.tenant_id = :tenantId and cv.id = x.conversation_id and cv.assignee_id is distinct from x.assignee_id
+     returning cv.id as conversation_id, cv.contact_id, cv.assignee_id`,
+    { assignees: toRecordset(assignees), tenantId: tx.tenantId, now: tx.now() },
+  )
+  await tx.record(...changed.map((data) => ({ type: 'conversation.assigned' as const, data })))
+}
+
 async function saveAssignmentTimes(tx: Scope, members: Member[]): Promise<void> {
   if (members.length === 0) return
   await tx.db.raw(
-    `update memberships m set last_assigned_at = x."lastAssignedAt"
-     from jsonb_to_recordset(:given::jsonb) as x ("userId" uuid, "lastAssignedAt" timestamptz)
-     where m.workspace_id = :tenantId and m.user_id = x."userId"`,
-    { given: JSON.stringify(members), tenantId: tx.tenantId },
+    `update memberships m set last_assigned_at = x.last_assigned_at
+     from jsonb_to_recordset(:members::jsonb) as x (user_id uuid, last_assigned_at timestamptz)
+     where m.workspace_id = :tenantId and m.user_id = x.user_id`,
+    { members: toRecordset(members), tenantId: tx.tenantId },
   )
 }

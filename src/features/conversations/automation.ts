@@ -1,18 +1,67 @@
+import type { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
+import type { Conversation } from './schema.ts'
+
+/**
+ * Automation of a conversation is `on`, or `paused` for a reason until a time or until somebody resumes it. While it is
+ * paused, workflows neither start nor send in the conversation.
+ */
+type AutomationColumns = Pick<ConversationRow, 'automationState' | 'automationReason' | 'automationUntil'>
+type PauseReason = NonNullable<ConversationRow['automationReason']>
+
+/** Columns of a conversation whose automation is on. */
+export const AUTOMATION_ON: AutomationColumns = {
+  automationState: 'on',
+  automationReason: null,
+  automationUntil: null,
+}
+
+/** Columns of a conversation whose automation is paused, for good when `until` is null. */
+export function pausedColumns(reason: PauseReason, until: Date | null): AutomationColumns {
+  return { automationState: 'paused', automationReason: reason, automationUntil: until }
+}
+
+/** True while automation is paused. A pause that has expired counts as over although the row still says `paused`. */
+export function isAutomationPaused(
+  { automationState, automationUntil }: Omit<AutomationColumns, 'automationReason'>,
+  now: Date,
+): boolean {
+  return automationState === 'paused' && (automationUntil === null || automationUntil > now)
+}
+
+/** SQL form of `isAutomationPaused` on a row of `conversations`; binds `:now`. */
+export const AUTOMATION_PAUSED_SQL = `(automation_state = 'paused' and (automation_until is null or automation_until > :now))`
+
+/** SQL assignments on `conversations` that turn automation on where `condition` holds and keep its state elsewhere. */
+export function automationOnSql(condition: string): string {
+  return `automation_state = case when ${condition} then 'on' else automation_state end,
+    automation_reason = case when ${condition} then null else automation_reason end,
+    automation_until = case when ${condition} then null else automation_until end`
+}
+
+/** State of automation as the API shows it. */
+export function toAutomation(row: AutomationColumns, now: Date): Conversation['automation'] {
+  return isAutomationPaused(row, now)
+    ? { state: 'paused', reason: row.automationReason, until: row.automationUntil }
+    : { state: 'on', reason: null, until: null }
+}
 
 export type Pause = { conversationId: string; until: string | null }
 
-/** Workflows leave these conversations to people. The caller holds their locks. */
+/**
+ * Pauses automation for a handoff to people. The last of several pauses of one conversation counts. The caller holds
+ * the locks of the conversations.
+ */
 export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void> {
   if (pauses.length === 0) return
-  const now = tx.now()
   const last = [...new Map(pauses.map((pause) => [pause.conversationId, pause])).values()]
   await tx.db.raw(
     `update conversations cv set automation_state = 'paused', automation_reason = 'handoff', automation_until = x.until, updated_at = :now
-     from jsonb_to_recordset(:given::jsonb) as x ("conversationId" uuid, until timestamptz)
-     where cv.tenant_id = :tenantId and cv.id = x."conversationId"`,
-    { given: JSON.stringify(last), tenantId: tx.tenantId, now },
+     from jsonb_to_recordset(:pauses::jsonb) as x (conversation_id uuid, until timestamptz)
+     where cv.tenant_id = :tenantId and cv.id = x.conversation_id`,
+    { pauses: toRecordset(last), tenantId: tx.tenantId, now: tx.now() },
   )
   await tx.record(
     ...last.map(({ conversationId }) => ({
@@ -22,14 +71,14 @@ export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void>
   )
 }
 
-/** Workflows may speak again in these conversations. The caller holds their locks. */
+/** Turns automation on and lets paused runs continue at once. The caller holds the locks of the conversations. */
 export async function resumeAutomation(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
-  await tx
-    .db('conversations')
-    .where('tenant_id', tx.tenantId)
-    .whereRaw('id = any(?)', [conversationIds])
-    .update({ automation_state: 'on', automation_reason: null, automation_until: null, updated_at: tx.now() })
+  await tx.db.raw(
+    `update conversations set ${automationOnSql('true')}, updated_at = :now
+     where tenant_id = :tenantId and id = any(:conversationIds)`,
+    { tenantId: tx.tenantId, conversationIds, now: tx.now() },
+  )
   await resumePausedRuns(tx, conversationIds)
   await tx.record(
     ...conversationIds.map((conversationId) => ({

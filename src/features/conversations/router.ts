@@ -1,15 +1,24 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { getConversation } from './get-conversation.ts'
-import { listConversations } from './list-conversations.ts'
-import { listMessages } from './list-messages.ts'
-import { readConversation } from './read-conversation.ts'
+import { markConversationRead } from './mark-read.ts'
+import { getConversation, listConversations, listMessages } from './queries.ts'
 import * as schema from './schema.ts'
 import { updateConversation } from './update-conversation.ts'
 
+const LIST = { description: 'Sorted by the newest message, newest first. Conversations without messages come last.' }
+
+const UPDATE = {
+  description:
+    'Closes, snoozes, reopens or assigns the conversation, or pauses or resumes automation. Closing turns automation on. A message of the customer reopens a closed conversation.',
+}
+
+const MESSAGES = {
+  description: 'Returns at most 1000 messages, the newest by default. Request older ones with `before`.',
+}
+
 export const conversationsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/conversations', 'List conversations'))
+    .meta(rest('GET', '/conversations', 'List conversations', LIST))
     .input(schema.ListConversations)
     .output(schema.ConversationPage)
     .query(({ ctx, input }) => listConversations(ctx.scope, input)),
@@ -21,19 +30,19 @@ export const conversationsRouter = router({
     .query(({ ctx, input }) => getConversation(ctx.scope, input)),
 
   update: agentProcedure
-    .meta(rest('PATCH', '/conversations/{conversationId}', 'Close, snooze, assign, or pause automation'))
+    .meta(rest('PATCH', '/conversations/{conversationId}', 'Update a conversation', UPDATE))
     .input(schema.UpdateConversation)
     .output(schema.Conversation)
     .mutation(({ ctx, input }) => updateConversation(ctx.scope, input)),
 
   read: agentProcedure
-    .meta(rest('POST', '/conversations/{conversationId}/read', 'Mark all messages as read'))
+    .meta(rest('POST', '/conversations/{conversationId}/read', 'Mark a conversation as read'))
     .input(schema.ConversationRef)
     .output(schema.Conversation)
-    .mutation(({ ctx, input }) => readConversation(ctx.scope, input)),
+    .mutation(({ ctx, input }) => markConversationRead(ctx.scope, input)),
 
   messages: viewerProcedure
-    .meta(rest('GET', '/conversations/{conversationId}/messages', 'List the messages of a conversation'))
+    .meta(rest('GET', '/conversations/{conversationId}/messages', 'List the messages of a conversation', MESSAGES))
     .input(schema.ListMessages)
     .output(schema.Messages)
     .query(({ ctx, input }) => listMessages(ctx.scope, input)),

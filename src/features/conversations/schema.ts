@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
+import { id, timestamp, page, toPage, text, lastEventId, timestampInput } from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([
@@ -33,8 +33,12 @@ export const Conversation = z
       .nullable(),
     lastMessageAt: timestamp.nullable(),
     lastInboundAt: timestamp.nullable(),
-    windowExpiresAt: timestamp.nullable().meta({ description: '24 hours after the customer last wrote' }),
-    canSendFreeform: z.boolean().meta({ description: 'Whether the 24-hour window is open' }),
+    windowExpiresAt: timestamp
+      .nullable()
+      .meta({ description: 'End of the customer service window: 24 hours after the last message of the customer' }),
+    canSendFreeform: z.boolean().meta({
+      description: 'True while the service window is open: only then may messages be sent outside a broadcast',
+    }),
     automation: z.object({
       state: z.enum(['on', 'paused']),
       reason: z.enum(['human_reply', 'handoff', 'manual', 'opt_out']).nullable(),
@@ -58,8 +62,8 @@ export const Message = z
     channelId: id,
     direction: z
       .enum(['inbound', 'outbound', 'internal'])
-      .meta({ description: 'internal: a note, which only the workspace sees' }),
-    type: z.string().meta({ description: 'text, interactive, note, or the kind of file' }),
+      .meta({ description: '`internal` is a note that only members of the workspace see' }),
+    type: z.string().meta({ description: '`text`, `interactive`, `note` or the kind of the file' }),
     body: z.string().nullable(),
     content: z.record(z.string(), z.unknown()).nullable(),
     status: MessageStatus,
@@ -69,7 +73,7 @@ export const Message = z
         message: z.string(),
         providerCode: z.int().nullable(),
         retryable: z.boolean(),
-        hint: z.string().nullable().default(null).meta({ description: 'What can be done about it' }),
+        hint: z.string().nullable().default(null).meta({ description: 'Suggested remedy' }),
       })
       .nullable(),
     sender: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }),
@@ -91,8 +95,8 @@ export type Message = z.infer<typeof Message>
 
 export const ConversationPage = toPage(Conversation)
 export const Messages = z.object({
-  messages: z.array(Message).meta({ description: 'Oldest first' }),
-  hasMore: z.boolean().meta({ description: 'Older messages are there: ask again with `before`' }),
+  messages: z.array(Message).meta({ description: 'Messages, oldest first' }),
+  hasMore: z.boolean().meta({ description: 'True if there are older messages; request them with `before`' }),
 })
 export type Messages = z.infer<typeof Messages>
 
@@ -110,32 +114,26 @@ export const ListConversations = z.strictObject({
 })
 export type ListConversations = z.infer<typeof ListConversations>
 
-const future = z.iso
-  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
-  .transform((text) => new Date(text))
-  .meta({ override: { type: 'string', format: 'date-time' } })
-
 export const UpdateConversation = z.strictObject({
   conversationId: id,
   status: ConversationStatus.optional(),
-  snoozedUntil: future.optional().meta({ description: 'Required with status snoozed' }),
+  snoozedUntil: timestampInput
+    .optional()
+    .meta({ description: 'Required with status `snoozed`, not allowed otherwise' }),
   assigneeId: id.nullish(),
-  automation: z.strictObject({ state: z.enum(['on', 'paused']), until: future.optional() }).optional(),
+  automation: z.strictObject({ state: z.enum(['on', 'paused']), until: timestampInput.optional() }).optional(),
 })
 export type UpdateConversation = z.infer<typeof UpdateConversation>
 
 export const ListMessages = z.strictObject({
   conversationId: id,
   limit: z.int('must be an integer between 1 and 1000').min(1).max(1000).optional(),
-  before: id.optional().meta({ description: 'Only messages older than this one' }),
+  before: id.optional().meta({ description: 'ID of a message: only older messages are returned' }),
 })
 export type ListMessages = z.infer<typeof ListMessages>
 
 export const SendMessage = z.strictObject({ conversationId: id, body: messageBody })
 export type SendMessage = z.infer<typeof SendMessage>
 
-export const FollowMessages = z.strictObject({
-  conversationId: id,
-  lastEventId: z.string().max(100).nullish(),
-})
+export const FollowMessages = z.strictObject({ conversationId: id, lastEventId })
 export type FollowMessages = z.infer<typeof FollowMessages>

@@ -1,24 +1,17 @@
-import { DAY } from '../../platform/time.ts'
+import { addMs, DAY } from '../../platform/time.ts'
 
-/** How long after a customer wrote a business may answer in free words. */
+/** Length of the customer service window: free-form messages may be sent this long after the customer last wrote. */
 export const WINDOW_MS = DAY
 
-/** Open while now is before its end: at the very end it is closed. */
+/** End of the service window opened by a message that the customer wrote at `at`. */
+export function windowExpiryFrom(at: Date): Date {
+  return addMs(at, WINDOW_MS)
+}
+
+/** True while the service window is open. At `windowExpiresAt` itself it is closed. */
 export function isWindowOpen(windowExpiresAt: Date | null, now: Date): boolean {
   return windowExpiresAt !== null && now < windowExpiresAt
 }
 
-const PREVIEW_MAX = 160
-
-export type LastMessage = {
-  id: string
-  body: string | null
-  direction: 'inbound' | 'outbound'
-  type: string
-  at: string
-}
-
-/** What a list of conversations shows of the newest message. */
-export function toLastMessage({ body, at, ...message }: Omit<LastMessage, 'at'> & { at: Date }): LastMessage {
-  return { ...message, body: body?.slice(0, PREVIEW_MAX).toWellFormed() ?? null, at: at.toISOString() }
-}
+/** SQL form of `isWindowOpen` on a row of `conversations`; binds `:now`. */
+export const WINDOW_OPEN_SQL = 'coalesce(window_expires_at > :now, false)'

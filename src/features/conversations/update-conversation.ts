@@ -4,54 +4,55 @@ import { isUuid } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
-import { getConversation } from './get-conversation.ts'
+import { AUTOMATION_ON, pausedColumns } from './automation.ts'
+import { getConversation } from './queries.ts'
+import { reopenColumns } from './reopen.ts'
 import type { Conversation, UpdateConversation } from './schema.ts'
 
-/** Changes what is given. Closing hands the conversation back to automation; a customer who writes reopens it. */
+/**
+ * Changes the fields that `input` has. Closing a conversation turns its automation on. To resume automation is to let
+ * paused runs continue at once.
+ */
 export function updateConversation(scope: Scope, input: UpdateConversation): Promise<Conversation> {
   const { conversationId, status, snoozedUntil, assigneeId, automation } = input
   if ((status === 'snoozed') !== (snoozedUntil !== undefined)) {
-    throw new InvalidError('snoozedUntil is given exactly with status snoozed', [
-      { path: 'snoozedUntil', message: 'is given exactly with status snoozed' },
-    ])
+    const message = 'must be set if and only if status is snoozed'
+    throw new InvalidError(`snoozedUntil ${message}`, [{ path: 'snoozedUntil', message }])
   }
-  const isGivenBack = status === 'closed' || automation?.state === 'on'
+  const resumesAutomation = status === 'closed' || automation?.state === 'on'
   return scope.transaction(async (tx) => {
-    const before = await tx.lock(ConversationRow, conversationId)
-    if (assigneeId) await refuseStranger(tx, assigneeId)
+    const existing = await tx.lock(ConversationRow, conversationId)
+    if (assigneeId) await assertMember(tx, assigneeId)
+    const { contactId } = existing
     const now = tx.now()
     await tx
       .query(ConversationRow)
       .findOne('id', conversationId)
       .patch({
-        ...(status ? { status, snoozedUntil: snoozedUntil ?? null, closedAt: status === 'closed' ? now : null } : {}),
-        ...(status === 'active' && before.status === 'closed' ? { reopenCount: before.reopenCount + 1 } : {}),
+        ...(status === 'active' ? reopenColumns(existing) : {}),
+        ...(status === 'snoozed' ? { status, snoozedUntil: snoozedUntil ?? null, closedAt: null } : {}),
+        ...(status === 'closed' ? { status, snoozedUntil: null, closedAt: now } : {}),
         ...(assigneeId === undefined ? {} : { assigneeId }),
-        ...(isGivenBack ? AUTOMATION_ON : {}),
-        ...(automation?.state === 'paused'
-          ? { automationState: 'paused', automationReason: 'manual', automationUntil: automation.until ?? null }
-          : {}),
+        ...(resumesAutomation ? AUTOMATION_ON : {}),
+        ...(automation?.state === 'paused' ? pausedColumns('manual', automation.until ?? null) : {}),
         updatedAt: now,
       })
-    if (isGivenBack && before.automationState === 'paused') await resumePausedRuns(tx, [conversationId])
-    if (status === 'closed' && before.status !== 'closed') {
-      const { contactId } = before
+    if (resumesAutomation && existing.automationState === 'paused') await resumePausedRuns(tx, [conversationId])
+    if (status === 'closed' && existing.status !== 'closed') {
       await raiseEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])
     }
-    await tx.record({ type: eventOf(status, before.status), data: { conversationId, contactId: before.contactId } })
+    await tx.record({ type: eventType(status, existing.status), data: { conversationId, contactId } })
     return getConversation(tx, { conversationId })
   })
 }
 
-const AUTOMATION_ON = { automationState: 'on', automationReason: null, automationUntil: null } as const
-
-function eventOf(status: UpdateConversation['status'], before: string): Event['type'] {
-  if (status === undefined || status === before) return 'conversation.updated'
-  if (status === 'active') return before === 'closed' ? 'conversation.reopened' : 'conversation.updated'
+function eventType(status: UpdateConversation['status'], previous: string): Event['type'] {
+  if (status === undefined || status === previous) return 'conversation.updated'
+  if (status === 'active') return previous === 'closed' ? 'conversation.reopened' : 'conversation.updated'
   return `conversation.${status}`
 }
 
-async function refuseStranger(tx: Scope, userId: string): Promise<void> {
+async function assertMember(tx: Scope, userId: string): Promise<void> {
   const member =
     isUuid(userId) && (await tx.db('memberships').where({ workspace_id: tx.tenantId, user_id: userId }).first())
   if (!member) throw new NotFoundError('Member')

@@ -7,12 +7,12 @@ const SEND = {
   status: 202,
   idempotent: true,
   description:
-    'Starts what has a trigger for the event, and wakes what waits for it. What nobody waits for is forgotten.',
+    'Starts the workflows that have a trigger for the event and resumes the runs that wait for it. If there are none, the event is discarded.',
 } as const
 
 export const eventsRouter = router({
   send: agentProcedure
-    .meta(rest('POST', '/events', 'Tell workflows of something that happened to a contact', SEND))
+    .meta(rest('POST', '/events', 'Send an event', SEND))
     .input(SendEvent)
     .output(SentEvent)
     .mutation(({ ctx, input }) => sendEvent(ctx.scope, input)),

@@ -3,7 +3,10 @@ import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import type { SentEvent, SendEvent } from './schema.ts'
 
-/** What happened elsewhere, under a name that workflows know. Those that care take it up behind what they still do. */
+/**
+ * Raises an event of an external system for a contact. It is processed after the items that its mailbox already has.
+ * @throws NotFoundError
+ */
 export function sendEvent(scope: Scope, { contactId, event, data }: SendEvent): Promise<SentEvent> {
   return scope.transaction(async (tx) => {
     const { id } = await tx.get(ContactRow, contactId)

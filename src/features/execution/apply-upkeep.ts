@@ -50,8 +50,8 @@ function assignmentOf({ conversationId, effect }: Upkeep) {
 /** Closing hands the conversation back to automation, unless a handoff came after it. */
 function closeOf({ run, conversationId, effect }: Upkeep, wanted: Upkeep[], index: number) {
   if (conversationId === null || effect.type !== 'close_conversation') return []
-  const isLeftToPeople = wanted
+  const keepPaused = wanted
     .slice(index + 1)
     .some((later) => later.conversationId === conversationId && later.effect.type === 'handoff')
-  return [{ conversationId, isLeftToPeople, depth: run.state.depth + 1 }]
+  return [{ conversationId, keepPaused, depth: run.state.depth + 1 }]
 }

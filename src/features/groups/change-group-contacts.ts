@@ -1,20 +1,21 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 
-/** `depth`: how many runs stand between the change and what a person or the outside did. */
+/** `depth` counts the runs between the change and the action of a person or external system that caused it. */
 export type GroupChange = { groupId: string; contactId: string; isAdded: boolean; depth?: number }
 
 /**
- * Adds contacts to groups and takes them out, any number in two statements. Of several changes of one contact in one
- * group the last one counts; a group that is gone is passed over. Gives those that changed anything.
+ * Adds contacts to groups and removes them, any number in two statements. The last of several changes of one contact in
+ * one group counts; a group that no longer exists is skipped. Returns the changes that had an effect.
  */
 export async function changeGroupContacts(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
   const last = [...new Map(changes.map((change) => [`${change.groupId} ${change.contactId}`, change])).values()]
-  const added = await addAll(
+  const added = await insertContacts(
     tx,
     last.filter(({ isAdded }) => isAdded),
   )
-  const removed = await removeAll(
+  const removed = await deleteContacts(
     tx,
     last.filter(({ isAdded }) => !isAdded),
   )
@@ -23,45 +24,45 @@ export async function changeGroupContacts(tx: Scope, changes: GroupChange[]): Pr
     ...change,
     depth: depths.get(`${change.groupId} ${change.contactId}`) ?? 0,
   }))
-  await tx.record(...changed.map(eventOf))
-  await raiseEvents(tx, changed.map(raisedBy))
+  await tx.record(...changed.map(toEvent))
+  await raiseEvents(tx, changed.map(toRaisedEvent))
   return changed
 }
 
-function eventOf({ groupId, contactId, isAdded }: GroupChange): Event {
+function toEvent({ groupId, contactId, isAdded }: GroupChange): Event {
   return { type: isAdded ? 'group.member_added' : 'group.member_removed', data: { groupId, contactId } }
 }
 
-function raisedBy({ groupId, contactId, isAdded, depth = 0 }: GroupChange) {
+function toRaisedEvent({ groupId, contactId, isAdded, depth = 0 }: GroupChange) {
   const type = isAdded ? ('group_joined' as const) : ('group_left' as const)
   return { contactId, depth, event: { type, groupId } }
 }
 
-async function addAll(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
+async function insertContacts(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
   if (changes.length === 0) return []
-  const { rows } = await tx.db.raw<{ rows: GroupChange[] }>(
-    `with present as (
-       select g.id from groups g where g.tenant_id = :tenantId
-         and g.id in (select "groupId" from jsonb_to_recordset(:given::jsonb) as y ("groupId" uuid))
+  return selectRows<GroupChange>(
+    tx.db,
+    `with input as (select * from jsonb_to_recordset(:changes::jsonb) as x (group_id uuid, contact_id uuid)),
+     existing as (
+       select g.id from groups g where g.tenant_id = :tenantId and g.id in (select group_id from input)
        order by g.id for key share)
      insert into group_contacts (tenant_id, group_id, contact_id, created_at)
-     select :tenantId::uuid, x."groupId", x."contactId", :now::timestamptz
-     from jsonb_to_recordset(:given::jsonb) as x ("groupId" uuid, "contactId" uuid) join present on present.id = x."groupId"
-     order by x."groupId", x."contactId"
+     select :tenantId::uuid, x.group_id, x.contact_id, :now::timestamptz
+     from input x join existing on existing.id = x.group_id
+     order by x.group_id, x.contact_id
      on conflict do nothing
-     returning group_id as "groupId", contact_id as "contactId", true as "isAdded"`,
-    { given: JSON.stringify(changes), tenantId: tx.tenantId, now: tx.now() },
+     returning group_id, contact_id, true as is_added`,
+    { changes: toRecordset(changes), tenantId: tx.tenantId, now: tx.now() },
   )
-  return rows
 }
 
-async function removeAll(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
+async function deleteContacts(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
   if (changes.length === 0) return []
-  const { rows } = await tx.db.raw<{ rows: GroupChange[] }>(
-    `delete from group_contacts gc using jsonb_to_recordset(?::jsonb) as x ("groupId" uuid, "contactId" uuid)
-     where gc.tenant_id = ? and gc.group_id = x."groupId" and gc.contact_id = x."contactId"
-     returning gc.group_id as "groupId", gc.contact_id as "contactId", false as "isAdded"`,
-    [JSON.stringify(changes), tx.tenantId],
+  return selectRows<GroupChange>(
+    tx.db,
+    `delete from group_contacts gc using jsonb_to_recordset(?::jsonb) as x (group_id uuid, contact_id uuid)
+     where gc.tenant_id = ? and gc.group_id = x.group_id and gc.contact_id = x.contact_id
+     returning gc.group_id, gc.contact_id, false as is_added`,
+    [toRecordset(changes), tx.tenantId],
   )
-  return rows
 }

@@ -1,17 +1,18 @@
 import { Group as GroupRow } from '../../models/contacts/group.ts'
-import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
+import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { getGroup } from './group-query.ts'
+import { getGroup } from './queries.ts'
 import type { CreateGroup, Group } from './schema.ts'
 
+/** @throws ConflictError `name_taken` */
 export function createGroup(scope: Scope, { name, description = null }: CreateGroup): Promise<Group> {
   return toUniqueNameError('group', () =>
     scope.transaction(async (tx) => {
-      const id = newId()
+      const groupId = newId()
       const now = tx.now()
-      await tx.query(GroupRow).insert({ id, name, description, createdAt: now, updatedAt: now })
-      return getGroup(tx, { id })
+      await tx.query(GroupRow).insert({ id: groupId, name, description, createdAt: now, updatedAt: now })
+      return getGroup(tx, { groupId })
     }),
   )
 }

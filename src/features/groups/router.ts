@@ -4,17 +4,22 @@ import { empty } from '../../trpc/schemas.ts'
 import { ContactPage } from '../contacts/schema.ts'
 import { addGroupContacts } from './add-group-contacts.ts'
 import { createGroup } from './create-group.ts'
-import { deleteGroup } from './delete-group.ts'
-import { getGroup } from './group-query.ts'
-import { listGroupContacts } from './list-group-contacts.ts'
-import { listGroups } from './list-groups.ts'
+import { deleteGroup, getGroup, listGroupContacts, listGroups } from './queries.ts'
 import { removeGroupContact } from './remove-group-contact.ts'
 import * as schema from './schema.ts'
 import { updateGroup } from './update-group.ts'
 
+const DELETE = { status: 204, description: 'The contacts of the group are not deleted.' } as const
+
+const LIST_CONTACTS = { description: 'The contact added last comes first.' }
+
+const ADD_CONTACTS = {
+  description: 'Adds all of the contacts or, if one does not exist, none. Contacts of the group already stay in it.',
+}
+
 export const groupsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/groups', 'List groups'))
+    .meta(rest('GET', '/groups', 'List groups', { description: 'Sorted by creation time, newest first.' }))
     .input(schema.ListGroups)
     .output(schema.GroupPage)
     .query(({ ctx, input }) => listGroups(ctx.scope, input)),
@@ -26,37 +31,37 @@ export const groupsRouter = router({
     .mutation(({ ctx, input }) => createGroup(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/groups/{id}', 'Get a group'))
+    .meta(rest('GET', '/groups/{groupId}', 'Get a group'))
     .input(schema.GroupRef)
     .output(schema.Group)
     .query(({ ctx, input }) => getGroup(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/groups/{id}', 'Change a group'))
+    .meta(rest('PATCH', '/groups/{groupId}', 'Update a group'))
     .input(schema.UpdateGroup)
     .output(schema.Group)
     .mutation(({ ctx, input }) => updateGroup(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/groups/{id}', 'Delete a group; its contacts stay', { status: 204 }))
+    .meta(rest('DELETE', '/groups/{groupId}', 'Delete a group', DELETE))
     .input(schema.GroupRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteGroup(ctx.scope, input)),
 
   contacts: viewerProcedure
-    .meta(rest('GET', '/groups/{id}/contacts', 'List the contacts of a group'))
+    .meta(rest('GET', '/groups/{id}/contacts', 'List the contacts of a group', LIST_CONTACTS))
     .input(schema.ListGroupContacts)
     .output(ContactPage)
     .query(({ ctx, input }) => listGroupContacts(ctx.scope, input)),
 
   addContacts: agentProcedure
-    .meta(rest('POST', '/groups/{id}/contacts', 'Add contacts to a group'))
+    .meta(rest('POST', '/groups/{id}/contacts', 'Add contacts to a group', ADD_CONTACTS))
     .input(schema.AddGroupContacts)
     .output(schema.Group)
     .mutation(({ ctx, input }) => addGroupContacts(ctx.scope, input)),
 
   removeContact: agentProcedure
-    .meta(rest('DELETE', '/groups/{id}/contacts/{contactId}', 'Take a contact out of a group', { status: 204 }))
+    .meta(rest('DELETE', '/groups/{groupId}/contacts/{contactId}', 'Remove a contact from a group', { status: 204 }))
     .input(schema.RemoveGroupContact)
     .output(empty)
     .mutation(({ ctx, input }) => removeGroupContact(ctx.scope, input)),

@@ -18,7 +18,7 @@ export const GroupPage = toPage(Group)
 export const ListGroups = z.strictObject(page)
 export type ListGroups = z.infer<typeof ListGroups>
 
-export const GroupRef = z.strictObject({ id })
+export const GroupRef = z.strictObject({ groupId: id })
 export type GroupRef = z.infer<typeof GroupRef>
 
 const name = text(120)
@@ -27,7 +27,7 @@ const description = text(500, 0)
 export const CreateGroup = z.strictObject({ name, description: description.nullish() })
 export type CreateGroup = z.infer<typeof CreateGroup>
 
-export const UpdateGroup = z.strictObject({ id, name: name.optional(), description: description.nullish() })
+export const UpdateGroup = z.strictObject({ groupId: id, name: name.optional(), description: description.nullish() })
 export type UpdateGroup = z.infer<typeof UpdateGroup>
 
 export const ListGroupContacts = z.strictObject({ id, ...page })
@@ -36,5 +36,5 @@ export type ListGroupContacts = z.infer<typeof ListGroupContacts>
 export const AddGroupContacts = z.strictObject({ id, contactIds: z.array(id).min(1, 'must not be empty').max(500) })
 export type AddGroupContacts = z.infer<typeof AddGroupContacts>
 
-export const RemoveGroupContact = z.strictObject({ id, contactId: id })
+export const RemoveGroupContact = z.strictObject({ groupId: id, contactId: id })
 export type RemoveGroupContact = z.infer<typeof RemoveGroupContact>

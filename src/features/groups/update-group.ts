@@ -1,19 +1,20 @@
 import { Group as GroupRow } from '../../models/contacts/group.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { getGroup } from './group-query.ts'
+import { getGroup } from './queries.ts'
 import type { Group, UpdateGroup } from './schema.ts'
 
-export function updateGroup(scope: Scope, { id, ...columns }: UpdateGroup): Promise<Group> {
+/** @throws ConflictError `name_taken` */
+export function updateGroup(scope: Scope, { groupId, ...columns }: UpdateGroup): Promise<Group> {
   return toUniqueNameError('group', () =>
     scope.transaction(async (tx) => {
-      await tx.lock(GroupRow, id)
+      await tx.lock(GroupRow, groupId)
       await tx
         .query(GroupRow)
-        .findOne('id', id)
+        .findOne('id', groupId)
         .patch({ ...definedFields(columns), updatedAt: tx.now() })
-      return getGroup(tx, { id })
+      return getGroup(tx, { groupId })
     }),
   )
 }

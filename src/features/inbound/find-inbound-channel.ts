@@ -6,17 +6,17 @@ import { type LoadedChannel, loadChannel } from '../channels/load-channel.ts'
 export type InboundChannel = { scope: Scope; channel: LoadedChannel }
 
 /**
- * Whose channel a provider calls.
+ * Finds the channel of a webhook call and the workspace that it belongs to.
  * @throws NotFoundError
  */
 export async function findInboundChannel(system: SystemScope, channelId: string): Promise<InboundChannel> {
-  const entry = isUuid(channelId)
+  const route = isUuid(channelId)
     ? await system
         .db('channel_routes')
         .where('channel_id', channelId)
         .first<{ tenant_id: string } | undefined>('tenant_id')
     : undefined
-  if (!entry) throw new NotFoundError('Channel')
-  const scope = system.forTenant(entry.tenant_id)
+  if (!route) throw new NotFoundError('Channel')
+  const scope = system.forTenant(route.tenant_id)
   return { scope, channel: await loadChannel(scope, channelId) }
 }

@@ -1,7 +1,7 @@
 import { NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
 import type { InboundBatcher } from './inbound-batcher.ts'
 
-type Call = {
+type WebhookCall = {
   kind: string
   channelId: string
   method: 'GET' | 'POST'
@@ -10,25 +10,25 @@ type Call = {
   body: Buffer
 }
 
-type Answer = { status: number; body: string; type: string }
+type WebhookResponse = { status: number; body: string; type: string }
 
 /**
- * What a provider tells us is believed when it is signed, and stored before it is acknowledged: without our 200 the
- * provider tells it again.
+ * Handles a webhook call of a provider: GET verifies the webhook, POST delivers signed messages and statuses. They are
+ * committed before the call is answered; the provider repeats a call that it gets no 200 for.
  */
-export async function handleWebhook(work: InboundBatcher, call: Call): Promise<Answer> {
-  const found = await work.findChannel(call.channelId)
-  const { channel } = found
+export async function handleWebhook(batcher: InboundBatcher, call: WebhookCall): Promise<WebhookResponse> {
+  const target = await batcher.findChannel(call.channelId)
+  const { channel } = target
   if (channel.kind !== call.kind || channel.kind === 'sandbox') throw new NotFoundError('Channel')
   if (call.method === 'GET') {
-    const answer = channel.adapter.answerHandshake(call.query)
-    return answer === undefined
+    const challenge = channel.adapter.answerHandshake(call.query)
+    return challenge === undefined
       ? { status: 403, body: 'Forbidden', type: 'text/plain' }
-      : { status: 200, body: answer, type: 'text/plain' }
+      : { status: 200, body: challenge, type: 'text/plain' }
   }
   if (!channel.adapter.isGenuine(call.body, call.header)) throw new UnauthorizedError()
   const { messages, statuses } = channel.adapter.parse(call.body)
-  await work.receiveMessages(found, messages)
-  await work.applyStatuses(found, statuses)
+  await batcher.receiveMessages(target, messages)
+  await batcher.applyStatuses(target, statuses)
   return { status: 200, body: '{}', type: 'application/json' }
 }

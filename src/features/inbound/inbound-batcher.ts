@@ -1,12 +1,12 @@
 import type { InboundMessage, StatusUpdate } from '../../channels/channel.ts'
-import { isOutage } from '../../platform/database/database.ts'
 import { Batcher } from '../../platform/concurrency/batcher.ts'
+import { isOutage } from '../../platform/database/database.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { applyStatuses } from '../outbound/apply-statuses.ts'
-import { receiveMessages } from './receive-messages.ts'
 import { findInboundChannel, type InboundChannel } from './find-inbound-channel.ts'
+import { receiveMessages } from './receive-messages.ts'
 
-/** What the webhooks of a channel have in common when many come at once: one transaction stores those that wait. */
+/** Batches the concurrent webhook calls of a channel: those that wait are stored in one transaction. */
 export type InboundBatcher = {
   findChannel(channelId: string): Promise<InboundChannel>
   receiveMessages(channel: InboundChannel, messages: InboundMessage[]): Promise<void>
@@ -16,22 +16,22 @@ export type InboundBatcher = {
 const BATCH_MAX = 50
 const WAITING_MAX = 2000
 
-/** One per process, since what is shared is shared between the calls it answers. */
+/** Creates the batcher of a process. Only calls that the same process handles share a batch. */
 export function createInboundBatcher(system: SystemScope): InboundBatcher {
   const channels = new Batcher<null, InboundChannel>({
     batchMax: WAITING_MAX,
     waitingMax: WAITING_MAX,
     isOfOne: () => false,
-    async work(channelId, askers) {
-      const found = await findInboundChannel(system, channelId)
-      return askers.map(() => found)
+    async work(channelId, calls) {
+      const channel = await findInboundChannel(system, channelId)
+      return calls.map(() => channel)
     },
   })
-  const messages = storedTogether<InboundMessage>((scope, channelId, told) =>
-    receiveMessages(scope, { channelId, messages: told }),
+  const messages = batchByChannel<InboundMessage>((scope, channelId, items) =>
+    receiveMessages(scope, { channelId, messages: items }),
   )
-  const statuses = storedTogether<StatusUpdate>((scope, channelId, told) =>
-    applyStatuses(scope, { channelId, statuses: told }),
+  const statuses = batchByChannel<StatusUpdate>((scope, channelId, items) =>
+    applyStatuses(scope, { channelId, statuses: items }),
   )
   return {
     findChannel: (channelId) => channels.do(channelId, null),
@@ -40,22 +40,22 @@ export function createInboundBatcher(system: SystemScope): InboundBatcher {
   }
 }
 
-function storedTogether<T>(
-  store: (scope: Scope, channelId: string, told: T[]) => Promise<unknown>,
-): (channel: InboundChannel, told: T[]) => Promise<void> {
-  const work = new Batcher<{ from: InboundChannel; told: T[] }, undefined>({
+function batchByChannel<T>(
+  store: (scope: Scope, channelId: string, items: T[]) => Promise<unknown>,
+): (channel: InboundChannel, items: T[]) => Promise<void> {
+  const batcher = new Batcher<{ from: InboundChannel; items: T[] }, undefined>({
     batchMax: BATCH_MAX,
     waitingMax: WAITING_MAX,
-    sizeOf: ({ told }) => told.length,
+    sizeOf: ({ items }) => items.length,
     isOfOne: (error) => !isOutage(error),
     async work(_, calls) {
       const [first] = calls
-      const told = calls.flatMap((call) => call.told)
-      if (first) await store(first.from.scope, first.from.channel.id, told)
+      const items = calls.flatMap((call) => call.items)
+      if (first) await store(first.from.scope, first.from.channel.id, items)
       return calls.map(() => undefined)
     },
   })
-  return async (from, told) => {
-    if (told.length > 0) await work.do(`${from.scope.tenantId} ${from.channel.id}`, { from, told })
+  return async (from, items) => {
+    if (items.length > 0) await batcher.do(`${from.scope.tenantId} ${from.channel.id}`, { from, items })
   }
 }

@@ -1,12 +1,14 @@
 import type { InboundMessage } from '../../channels/channel.ts'
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 import type { OpenedConversation } from './open-conversations.ts'
 
 export type NewInboundMessage = { id: string; message: InboundMessage; conversation: OpenedConversation }
 
 /**
- * Stores the messages that were not stored before, and says which those are. The unique key on the provider's id
- * decides, so two deliveries at once leave one message; the reference and the message are one statement.
+ * Inserts messages and returns those that were not stored before. The unique key on the provider's id decides, so two
+ * concurrent deliveries leave one message; its provider id and the message are inserted by one statement.
  */
 export async function insertInbound(
   tx: Scope,
@@ -16,34 +18,37 @@ export async function insertInbound(
   const distinct = [...new Map(messages.toReversed().map((entry) => [entry.message.providerMessageId, entry])).values()]
   const rows = distinct.map(({ id, message, conversation }) => ({
     id,
-    ref: message.providerMessageId,
-    conversation_id: conversation.conversationId,
-    contact_id: conversation.contactId,
+    providerMessageId: message.providerMessageId,
+    conversationId: conversation.conversationId,
+    contactId: conversation.contactId,
     type: message.type,
     body: message.body,
     content: message.content,
-    provider_at: message.at,
+    providerAt: message.at,
     sender: { type: 'contact', id: conversation.contactId, name: null },
   }))
-  // In one order everywhere: two transactions with the same messages wait for each other, and do not deadlock.
-  rows.sort((a, b) => (a.ref < b.ref ? -1 : 1))
-  const now = tx.now()
-  const stored = await tx.db.raw<{ rows: { id: string }[] }>(
-    `with given as (
-       select * from jsonb_to_recordset(?::jsonb) as x (id uuid, ref text, conversation_id uuid, contact_id uuid,
-         type text, body text, content jsonb, provider_at timestamptz, sender jsonb)),
-     fresh as (
+  const inserted = await selectRows<{ id: string }>(
+    tx.db,
+    `with input as (
+       select * from jsonb_to_recordset(:rows::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid,
+         contact_id uuid, type text, body text, content jsonb, provider_at timestamptz, sender jsonb)),
+     new_ids as (
        insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-       select ?::uuid, ?::uuid, ref, id, ?::timestamptz from given
+       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from input
        on conflict do nothing returning message_id)
      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,
        status, sender, provider_message_id, provider_at, created_at, updated_at)
-     select ?::uuid, g.id, g.conversation_id, g.contact_id, ?::uuid, 'inbound', g.type, g.body, g.content,
-       'received', g.sender, g.ref, g.provider_at, ?::timestamptz, ?::timestamptz
-     from given g join fresh on fresh.message_id = g.id
+     select :tenantId::uuid, i.id, i.conversation_id, i.contact_id, :channelId::uuid, 'inbound', i.type, i.body, i.content,
+       'received', i.sender, i.provider_message_id, i.provider_at, :now::timestamptz, :now::timestamptz
+     from input i join new_ids on new_ids.message_id = i.id
      returning id`,
-    [JSON.stringify(rows), tx.tenantId, channelId, now, tx.tenantId, channelId, now, now],
+    {
+      rows: toRecordset(sortForLocking(rows, (row) => row.providerMessageId)),
+      tenantId: tx.tenantId,
+      channelId,
+      now: tx.now(),
+    },
   )
-  const fresh = new Set(stored.rows.map(({ id }) => id))
-  return messages.filter(({ id }) => fresh.has(id))
+  const insertedIds = new Set(inserted.map(({ id }) => id))
+  return messages.filter(({ id }) => insertedIds.has(id))
 }

@@ -1,3 +1,4 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -9,53 +10,45 @@ export type OpenedConversation = {
   wasClosed: boolean
 }
 
-type Locked = { id: string; contact_id: string; status: string; last_message_id: string | null }
-
-/** The conversations of contacts on a channel, by contact, locked in the order of their ids; made where there is none. */
+/** Locks the conversations of contacts on a channel, creates missing ones, and returns them by contact. */
 export async function openConversations(
   tx: Scope,
   channelId: string,
   contactIds: string[],
 ): Promise<Map<string, OpenedConversation>> {
-  const own = await createMissing(tx, channelId, contactIds)
-  const { rows: locked } = await tx.db.raw<{ rows: Locked[] }>(
-    `select id, contact_id, status, last_message ->> 'id' as last_message_id from conversations
+  const created = await createMissing(tx, channelId, contactIds)
+  const rows = await selectRows<Omit<OpenedConversation, 'isNew'>>(
+    tx.db,
+    `select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id
+     from conversations
      where tenant_id = ? and channel_id = ? and contact_id = any(?) order by id for no key update`,
     [tx.tenantId, channelId, contactIds],
   )
-  return new Map(
-    locked.map(({ id, contact_id: contactId, status, last_message_id: lastMessageId }) => [
-      contactId,
-      { conversationId: id, contactId, lastMessageId, isNew: own.has(id), wasClosed: status === 'closed' },
-    ]),
-  )
+  return new Map(rows.map((row) => [row.contactId, { ...row, isNew: created.has(row.conversationId) }]))
 }
 
-/** Those made here. Looking first is cheaper than trying to insert all: most people have written before. */
+/** Creates missing conversations and returns their ids. Most contacts have one, so a look-up first is cheaper. */
 async function createMissing(tx: Scope, channelId: string, contactIds: string[]): Promise<Set<string>> {
-  const known = await tx
-    .db('conversations')
-    .where({ tenant_id: tx.tenantId, channel_id: channelId })
-    .whereRaw('contact_id = any(?)', [contactIds])
-    .select<{ contact_id: string }[]>('contact_id')
-  const isKnown = new Set(known.map((row) => row.contact_id))
-  const missing = [...new Set(contactIds)].filter((contactId) => !isKnown.has(contactId)).sort()
+  const existing = await selectRows<{ contactId: string }>(
+    tx.db,
+    'select contact_id from conversations where tenant_id = ? and channel_id = ? and contact_id = any(?)',
+    [tx.tenantId, channelId, contactIds],
+  )
+  const existingIds = new Set(existing.map(({ contactId }) => contactId))
+  const missing = [...new Set(contactIds)].filter((contactId) => !existingIds.has(contactId)).sort()
   if (missing.length === 0) return new Set()
-  const now = tx.now()
-  const rows = missing.map((contactId) => ({
-    tenant_id: tx.tenantId,
-    id: newId(),
-    contact_id: contactId,
-    channel_id: channelId,
-    status: 'active',
-    created_at: now,
-    updated_at: now,
-  }))
-  const inserted = (await tx
-    .db('conversations')
-    .insert(rows)
-    .onConflict(['tenant_id', 'channel_id', 'contact_id'])
-    .ignore()
-    .returning('id')) as { id: string }[]
-  return new Set(inserted.map(({ id }) => id))
+  const created = await selectRows<{ id: string }>(
+    tx.db,
+    `insert into conversations (tenant_id, id, contact_id, channel_id, status, created_at, updated_at)
+     select :tenantId::uuid, id, contact_id, :channelId::uuid, 'active', :now::timestamptz, :now::timestamptz
+     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, contact_id uuid)
+     on conflict (tenant_id, channel_id, contact_id) do nothing returning id`,
+    {
+      rows: toRecordset(missing.map((contactId) => ({ id: newId(), contactId }))),
+      tenantId: tx.tenantId,
+      channelId,
+      now: tx.now(),
+    },
+  )
+  return new Set(created.map(({ id }) => id))
 }

@@ -1,20 +1,21 @@
-import { advanceJob } from '../automation/jobs.ts'
 import type { InboundMessage } from '../../channels/channel.ts'
 import { putItems } from '../../engine/mailbox/mailbox.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
-import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
+import { advanceJob } from '../automation/jobs.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
-import { touchConversations } from './touch-conversations.ts'
+import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
 import { openConversations, type OpenedConversation } from './open-conversations.ts'
-import { type NewInboundMessage, insertInbound } from './insert-inbound.ts'
+import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
+import { touchConversations } from './touch-conversations.ts'
 
 export type ReceivedMessage = { messageId: string; conversationId: string; isDuplicate: boolean }
 
 /**
- * Stores what customers wrote, in one transaction for all: contact, conversation, message, mailbox and bell. A message
- * that was stored before changes nothing, so a provider may deliver it as often as it likes. Answers one entry per
- * message, in order.
+ * Stores inbound messages in one transaction: contacts, conversations, messages, mailbox items and the job that processes
+ * them. A message that was stored before changes nothing, so a provider may deliver it any number of times. Returns one
+ * entry per message, in order.
  */
 export async function receiveMessages(
   scope: Scope,
@@ -29,48 +30,49 @@ export async function receiveMessages(
     )
     const contactIds = [...senders.values()].map(({ contactId }) => contactId)
     const conversations = await openConversations(tx, channelId, contactIds)
-    const newest = new Map<string, string>()
-    const storable = messages.map((message) => place(message, { channelId, senders, conversations, newest }))
-    const fresh = await insertInbound(tx, channelId, storable)
-    if (fresh.length > 0) {
-      await touchConversations(tx, fresh)
-      await deliverToMailboxes(tx, fresh, senders)
-      await tx.record(...eventsOf(fresh, senders))
+    const newestIds = new Map<string, string>()
+    const candidates = messages.map((message) => prepare(message, { channelId, senders, conversations, newestIds }))
+    const inserted = await insertInbound(tx, channelId, candidates)
+    if (inserted.length > 0) {
+      await touchConversations(tx, inserted)
+      await deliverToMailboxes(tx, inserted, senders)
+      await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
-    return answersFor(tx, { channelId, storable, fresh })
+    return toReceived(tx, { channelId, candidates, inserted })
   })
 }
 
-type Places = {
+type Batch = {
   channelId: string
   senders: Map<string, ResolvedSender>
   conversations: Map<string, OpenedConversation>
-  /** The newest message of a conversation, where this batch has one. */
-  newest: Map<string, string>
+  /** Newest message of each conversation that this batch has a message of. */
+  newestIds: Map<string, string>
 }
 
-function place(message: InboundMessage, { channelId, senders, conversations, newest }: Places): NewInboundMessage {
+/** Gives a message its id and its conversation. */
+function prepare(message: InboundMessage, { channelId, senders, conversations, newestIds }: Batch): NewInboundMessage {
   const sender = senders.get(senderKey(message.from))
   const conversation = sender && conversations.get(sender.contactId)
-  if (!conversation) throw new Error(`no conversation was opened for a sender of channel ${channelId}`)
+  if (!conversation) throw new Error(`a sender of channel ${channelId} has no conversation`)
   const { conversationId, lastMessageId } = conversation
-  const id = nextMessageId(newest.get(conversationId) ?? lastMessageId)
-  newest.set(conversationId, id)
+  const id = nextMessageId(newestIds.get(conversationId) ?? lastMessageId)
+  newestIds.set(conversationId, id)
   return { id, message, conversation }
 }
 
-/** What workflows may react to, in the order in which it happened. */
+/** Puts what workflows may react to into the mailboxes of the conversations, in the order in which it happened. */
 async function deliverToMailboxes(
   tx: Scope,
-  fresh: NewInboundMessage[],
+  messages: NewInboundMessage[],
   senders: Map<string, ResolvedSender>,
 ): Promise<void> {
   const seen = new Set<string>()
-  const items = fresh.flatMap(({ id, message, conversation }) => {
+  const items = messages.flatMap(({ id, message, conversation }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
-    const happened = [
+    const occurrences = [
       ...(isFirst && senders.get(senderKey(message.from))?.isNew
         ? [{ kind: 'event' as const, payload: { type: 'contact_created' } }]
         : []),
@@ -79,13 +81,13 @@ async function deliverToMailboxes(
     ]
     seen.add(conversationId)
     const mailbox = { kind: 'conversation' as const, id: conversationId }
-    return happened.map((item) => ({ id: newId(), mailbox, ...item }))
+    return occurrences.map((item) => ({ id: newId(), mailbox, ...item }))
   })
   await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
 }
 
-function eventsOf(fresh: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {
-  const conversations = new Map(fresh.map(({ conversation }) => [conversation.conversationId, conversation]))
+function toEvents(messages: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {
+  const conversations = new Map(messages.map(({ conversation }) => [conversation.conversationId, conversation]))
   const created = [...senders.values()].filter(({ isNew }) => isNew)
   return [
     ...created.map(({ contactId }): Event => ({ type: 'contact.created', data: { contactId } })),
@@ -93,31 +95,36 @@ function eventsOf(fresh: NewInboundMessage[], senders: Map<string, ResolvedSende
       if (!isNew && !wasClosed) return []
       return [{ type: isNew ? 'conversation.opened' : 'conversation.reopened', data: { conversationId, contactId } }]
     }),
-    ...fresh.map(({ id, conversation: { conversationId, contactId } }): Event => ({
+    ...messages.map(({ id, conversation: { conversationId, contactId } }): Event => ({
       type: 'message.received',
       data: { messageId: id, conversationId, contactId },
     })),
   ]
 }
 
-async function answersFor(
+async function toReceived(
   tx: Scope,
-  { channelId, storable, fresh }: { channelId: string; storable: NewInboundMessage[]; fresh: NewInboundMessage[] },
+  {
+    channelId,
+    candidates,
+    inserted,
+  }: { channelId: string; candidates: NewInboundMessage[]; inserted: NewInboundMessage[] },
 ): Promise<ReceivedMessage[]> {
-  const isFresh = new Set(fresh.map(({ id }) => id))
-  const repeated = storable.filter(({ id }) => !isFresh.has(id)).map(({ message }) => message.providerMessageId)
-  const earlier = new Map<string, string>()
-  if (repeated.length > 0) {
-    const rows = await tx
-      .db('provider_message_ids')
-      .where({ tenant_id: tx.tenantId, channel_id: channelId })
-      .whereRaw('provider_message_id = any(?)', [repeated])
-      .select<{ provider_message_id: string; message_id: string }[]>('provider_message_id', 'message_id')
-    for (const row of rows) earlier.set(row.provider_message_id, row.message_id)
-  }
-  return storable.map(({ id, message, conversation: { conversationId } }) => ({
-    messageId: isFresh.has(id) ? id : (earlier.get(message.providerMessageId) ?? id),
+  const insertedIds = new Set(inserted.map(({ id }) => id))
+  const duplicates = candidates.filter(({ id }) => !insertedIds.has(id)).map(({ message }) => message.providerMessageId)
+  const stored =
+    duplicates.length === 0
+      ? []
+      : await selectRows<{ providerMessageId: string; messageId: string }>(
+          tx.db,
+          `select provider_message_id, message_id from provider_message_ids
+           where tenant_id = ? and channel_id = ? and provider_message_id = any(?)`,
+          [tx.tenantId, channelId, duplicates],
+        )
+  const storedIds = new Map(stored.map(({ providerMessageId, messageId }) => [providerMessageId, messageId]))
+  return candidates.map(({ id, message, conversation: { conversationId } }) => ({
+    messageId: insertedIds.has(id) ? id : (storedIds.get(message.providerMessageId) ?? id),
     conversationId,
-    isDuplicate: !isFresh.has(id),
+    isDuplicate: !insertedIds.has(id),
   }))
 }

@@ -1,25 +1,31 @@
 import type { Sender } from '../../channels/channel.ts'
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 
 type Identity = { kind: 'phone' | 'bsuid'; value: string }
-type Found = {
-  /** By `senderKey`. */
+type Lookup = {
+  /** Contacts by `senderKey`. */
   contacts: Map<string, string>
-  /** What the channel knows already, as `kind value`. */
+  /** Identities that the channel has stored, by `identityKey`. */
   identities: Set<string>
 }
 export type ResolvedSender = { contactId: string; isNew: boolean }
 
-/** One name for a sender within a batch. */
+/** Key of a sender within a batch. */
 export function senderKey({ phone, userId }: Sender): string {
   return phone ?? userId ?? ''
 }
 
+function identityKey({ kind, value }: { kind: string; value: string }): string {
+  return `${kind} ${value}`
+}
+
 /**
- * The contacts behind senders of a channel, by `senderKey`; whoever is not there yet is created. A sender is known by
- * the channel's own ids first, then by phone number. Two transactions that meet the same stranger make one contact.
+ * Finds or creates the contacts of a channel's senders, by `senderKey`. A sender is found by the channel's own ids
+ * first, then by phone number. Two concurrent transactions with the same unknown sender create one contact.
  */
 export async function resolveSenders(
   tx: Scope,
@@ -27,55 +33,61 @@ export async function resolveSenders(
   senders: Sender[],
 ): Promise<Map<string, ResolvedSender>> {
   const distinct = [...new Map(senders.map((sender) => [senderKey(sender), sender])).values()]
-  const { contacts: known, identities } = await findContacts(tx, channelId, distinct)
-  const strangers = distinct.filter((sender) => !known.has(senderKey(sender)))
-  if (strangers.length > 0) {
-    await lockStrangers(tx, channelId, strangers)
-    // Somebody else may have met them while we waited.
-    const { contacts: met } = await findContacts(tx, channelId, strangers)
-    for (const [key, contactId] of met) known.set(key, contactId)
+  const { contacts, identities } = await findContacts(tx, channelId, distinct)
+  const unknownSenders = distinct.filter((sender) => !contacts.has(senderKey(sender)))
+  if (unknownSenders.length > 0) {
+    await lockSenders(tx, channelId, unknownSenders)
+    // Another transaction may have created them while this one waited for the locks.
+    const found = await findContacts(tx, channelId, unknownSenders)
+    for (const [key, contactId] of found.contacts) contacts.set(key, contactId)
   }
   const created = await createContacts(
     tx,
-    strangers.filter((sender) => !known.has(senderKey(sender))),
+    unknownSenders.filter((sender) => !contacts.has(senderKey(sender))),
   )
-  const all = new Map([...known, ...created])
-  const isNews = (sender: Sender) => identitiesOf(sender).some(({ kind, value }) => !identities.has(`${kind} ${value}`))
-  await rememberIdentities(tx, channelId, distinct.filter(isNews), all)
+  const all = new Map([...contacts, ...created])
+  const hasNewIdentity = (sender: Sender) =>
+    toIdentities(sender).some((identity) => !identities.has(identityKey(identity)))
+  await saveIdentities(tx, channelId, distinct.filter(hasNewIdentity), all)
   return new Map([...all].map(([key, contactId]) => [key, { contactId, isNew: created.has(key) }]))
 }
 
-function identitiesOf({ phone, userId }: Sender): Identity[] {
+function toIdentities({ phone, userId }: Sender): Identity[] {
   return [
     ...(userId === null ? [] : [{ kind: 'bsuid' as const, value: userId }]),
     ...(phone === null ? [] : [{ kind: 'phone' as const, value: phone }]),
   ]
 }
 
-async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Found> {
-  const values = senders.flatMap(identitiesOf).map(({ value }) => value)
+async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Lookup> {
+  const values = senders.flatMap(toIdentities).map(({ value }) => value)
   const phones = senders.flatMap(({ phone }) => phone ?? [])
-  const { rows } = await tx.db.raw<{ rows: { kind: string | null; value: string; contact_id: string }[] }>(
+  const rows = await selectRows<{ kind: string | null; value: string; contactId: string }>(
+    tx.db,
     `select kind, value, contact_id from contact_identities where tenant_id = ? and channel_id = ? and value = any(?)
      union all
      select null, phone, id from contacts where tenant_id = ? and phone = any(?)`,
     [tx.tenantId, channelId, values, tx.tenantId, phones],
   )
-  // What the channel says of a person goes before what a list says.
-  const byValue = new Map(rows.toReversed().map(({ value, contact_id }) => [value, contact_id]))
+  // Identities of the channel take precedence over the phone numbers of contacts.
+  const byValue = new Map(rows.toReversed().map(({ value, contactId }) => [value, contactId]))
   const contacts = new Map(
     senders.flatMap((sender) => {
-      const contactId = identitiesOf(sender)
+      const contactId = toIdentities(sender)
         .map(({ value }) => byValue.get(value))
         .find((id) => id !== undefined)
       return contactId ? [[senderKey(sender), contactId]] : []
     }),
   )
-  return { contacts, identities: new Set(rows.flatMap(({ kind, value }) => (kind ? [`${kind} ${value}`] : []))) }
+  return {
+    contacts,
+    identities: new Set(rows.flatMap(({ kind, value }) => (kind ? [identityKey({ kind, value })] : []))),
+  }
 }
 
-async function lockStrangers(tx: Scope, channelId: string, senders: Sender[]): Promise<void> {
-  const names = senders.flatMap(identitiesOf).map(({ value }) => `${tx.tenantId}\n${channelId}\n${value}`)
+/** Takes advisory locks: there are no rows of unknown senders that could be locked. */
+async function lockSenders(tx: Scope, channelId: string, senders: Sender[]): Promise<void> {
+  const names = senders.flatMap(toIdentities).map(({ value }) => `${tx.tenantId}\n${channelId}\n${value}`)
   await tx.db.raw(
     `select pg_advisory_xact_lock(key) from (
        select distinct hashtextextended(name, 1) as key from unnest(?::text[]) as name order by key) keys`,
@@ -83,59 +95,63 @@ async function lockStrangers(tx: Scope, channelId: string, senders: Sender[]): P
   )
 }
 
+/** Creates contacts and returns their ids by `senderKey`. One that another transaction created first is used instead. */
 async function createContacts(tx: Scope, senders: Sender[]): Promise<Map<string, string>> {
   if (senders.length === 0) return new Map()
-  const now = tx.now()
-  // In one order everywhere: somebody else may be creating the same people from another channel.
-  const sorted = senders.toSorted((a, b) => (senderKey(a) < senderKey(b) ? -1 : 1))
-  const rows = sorted.map((sender) => ({
-    tenant_id: tx.tenantId,
+  const candidates = sortForLocking(senders, senderKey).map((sender) => ({
+    key: senderKey(sender),
     id: newId(),
-    name: (sender.profileName?.trim() || sender.username || sender.phone || 'Unknown').slice(0, 200),
-    phone: sender.phone,
-    username: sender.username,
-    country: sender.phone === null ? null : phoneCountry(sender.phone),
-    source: 'inbound',
-    created_at: now,
-    updated_at: now,
+    sender,
   }))
-  // Another channel, or the API, may be creating the same number right now: its row wins.
-  const inserted = await tx.db('contacts').insert(rows).onConflict(['tenant_id', 'phone']).ignore().returning('id')
-  const own = new Set((inserted as { id: string }[]).map(({ id }) => id))
-  const created = sorted.flatMap((sender, index): [string, string][] => {
-    const id = rows[index]?.id ?? ''
-    return own.has(id) ? [[senderKey(sender), id]] : []
-  })
-  const lost = sorted.filter((_, index) => !own.has(rows[index]?.id ?? ''))
-  if (lost.length === 0) return new Map(created)
-  const phones = lost.flatMap(({ phone }) => phone ?? [])
-  const winners = await tx
-    .db('contacts')
-    .where('tenant_id', tx.tenantId)
-    .whereRaw('phone = any(?)', [phones])
-    .select<{ id: string; phone: string }[]>('id', 'phone')
+  const rows = candidates.map(({ id, sender: { profileName, username, phone } }) => ({
+    id,
+    name: (profileName?.trim() || username || phone || 'Unknown').slice(0, 200),
+    phone,
+    username,
+    country: phone === null ? null : phoneCountry(phone),
+  }))
+  // Another channel or the API may create a contact with the same number at this moment: its row wins.
+  const inserted = await selectRows<{ id: string }>(
+    tx.db,
+    `insert into contacts (tenant_id, id, name, phone, username, country, source, created_at, updated_at)
+     select :tenantId::uuid, id, name, phone, username, country, 'inbound', :now::timestamptz, :now::timestamptz
+     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, name text, phone text, username text, country text)
+     on conflict (tenant_id, phone) do nothing returning id`,
+    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
+  )
+  const insertedIds = new Set(inserted.map(({ id }) => id))
+  const created = candidates.filter(({ id }) => insertedIds.has(id)).map(({ key, id }): [string, string] => [key, id])
+  const conflicting = candidates.filter(({ id }) => !insertedIds.has(id))
+  if (conflicting.length === 0) return new Map(created)
+  const winners = await selectRows<{ id: string; phone: string }>(
+    tx.db,
+    'select id, phone from contacts where tenant_id = ? and phone = any(?)',
+    [tx.tenantId, conflicting.flatMap(({ sender: { phone } }) => phone ?? [])],
+  )
   return new Map([...created, ...winners.map(({ id, phone }): [string, string] => [phone, id])])
 }
 
-async function rememberIdentities(
+async function saveIdentities(
   tx: Scope,
   channelId: string,
   senders: Sender[],
   contacts: Map<string, string>,
 ): Promise<void> {
   if (senders.length === 0) return
-  const now = tx.now()
   const rows = senders.flatMap((sender) =>
-    identitiesOf(sender).map(({ kind, value }) => ({
+    toIdentities(sender).map(({ kind, value }) => ({
       tenant_id: tx.tenantId,
       id: newId(),
       contact_id: contacts.get(senderKey(sender)),
       channel_id: channelId,
       kind,
       value,
-      created_at: now,
+      created_at: tx.now(),
     })),
   )
-  rows.sort((a, b) => (a.value < b.value ? -1 : 1))
-  await tx.db('contact_identities').insert(rows).onConflict(['tenant_id', 'channel_id', 'kind', 'value']).ignore()
+  await tx
+    .db('contact_identities')
+    .insert(sortForLocking(rows, ({ value }) => value))
+    .onConflict(['tenant_id', 'channel_id', 'kind', 'value'])
+    .ignore()
 }

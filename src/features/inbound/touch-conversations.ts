@@ -1,45 +1,47 @@
-import { addMs } from '../../platform/time.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
-import { LOCKED_CONTACTS } from '../conversations/lock-contacts.ts'
-import { toLastMessage, WINDOW_MS } from '../conversations/service-window.ts'
+import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
+import { automationOnSql } from '../conversations/automation.ts'
+import { toLastMessage } from '../conversations/last-message.ts'
+import { REOPEN_SQL } from '../conversations/reopen.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import type { NewInboundMessage } from './insert-inbound.ts'
 
 /**
- * What new messages change about their conversations and contacts. The window counts from when the customer wrote, by
- * the provider's clock, and never goes back.
+ * Updates the conversations and contacts of new messages: unread count, last message, service window, reopening. The
+ * window starts when the customer wrote, by the provider's clock, and its end never moves back.
  */
-export async function touchConversations(tx: Scope, fresh: NewInboundMessage[]): Promise<void> {
-  const notes = new Map<string, { id: string; contact_id: string; count: number; at: Date; last: unknown }>()
-  for (const { id, message, conversation } of fresh) {
-    const before = notes.get(conversation.conversationId)
-    const at = before && before.at > message.at ? before.at : message.at
-    const last = toLastMessage({ id, body: message.body, direction: 'inbound', type: message.type, at: tx.now() })
-    const count = (before?.count ?? 0) + 1
-    notes.set(conversation.conversationId, {
-      id: conversation.conversationId,
-      contact_id: conversation.contactId,
-      count,
-      at,
-      last,
+export async function touchConversations(tx: Scope, messages: NewInboundMessage[]): Promise<void> {
+  const changes = new Map<string, { id: string; contactId: string; count: number; at: Date; last: unknown }>()
+  for (const { id, message, conversation } of messages) {
+    const { conversationId, contactId } = conversation
+    const previous = changes.get(conversationId)
+    changes.set(conversationId, {
+      id: conversationId,
+      contactId,
+      count: (previous?.count ?? 0) + 1,
+      at: previous && previous.at > message.at ? previous.at : message.at,
+      last: toLastMessage({ id, body: message.body, direction: 'inbound', type: message.type, at: tx.now() }),
     })
   }
-  const now = tx.now()
-  const rows = [...notes.values()].map((note) => ({ ...note, closes_at: addMs(note.at, WINDOW_MS) }))
+  const rows = [...changes.values()].map((change) => ({ ...change, expiresAt: windowExpiryFrom(change.at) }))
   await tx.db.raw(
-    `with given as materialized (
-       select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, contact_id uuid, count int, at timestamptz, last jsonb, closes_at timestamptz)),
-     noted as (
+    `with input as materialized (
+       select * from jsonb_to_recordset(:rows::jsonb) as x
+         (id uuid, contact_id uuid, count int, at timestamptz, last jsonb, expires_at timestamptz)),
+     touched as (
        update conversations cv set unread_count = unread_count + x.count, last_message = x.last, last_message_at = :now,
-         last_inbound_at = greatest(last_inbound_at, x.at), window_expires_at = greatest(window_expires_at, x.closes_at),
-         reopen_count = reopen_count + (status = 'closed')::int,
-         automation_state = case when status = 'closed' then 'on' else automation_state end,
-         automation_reason = case when status = 'closed' then null else automation_reason end,
-         automation_until = case when status = 'closed' then null else automation_until end,
-         status = 'active', snoozed_until = null, closed_at = null, updated_at = :now
-       from given x where cv.tenant_id = :tenantId and cv.id = x.id),
-     held as (${LOCKED_CONTACTS})
+         last_inbound_at = greatest(last_inbound_at, x.at), window_expires_at = greatest(window_expires_at, x.expires_at),
+         ${automationOnSql(`status = 'closed'`)}, ${REOPEN_SQL}, updated_at = :now
+       from input x where cv.tenant_id = :tenantId and cv.id = x.id),
+     locked as (${LOCK_CONTACTS_SQL})
      update contacts c set last_inbound_at = greatest(last_inbound_at, x.at)
-     from held join given x on x.contact_id = held.id where c.tenant_id = :tenantId and c.id = held.id`,
-    { given: JSON.stringify(rows), contactIds: rows.map((row) => row.contact_id), tenantId: tx.tenantId, now },
+     from locked join input x on x.contact_id = locked.id where c.tenant_id = :tenantId and c.id = locked.id`,
+    {
+      rows: toRecordset(rows),
+      contactIds: rows.map(({ contactId }) => contactId),
+      tenantId: tx.tenantId,
+      now: tx.now(),
+    },
   )
 }

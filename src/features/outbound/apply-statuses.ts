@@ -1,11 +1,14 @@
 import type { StatusUpdate } from '../../channels/channel.ts'
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { isUuid, newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
 /**
- * Keeps what a provider tells of our messages, and raises them by it. It may come twice, out of order, or before we
- * know the provider's id: then our own id, if it gives that back, finds the message, and else it waits for it.
+ * Stores the statuses that a provider reports of our messages and promotes the messages. A report may come twice, out of
+ * order, or before the provider's id of its message is known: then our own id finds the message if the provider returns
+ * it, and otherwise the report is stored until the id is known.
  */
 export async function applyStatuses(
   scope: Scope,
@@ -14,43 +17,45 @@ export async function applyStatuses(
   if (statuses.length === 0) return
   const rows = statuses.map(({ providerMessageId, status, at, error, messageId }) => ({
     id: newId(),
-    ref: providerMessageId,
+    providerMessageId,
     status,
     at,
     error,
-    own_id: messageId !== null && isUuid(messageId) ? messageId : null,
+    ownId: messageId !== null && isUuid(messageId) ? messageId : null,
   }))
-  // In one order everywhere, so that two deliveries of the same statuses do not deadlock.
-  rows.sort((a, b) => (`${a.ref} ${a.status}` < `${b.ref} ${b.status}` ? -1 : 1))
   const { tenantId } = scope
   await scope.transaction(async (tx) => {
-    const given = { rows: JSON.stringify(rows), tenantId, channelId, now: tx.now() }
-    const { rows: told } = await tx.db.raw<{ rows: { message_id: string | null }[] }>(
+    const sorted = sortForLocking(rows, (row) => `${row.providerMessageId} ${row.status}`)
+    const bindings = { statuses: toRecordset(sorted), tenantId, channelId, now: tx.now() }
+    const stored = await selectRows<{ messageId: string | null }>(
+      tx.db,
       `insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
-       select :tenantId::uuid, x.id, :channelId::uuid, x.ref, coalesce(r.message_id, m.id), x.status, x.error, x.at, :now::timestamptz
-       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, ref text, status text, at timestamptz, error jsonb, own_id uuid)
-       left join provider_message_ids r on r.tenant_id = :tenantId and r.channel_id = :channelId and r.provider_message_id = x.ref
+       select :tenantId::uuid, x.id, :channelId::uuid, x.provider_message_id, coalesce(r.message_id, m.id), x.status, x.error, x.at, :now::timestamptz
+       from jsonb_to_recordset(:statuses::jsonb) as x (id uuid, provider_message_id text, status text, at timestamptz, error jsonb, own_id uuid)
+       left join provider_message_ids r on r.tenant_id = :tenantId and r.channel_id = :channelId and r.provider_message_id = x.provider_message_id
        left join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id and m.direction = 'outbound'
        on conflict (tenant_id, channel_id, provider_message_id, status) do nothing
        returning message_id`,
-      given,
+      bindings,
     )
-    const messageIds = [...new Set(told.flatMap(({ message_id }) => message_id ?? []))]
+    const messageIds = [...new Set(stored.flatMap(({ messageId }) => messageId ?? []))]
     if (messageIds.length === 0) return
-    // A message whose answer was lost is found by our own id: from now on it has the provider's, and is not in doubt.
+    // A message whose send had no answer is found by our own id: it gets the provider's id and leaves the outbox.
     await tx.db.raw(
       `with found as (
-         select distinct on (x.own_id) x.own_id as id, x.ref from jsonb_to_recordset(:rows::jsonb) as x (ref text, own_id uuid)
+         select distinct on (x.own_id) x.own_id as id, x.provider_message_id
+         from jsonb_to_recordset(:statuses::jsonb) as x (provider_message_id text, own_id uuid)
          join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id
            and m.direction = 'outbound' and m.provider_message_id is null),
        refs as (
          insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-         select :tenantId::uuid, :channelId::uuid, ref, id, :now::timestamptz from found on conflict do nothing),
+         select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from found on conflict do nothing),
        done as (
          delete from outbox o using found where o.tenant_id = :tenantId and o.channel_id = :channelId
            and o.message_id = found.id and o.leased_at is not null)
-       update messages m set provider_message_id = found.ref from found where m.tenant_id = :tenantId and m.id = found.id`,
-      given,
+       update messages m set provider_message_id = found.provider_message_id from found
+       where m.tenant_id = :tenantId and m.id = found.id`,
+      bindings,
     )
     await promoteStatuses(tx, messageIds)
   })

@@ -1,22 +1,25 @@
+import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
-import { messageEvent } from './claim-messages.ts'
+import { messageEvent, type MessageRef } from './message-event.ts'
+import { allowsSql, statusSql } from './message-status.ts'
 
-/** Takes back what a canceled run, and those it waited for, queued and no pump has claimed yet. */
+/** Cancels the messages that a canceled run and its canceled child runs queued and no worker has claimed yet. */
 export async function cancelQueuedMessages(tx: Scope, runId: string): Promise<void> {
-  const { rows } = await tx.db.raw<{ rows: { messageId: string; conversationId: string; contactId: string }[] }>(
-    `with recursive canceled as (
+  const canceled = await selectRows<MessageRef>(
+    tx.db,
+    `with recursive canceled_runs as (
        select :runId::uuid as id union
-       select r.id from canceled c join runs r on r.tenant_id = :tenantId and r.parent_run_id = c.id
+       select r.id from canceled_runs c join runs r on r.tenant_id = :tenantId and r.parent_run_id = c.id
        where r.status = 'canceled'),
-     taken as (
-       delete from outbox o using messages m, canceled c
+     removed as (
+       delete from outbox o using messages m, canceled_runs c
        where m.tenant_id = :tenantId and m.run_id = c.id and o.tenant_id = m.tenant_id and o.message_id = m.id
          and o.leased_at is null
        returning o.message_id)
-     update messages m set status = 'canceled', updated_at = :now from taken
-     where m.tenant_id = :tenantId and m.id = taken.message_id
-     returning m.id as "messageId", m.conversation_id as "conversationId", m.contact_id as "contactId"`,
+     update messages m set ${statusSql('cancel')}, updated_at = :now from removed
+     where m.tenant_id = :tenantId and m.id = removed.message_id and ${allowsSql('cancel')}
+     returning m.id as message_id, m.conversation_id, m.contact_id`,
     { tenantId: tx.tenantId, runId, now: tx.now() },
   )
-  await tx.record(...rows.map((message) => messageEvent('message.canceled', message)))
+  await tx.record(...canceled.map((message) => messageEvent('message.canceled', message)))
 }

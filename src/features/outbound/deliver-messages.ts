@@ -5,31 +5,32 @@ import { loadChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { claimMessages, type ClaimedMessage } from './claim-messages.ts'
 import { settleMessages } from './settle-messages.ts'
 
-/** How many messages may be in doubt at most when a process dies. */
+/** Messages claimed at once, and so the most that a crash of the process can leave in doubt. */
 const CLAIM_MAX = 64
 
 export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
 /**
- * The pump of a channel: claims, sends, settles, until nothing is due. The claim is committed before the provider is
- * called and the outcome after. Running twice is safe: a claimed message is claimed once, and one whose outcome was
+ * Sends a channel's messages: claims, sends and settles batches until nothing is due. The claim is committed before the
+ * provider is called and the outcome after. Running twice is safe: a message is claimed once, and one whose outcome was
  * lost is never sent again.
  */
 export async function deliverMessages(system: SystemScope, payload: Record<string, string>): Promise<void> {
   const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
   const channel = await loadChannel(scope, channelId).catch((error: unknown) => {
-    // Deleted since the bell was rung, and its messages with it.
+    // The channel was deleted after the job was enqueued, and its messages with it.
     if (error instanceof NotFoundError) return undefined
     throw error
   })
   if (!channel || channel.status === 'disconnected') return
-  while (await deliverSome(scope, channel));
+  while (await deliverBatch(scope, channel));
 }
 
-async function deliverSome(scope: Scope, channel: LoadedChannel): Promise<boolean> {
+/** Returns true if more messages may be due. */
+async function deliverBatch(scope: Scope, channel: LoadedChannel): Promise<boolean> {
   if (channel.kind === 'sandbox') {
-    // Nothing leaves the process, so nothing can be in doubt: one transaction does it all.
+    // Nothing leaves the process, so no message can be in doubt: one transaction is enough.
     return scope.transaction(async (tx) => {
       const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
       await settleMessages(tx, channel, await sendAll(channel, claimed))
@@ -38,10 +39,10 @@ async function deliverSome(scope: Scope, channel: LoadedChannel): Promise<boolea
   }
   const claimed = await scope.transaction((tx) => claimMessages(tx, channel.id, CLAIM_MAX))
   if (claimed.length === 0) return false
-  const sent = await sendAll(channel, claimed)
-  await scope.transaction((tx) => settleMessages(tx, channel, sent))
-  // A channel that has to rest is rung again when its time has come.
-  return sent.every(
+  const outcomes = await sendAll(channel, claimed)
+  await scope.transaction((tx) => settleMessages(tx, channel, outcomes))
+  // A channel that has to wait is enqueued again when its messages are due.
+  return outcomes.every(
     ({ result }) => result.kind !== 'stopped' && !(result.kind === 'retry' && result.scope === 'channel'),
   )
 }
@@ -50,12 +51,12 @@ function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<De
   return Promise.all(
     messages.map(async (message) => ({
       message,
-      result: message.isLate ? LATE : await channel.adapter.send(message),
+      result: message.isLate ? WINDOW_CLOSED : await channel.adapter.send(message),
     })),
   )
 }
 
-const LATE: SendResult = {
+const WINDOW_CLOSED: SendResult = {
   kind: 'refused',
   error: {
     code: 'outside_window',

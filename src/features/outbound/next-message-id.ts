@@ -2,8 +2,9 @@ import { deriveId, idTimestamp } from '../../engine/model/derive-id.ts'
 import { newId } from '../../platform/ids.ts'
 
 /**
- * A new id for a message, behind the newest of its conversation even if a machine whose clock is ahead gave that one its
- * id: messages are listed and go out in the order of their ids. The caller holds the conversation's lock.
+ * Returns a new message id that sorts after `newest`, the newest message of the conversation, even if another machine
+ * whose clock is ahead created that one: messages are listed and sent in the order of their ids. The caller holds the
+ * lock of the conversation.
  */
 export function nextMessageId(newest: string | null | undefined): string {
   const id = newId()

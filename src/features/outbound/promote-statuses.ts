@@ -1,44 +1,34 @@
-import type { Event, Scope } from '../../scope.ts'
+import { selectRows } from '../../platform/database/sql.ts'
+import type { Scope } from '../../scope.ts'
+import { messageEvent, type MessageRef } from './message-event.ts'
+import { promotedSql, rankSql } from './message-status.ts'
 
-type Changed = { messageId: string; conversationId: string; contactId: string; status: string; before: string }
-
-/**
- * Brings messages to the highest status that was told of them. What arrived stays arrived whatever comes later; a
- * failure counts only against messages of which nothing better is known.
- */
+/** Moves messages to the highest status that a provider has reported of them, and fills in the times. */
 export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<void> {
   if (messageIds.length === 0) return
-  const { rows } = await tx.db.raw<{ rows: Changed[] }>(
-    `with told as (
+  const rows = await selectRows<MessageRef & { status: string; previousStatus: string }>(
+    tx.db,
+    `with reported as (
        select message_id as id, min(provider_at) filter (where status = 'sent') as sent_at,
          min(provider_at) filter (where status = 'delivered') as delivered_at,
          min(provider_at) filter (where status in ('read', 'played')) as read_at,
          min(provider_at) filter (where status = 'failed') as failed_at,
-         bool_or(status = 'played') as played,
+         max(${rankSql('status')}) as rank,
          (array_agg(error) filter (where status = 'failed'))[1] as error
        from message_statuses where tenant_id = :tenantId and message_id = any(:messageIds) group by message_id),
-     before as (
-       select m.id, m.status, case
-         when told.played then 'played' when told.read_at is not null then 'read'
-         when told.delivered_at is not null then 'delivered'
-         when m.status in ('delivered', 'read', 'played') then m.status
-         when told.failed_at is not null then 'failed' else 'sent' end as raised
-       from messages m join told on told.id = m.id where m.tenant_id = :tenantId order by m.id for no key update of m)
-     update messages m set status = before.raised,
-       sent_at = coalesce(m.sent_at, told.sent_at, told.delivered_at, told.read_at),
-       delivered_at = coalesce(m.delivered_at, told.delivered_at, told.read_at),
-       read_at = coalesce(m.read_at, told.read_at),
-       failed_at = case when before.raised = 'failed' then coalesce(m.failed_at, told.failed_at) end,
-       error = case when before.raised = 'failed' then coalesce(told.error, m.error) end, updated_at = :now
-     from told, before where m.tenant_id = :tenantId and m.id = told.id and before.id = told.id
-     returning m.id as "messageId", m.conversation_id as "conversationId", m.contact_id as "contactId", m.status, before.status as before`,
+     previous as (
+       select m.id, m.status, ${promotedSql('m.status', 'reported.rank')} as promoted
+       from messages m join reported on reported.id = m.id where m.tenant_id = :tenantId order by m.id for no key update of m)
+     update messages m set status = previous.promoted,
+       sent_at = coalesce(m.sent_at, reported.sent_at, reported.delivered_at, reported.read_at),
+       delivered_at = coalesce(m.delivered_at, reported.delivered_at, reported.read_at),
+       read_at = coalesce(m.read_at, reported.read_at),
+       failed_at = case when previous.promoted = 'failed' then coalesce(m.failed_at, reported.failed_at) end,
+       error = case when previous.promoted = 'failed' then coalesce(reported.error, m.error) end, updated_at = :now
+     from reported, previous where m.tenant_id = :tenantId and m.id = reported.id and previous.id = reported.id
+     returning m.id as message_id, m.conversation_id, m.contact_id, m.status, previous.status as previous_status`,
     { tenantId: tx.tenantId, messageIds, now: tx.now() },
   )
-  const changed = rows.filter(({ status, before }) => status !== before)
-  await tx.record(
-    ...changed.map(({ messageId, conversationId, contactId, status }): Event => ({
-      type: `message.${status}`,
-      data: { messageId, conversationId, contactId },
-    })),
-  )
+  const changed = rows.filter(({ status, previousStatus }) => status !== previousStatus)
+  await tx.record(...changed.map((message) => messageEvent(`message.${message.status}`, message)))
 }

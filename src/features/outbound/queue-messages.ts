@@ -1,16 +1,18 @@
+import { toRecordset } from '../../platform/database/sql.ts'
+import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
-import type { Event, Scope } from '../../scope.ts'
-import { LOCKED_CONTACTS } from '../conversations/lock-contacts.ts'
-import { toLastMessage } from '../conversations/service-window.ts'
+import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
+import { toLastMessage } from '../conversations/last-message.ts'
+import { messageEvent } from './message-event.ts'
 
 export type NewOutbound = {
   id: string
   conversationId: string
   contactId: string
   channelId: string
-  /** Null for a file without words. */
+  /** Null for a file without a caption. */
   body: string | null
-  /** `media`, a file by its address, and `buttons` to answer with. */
+  /** `media`, a file by its URL, and `buttons` to reply with. */
   content: Record<string, unknown> | null
   sender: { type: 'user' | 'workflow' | 'system'; id: string | null; name: string | null }
   runId: string | null
@@ -18,76 +20,68 @@ export type NewOutbound = {
 }
 
 /**
- * Writes messages down and hands them to their channels' pumps, all in the caller's transaction and in a few statements
- * whatever their number. The caller holds the conversations' locks.
+ * Stores messages as `queued`, puts them into the outbox and enqueues their delivery, in a few statements whatever their
+ * number. The caller holds the locks of the conversations.
  */
 export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise<void> {
   if (messages.length === 0) return
+  const { tenantId } = tx
   const now = tx.now()
   const rows = messages.map((message) => ({
-    tenant_id: tx.tenantId,
-    id: message.id,
-    conversation_id: message.conversationId,
-    contact_id: message.contactId,
-    channel_id: message.channelId,
+    ...message,
+    tenantId,
     direction: 'outbound',
-    type: typeOf(message.content),
-    body: message.body,
-    content: message.content,
+    type: messageType(message.content),
     status: 'queued',
-    sender: message.sender,
-    run_id: message.runId,
-    step_id: message.stepId,
-    created_at: now,
-    updated_at: now,
+    createdAt: now,
+    updatedAt: now,
   }))
   const outbox = messages.map(({ id, channelId, conversationId }) => ({
-    tenant_id: tx.tenantId,
-    channel_id: channelId,
-    conversation_id: conversationId,
-    message_id: id,
+    tenantId,
+    channelId,
+    conversationId,
+    messageId: id,
     priority: 0,
     attempts: 0,
-    not_before: now,
-    created_at: now,
+    notBefore: now,
+    createdAt: now,
   }))
   await tx.db.raw(
     `with stored as (insert into messages select * from jsonb_populate_recordset(null::messages, ?::jsonb) returning 1)
      insert into outbox select * from jsonb_populate_recordset(null::outbox, ?::jsonb)`,
-    [JSON.stringify(rows), JSON.stringify(outbox)],
+    [toRecordset(rows), toRecordset(outbox)],
   )
-  await noteOutbound(tx, messages)
-  await tx.record(...messages.map(queuedEvent))
-  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
+  await touchConversations(tx, messages)
+  await tx.record(
+    ...messages.map(({ id, ...message }) => messageEvent('message.queued', { ...message, messageId: id })),
+  )
+  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tenantId, channelId)))
 }
 
-function typeOf(content: NewOutbound['content']): string {
+function messageType(content: NewOutbound['content']): string {
   if (content === null) return 'text'
   const media = content['media']
   const isFile = typeof media === 'object' && media !== null && !content['buttons']
   return isFile ? String(Reflect.get(media, 'type')) : 'interactive'
 }
 
-function queuedEvent({ id, conversationId, contactId }: NewOutbound): Event {
-  return { type: 'message.queued', data: { messageId: id, conversationId, contactId } }
-}
-
-async function noteOutbound(tx: Scope, messages: NewOutbound[]): Promise<void> {
+/** Updates the last message of the conversations and the last outbound time of the contacts. */
+async function touchConversations(tx: Scope, messages: NewOutbound[]): Promise<void> {
   const now = tx.now()
-  const newest = new Map(messages.map((message) => [message.conversationId, message]))
-  const rows = [...newest.values()].map(({ id, conversationId, body, content }) => ({
+  const newest = [...new Map(messages.map((message) => [message.conversationId, message])).values()]
+  const previews = newest.map(({ id, conversationId, body, content }) => ({
     id: conversationId,
-    last: toLastMessage({ id, body, direction: 'outbound', type: typeOf(content), at: now }),
+    last: toLastMessage({ id, body, direction: 'outbound', type: messageType(content), at: now }),
   }))
   await tx.db.raw(
-    `with noted as (
+    `with touched as (
        update conversations cv set last_message = x.last, last_message_at = :now, updated_at = :now
-       from jsonb_to_recordset(:given::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
-     held as (${LOCKED_CONTACTS})
-     update contacts c set last_outbound_at = :now from held where c.tenant_id = :tenantId and c.id = held.id`,
+       from jsonb_to_recordset(:previews::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
+     locked as (${LOCK_CONTACTS_SQL})
+     update contacts c set last_outbound_at = :now from locked where c.tenant_id = :tenantId and c.id = locked.id`,
     {
-      given: JSON.stringify(rows),
-      contactIds: [...newest.values()].map(({ contactId }) => contactId),
+      previews: toRecordset(previews),
+      contactIds: newest.map(({ contactId }) => contactId),
       tenantId: tx.tenantId,
       now,
     },

@@ -2,53 +2,46 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { nextMessageId } from './next-message-id.ts'
-import { queueMessages } from './queue-messages.ts'
+import { pausedColumns } from '../conversations/automation.ts'
+import { reopenColumns } from '../conversations/reopen.ts'
 import type { Message, SendMessage } from '../conversations/schema.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
+import { nextMessageId } from './next-message-id.ts'
+import { queueMessages } from './queue-messages.ts'
 
 /**
- * A person answers: the message is queued, and automation leaves the conversation to people. A closed conversation is
- * open again.
+ * Queues a message of a member. It pauses automation of the conversation and reopens it if it is closed.
  * @throws UnprocessableError `outside_window` when the customer has not written within 24 hours
  */
 export function sendMessage(scope: Scope, { conversationId, body }: SendMessage): Promise<Message> {
   return scope.transaction(async (tx) => {
     const conversation = await tx.lock(ConversationRow, conversationId)
-    refuseOutsideWindow(conversation, tx.now())
-    const { contactId, channelId, lastMessage, status, reopenCount } = conversation
+    assertWindowOpen(conversation, tx.now())
+    const { contactId, channelId, lastMessage } = conversation
     const { type, id, name } = tx.actor
     const messageId = nextMessageId(lastMessage?.id)
-    const message = {
-      id: messageId,
-      conversationId,
-      contactId,
-      channelId,
-      body,
-      content: null,
-      runId: null,
-      stepId: null,
-    }
     await queueMessages(tx, [
-      { ...message, sender: type === 'user' ? { type, id, name } : { type: 'system', id: null, name: null } },
+      {
+        id: messageId,
+        conversationId,
+        contactId,
+        channelId,
+        body,
+        content: null,
+        sender: type === 'user' ? { type, id, name } : { type: 'system', id: null, name: null },
+        runId: null,
+        stepId: null,
+      },
     ])
     await tx
       .query(ConversationRow)
       .findOne('id', conversationId)
-      .patch({
-        automationState: 'paused',
-        automationReason: 'human_reply',
-        automationUntil: null,
-        ...(status === 'closed' ? { reopenCount: reopenCount + 1 } : {}),
-        status: 'active',
-        closedAt: null,
-        snoozedUntil: null,
-      })
+      .patch({ ...pausedColumns('human_reply', null), ...reopenColumns(conversation) })
     return tx.get(MessageRow, messageId)
   })
 }
 
-function refuseOutsideWindow({ lastInboundAt, windowExpiresAt }: ConversationRow, now: Date): void {
+function assertWindowOpen({ lastInboundAt, windowExpiresAt }: ConversationRow, now: Date): void {
   if (isWindowOpen(windowExpiresAt, now)) return
   throw new UnprocessableError(
     'outside_window',

@@ -1,139 +1,139 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { type LoadedChannel, recordChannelError } from '../channels/load-channel.ts'
-import { messageEvent } from './claim-messages.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
+import { messageEvent, type MessageRef } from './message-event.ts'
+import { allowsSql, IN_DOUBT_SQL, statusSql, STATUS_CHANGES } from './message-status.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
+/** Wait of a channel on which nothing can be sent until somebody repairs it. */
+const STOPPED_MS = HOUR
 
-/** Writes down how sends ended: all of a batch in a few statements. */
-export async function settleMessages(tx: Scope, channel: LoadedChannel, sent: DeliveryOutcome[]): Promise<void> {
-  if (sent.length === 0) return
-  const ended = sent.map(({ message, result }) => {
-    const isLastTry = result.kind === 'retry' && message.attempt >= ATTEMPTS_MAX && result.scope === 'recipient'
-    return { message, result: isLastTry ? { kind: 'refused' as const, error: result.error } : result }
+/** Stores the outcomes of sends: all of a batch in a few statements. */
+export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
+  if (outcomes.length === 0) return
+  const settled = outcomes.map(({ message, result }): DeliveryOutcome => {
+    const isExhausted = result.kind === 'retry' && message.attempt >= ATTEMPTS_MAX && result.scope === 'recipient'
+    return { message, result: isExhausted ? { kind: 'refused', error: result.error } : result }
   })
-  await settleAccepted(tx, channel, ended)
-  await settleFailed(tx, channel, ended)
-  await settlePostponed(tx, channel, ended)
+  await settleAccepted(tx, channel, settled)
+  await settleFailed(tx, channel, settled)
+  await settlePostponed(tx, channel, settled)
 }
 
-async function settleAccepted(tx: Scope, channel: LoadedChannel, ended: DeliveryOutcome[]): Promise<void> {
-  const rows = ended.flatMap(({ message, result }) =>
-    result.kind === 'accepted' ? [{ id: message.messageId, ref: result.providerMessageId, message }] : [],
+async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
+  const accepted = outcomes.flatMap(({ message, result }) =>
+    result.kind === 'accepted' ? [{ message, providerMessageId: result.providerMessageId }] : [],
   )
-  if (rows.length === 0) return
-  const now = tx.now()
-  // The sandbox's phone is on and in the hand.
-  const arrived = channel.kind === 'sandbox'
-  const given = JSON.stringify(
-    rows.map(({ id, ref, message }) => ({ id, ref, conversation_id: message.conversationId })),
-  )
+  if (accepted.length === 0) return
+  // The sandbox delivers immediately.
+  const isDelivered = channel.kind === 'sandbox'
+  const change = isDelivered ? 'deliver' : 'accept'
+  const rows = accepted.map(({ message: { messageId, conversationId }, providerMessageId }) => ({
+    id: messageId,
+    conversationId,
+    providerMessageId,
+  }))
   await tx.db.raw(
-    // What was deleted meanwhile is left out; the others must not suffer for it.
-    `with given as materialized (
-       select x.* from jsonb_to_recordset(:given::jsonb) as x (id uuid, ref text, conversation_id uuid)
+    // Messages deleted in the meantime are left out; the others are settled all the same.
+    `with input as materialized (
+       select x.* from jsonb_to_recordset(:rows::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid)
        join messages m on m.tenant_id = :tenantId and m.id = x.id order by m.id for no key update of m),
-     done as (delete from outbox o using given where o.tenant_id = :tenantId and o.conversation_id = given.conversation_id and o.message_id = given.id),
+     done as (
+       delete from outbox o using input
+       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id),
      refs as (
        insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-       select :tenantId::uuid, :channelId::uuid, ref, id, :now::timestamptz from given on conflict do nothing),
-     parked as (
-       update message_statuses s set message_id = given.id from given
-       where s.tenant_id = :tenantId and s.channel_id = :channelId and s.provider_message_id = given.ref and s.message_id is null)
-     update messages m set provider_message_id = given.ref, sent_at = coalesce(m.sent_at, :now), updated_at = :now,
-       status = case when m.status in ('queued', 'sending') or m.error ->> 'code' = 'delivery_unknown' then :status else m.status end,
-       delivered_at = case when :arrived then :now else m.delivered_at end,
-       failed_at = case when m.error ->> 'code' = 'delivery_unknown' then null else m.failed_at end,
-       error = case when m.error ->> 'code' = 'delivery_unknown' then null else m.error end
-     from given where m.tenant_id = :tenantId and m.id = given.id`,
-    { given, tenantId: tx.tenantId, channelId: channel.id, now, arrived, status: arrived ? 'delivered' : 'sent' },
+       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from input on conflict do nothing),
+     early as (
+       update message_statuses s set message_id = input.id from input
+       where s.tenant_id = :tenantId and s.channel_id = :channelId and s.provider_message_id = input.provider_message_id
+         and s.message_id is null)
+     update messages m set provider_message_id = input.provider_message_id, sent_at = coalesce(m.sent_at, :now), updated_at = :now,
+       status = case when ${allowsSql(change)} or ${IN_DOUBT_SQL} then '${STATUS_CHANGES[change].to}' else m.status end,
+       delivered_at = case when :isDelivered then :now else m.delivered_at end,
+       failed_at = case when ${IN_DOUBT_SQL} then null else m.failed_at end,
+       error = case when ${IN_DOUBT_SQL} then null else m.error end
+     from input where m.tenant_id = :tenantId and m.id = input.id`,
+    { rows: toRecordset(rows), tenantId: tx.tenantId, channelId: channel.id, now: tx.now(), isDelivered },
   )
   await tx.record(
-    ...rows.map(({ message }) => messageEvent('message.sent', message)),
-    ...rows.flatMap(({ message }) => (arrived ? [messageEvent('message.delivered', message)] : [])),
+    ...accepted.map(({ message }) => messageEvent('message.sent', message)),
+    ...accepted.flatMap(({ message }) => (isDelivered ? [messageEvent('message.delivered', message)] : [])),
   )
-  // Statuses may have overtaken the provider's answer.
-  if (!arrived)
+  // Reports of the status may have arrived before the answer to the send.
+  if (!isDelivered) {
     await promoteStatuses(
       tx,
       rows.map(({ id }) => id),
     )
+  }
 }
 
-/** A doubt is a failure that everybody can see, and that a status may still lift; it is never sent again. */
-async function settleFailed(tx: Scope, channel: LoadedChannel, ended: DeliveryOutcome[]): Promise<void> {
-  const failed = ended.flatMap(({ message, result }) =>
-    result.kind === 'refused' || result.kind === 'unknown' ? [{ message, error: result.error }] : [],
-  )
+/** A message in doubt fails visibly and is never sent again; a status that is reported later still settles it. */
+async function settleFailed(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   await failMessages(
     tx,
     channel.id,
-    failed.map(({ message, error }) => ({ ...message, error })),
+    outcomes.flatMap(({ message, result }) =>
+      result.kind === 'refused' || result.kind === 'unknown' ? [{ ...message, error: result.error }] : [],
+    ),
   )
 }
 
-/** One of which better is known by now, or that failed already, stays as it is. */
+/** Fails messages that are queued or being sent and removes them from the outbox. Others keep their status. */
 export async function failMessages(
   tx: Scope,
   channelId: string,
-  failed: { messageId: string; conversationId: string; contactId: string; error: object }[],
+  messages: (MessageRef & { error: object })[],
 ): Promise<void> {
-  if (failed.length === 0) return
-  const now = tx.now()
-  const { rows } = await tx.db.raw<{ rows: { id: string }[] }>(
-    `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, error jsonb, conversation_id uuid)),
-     done as (delete from outbox o using given where o.tenant_id = :tenantId and o.conversation_id = given.conversation_id and o.message_id = given.id)
-     update messages m set status = 'failed', failed_at = :now, error = given.error, updated_at = :now
-     from given where m.tenant_id = :tenantId and m.id = given.id and m.status in ('queued', 'sending')
+  if (messages.length === 0) return
+  const input = messages.map(({ messageId, conversationId, error }) => ({ id: messageId, conversationId, error }))
+  const changed = await selectRows<{ id: string }>(
+    tx.db,
+    `with input as (select * from jsonb_to_recordset(:input::jsonb) as x (id uuid, error jsonb, conversation_id uuid)),
+     done as (
+       delete from outbox o using input
+       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id)
+     update messages m set ${statusSql('fail')}, failed_at = :now, error = input.error, updated_at = :now
+     from input where m.tenant_id = :tenantId and m.id = input.id and ${allowsSql('fail')}
      returning m.id`,
-    {
-      given: JSON.stringify(
-        failed.map(({ messageId, conversationId, error }) => ({
-          id: messageId,
-          conversation_id: conversationId,
-          error,
-        })),
-      ),
-      tenantId: tx.tenantId,
-      channelId,
-      now,
-    },
+    { input: toRecordset(input), tenantId: tx.tenantId, channelId, now: tx.now() },
   )
-  const changed = new Set(rows.map(({ id }) => id))
-  const lost = failed.filter(({ messageId }) => changed.has(messageId))
-  await tx.record(...lost.map((message) => messageEvent('message.failed', message)))
+  const changedIds = new Set(changed.map(({ id }) => id))
+  const failed = messages.filter(({ messageId }) => changedIds.has(messageId))
+  await tx.record(...failed.map((message) => messageEvent('message.failed', message)))
 }
 
-async function settlePostponed(tx: Scope, channel: LoadedChannel, ended: DeliveryOutcome[]): Promise<void> {
+async function settlePostponed(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   const now = tx.now()
-  const postponed = ended.flatMap(({ message, result }) => {
-    if (result.kind === 'stopped') return [{ id: message.messageId, at: addMs(now, HOUR) }]
+  const postponed = outcomes.flatMap(({ message, result }) => {
+    if (result.kind === 'stopped') return [{ id: message.messageId, at: addMs(now, STOPPED_MS) }]
     if (result.kind !== 'retry') return []
-    // A person is asked to wait longer each time; a channel that has to rest says how long.
+    // Backoff grows with the attempts to reach one recipient; a channel states how long it has to wait.
     const factor = result.scope === 'recipient' ? 4 ** (message.attempt - 1) : 1
     return [{ id: message.messageId, at: addMs(now, result.afterMs * factor) }]
   })
   if (postponed.length === 0) return
   await tx.db.raw(
-    `with given as (select * from jsonb_to_recordset(:given::jsonb) as x (id uuid, at timestamptz)),
-     again as (
-       update outbox o set leased_at = null, not_before = given.at from given
-       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = given.id)
-     update messages m set status = 'queued', updated_at = :now from given
-     where m.tenant_id = :tenantId and m.id = given.id and m.status = 'sending'`,
-    { given: JSON.stringify(postponed), tenantId: tx.tenantId, channelId: channel.id, now },
+    `with input as (select * from jsonb_to_recordset(:postponed::jsonb) as x (id uuid, at timestamptz)),
+     released as (
+       update outbox o set leased_at = null, not_before = input.at from input
+       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = input.id)
+     update messages m set ${statusSql('postpone')}, updated_at = :now from input
+     where m.tenant_id = :tenantId and m.id = input.id and ${allowsSql('postpone')}`,
+    { postponed: toRecordset(postponed), tenantId: tx.tenantId, channelId: channel.id, now },
   )
-  const trouble = ended.find(
-    ({ result }) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'),
-  )
-  if (trouble && 'error' in trouble.result) {
-    const rests = trouble.result.kind === 'stopped' ? HOUR : 'afterMs' in trouble.result ? trouble.result.afterMs : 0
-    await recordChannelError(tx, channel.id, {
-      reason: trouble.result.error.message,
-      until: addMs(now, rests),
-      isStopped: trouble.result.kind === 'stopped',
-    })
-  }
+  const error = outcomes
+    .map(({ result }) => result)
+    .find((result) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'))
+  if (error?.kind !== 'stopped' && error?.kind !== 'retry') return
+  const isStopped = error.kind === 'stopped'
+  await recordChannelError(tx, channel.id, {
+    reason: error.error.message,
+    until: addMs(now, isStopped ? STOPPED_MS : error.afterMs),
+    isStopped,
+  })
 }

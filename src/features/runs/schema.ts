@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { eventName } from '../../engine/language/definition/names.ts'
-import { json, jsonValue, id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
+import { json, jsonValue, id, timestamp, page, toPage, text, lastEventId, timestampInput } from '../../trpc/schemas.ts'
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
 export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
@@ -116,7 +116,7 @@ export const SignalRun = z.strictObject({
 })
 export type SignalRun = z.infer<typeof SignalRun>
 
-export const FollowRun = z.strictObject({ runId: id, lastEventId: z.string().max(100).nullish() })
+export const FollowRun = z.strictObject({ runId: id, lastEventId })
 export type FollowRun = z.infer<typeof FollowRun>
 
 const statuses = z
@@ -135,11 +135,6 @@ const statuses = z
     examples: ['failed,expired'],
   })
 
-const moment = z.iso
-  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
-  .transform((text) => new Date(text))
-  .meta({ override: { type: 'string', format: 'date-time' } })
-
 export const ListRuns = z
   .strictObject({
     ...page,
@@ -150,8 +145,8 @@ export const ListRuns = z
     conversationId: id.optional(),
     waitingFor: WaitingFor.optional(),
     replayOf: id.optional(),
-    startedAfter: moment.optional().meta({ description: 'Only runs with `createdAt` at this moment or later' }),
-    startedBefore: moment.optional().meta({ description: 'Only runs with `createdAt` before this moment' }),
+    startedAfter: timestampInput.optional().meta({ description: 'Only runs with `createdAt` at this moment or later' }),
+    startedBefore: timestampInput.optional().meta({ description: 'Only runs with `createdAt` before this moment' }),
   })
   .refine(({ version, workflowId }) => version === undefined || workflowId !== undefined, {
     path: ['version'],

@@ -4,9 +4,14 @@ import { Message } from '../conversations/schema.ts'
 import { sendAsCustomer } from './send-as-customer.ts'
 import { SendAsCustomer } from './schema.ts'
 
+const SEND = {
+  status: 201,
+  description: 'Delivers an inbound message on the sandbox channel. It is processed like one of a real channel.',
+} as const
+
 export const sandboxRouter = router({
   send: agentProcedure
-    .meta(rest('POST', '/sandbox/messages', 'Write as a customer would, on the sandbox channel', { status: 201 }))
+    .meta(rest('POST', '/sandbox/messages', 'Send a message as a customer', SEND))
     .input(SendAsCustomer)
     .output(Message)
     .mutation(({ ctx, input }) => sendAsCustomer(ctx.scope, input)),

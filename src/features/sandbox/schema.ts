@@ -5,13 +5,15 @@ import { messageBody } from '../conversations/schema.ts'
 
 export const SendAsCustomer = z
   .strictObject({
-    phone: phone.optional().meta({ description: 'Whose phone; somebody new becomes a contact' }),
-    contactId: id.optional().meta({ description: 'Instead of a phone: a contact that is there' }),
-    name: text(200).optional().meta({ description: "The name on a new customer's profile" }),
+    phone: phone
+      .optional()
+      .meta({ description: 'Phone number of the customer. A contact is created for an unknown number' }),
+    contactId: id.optional().meta({ description: 'Existing contact that writes. Set this or `phone`' }),
+    name: text(200).optional().meta({ description: 'Profile name of a new customer' }),
     body: messageBody,
   })
   .refine(({ phone, contactId }) => (phone === undefined) !== (contactId === undefined), {
-    message: 'must name either a phone or a contactId',
+    message: 'must be set if and only if contactId is not',
     path: ['phone'],
   })
 export type SendAsCustomer = z.infer<typeof SendAsCustomer>

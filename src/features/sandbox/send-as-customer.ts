@@ -9,10 +9,10 @@ import type { Message } from '../conversations/schema.ts'
 import { receiveMessages } from '../inbound/receive-messages.ts'
 import type { SendAsCustomer } from './schema.ts'
 
-/** A customer writes: what follows is what would follow on a real channel. */
+/** Receives a message of a customer on the sandbox channel, as if a provider had delivered it. */
 export function sendAsCustomer(scope: Scope, input: SendAsCustomer): Promise<Message> {
   return scope.transaction(async (tx) => {
-    const from = await senderOf(tx, input)
+    const from = await toSender(tx, input)
     const { id: channelId } = await tx.query(ChannelRow).findOne('kind', 'sandbox').throwIfNotFound()
     const message = {
       providerMessageId: `sandbox.${newId()}`,
@@ -27,12 +27,15 @@ export function sendAsCustomer(scope: Scope, input: SendAsCustomer): Promise<Mes
   })
 }
 
-async function senderOf(tx: Scope, { phone, contactId, name }: SendAsCustomer): Promise<Sender> {
+async function toSender(tx: Scope, { phone, contactId, name }: SendAsCustomer): Promise<Sender> {
   const profile = { userId: null, profileName: name ?? null, username: null }
   if (phone !== undefined) return { phone, ...profile }
   const contact = await tx.get(ContactRow, contactId ?? '')
   if (contact.phone === null) {
-    throw new UnprocessableError('contact_unreachable', 'This contact has no phone number to write from')
+    throw new UnprocessableError(
+      'contact_unreachable',
+      'This contact has no phone number. Add one, or send from a phone number',
+    )
   }
   return { phone: contact.phone, ...profile }
 }

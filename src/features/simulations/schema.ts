@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { duration } from '../../engine/language/definition/duration.ts'
-import { json, jsonValue, id, timestamp, text } from '../../trpc/schemas.ts'
+import { json, jsonValue, id, timestamp, text, timestampText } from '../../trpc/schemas.ts'
 import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
 import { draft } from '../workflows/schema.ts'
 
@@ -52,10 +52,7 @@ export const ContactFacts = z
 export type ContactFacts = z.output<typeof ContactFacts>
 
 /** The clock of a simulation: within this century, so that everything that is counted from there can be written. */
-export const StartsAt = z.iso
-  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
-  .regex(YEARS, 'must be in a year from 2000 to 2099')
-  .meta({ override: { type: 'string', format: 'date-time' } })
+export const StartsAt = timestampText.regex(YEARS, 'must be in a year from 2000 to 2099')
 
 export const StepOutputs = json.meta({
   description:

@@ -1,18 +1,19 @@
 import { Tag as TagRow } from '../../models/contacts/tag.ts'
-import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
+import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { DEFAULT_COLOR } from './ensure-tags.ts'
+import { getTag } from './queries.ts'
 import type { CreateTag, Tag } from './schema.ts'
-import { getTag } from './tag-query.ts'
 
+/** @throws ConflictError `name_taken` */
 export function createTag(scope: Scope, { name, color = DEFAULT_COLOR, description = null }: CreateTag): Promise<Tag> {
   return toUniqueNameError('tag', () =>
     scope.transaction(async (tx) => {
-      const id = newId()
+      const tagId = newId()
       const now = tx.now()
-      await tx.query(TagRow).insert({ id, name, color, description, createdAt: now, updatedAt: now })
-      return getTag(tx, { id })
+      await tx.query(TagRow).insert({ id: tagId, name, color, description, createdAt: now, updatedAt: now })
+      return getTag(tx, { tagId })
     }),
   )
 }

@@ -1,37 +1,34 @@
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 
 export const DEFAULT_COLOR = '#64748B'
 
-/** The ids of tags by their names in lower case; a name that is no tag yet becomes one. */
+/** Returns the ids of tags by lower-case name. Tags that do not exist are created. */
 export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string, string>> {
   if (names.length === 0) return new Map()
-  // The first spelling of a name stays.
+  // The first spelling of a name counts.
   const byLower = new Map(names.toReversed().map((name) => [name.toLowerCase(), name]))
-  const known = await findTags(tx, [...byLower.keys()])
-  if (known.size === byLower.size) return known
-  const now = tx.now()
-  // Sorted, so that two transactions that create the same tags take their locks in the same order.
-  const rows = [...byLower.entries()]
-    .filter(([lower]) => !known.has(lower))
-    .sort()
-    .map(([, name]) => ({
-      tenant_id: tx.tenantId,
-      id: newId(),
-      name,
-      color: DEFAULT_COLOR,
-      created_at: now,
-      updated_at: now,
-    }))
-  await tx.db('tags').insert(rows).onConflict(tx.db.raw('(tenant_id, lower(name))')).ignore()
+  const existing = await findTags(tx, [...byLower.keys()])
+  if (existing.size === byLower.size) return existing
+  const missing = [...byLower].filter(([lower]) => !existing.has(lower))
+  const rows = sortForLocking(missing, ([lower]) => lower).map(([, name]) => ({ id: newId(), name }))
+  await tx.db.raw(
+    `insert into tags (tenant_id, id, name, color, created_at, updated_at)
+     select :tenantId::uuid, id, name, :color, :now::timestamptz, :now::timestamptz
+     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, name text)
+     on conflict (tenant_id, lower(name)) do nothing`,
+    { rows: toRecordset(rows), color: DEFAULT_COLOR, tenantId: tx.tenantId, now: tx.now() },
+  )
   return findTags(tx, [...byLower.keys()])
 }
 
 async function findTags(tx: Scope, lowerNames: string[]): Promise<Map<string, string>> {
-  const found = await tx
-    .db('tags')
-    .where('tenant_id', tx.tenantId)
-    .whereRaw('lower(name) = any(?)', [lowerNames])
-    .select<{ id: string; name: string }[]>('id', 'name')
-  return new Map(found.map(({ id, name }) => [name.toLowerCase(), id]))
+  const rows = await selectRows<{ id: string; name: string }>(
+    tx.db,
+    'select id, name from tags where tenant_id = ? and lower(name) = any(?)',
+    [tx.tenantId, lowerNames],
+  )
+  return new Map(rows.map(({ id, name }) => [name.toLowerCase(), id]))
 }

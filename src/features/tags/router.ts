@@ -2,15 +2,15 @@ import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createTag } from './create-tag.ts'
-import { deleteTag } from './delete-tag.ts'
-import { listTags } from './list-tags.ts'
+import { deleteTag, getTag, listTags } from './queries.ts'
 import { CreateTag, Tag, TagRef, Tags, UpdateTag } from './schema.ts'
-import { getTag } from './tag-query.ts'
 import { updateTag } from './update-tag.ts'
+
+const DELETE = { status: 204, description: 'The tag is removed from all contacts.' } as const
 
 export const tagsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/tags', 'List all tags'))
+    .meta(rest('GET', '/tags', 'List tags'))
     .input(empty.strict())
     .output(Tags)
     .query(({ ctx }) => listTags(ctx.scope)),
@@ -22,19 +22,19 @@ export const tagsRouter = router({
     .mutation(({ ctx, input }) => createTag(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/tags/{id}', 'Get a tag'))
+    .meta(rest('GET', '/tags/{tagId}', 'Get a tag'))
     .input(TagRef)
     .output(Tag)
     .query(({ ctx, input }) => getTag(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/tags/{id}', 'Change a tag'))
+    .meta(rest('PATCH', '/tags/{tagId}', 'Update a tag'))
     .input(UpdateTag)
     .output(Tag)
     .mutation(({ ctx, input }) => updateTag(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/tags/{id}', 'Delete a tag; contacts lose it', { status: 204 }))
+    .meta(rest('DELETE', '/tags/{tagId}', 'Delete a tag', DELETE))
     .input(TagRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteTag(ctx.scope, input)),

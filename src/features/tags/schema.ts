@@ -25,14 +25,14 @@ export type Tag = z.infer<typeof Tag>
 
 export const Tags = z.object({ items: z.array(Tag) })
 
-export const TagRef = z.strictObject({ id })
+export const TagRef = z.strictObject({ tagId: id })
 export type TagRef = z.infer<typeof TagRef>
 
 export const CreateTag = z.strictObject({ name: tagName, color: color.optional(), description: description.nullish() })
 export type CreateTag = z.infer<typeof CreateTag>
 
 export const UpdateTag = z.strictObject({
-  id,
+  tagId: id,
   name: tagName.optional(),
   color: color.optional(),
   description: description.nullish(),

@@ -1,19 +1,20 @@
 import { Tag as TagRow } from '../../models/contacts/tag.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
+import { getTag } from './queries.ts'
 import type { Tag, UpdateTag } from './schema.ts'
-import { getTag } from './tag-query.ts'
 
-export function updateTag(scope: Scope, { id, ...columns }: UpdateTag): Promise<Tag> {
+/** @throws ConflictError `name_taken` */
+export function updateTag(scope: Scope, { tagId, ...columns }: UpdateTag): Promise<Tag> {
   return toUniqueNameError('tag', () =>
     scope.transaction(async (tx) => {
-      await tx.lock(TagRow, id)
+      await tx.lock(TagRow, tagId)
       await tx
         .query(TagRow)
-        .findOne('id', id)
+        .findOne('id', tagId)
         .patch({ ...definedFields(columns), updatedAt: tx.now() })
-      return getTag(tx, { id })
+      return getTag(tx, { tagId })
     }),
   )
 }

@@ -7,8 +7,8 @@ import type { Scope } from '../../scope.ts'
 import type { CreateTemplate, Template } from './schema.ts'
 
 /**
- * The sandbox has nobody who approves, so there a template may be sent at once.
- * @throws ConflictError `template_exists` for a name the channel has in that language
+ * Creates a template. The sandbox needs no approval by a provider: there it is approved at once.
+ * @throws ConflictError `template_exists` when the channel has a template of this name in this language
  */
 export async function createTemplate(scope: Scope, input: CreateTemplate): Promise<Template> {
   try {

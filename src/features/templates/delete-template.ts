@@ -4,16 +4,19 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { TemplateRef } from './schema.ts'
 
-/** What a broadcast says, or said, stays readable. */
-export function deleteTemplate(scope: Scope, { id }: TemplateRef): Promise<Record<string, never>> {
+/**
+ * Deletes a template that no broadcast uses, so that what broadcasts sent stays readable.
+ * @throws ConflictError `template_in_use`
+ */
+export function deleteTemplate(scope: Scope, { templateId }: TemplateRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    await tx.lock(TemplateRow, id)
-    const used = await tx.query(Broadcast).where('templateId', id).resultSize()
-    if (used > 0) {
-      throw new ConflictError('template_in_use', 'Broadcasts use this template. Delete them, or leave the template')
+    await tx.lock(TemplateRow, templateId)
+    const uses = await tx.query(Broadcast).where({ templateId }).resultSize()
+    if (uses > 0) {
+      throw new ConflictError('template_in_use', 'Broadcasts use this template. Delete them first')
     }
-    await tx.query(TemplateRow).delete().where('id', id)
-    await tx.record({ type: 'template.deleted', data: { templateId: id } })
+    await tx.query(TemplateRow).delete().where('id', templateId)
+    await tx.record({ type: 'template.deleted', data: { templateId } })
     return {}
   })
 }

@@ -3,31 +3,37 @@ import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createTemplate } from './create-template.ts'
 import { deleteTemplate } from './delete-template.ts'
-import { getTemplate } from './get-template.ts'
-import { listTemplates } from './list-templates.ts'
+import { getTemplate, listTemplates } from './queries.ts'
 import { CreateTemplate, ListTemplates, Template, TemplatePage, TemplateRef } from './schema.ts'
+
+const CREATE = {
+  status: 201,
+  description: 'On the sandbox channel the template is approved at once, on other channels it is a draft.',
+} as const
+
+const DELETE = { status: 204, description: 'A template that a broadcast uses cannot be deleted.' } as const
 
 export const templatesRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/templates', 'List templates'))
+    .meta(rest('GET', '/templates', 'List templates', { description: 'Sorted by creation time, newest first.' }))
     .input(ListTemplates)
     .output(TemplatePage)
     .query(({ ctx, input }) => listTemplates(ctx.scope, input)),
 
   create: adminProcedure
-    .meta(rest('POST', '/templates', 'Create a template', { status: 201 }))
+    .meta(rest('POST', '/templates', 'Create a template', CREATE))
     .input(CreateTemplate)
     .output(Template)
     .mutation(({ ctx, input }) => createTemplate(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/templates/{id}', 'Get a template'))
+    .meta(rest('GET', '/templates/{templateId}', 'Get a template'))
     .input(TemplateRef)
     .output(Template)
     .query(({ ctx, input }) => getTemplate(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/templates/{id}', 'Delete a template that no broadcast uses', { status: 204 }))
+    .meta(rest('DELETE', '/templates/{templateId}', 'Delete a template', DELETE))
     .input(TemplateRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteTemplate(ctx.scope, input)),

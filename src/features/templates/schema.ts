@@ -3,11 +3,11 @@ import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 const name = z
   .string()
-  .regex(/^[a-z0-9_]{1,512}$/, 'must be up to 512 lower-case letters, digits and underscores')
+  .regex(/^[a-z0-9_]{1,512}$/, 'must have 1 to 512 lower-case letters, digits and underscores')
   .meta({ examples: ['spring_sale'] })
 const language = z
   .string()
-  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, 'must be a language such as en or pt_BR')
+  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, 'must be a language code such as en or pt_BR')
   .meta({ examples: ['pt_BR'] })
 const category = z.enum(['marketing', 'utility', 'authentication'])
 
@@ -28,7 +28,7 @@ export type Template = z.infer<typeof Template>
 
 export const TemplatePage = toPage(Template)
 
-export const TemplateRef = z.strictObject({ id })
+export const TemplateRef = z.strictObject({ templateId: id })
 export type TemplateRef = z.infer<typeof TemplateRef>
 
 export const ListTemplates = z.strictObject(page)

@@ -7,8 +7,10 @@ import type { CreateWorkflow, WorkflowWithDefinition } from './schema.ts'
 const EMPTY = { version: 1, triggers: [], steps: [] }
 
 /** A name alone is enough: the draft is then empty, and may be published as it is. */
-export async function createWorkflow(scope: Scope, input: CreateWorkflow): Promise<WorkflowWithDefinition> {
-  const workflowId = newId()
+export async function createWorkflow(
+  scope: Scope,
+  { id: workflowId = newId(), ...input }: CreateWorkflow & { id?: string },
+): Promise<WorkflowWithDefinition> {
   return scope.transaction(async (tx) => {
     const now = tx.now()
     await tx.query(WorkflowRow).insert({

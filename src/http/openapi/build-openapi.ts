@@ -1,4 +1,4 @@
-import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
+import { generateOpenApiDocument } from 'trpc-to-openapi'
 import type { AppRouter } from '../../router.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import { listOperations } from '../rest.ts'
@@ -7,37 +7,35 @@ import { buildExample } from './example.ts'
 import { ERROR_SCHEMAS, HEADERS, errorResponses, successHeaders } from './responses.ts'
 
 const TAGS: Record<string, string> = {
-  auth: 'Signing up and in, sessions, passwords',
+  auth: 'Accounts, sessions and passwords',
   contacts: 'The people a business talks with',
-  conversations: 'What was said with a contact on a channel',
-  messages: 'Single messages, and what led to them',
-  workflows: 'What is done when something happens, as drafts and published versions',
-  runs: 'Workflows at work, step by step',
-  events: 'What happens: told to workflows, and told live',
-  broadcasts: 'Approved templates to many contacts',
+  conversations: 'Conversations with a contact on a channel, and their messages',
+  messages: 'Explanations of single messages',
+  workflows: 'Workflow drafts, published versions, simulations and tests',
+  runs: 'Workflow runs and their steps',
+  events: 'Workspace events: sent to workflows and streamed to clients',
+  broadcasts: 'Approved templates sent to many contacts',
   groups: 'Lists of contacts',
-  tags: 'Words that contacts are marked with',
+  tags: 'Labels of contacts',
   templates: 'Messages that may be sent outside the 24-hour window',
-  tools: 'What a workflow may call',
-  'ai-provider': 'The language model that AI steps ask',
-  channels: 'The numbers a business is reached under',
-  sandbox: 'A phone to play a customer with',
+  tools: 'HTTP endpoints that workflows can call',
+  'ai-provider': 'The language model that AI steps use',
+  channels: 'Connections to messaging providers',
+  sandbox: 'A simulated phone for sending test messages as a customer',
 }
 
 /**
- * The document of what is served. The library derives paths and schemas from the procedures; what it cannot know, or
- * gets wrong, is written over: statuses, errors, headers, security, examples.
+ * Builds the OpenAPI document. The library derives paths and schemas from the procedures; statuses, errors, headers,
+ * security and examples, which it does not know or gets wrong, are replaced.
  */
 export function buildOpenApi(router: AppRouter): Document {
-  const generated = generateOpenApiDocument(router as unknown as OpenApiRouter, {
-    title: 'Parley',
-    version: '0.1.0',
-    baseUrl: '/',
-  }) as unknown as Document
-  const schemas = { ...ownSchemas(generated.components.schemas), ...ERROR_SCHEMAS }
+  const options = { title: 'Parley', version: '0.1.0', baseUrl: '/' }
+  const generated: Document = JSON.parse(JSON.stringify(generateOpenApiDocument(router, options)))
+  const schemas = { ...listOurSchemas(generated.components.schemas), ...ERROR_SCHEMAS }
   const paths: Document['paths'] = {}
   for (const { method, path, procedurePath, meta } of listOperations(router)) {
-    const operation = generated.paths[path]?.[method.toLowerCase()] as Operation
+    const operation = generated.paths[path]?.[method.toLowerCase()]
+    if (!operation) throw new Error(`${procedurePath} is missing in the generated document`)
     paths[path] = { ...paths[path], [method.toLowerCase()]: complete(operation, { meta, procedurePath, schemas }) }
   }
   return {
@@ -46,7 +44,7 @@ export function buildOpenApi(router: AppRouter): Document {
       title: 'Parley',
       version: '0.1.0',
       description:
-        'Contacts, conversations, workflows and broadcasts of a workspace. Sign in for the session cookie, and name the workspace in `x-tenant-id`.',
+        'Contacts, conversations, workflows and broadcasts of a workspace. Sign in to get the session cookie, and send the id of the workspace in `x-tenant-id`.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -56,44 +54,50 @@ export function buildOpenApi(router: AppRouter): Document {
       schemas,
       headers: HEADERS,
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: 'session_token', description: 'Set by signing in or up' },
-        workspace: { type: 'apiKey', in: 'header', name: 'x-tenant-id', description: 'The id of a workspace of yours' },
+        session: { type: 'apiKey', in: 'cookie', name: 'session_token', description: 'Set by sign-in and sign-up' },
+        workspace: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-tenant-id',
+          description: 'The id of a workspace that you are a member of',
+        },
       },
     },
   }
 }
 
-/** The library describes errors of its own shape, which are never served. */
-function ownSchemas(schemas: Record<string, Schema>): Record<string, Schema> {
+/** Drops the library's error schemas, whose shape is never served. */
+function listOurSchemas(schemas: Record<string, Schema>): Record<string, Schema> {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => !name.startsWith('error.')))
 }
 
-type Known = { meta: ProcedureMeta; procedurePath: string; schemas: Record<string, Schema> }
+type OperationSource = { meta: ProcedureMeta; procedurePath: string; schemas: Record<string, Schema> }
 
-function complete(operation: Operation, { meta, procedurePath, schemas }: Known): Operation {
-  const { security: _, parameters: given, requestBody, responses, ...rest } = operation
-  const parameters = [...(given ?? []).map((parameter) => withExample(parameter, schemas)), ...headerParameters(meta)]
+function complete(operation: Operation, { meta, procedurePath, schemas }: OperationSource): Operation {
+  const { security: _, parameters: inputs = [], requestBody, responses, ...rest } = operation
+  const parameters = [...inputs.map((parameter) => addExample(parameter, schemas)), ...headerParameters(meta)]
   const isPublic = meta.openapi?.protect === false
   return {
     ...rest,
     operationId: procedurePath,
     security: isPublic ? [] : [{ session: [], workspace: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...bodyOf(requestBody, { meta, schemas }),
+    ...toRequestBody(requestBody, { meta, schemas }),
     responses: {
-      [meta.status ?? 200]: success(responses['200'], { meta, procedurePath, schemas }),
+      [meta.status ?? 200]: toSuccessResponse(responses['200'], { meta, procedurePath, schemas }),
       ...errorResponses(meta),
     },
   }
 }
 
-function withExample(parameter: Parameter, schemas: Record<string, Schema>): Parameter {
+function addExample(parameter: Parameter, schemas: Record<string, Schema>): Parameter {
   return { ...parameter, example: buildExample(parameter.schema, schemas, parameter.name) }
 }
 
 function headerParameters({ idempotent }: ProcedureMeta): Parameter[] {
   if (!idempotent) return []
-  const description = 'The same key and body act once, and get the same answer for a day'
+  const description =
+    'Repeating a request with the same key and body has no further effect and returns the first answer, for a day'
   return [
     {
       in: 'header',
@@ -105,18 +109,18 @@ function headerParameters({ idempotent }: ProcedureMeta): Parameter[] {
   ]
 }
 
-function bodyOf(
+function toRequestBody(
   body: Operation['requestBody'],
-  { meta, schemas }: Pick<Known, 'meta' | 'schemas'>,
+  { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
 ): Pick<Operation, 'requestBody'> {
   if (!body) return {}
   const { schema } = body.content['application/json']
-  const isRequired = ((schema['required'] ?? []) as string[]).length > 0
+  const isRequired = (schema.required ?? []).length > 0
   const content = { 'application/json': { schema, example: meta.example ?? buildExample(schema, schemas) } }
   return { requestBody: { required: isRequired, content } }
 }
 
-function success(generated: Response | undefined, { meta, schemas }: Known): Response {
+function toSuccessResponse(generated: Response | undefined, { meta, schemas }: OperationSource): Response {
   const headers = successHeaders(meta)
   if (meta.status === 204) return { description: 'Done', headers }
   const schema = generated?.content?.['application/json'].schema ?? {}

@@ -1,5 +1,16 @@
-/** As much of OpenAPI 3.1 as we write. */
-export type Schema = { [keyword: string]: unknown }
+/** The JSON Schema keywords that our schemas use and that the examples are built from. */
+export type Schema = {
+  $ref?: string
+  type?: string | string[]
+  properties?: Record<string, Schema>
+  items?: Schema
+  required?: string[]
+  enum?: unknown[]
+  examples?: unknown[]
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  [keyword: string]: unknown
+}
 
 export type Parameter = {
   in: 'query' | 'path' | 'header'
@@ -25,6 +36,7 @@ export type Operation = {
   responses: Record<string, Response>
 }
 
+/** The part of OpenAPI 3.1 that we write. */
 export type Document = {
   openapi: string
   info: object

@@ -1,6 +1,6 @@
 import type { Schema } from './document.ts'
 
-/** What a field of this name may hold, where its schema alone does not tell. */
+/** Examples by field name, where the schema alone does not say what a field contains. */
 const BY_NAME: Record<string, unknown> = {
   name: 'Ana Souza',
   phone: '+14155550100',
@@ -34,40 +34,34 @@ const BY_NAME: Record<string, unknown> = {
 
 const DEPTH_MAX = 8
 
-/** A value that the schema takes, always the same: what a reader of the document sees first. */
+type Location = { schemas: Record<string, Schema>; name: string; depth: number }
+
+/** Builds a value that the schema accepts, always the same one. */
 export function buildExample(schema: Schema, schemas: Record<string, Schema>, name = '', depth = 0): unknown {
-  const { $ref, examples, anyOf, oneOf, type } = schema as {
-    $ref?: string
-    examples?: unknown[]
-    anyOf?: Schema[]
-    oneOf?: Schema[]
-    type?: string | string[]
-  }
+  const { $ref, examples, anyOf, oneOf, type } = schema
   if (depth > DEPTH_MAX) return null
   if ($ref) return buildExample(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, schemas, name, depth + 1)
   if (examples) return examples[0]
   if ('const' in schema) return schema['const']
-  if (Array.isArray(schema['enum'])) return (schema['enum'] as unknown[])[0]
+  if (schema.enum) return schema.enum[0]
   if (name in BY_NAME && !isOfOtherType(BY_NAME[name], schema)) return BY_NAME[name]
   const [choice] = anyOf ?? oneOf ?? []
   if (choice) return buildExample(choice, schemas, name, depth + 1)
   if ('default' in schema) return schema['default']
-  return plainExample(Array.isArray(type) ? type[0] : type, { schema, schemas, name, depth })
+  return buildTypeExample(Array.isArray(type) ? type[0] : type, schema, { schemas, name, depth })
 }
 
-type Place = { schema: Schema; schemas: Record<string, Schema>; name: string; depth: number }
-
-function plainExample(type: string | undefined, { schema, schemas, name, depth }: Place): unknown {
+function buildTypeExample(type: string | undefined, schema: Schema, { schemas, name, depth }: Location): unknown {
   switch (type) {
     case 'object':
       return Object.fromEntries(
-        Object.entries((schema['properties'] ?? {}) as Record<string, Schema>).map(([field, value]) => [
+        Object.entries(schema.properties ?? {}).map(([field, value]) => [
           field,
           buildExample(value, schemas, field, depth + 1),
         ]),
       )
     case 'array':
-      return [buildExample((schema['items'] ?? {}) as Schema, schemas, name, depth + 1)]
+      return [buildExample(schema.items ?? {}, schemas, name, depth + 1)]
     case 'string':
       return schema['format'] === 'date-time' ? '2026-03-02T10:00:00.000Z' : 'text'
     case 'integer':
@@ -80,8 +74,8 @@ function plainExample(type: string | undefined, { schema, schemas, name, depth }
   }
 }
 
-/** `name` is a text in most places, and in some an object. */
+/** A field such as `name` is a text in most places and an object in some. */
 function isOfOtherType(value: unknown, schema: Schema): boolean {
-  const types = [schema['type'], ...((schema['anyOf'] ?? []) as Schema[]).map(({ type }) => type)].filter(Boolean)
+  const types = [schema.type, ...(schema.anyOf ?? []).map(({ type }) => type)].flatMap((type) => type ?? [])
   return types.length > 0 && !types.includes(typeof value)
 }

@@ -5,19 +5,19 @@ const LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Rese
 
 export const HEADERS: Record<string, { description: string; schema: Schema }> = {
   'X-Request-Id': { description: 'Quote it when you report a problem', schema: { type: 'string' } },
-  'RateLimit-Limit': { description: 'Requests allowed in the window', schema: { type: 'integer' } },
+  'RateLimit-Limit': { description: 'Requests allowed per window', schema: { type: 'integer' } },
   'RateLimit-Remaining': { description: 'Requests left in the current window', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the window resets', schema: { type: 'integer' } },
   'Retry-After': { description: 'Seconds to wait before trying again', schema: { type: 'integer' } },
   'Idempotency-Replayed': {
-    description: 'true if the answer is that of an earlier request with this key',
+    description: 'true if this is the answer to an earlier request with the same key',
     schema: { type: 'string', enum: ['true'] },
   },
-  'Set-Cookie': { description: 'The session', schema: { type: 'string' } },
+  'Set-Cookie': { description: 'The session cookie', schema: { type: 'string' } },
 }
 
 export const ERROR_SCHEMAS: Record<string, Schema> = {
-  BareError: {
+  ErrorWithoutCode: {
     type: 'object',
     properties: { error: { type: 'string' } },
     required: ['error'],
@@ -26,38 +26,42 @@ export const ERROR_SCHEMAS: Record<string, Schema> = {
   Error: {
     type: 'object',
     properties: {
-      error: { type: 'string', description: 'A sentence that says what to change' },
-      code: { type: 'string', description: 'For programs: small letters and _' },
-      details: { description: 'The inputs at fault, or what is needed to go on' },
+      error: { type: 'string', description: 'What is wrong and what to change' },
+      code: { type: 'string', description: 'A stable code for programs, in snake_case' },
+      details: { description: 'The invalid inputs, or data for resolving the error' },
     },
     required: ['error', 'code'],
     additionalProperties: false,
   },
 }
 
-type Refusal = { description: string; isBare?: boolean; example: Record<string, unknown> }
+type ErrorResponse = { description: string; hasCode?: false; example: Record<string, unknown> }
 
-const REFUSALS: Record<string, Refusal> = {
+const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   400: {
-    description: 'The input is not of the form this operation takes',
+    description: 'The input is invalid',
     example: {
       error: 'name must not be empty',
       code: 'validation_failed',
       details: [{ path: 'name', message: 'must not be empty' }],
     },
   },
-  401: { description: 'No session, or no workspace named', isBare: true, example: { error: 'Unauthorized' } },
+  401: {
+    description: 'There is no valid session, or no workspace is named',
+    hasCode: false,
+    example: { error: 'Unauthorized' },
+  },
   403: {
-    description: 'The workspace, or the role in it, does not allow this',
-    isBare: true,
+    description: 'The workspace or the role in it does not allow this',
+    hasCode: false,
     example: { error: 'Forbidden' },
   },
   404: {
-    description: 'Not there, or not in this workspace',
+    description: 'The resource does not exist in this workspace',
     example: { error: 'Contact not found', code: 'not_found' },
   },
   409: {
-    description: 'In a state that does not allow this',
+    description: 'The state of the resource does not allow this',
     example: { error: 'A request with this Idempotency-Key is still running', code: 'idempotency_in_progress' },
   },
   413: {
@@ -69,7 +73,7 @@ const REFUSALS: Record<string, Refusal> = {
     example: { error: 'Send the request body as application/json', code: 'unsupported_media_type' },
   },
   422: {
-    description: 'A rule of the business refuses it',
+    description: 'A business rule does not allow this',
     example: {
       error: 'This Idempotency-Key was used with another request. Use a new key for a new request',
       code: 'idempotency_key_reused',
@@ -77,11 +81,11 @@ const REFUSALS: Record<string, Refusal> = {
   },
   429: {
     description: 'Too many requests from this address',
-    isBare: true,
+    hasCode: false,
     example: { error: 'Too many requests, please try again later' },
   },
   500: {
-    description: 'A fault of ours',
+    description: 'Internal error',
     example: {
       error: 'Something went wrong on our side. Quote request id 0199a7a0 when you report it.',
       code: 'internal',
@@ -89,17 +93,20 @@ const REFUSALS: Record<string, Refusal> = {
   },
 }
 
-function headersOf(names: string[]): Record<string, object> {
+function toHeaders(names: string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function refusal(status: string, { description, isBare, example }: Refusal): Response {
+function toErrorResponse(status: string): [status: string, response: Response][] {
+  const response = ERROR_RESPONSES[status]
+  if (!response) return []
+  const { description, hasCode = true, example } = response
   const names = ['X-Request-Id', ...LIMIT_HEADERS, ...(status === '429' ? ['Retry-After'] : [])]
-  const schema = { $ref: `#/components/schemas/${isBare ? 'BareError' : 'Error'}` }
-  return { description, headers: headersOf(names), content: { 'application/json': { schema, example } } }
+  const schema = { $ref: `#/components/schemas/${hasCode ? 'Error' : 'ErrorWithoutCode'}` }
+  return [[status, { description, headers: toHeaders(names), content: { 'application/json': { schema, example } } }]]
 }
 
-/** The answers an operation can give beside success. */
+/** Lists the error responses that an operation can return. */
 export function errorResponses(meta: ProcedureMeta): Record<string, Response> {
   const { openapi, idempotent, tier } = meta
   const isPublic = openapi?.protect === false
@@ -116,12 +123,12 @@ export function errorResponses(meta: ProcedureMeta): Record<string, Response> {
     '429',
     '500',
   ]
-  return Object.fromEntries(statuses.map((status) => [status, refusal(status, REFUSALS[status] as Refusal)]))
+  return Object.fromEntries(statuses.flatMap(toErrorResponse))
 }
 
 export function successHeaders(meta: ProcedureMeta): Record<string, object> {
   const setsCookie = meta.tier === 'signIn' || meta.tier === 'signUp'
-  return headersOf([
+  return toHeaders([
     'X-Request-Id',
     ...LIMIT_HEADERS,
     ...(meta.idempotent ? ['Idempotency-Replayed'] : []),

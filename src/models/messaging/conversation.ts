@@ -10,7 +10,13 @@ export class Conversation extends TenantModel {
   declare status: 'active' | 'snoozed' | 'closed'
   declare assigneeId: string | null
   declare unreadCount: number
-  declare lastMessage: { id: string; body: string | null; direction: string; type: string; at: string } | null
+  declare lastMessage: {
+    id: string
+    body: string | null
+    direction: 'inbound' | 'outbound'
+    type: string
+    at: string
+  } | null
   declare lastMessageAt: Date | null
   declare lastInboundAt: Date | null
   declare windowExpiresAt: Date | null

@@ -22,6 +22,9 @@ export const MIGRATIONS = {
   extension: 'ts',
 }
 
+/** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
+export const { wrapIdentifier } = knexSnakeCaseMappers()
+
 /** A pool on `url`. Statements are cut off after 30 s, and a transaction left idle after 60 s. */
 export function openDatabase(url: string, options: { poolMax?: number; name?: string } = {}): Database {
   return knex({
@@ -32,8 +35,7 @@ export function openDatabase(url: string, options: { poolMax?: number; name?: st
       statement_timeout: 30_000,
       idle_in_transaction_session_timeout: 60_000,
     },
-    // Queries on models name columns as the models do; results are mapped by the models themselves.
-    wrapIdentifier: knexSnakeCaseMappers().wrapIdentifier,
+    wrapIdentifier,
     pool: { min: 0, max: options.poolMax ?? 12 },
     migrations: MIGRATIONS,
   })

@@ -1,10 +1,12 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildMember, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PROVIDER = { baseUrl: 'https://models.example.com/v1', model: 'small-1', apiKey: 'canary-key-4711' }
 
-describe('/api/ai-provider', () => {
+describe('AI provider API', () => {
   let app: TestApp
 
   before(async () => {
@@ -13,12 +15,12 @@ describe('/api/ai-provider', () => {
 
   after(() => app.stop())
 
-  const call = (method: string, session: TestSession, body?: object) =>
-    app.rest(method, '/api/ai-provider', { session, body })
-  const put = (session: TestSession, fields: object = {}) => call('PUT', session, { ...PROVIDER, ...fields })
+  const call = (method: string, session: WorkspaceClient, body?: object) =>
+    session.request(method, '/api/ai-provider', body)
+  const put = (session: WorkspaceClient, fields: object = {}) => call('PUT', session, { ...PROVIDER, ...fields })
 
-  it('keeps one provider for a workspace, which later calls change', async () => {
-    const owner = await app.signUp()
+  it('PUT /api/ai-provider creates one provider per workspace and updates it afterwards', async () => {
+    const owner = await buildWorkspace(app)
     expect((await call('GET', owner)).status).to.equal(404)
     const first = await put(owner, { baseUrl: 'https://models.example.com/v1/' })
     expect(first.status).to.equal(200)
@@ -31,8 +33,8 @@ describe('/api/ai-provider', () => {
     expect(rows?.['count']).to.equal(1)
   })
 
-  it('is the same over tRPC', async () => {
-    const owner = await app.signUp()
+  it('the ai-provider tRPC procedures set, return and delete the provider', async () => {
+    const owner = await buildWorkspace(app)
     const client = app.client(owner)['ai-provider']
     const { hasApiKey } = await client.put.mutate(PROVIDER)
     expect([hasApiKey, (await client.get.query({})).model]).to.deep.equal([true, 'small-1'])
@@ -40,10 +42,10 @@ describe('/api/ai-provider', () => {
     expect(await errorMessage(client.get.query({}))).to.equal('AI provider not found')
   })
 
-  it('never shows the key again, and stores none that could be read or moved to another row', async () => {
-    const [owner, other] = [await app.signUp(), await app.signUp()]
-    const answers = [await put(owner), await call('GET', owner), await put(other, { apiKey: 'another' })]
-    expect(JSON.stringify(answers.map(({ body }) => body))).to.not.include(PROVIDER.apiKey)
+  it('the API key of a provider is not returned and is encrypted for its own row', async () => {
+    const [owner, other] = [await buildWorkspace(app), await buildWorkspace(app)]
+    const responses = [await put(owner), await call('GET', owner), await put(other, { apiKey: 'another' })]
+    expect(JSON.stringify(responses.map(({ body }) => body))).to.not.include(PROVIDER.apiKey)
     const rows = await app.system.db('ai_providers').whereIn('tenant_id', [owner.tenantId, other.tenantId])
     expect(JSON.stringify(rows)).to.not.include(PROVIDER.apiKey)
     const row = rows.find(({ tenant_id }) => tenant_id === owner.tenantId)
@@ -52,12 +54,12 @@ describe('/api/ai-provider', () => {
     expect(() => opened(other.tenantId)).to.throw()
   })
 
-  it('keeps the key when none is given, but takes it to no other host', async () => {
-    const owner = await app.signUp()
+  it('PUT /api/ai-provider keeps the API key when it is omitted and returns 400 if the host changes', async () => {
+    const owner = await buildWorkspace(app)
     await put(owner)
     const kept = await put(owner, { apiKey: undefined, baseUrl: 'https://models.example.com/v2' })
     expect(kept.body).to.include({ baseUrl: 'https://models.example.com/v2', hasApiKey: true })
-    const moved = await put(owner, { apiKey: undefined, baseUrl: 'https://thief.example.com/v1' })
+    const moved = await put(owner, { apiKey: undefined, baseUrl: 'https://other.example.com/v1' })
     expect([moved.status, moved.body.details[0].path]).to.deep.equal([400, 'apiKey'])
     expect((await call('GET', owner)).body.baseUrl).to.equal('https://models.example.com/v2')
     expect((await put(owner, { apiKey: null })).body.hasApiKey).to.equal(false)
@@ -65,9 +67,9 @@ describe('/api/ai-provider', () => {
     expect([free.status, free.body.hasApiKey]).to.deep.equal([200, false])
   })
 
-  it('takes public addresses over TLS only', async () => {
-    const owner = await app.signUp()
-    const wrong = [
+  it('PUT /api/ai-provider returns 400 for base URLs that are not public HTTPS addresses', async () => {
+    const owner = await buildWorkspace(app)
+    const invalid = [
       'http://models.example.com/v1',
       'https://127.0.0.1/v1',
       'https://localhost/v1',
@@ -81,35 +83,35 @@ describe('/api/ai-provider', () => {
       'ftp://models.example.com',
       'models',
     ]
-    for (const baseUrl of wrong) {
+    for (const baseUrl of invalid) {
       const { status, body } = await put(owner, { baseUrl })
       expect([status, body.details?.[0]?.path], baseUrl).to.deep.equal([400, 'baseUrl'])
     }
     expect((await call('GET', owner)).status).to.equal(404)
   })
 
-  it('refuses what cannot stand in a header, and fields that it does not know', async () => {
-    const owner = await app.signUp()
+  it('PUT /api/ai-provider returns 400 for an invalid API key, an empty model and unknown fields', async () => {
+    const owner = await buildWorkspace(app)
     for (const fields of [{ apiKey: 'a\r\nHost: b' }, { apiKey: '' }, { model: '' }, { id: 'x' }]) {
       expect((await put(owner, fields)).status, JSON.stringify(fields)).to.equal(400)
     }
   })
 
-  it('lets viewers and agents look, and only admins change', async () => {
-    const owner = await app.signUp()
+  it('the AI provider can be read by viewers and agents but changed only by admins', async () => {
+    const owner = await buildWorkspace(app)
     await put(owner)
     for (const role of ['viewer', 'agent'] as const) {
-      const session = await app.join(owner.tenantId, role)
-      const statuses = [await call('GET', session), await put(session), await call('DELETE', session)]
+      const member = await buildMember(owner, role)
+      const statuses = [await call('GET', member), await put(member), await call('DELETE', member)]
       expect(statuses.map(({ status }) => status)).to.deep.equal([200, 403, 403])
     }
-    const admin = await app.join(owner.tenantId, 'admin')
+    const admin = await buildMember(owner, 'admin')
     expect([(await put(admin)).status, (await call('DELETE', admin)).status]).to.deep.equal([200, 204])
     expect((await call('DELETE', owner)).status).to.equal(404)
   })
 
-  it("does not touch another workspace's provider", async () => {
-    const [owner, stranger] = [await app.signUp(), await app.signUp()]
+  it('/api/ai-provider does not expose or change the provider of another workspace', async () => {
+    const [owner, stranger] = [await buildWorkspace(app), await buildWorkspace(app)]
     await put(owner)
     expect([(await call('GET', stranger)).status, (await call('DELETE', stranger)).status]).to.deep.equal([404, 404])
     await put(stranger, { model: 'theirs' })

@@ -1,31 +1,23 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/platform/ids.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildContact, buildConversation, buildTemplate, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-describe("broadcasts' recipients", () => {
+describe('broadcast recipients API', () => {
   let app: TestApp
-  let owner: TestSession
+  let owner: WorkspaceClient
   let templateId: string
-  let nextPhone = 14155550100
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
-    const { channels, templates } = app.client(owner)
-    const channelId = (await channels.list.query({})).items[0]?.id ?? ''
-    const template = { channelId, name: 'sale', language: 'en', category: 'marketing' as const, body: 'Hi' }
-    templateId = (await templates.create.mutate(template)).id
+    owner = await buildWorkspace(app)
+    templateId = (await buildTemplate(owner)).id
   })
 
   after(() => app.stop())
 
-  const call = (method: string, path: string, body?: object) => app.rest(method, path, { session: owner, body })
-  const draft = () => call('POST', '/api/broadcasts', { name: 'Sale', templateId })
-
-  async function newContact(name: string): Promise<string> {
-    nextPhone += 1
-    return (await call('POST', '/api/contacts', { name, phone: `+${nextPhone}` })).body.id
-  }
+  const createDraft = () => owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId })
 
   async function addRecipient(broadcastId: string, contactId: string, fields: object = {}): Promise<string> {
     const id = newId()
@@ -44,10 +36,11 @@ describe("broadcasts' recipients", () => {
     return id
   }
 
-  it('tell of each recipient how far it came, newest first', async () => {
-    const { body: mine } = await draft()
-    const { body: other } = await draft()
-    const [ana, bo] = [await newContact('Ana'), await newContact('Bo')]
+  it('GET /api/broadcasts/{id}/recipients lists recipients with delivery status, newest first', async () => {
+    const broadcast = await createDraft()
+    const other = await createDraft()
+    const ana = await buildContact(owner)
+    const bo = await buildContact(owner, { name: 'Bo' })
     const failedAt = app.clock.now()
     const error = { code: 'undeliverable', message: 'Not reachable' }
     const failed = {
@@ -57,18 +50,18 @@ describe("broadcasts' recipients", () => {
       failed_at: failedAt,
       attempt: 2,
     }
-    const first = await addRecipient(mine.id, ana, failed)
+    const first = await addRecipient(broadcast.id, ana.id, failed)
     app.clock.advance(1)
-    const second = await addRecipient(mine.id, bo)
-    await addRecipient(other.id, ana)
-    const path = `/api/broadcasts/${mine.id}/recipients`
-    const { status, body } = await call('GET', path)
+    const second = await addRecipient(broadcast.id, bo.id)
+    await addRecipient(other.id, ana.id)
+    const path = `/api/broadcasts/${broadcast.id}/recipients`
+    const { status, body } = await owner.request('GET', path)
     expect([status, body.total, body.items.map(({ id }: any) => id)]).to.deep.equal([200, 2, [second, first]])
     expect(body.items[1]).to.deep.equal({
       id: first,
-      broadcastId: mine.id,
-      contactId: ana,
-      contact: { id: ana, name: 'Ana' },
+      broadcastId: broadcast.id,
+      contactId: ana.id,
+      contact: { id: ana.id, name: 'Ana' },
       address: '+14155559999',
       status: 'failed',
       skipReason: null,
@@ -84,23 +77,22 @@ describe("broadcasts' recipients", () => {
       updatedAt: failedAt.toISOString(),
     })
     const { recipients } = app.client(owner).broadcasts
-    const page = await recipients.query({ id: mine.id, limit: 1, offset: 1 })
+    const page = await recipients.query({ id: broadcast.id, limit: 1, offset: 1 })
     expect([page.total, page.items[0]?.id]).to.deep.equal([2, first])
-    const pending = await call('GET', `${path}?status=pending`)
+    const pending = await owner.request('GET', `${path}?status=pending`)
     expect([pending.body.total, pending.body.items[0].id]).to.deep.equal([1, second])
-    expect((await call('GET', `${path}?status=lost`)).status).to.equal(400)
+    expect((await owner.request('GET', `${path}?status=lost`)).status).to.equal(400)
   })
 
-  it('name the message a recipient was sent', async () => {
-    const { body: mine } = await draft()
-    const phone = `+${(nextPhone += 1)}`
-    const played = await call('POST', '/api/sandbox/messages', { phone, name: 'Cy', body: 'Hello' })
-    const path = `/api/conversations/${played.body.conversationId}/messages`
-    const { body: message } = await call('POST', path, { body: 'Hi' })
+  it('GET /api/broadcasts/{id}/recipients includes the ID of the message sent to a recipient', async () => {
+    const broadcast = await createDraft()
+    const conversation = await buildConversation(owner)
+    const path = `/api/conversations/${conversation.id}/messages`
+    const message = await owner.call('POST', path, { body: 'Hi' })
     const row = { tenant_id: owner.tenantId, id: message.id }
-    await app.system.db('messages').where(row).update({ broadcast_id: mine.id })
-    await addRecipient(mine.id, message.contactId, { status: 'sent' })
-    const { items } = await app.client(owner).broadcasts.recipients.query({ id: mine.id })
+    await app.system.db('messages').where(row).update({ broadcast_id: broadcast.id })
+    await addRecipient(broadcast.id, message.contactId, { status: 'sent' })
+    const { items } = await app.client(owner).broadcasts.recipients.query({ id: broadcast.id })
     expect(items.map(({ messageId }) => messageId)).to.deep.equal([message.id])
   })
 })

@@ -1,126 +1,114 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildContact, buildConversation, buildMember, buildWorkspace, newPhone } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-describe('contacts', () => {
+describe('contacts API', () => {
   let app: TestApp
-  let owner: TestSession
-  let n = 0
-
-  const newPhone = () => `+49151000${String((n += 1)).padStart(5, '0')}`
+  let owner: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
+    owner = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  async function create(fields: Record<string, unknown> = {}) {
-    const { status, body } = await app.rest('POST', '/api/contacts', {
-      session: owner,
-      body: { name: 'Somebody', phone: newPhone(), ...fields },
-    })
-    expect(status, JSON.stringify(body)).to.equal(201)
-    return body
-  }
-
-  it('are kept under their number in international form, with the first spelling of a tag', async () => {
-    const body = await create({ name: '  Ana Souza ', phone: '+55 (11) 91234-5678', tags: ['VIP', 'vip'] })
+  it('POST /api/contacts normalizes the phone number and keeps the first spelling of a tag', async () => {
+    const body = await buildContact(owner, { name: '  Ana Souza ', phone: '+55 (11) 91234-5678', tags: ['VIP', 'vip'] })
     expect(body).to.include({ name: 'Ana Souza', phone: '+5511912345678', country: 'BR', source: 'api', email: null })
     expect(body.tags.map((tag: { name: string }) => tag.name)).to.deep.equal(['VIP'])
-    const again = await app.client(owner).contacts.get.query({ contactId: body.id })
-    expect(again.createdAt).to.deep.equal(app.clock.now())
+    const stored = await app.client(owner).contacts.get.query({ contactId: body.id })
+    expect(stored.createdAt).to.deep.equal(app.clock.now())
   })
 
-  it('take test numbers that no numbering plan knows, and refuse what is no number', async () => {
-    for (const phone of ['+15551234567', '+10000000000', '+5215512345678']) await create({ phone })
+  it('POST /api/contacts accepts fictional phone numbers', async () => {
+    for (const phone of ['+15551234567', '+10000000000', '+5215512345678']) {
+      const { status, body } = await owner.request('POST', '/api/contacts', { name: 'N', phone })
+      expect([status, body.phone]).to.deep.equal([201, phone])
+    }
+  })
+
+  it('POST /api/contacts returns 400 for a malformed phone number', async () => {
     for (const phone of ['12345', '+0123456789', '+1', '+123456789012345678', 'call me', '']) {
-      const { status, body } = await app.rest('POST', '/api/contacts', { session: owner, body: { name: 'N', phone } })
+      const { status, body } = await owner.request('POST', '/api/contacts', { name: 'N', phone })
       expect([phone, status, body.details[0].path]).to.deep.equal([phone, 400, 'phone'])
     }
   })
 
-  it('have a number once, however many ask for it at the same time', async () => {
+  it('POST /api/contacts creates one contact when ten requests race for a phone number', async () => {
     const phone = newPhone()
-    const met = await Promise.all(
-      Array.from({ length: 10 }, () =>
-        app.rest('POST', '/api/contacts', { session: owner, body: { name: 'N', phone, tags: ['new'] } }),
-      ),
+    const responses = await Promise.all(
+      Array.from({ length: 10 }, () => owner.request('POST', '/api/contacts', { name: 'N', phone, tags: ['new'] })),
     )
-    expect(met.map(({ status }) => status).sort()).to.deep.equal([201, ...Array<number>(9).fill(409)])
-    const { body } = await app.rest('GET', `/api/contacts?phone=${encodeURIComponent(phone)}`, { session: owner })
-    expect(body.total).to.equal(1)
+    expect(responses.map(({ status }) => status).sort()).to.deep.equal([201, ...Array<number>(9).fill(409)])
+    const { total } = await owner.call('GET', `/api/contacts?phone=${encodeURIComponent(phone)}`)
+    expect(total).to.equal(1)
   })
 
-  it('change in what is given only; null in a field removes it', async () => {
-    const { id } = await create({ email: 'a@b.example', fields: { city: 'Rio', size: 3 }, tags: ['one', 'two'] })
-    const { body } = await app.rest('PATCH', `/api/contacts/${id}`, {
-      session: owner,
-      body: { name: 'Changed', fields: { city: null, color: 'red' }, addTags: ['three'], removeTags: ['ONE'] },
+  it('PATCH /api/contacts/{contactId} changes only the fields in the request and removes custom fields set to null', async () => {
+    const { id } = await buildContact(owner, {
+      email: 'a@b.example',
+      fields: { city: 'Rio', size: 3 },
+      tags: ['one', 'two'],
+    })
+    const body = await owner.call('PATCH', `/api/contacts/${id}`, {
+      name: 'Changed',
+      fields: { city: null, color: 'red' },
+      addTags: ['three'],
+      removeTags: ['ONE'],
     })
     expect(body).to.deep.include({ name: 'Changed', email: 'a@b.example', fields: { size: 3, color: 'red' } })
     expect(body.tags.map((tag: { name: string }) => tag.name)).to.deep.equal(['three', 'two'])
-    const same = await app.rest('PATCH', `/api/contacts/${id}`, { session: owner, body: {} })
-    expect(same.body).to.deep.equal(body)
+    expect(await owner.call('PATCH', `/api/contacts/${id}`, {})).to.deep.equal(body)
   })
 
-  it('keep nothing of a change that is refused', async () => {
-    const taken = await create()
-    const { id } = await create({ name: 'Before' })
-    const { status } = await app.rest('PATCH', `/api/contacts/${id}`, {
-      session: owner,
-      body: { name: 'After', addTags: ['half'], phone: taken.phone },
-    })
+  it('PATCH /api/contacts/{contactId} changes nothing when it returns 409', async () => {
+    const existing = await buildContact(owner)
+    const { id } = await buildContact(owner, { name: 'Before' })
+    const change = { name: 'After', addTags: ['half'], phone: existing.phone }
+    const { status } = await owner.request('PATCH', `/api/contacts/${id}`, change)
     expect(status).to.equal(409)
-    const { body } = await app.rest('GET', `/api/contacts/${id}`, { session: owner })
-    expect(body).to.deep.include({ name: 'Before', tags: [] })
+    expect(await owner.call('GET', `/api/contacts/${id}`)).to.deep.include({ name: 'Before', tags: [] })
   })
 
-  it('are found by part of a name, the beginning of a number, a tag or a group; signs of patterns are letters', async () => {
-    const { id, phone } = await create({ name: '100%_sure', tags: ['rare'] })
-    const group = await app.rest('POST', '/api/groups', { session: owner, body: { name: 'G' } })
-    await app.rest('POST', `/api/groups/${group.body.id}/contacts`, { session: owner, body: { contactIds: [id] } })
-    const queries = [
-      'q=100%25_',
-      'q=%25_SURE',
-      `q=${encodeURIComponent(phone)}`,
-      'tag=RARE',
-      `groupId=${group.body.id}`,
-    ]
+  it('GET /api/contacts finds contacts by part of a name, phone prefix, tag or group and escapes LIKE wildcards', async () => {
+    const { id, phone } = await buildContact(owner, { name: '100%_sure', tags: ['rare'] })
+    const group = await owner.call('POST', '/api/groups', { name: 'G' })
+    await owner.call('POST', `/api/groups/${group.id}/contacts`, { contactIds: [id] })
+    const queries = ['q=100%25_', 'q=%25_SURE', `q=${encodeURIComponent(phone)}`, 'tag=RARE', `groupId=${group.id}`]
     for (const query of queries) {
-      const { body } = await app.rest('GET', `/api/contacts?${query}`, { session: owner })
-      expect([query, body.total, body.items[0]?.id]).to.deep.equal([query, 1, id])
+      const { total, items } = await owner.call('GET', `/api/contacts?${query}`)
+      expect([query, total, items[0]?.id]).to.deep.equal([query, 1, id])
     }
-    const none = await app.rest('GET', '/api/contacts?q=100x', { session: owner })
-    expect(none.body).to.deep.equal({ items: [], total: 0 })
+    expect(await owner.call('GET', '/api/contacts?q=100x')).to.deep.equal({ items: [], total: 0 })
   })
 
-  it('are listed the newest first', async () => {
+  it('GET /api/contacts lists the newest contact first', async () => {
     app.clock.advance(1000)
-    const older = await create()
+    const older = await buildContact(owner)
     app.clock.advance(1000)
-    const newer = await create()
-    const { body } = await app.rest('GET', '/api/contacts?limit=2', { session: owner })
-    expect(body.items.map(({ id }: { id: string }) => id)).to.deep.equal([newer.id, older.id])
+    const newer = await buildContact(owner)
+    const { items } = await owner.call('GET', '/api/contacts?limit=2')
+    expect(items.map(({ id }: { id: string }) => id)).to.deep.equal([newer.id, older.id])
   })
 
-  it('are erased with all that was said with them', async () => {
-    const { id, phone } = await create()
-    const said = await app.rest('POST', '/api/sandbox/messages', { session: owner, body: { phone, body: 'hi' } })
-    const erased = await app.rest('DELETE', `/api/contacts/${id}`, { session: owner })
-    expect([erased.status, erased.body]).to.deep.equal([204, ''])
-    expect((await app.rest('GET', `/api/contacts/${id}`, { session: owner })).status).to.equal(404)
-    const { status } = await app.rest('GET', `/api/conversations/${said.body.conversationId}`, { session: owner })
-    expect(status).to.equal(404)
-    await create({ phone })
+  it('DELETE /api/contacts/{contactId} deletes the conversations of the contact and frees the phone number', async () => {
+    const { id, phone } = await buildContact(owner)
+    const conversation = await buildConversation(owner, { phone })
+    const deletion = await owner.request('DELETE', `/api/contacts/${id}`)
+    expect([deletion.status, deletion.body]).to.deep.equal([204, ''])
+    expect((await owner.request('GET', `/api/contacts/${id}`)).status).to.equal(404)
+    expect((await owner.request('GET', `/api/conversations/${conversation.id}`)).status).to.equal(404)
+    await buildContact(owner, { phone })
   })
 
-  it('are read by viewers and changed by agents', async () => {
-    const viewer = await app.join(owner.tenantId, 'viewer')
-    const agent = await app.join(owner.tenantId, 'agent')
-    expect((await app.rest('GET', '/api/contacts', { session: viewer })).status).to.equal(200)
+  it('contacts can be read by viewers but created only by agents and above', async () => {
+    const viewer = await buildMember(owner, 'viewer')
+    const agent = await buildMember(owner, 'agent')
+    expect((await viewer.request('GET', '/api/contacts')).status).to.equal(200)
     const body = { name: 'N', phone: newPhone() }
-    expect((await app.rest('POST', '/api/contacts', { session: viewer, body })).status).to.equal(403)
-    expect((await app.rest('POST', '/api/contacts', { session: agent, body })).status).to.equal(201)
+    expect((await viewer.request('POST', '/api/contacts', body)).status).to.equal(403)
+    expect((await agent.request('POST', '/api/contacts', body)).status).to.equal(201)
   })
 })

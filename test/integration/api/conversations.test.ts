@@ -1,143 +1,127 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildMember, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { listMessageBodies } from '../../support/queries.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ECHO = {
-  version: 1,
-  triggers: [{ type: 'message_received', match: { mode: 'any' } }],
   settings: { reentry: 'parallel' },
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'Echo {{message.body}}' } }],
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-describe('conversations', () => {
+describe('conversations API', () => {
   let app: TestApp
-  let owner: TestSession
-  let n = 0
+  let owner: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
-    const { body } = await app.rest('POST', '/api/workflows', {
-      session: owner,
-      body: { name: 'Echo', definition: ECHO },
-    })
-    await app.rest('POST', `/api/workflows/${body.id}/publish`, { session: owner, body: {} })
+    owner = await buildWorkspace(app)
+    await buildWorkflow(owner, ECHO, { name: 'Echo' })
   })
 
   after(() => app.stop())
 
-  const newPhone = () => `+49152000${String((n += 1)).padStart(5, '0')}`
-
-  async function write(phone: string, body: string): Promise<string> {
-    const { status, body: message } = await app.rest('POST', '/api/sandbox/messages', {
-      session: owner,
-      body: { phone, body },
-    })
-    expect(status, JSON.stringify(message)).to.equal(201)
+  /** Sends a message as a customer, lets workflows reply, and returns the conversation's ID. */
+  async function receive(phone: string, body: string): Promise<string> {
+    const { conversationId } = await sendAsCustomer(owner, { phone, body })
     await app.work()
-    return message.conversationId
+    return conversationId
   }
 
-  const get = async (id: string) => (await app.rest('GET', `/api/conversations/${id}`, { session: owner })).body
-  const send = (id: string, body: string) =>
-    app.rest('POST', `/api/conversations/${id}/messages`, { session: owner, body: { body } })
+  const get = (id: string) => owner.call('GET', `/api/conversations/${id}`)
+  const update = (id: string, body: object) => owner.request('PATCH', `/api/conversations/${id}`, body)
+  const send = (id: string, body: string) => owner.request('POST', `/api/conversations/${id}/messages`, { body })
 
-  async function bodies(id: string): Promise<string[]> {
-    const { body } = await app.rest('GET', `/api/conversations/${id}/messages`, { session: owner })
-    return body.messages.map((message: { body: string }) => message.body)
-  }
-
-  it('are one for each contact and channel, and count what nobody has read', async () => {
+  it('messages of one contact on one channel share a conversation', async () => {
     const phone = newPhone()
-    const id = await write(phone, 'one')
-    expect(await write(phone, 'two')).to.equal(id)
-    expect(await get(id)).to.include({ status: 'active', unreadCount: 2, canSendFreeform: true, channel: 'sandbox' })
-    const { body } = await app.rest('POST', `/api/conversations/${id}/read`, { session: owner, body: {} })
-    expect(body.unreadCount).to.equal(0)
+    expect(await receive(phone, 'two')).to.equal(await receive(phone, 'one'))
   })
 
-  it('may be answered until 24 hours after the customer wrote, and not a moment longer', async () => {
-    const id = await write(newPhone(), 'hi')
+  it('POST /api/conversations/{conversationId}/read resets the count of unread messages', async () => {
+    const phone = newPhone()
+    const id = await receive(phone, 'one')
+    await receive(phone, 'two')
+    expect(await get(id)).to.include({ status: 'active', unreadCount: 2, canSendFreeform: true, channel: 'sandbox' })
+    const { unreadCount } = await owner.call('POST', `/api/conversations/${id}/read`, {})
+    expect(unreadCount).to.equal(0)
+  })
+
+  it('POST /api/conversations/{conversationId}/messages returns 422 from 24 hours after the last inbound message', async () => {
+    const id = await receive(newPhone(), 'hi')
     app.clock.advance(DAY_MS - 1)
     expect((await send(id, 'just in time')).status).to.equal(201)
     app.clock.advance(1)
     expect(await get(id)).to.include({ canSendFreeform: false })
     const late = await send(id, 'too late')
     expect([late.status, late.body.code]).to.deep.equal([422, 'outside_window'])
-    expect(await bodies(id)).to.not.include('too late')
+    expect(await listMessageBodies(owner, id)).to.not.include('too late')
   })
 
-  it('are left to people once a person has answered, until automation is switched on again', async () => {
+  it('a reply by a member pauses automation until it is switched on again', async () => {
     const phone = newPhone()
-    const id = await write(phone, 'one')
+    const id = await receive(phone, 'one')
     await send(id, 'I take over')
     expect((await get(id)).automation).to.deep.equal({ state: 'paused', reason: 'human_reply', until: null })
-    await write(phone, 'two')
-    expect(await bodies(id)).to.deep.equal(['one', 'Echo one', 'I take over', 'two'])
-    await app.rest('PATCH', `/api/conversations/${id}`, { session: owner, body: { automation: { state: 'on' } } })
-    await write(phone, 'three')
-    expect((await bodies(id)).at(-1)).to.equal('Echo three')
+    await receive(phone, 'two')
+    expect(await listMessageBodies(owner, id)).to.deep.equal(['one', 'Echo one', 'I take over', 'two'])
+    await update(id, { automation: { state: 'on' } })
+    await receive(phone, 'three')
+    expect((await listMessageBodies(owner, id)).at(-1)).to.equal('Echo three')
   })
 
-  it('are closed, and opened again by the customer', async () => {
+  it('an inbound message reopens a closed conversation', async () => {
     const phone = newPhone()
-    const id = await write(phone, 'one')
-    const closed = await app.rest('PATCH', `/api/conversations/${id}`, { session: owner, body: { status: 'closed' } })
-    expect(closed.body).to.include({ status: 'closed', closedAt: app.clock.now().toISOString() })
-    await write(phone, 'again')
+    const id = await receive(phone, 'one')
+    const { body } = await update(id, { status: 'closed' })
+    expect(body).to.include({ status: 'closed', closedAt: app.clock.now().toISOString() })
+    await receive(phone, 'again')
     expect(await get(id)).to.include({ status: 'active', closedAt: null, reopenCount: 1 })
   })
 
-  it('are assigned to members only', async () => {
-    const id = await write(newPhone(), 'hi')
-    const agent = await app.join(owner.tenantId, 'agent')
-    const stranger = await app.signUp('Stranger')
-    const assign = (assigneeId: string | null) =>
-      app.rest('PATCH', `/api/conversations/${id}`, { session: owner, body: { assigneeId } })
-    expect((await assign(agent.userId)).body.assigneeId).to.equal(agent.userId)
-    expect((await assign(stranger.userId)).status).to.equal(404)
-    expect((await assign(null)).body.assigneeId).to.equal(null)
+  it('PATCH /api/conversations/{conversationId} returns 404 for an assignee who is not a member', async () => {
+    const id = await receive(newPhone(), 'hi')
+    const agent = await buildMember(owner, 'agent')
+    const stranger = await buildWorkspace(app, 'Stranger')
+    expect((await update(id, { assigneeId: agent.userId })).body.assigneeId).to.equal(agent.userId)
+    expect((await update(id, { assigneeId: stranger.userId })).status).to.equal(404)
+    expect((await update(id, { assigneeId: null })).body.assigneeId).to.equal(null)
   })
 
-  it('are snoozed until a time, which has to be given', async () => {
-    const id = await write(newPhone(), 'hi')
-    const path = `/api/conversations/${id}`
-    expect((await app.rest('PATCH', path, { session: owner, body: { status: 'snoozed' } })).status).to.equal(400)
+  it('PATCH /api/conversations/{conversationId} returns 400 when a conversation is snoozed without a time', async () => {
+    const id = await receive(newPhone(), 'hi')
+    expect((await update(id, { status: 'snoozed' })).status).to.equal(400)
     const snoozedUntil = '2027-01-01T09:00:00.000Z'
-    const { body } = await app.rest('PATCH', path, { session: owner, body: { status: 'snoozed', snoozedUntil } })
+    const { body } = await update(id, { status: 'snoozed', snoozedUntil })
     expect(body).to.include({ status: 'snoozed', snoozedUntil })
   })
 
-  it('show their messages oldest first, and older ones before a given one', async () => {
+  it('GET /api/conversations/{conversationId}/messages returns a page oldest first and earlier messages with before', async () => {
     const phone = newPhone()
-    const id = await write(phone, 'one')
-    await write(phone, 'two')
-    const newest = await app.rest('GET', `/api/conversations/${id}/messages?limit=1`, { session: owner })
-    expect([newest.body.messages[0].body, newest.body.hasMore]).to.deep.equal(['Echo two', true])
-    const before = newest.body.messages[0].id
-    const older = await app.rest('GET', `/api/conversations/${id}/messages?limit=2&before=${before}`, {
-      session: owner,
-    })
-    expect(older.body.messages.map((message: { body: string }) => message.body)).to.deep.equal(['Echo one', 'two'])
+    const id = await receive(phone, 'one')
+    await receive(phone, 'two')
+    const path = `/api/conversations/${id}/messages`
+    const newest = await owner.call('GET', `${path}?limit=1`)
+    expect([newest.messages[0].body, newest.hasMore]).to.deep.equal(['Echo two', true])
+    const older = await owner.call('GET', `${path}?limit=2&before=${newest.messages[0].id}`)
+    expect(older.messages.map((message: { body: string }) => message.body)).to.deep.equal(['Echo one', 'two'])
   })
 
-  it('are listed by their newest message, and found by what a screen asks for', async () => {
+  it('GET /api/conversations sorts by the newest message and filters by open window and unread messages', async () => {
     app.clock.advance(2 * DAY_MS)
     const [first, second] = [newPhone(), newPhone()]
-    const older = await write(first, 'a')
+    const older = await receive(first, 'a')
     app.clock.advance(1000)
-    const newer = await write(second, 'b')
+    const newer = await receive(second, 'b')
     const ids = async (query: string) =>
-      (await app.rest('GET', `/api/conversations?${query}`, { session: owner })).body.items.map(
-        ({ id }: { id: string }) => id,
-      )
+      (await owner.call('GET', `/api/conversations?${query}`)).items.map(({ id }: { id: string }) => id)
     expect(await ids('limit=2')).to.deep.equal([newer, older])
     app.clock.advance(1000)
-    await write(first, 'c')
+    await receive(first, 'c')
     expect(await ids('limit=2')).to.deep.equal([older, newer])
     expect(await ids('windowOpen=true')).to.deep.equal([older, newer])
-    await app.rest('POST', `/api/conversations/${older}/read`, { session: owner, body: {} })
+    await owner.call('POST', `/api/conversations/${older}/read`, {})
     expect(await ids('windowOpen=true&unread=true')).to.deep.equal([newer])
   })
 })

@@ -1,11 +1,14 @@
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildContact, buildMember, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import { listRuns } from '../../support/queries.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-const NOBODYS = '0199c0de-ffff-7000-8000-000000000000'
+const UNKNOWN_ID = '0199c0de-ffff-7000-8000-000000000000'
 
 describe('POST /api/events', () => {
   let app: TestApp
-  let session: TestSession
+  let owner: WorkspaceClient
   let contactId: string
   let workflowId: string
 
@@ -16,99 +19,89 @@ describe('POST /api/events', () => {
   after(() => app.stop())
 
   beforeEach(async () => {
-    session = await app.signUp()
-    const { body } = await app.rest('POST', '/api/contacts', { session, body: { name: 'Ana', phone: '+14155550100' } })
-    contactId = body.id
-    workflowId = await publish({
+    owner = await buildWorkspace(app)
+    contactId = (await buildContact(owner)).id
+    const workflow = await buildWorkflow(owner, {
       triggers: [{ type: 'event', event: 'order.paid', if: { left: '{{trigger.data.total}}', op: 'gte', right: 100 } }],
       variables: { total: { type: 'number' } },
       steps: [{ id: 'keep', type: 'set', values: { total: '{{trigger.data.total}}' } }],
     })
+    workflowId = workflow.id
   })
 
-  async function publish(definition: object): Promise<string> {
-    const { body } = await app.rest('POST', '/api/workflows', {
-      session,
-      body: { name: 'Paid', definition: { version: 1, ...definition } },
-    })
-    const answer = await app.rest('POST', `/api/workflows/${body.id}/publish`, { session, body: {} })
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
-    return body.id
+  function postEvent(body: object, headers: Record<string, string> = {}, sender = owner): Promise<Answer> {
+    return sender.request('POST', '/api/events', body, headers)
   }
 
-  function raise(body: object, headers: Record<string, string> = {}, as = session): Promise<Answer> {
-    return app.rest('POST', '/api/events', { session: as, body, headers })
-  }
-
-  async function runs(): Promise<Record<string, unknown>[]> {
+  async function listProcessedRuns(): Promise<Record<string, unknown>[]> {
     await app.work()
-    return (await app.rest('GET', '/api/runs', { session })).body.items
+    return listRuns(owner)
   }
 
-  it('starts what has a trigger for the event, with its data', async () => {
-    const answer = await raise({ contactId, event: 'order.paid', data: { total: 120 } })
-    expect(answer.status).to.equal(202)
-    expect(answer.body).to.deep.equal({ contactId, event: 'order.paid', raisedAt: app.clock.now().toISOString() })
-    const [run, ...others] = await runs()
+  it('POST /api/events starts the workflows that have a trigger for the event and passes the data on', async () => {
+    const response = await postEvent({ contactId, event: 'order.paid', data: { total: 120 } })
+    expect(response.status).to.equal(202)
+    expect(response.body).to.deep.equal({ contactId, event: 'order.paid', raisedAt: app.clock.now().toISOString() })
+    const [run, ...others] = await listProcessedRuns()
     expect(others).to.deep.equal([])
     expect(run).to.deep.include({ workflowId, contactId, status: 'completed', variables: { total: 120 } })
   })
 
-  it('starts nothing that listens for another event, or whose condition is not met', async () => {
-    await raise({ contactId, event: 'order.sent', data: { total: 120 } })
-    await raise({ contactId, event: 'order.paid', data: { total: 99 } })
-    await raise({ contactId, event: 'order.paid' })
-    expect(await runs()).to.deep.equal([])
+  it('POST /api/events starts no workflow with another event name or an unmet condition', async () => {
+    await postEvent({ contactId, event: 'order.sent', data: { total: 120 } })
+    await postEvent({ contactId, event: 'order.paid', data: { total: 99 } })
+    await postEvent({ contactId, event: 'order.paid' })
+    expect(await listProcessedRuns()).to.deep.equal([])
   })
 
-  it('wakes what waits for the event', async () => {
-    await publish({
+  it('POST /api/events resumes a run that waits for the event', async () => {
+    await buildWorkflow(owner, {
       triggers: [{ type: 'event', event: 'order.placed' }],
       steps: [{ id: 'payment', type: 'wait_for_event', event: 'order.paid', timeout: '1d' }],
     })
-    await raise({ contactId, event: 'order.placed' })
-    expect((await runs()).map(({ status }) => status)).to.deep.equal(['waiting'])
-    await raise({ contactId, event: 'order.paid' })
-    expect((await runs()).map(({ status }) => status)).to.deep.equal(['completed'])
+    await postEvent({ contactId, event: 'order.placed' })
+    expect((await listProcessedRuns()).map(({ status }) => status)).to.deep.equal(['waiting'])
+    await postEvent({ contactId, event: 'order.paid' })
+    expect((await listProcessedRuns()).map(({ status }) => status)).to.deep.equal(['completed'])
   })
 
-  it('raises once for one Idempotency-Key', async () => {
+  it('POST /api/events processes an event once per Idempotency-Key', async () => {
     const event = { contactId, event: 'order.paid', data: { total: 120 } }
     for (let time = 0; time < 2; time += 1) {
-      const { status } = await raise(event, { 'idempotency-key': 'payment-1' })
+      const { status } = await postEvent(event, { 'idempotency-key': 'payment-1' })
       expect(status).to.equal(202)
     }
-    expect(await runs()).to.have.length(1)
-    await raise(event, { 'idempotency-key': 'payment-2' })
-    expect(await runs()).to.have.length(2)
+    expect(await listProcessedRuns()).to.have.length(1)
+    await postEvent(event, { 'idempotency-key': 'payment-2' })
+    expect(await listProcessedRuns()).to.have.length(2)
   })
 
-  it('knows the contact however its id is spelled', async () => {
-    await raise({ contactId: contactId.toUpperCase(), event: 'order.paid', data: { total: 120 } })
-    expect(await runs()).to.have.length(1)
+  it('POST /api/events accepts a contact ID in upper case', async () => {
+    await postEvent({ contactId: contactId.toUpperCase(), event: 'order.paid', data: { total: 120 } })
+    expect(await listProcessedRuns()).to.have.length(1)
   })
 
-  it('is for those who talk with customers', async () => {
-    const agent = await app.join(session.tenantId, 'agent')
-    const viewer = await app.join(session.tenantId, 'viewer')
-    expect((await raise({ contactId, event: 'order.paid' }, {}, agent)).status).to.equal(202)
-    expect((await raise({ contactId, event: 'order.paid' }, {}, viewer)).status).to.equal(403)
+  it('POST /api/events is allowed for agents and forbidden for viewers', async () => {
+    const agent = await buildMember(owner, 'agent')
+    const viewer = await buildMember(owner, 'viewer')
+    expect((await postEvent({ contactId, event: 'order.paid' }, {}, agent)).status).to.equal(202)
+    expect((await postEvent({ contactId, event: 'order.paid' }, {}, viewer)).status).to.equal(403)
   })
 
-  it('refuses a contact that is not there, a name that is none, and data that is no object', async () => {
-    const refused: [body: object, status: number, code: string][] = [
-      [{ contactId: NOBODYS, event: 'order.paid' }, 404, 'not_found'],
+  it('POST /api/events rejects an unknown contact, an invalid event name and data that is not an object', async () => {
+    const invalid: [body: object, status: number, code: string][] = [
+      [{ contactId: UNKNOWN_ID, event: 'order.paid' }, 404, 'not_found'],
       [{ contactId, event: 'Order Paid' }, 400, 'validation_failed'],
       [{ contactId, event: `a${'b'.repeat(64)}` }, 400, 'validation_failed'],
       [{ contactId, event: 'order.paid', data: 'all of it' }, 400, 'validation_failed'],
       [{ contactId, event: 'order.paid', when: 'now' }, 400, 'validation_failed'],
       [{ event: 'order.paid' }, 400, 'validation_failed'],
     ]
-    for (const [body, status, code] of refused) {
-      const answer = await raise(body)
-      expect(answer.status, JSON.stringify(body)).to.equal(status)
-      expect(answer.body.code).to.equal(code)
+    for (const [body, status, code] of invalid) {
+      const response = await postEvent(body)
+      expect(response.status, JSON.stringify(body)).to.equal(status)
+      expect(response.body.code).to.equal(code)
     }
-    expect(await runs()).to.deep.equal([])
+    expect(await listProcessedRuns()).to.deep.equal([])
   })
 })

@@ -7,11 +7,11 @@ import { newAddress, startTestApp, type TestApp, type TestSession } from '../../
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 5000)
 const WIDTH = 8
 
-type Wrong = { path: string; method: string; headers: Record<string, string>; body: string | undefined }
-type Met = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
+type MutatedRequest = { path: string; method: string; headers: Record<string, string>; body: string | undefined }
+type HttpResponse = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
 
-/** What no operation takes: JSON as text, so that it may be broken too. */
-const NASTY = [
+/** JSON values that are invalid in most places, as text so that they may be malformed. */
+const INVALID_VALUES = [
   'null',
   'true',
   '""',
@@ -50,7 +50,7 @@ const NAMES = [
   'x'.repeat(300),
 ]
 
-describe('requests that are wrong in every way', function () {
+describe('fuzzed requests', function () {
   this.timeout(180_000)
   let app: TestApp
   let owner: TestSession
@@ -71,9 +71,9 @@ describe('requests that are wrong in every way', function () {
     await app.stop()
   })
 
-  function send({ path, method, headers, body }: Wrong): Promise<Met> {
+  function send({ path, method, headers, body }: MutatedRequest): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      const call = request(
+      const outgoing = request(
         `${app.url}${path}`,
         {
           method,
@@ -96,14 +96,14 @@ describe('requests that are wrong in every way', function () {
           )
         },
       )
-      call.on('error', reject)
-      call.end(body)
+      outgoing.on('error', reject)
+      outgoing.end(body)
     })
   }
 
-  /** One operation, its example made wrong in one place or in many. */
-  function wrongRequest(): fc.Arbitrary<Wrong> {
-    const nasty = fc.oneof(fc.constantFrom(...NASTY), fc.json({ maxDepth: 3 }))
+  /** Generates a request to one operation, with one or more mutations of its example. */
+  function mutatedRequest(): fc.Arbitrary<MutatedRequest> {
+    const invalidValue = fc.oneof(fc.constantFrom(...INVALID_VALUES), fc.json({ maxDepth: 3 }))
     return fc
       .record({
         target: fc.nat(operations.length - 1),
@@ -127,8 +127,8 @@ describe('requests that are wrong in every way', function () {
           ),
           { maxLength: 4 },
         ),
-        changes: fc.array(fc.tuple(fc.nat(20), nasty), { minLength: 1, maxLength: 3 }),
-        extra: fc.option(fc.tuple(fc.constantFrom(...NAMES), nasty)),
+        changes: fc.array(fc.tuple(fc.nat(20), invalidValue), { minLength: 1, maxLength: 3 }),
+        extra: fc.option(fc.tuple(fc.constantFrom(...NAMES), invalidValue)),
         breaks: fc.constantFrom(
           'nothing',
           'nothing',
@@ -144,7 +144,7 @@ describe('requests that are wrong in every way', function () {
         identity: fc.constantFrom('own', 'own', 'own', 'own', 'none', 'foreign', 'broken'),
       })
       .map(({ target, id, query, changes, extra, breaks, method, identity }) => {
-        const { path, method: own, operation } = operations[target] as (typeof operations)[number]
+        const { path, method: declaredMethod, operation } = operations[target] as (typeof operations)[number]
         const example = (operation.requestBody?.content['application/json'].example ?? {}) as Record<string, unknown>
         const fields = Object.entries(example).map(([name, value]) => [JSON.stringify(name), JSON.stringify(value)])
         for (const [at, value] of changes) {
@@ -160,10 +160,13 @@ describe('requests that are wrong in every way', function () {
           query.length > 0
             ? `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${value.startsWith('%') ? value : encodeURIComponent(value.toWellFormed())}`).join('&')}`
             : ''
-        const isBodiless = (method ?? own) === 'GET' || (method ?? own) === 'HEAD' || (method ?? own) === 'TRACE'
+        const isBodiless =
+          (method ?? declaredMethod) === 'GET' ||
+          (method ?? declaredMethod) === 'HEAD' ||
+          (method ?? declaredMethod) === 'TRACE'
         return {
           path: path.replaceAll(/\{\w+\}/g, id) + search,
-          method: method ?? own,
+          method: method ?? declaredMethod,
           headers: {
             ...identityHeaders(identity),
             ...(isBodiless ? {} : { 'content-type': breaks === 'type' ? 'text/plain' : 'application/json' }),
@@ -196,37 +199,37 @@ describe('requests that are wrong in every way', function () {
     return rows.map(({ d }) => d).join()
   }
 
-  /** A wrong request may happen to be a right one; what is refused has to be refused well. */
-  async function check(wrong: Wrong): Promise<boolean> {
-    const { status, headers, text } = await send(wrong)
-    const story = `${wrong.method} ${wrong.path.slice(0, 200)} ${wrong.body?.slice(0, 300)} -> ${status} ${text.slice(0, 300)}`
-    expect(status, story).to.be.lessThan(500)
-    expect(headers['x-request-id'], story).to.be.a('string')
+  /** Checks the response and returns whether the request succeeded, which a mutated request may do by chance. */
+  async function check(mutated: MutatedRequest): Promise<boolean> {
+    const { status, headers, text } = await send(mutated)
+    const description = `${mutated.method} ${mutated.path.slice(0, 200)} ${mutated.body?.slice(0, 300)} -> ${status} ${text.slice(0, 300)}`
+    expect(status, description).to.be.lessThan(500)
+    expect(headers['x-request-id'], description).to.be.a('string')
     if (status < 400) return true
-    if (wrong.method === 'HEAD') return false
+    if (mutated.method === 'HEAD') return false
     const body = JSON.parse(text) as Record<string, unknown>
-    expect(body['error'], story).to.be.a('string').and.not.equal('')
+    expect(body['error'], description).to.be.a('string').and.not.equal('')
     const isBare = status === 401 ? body['error'] === 'Unauthorized' : status === 403
-    expect(Object.keys(body).sort(), story).to.satisfy((keys: string[]) =>
+    expect(Object.keys(body).sort(), description).to.satisfy((keys: string[]) =>
       isBare ? keys.join() === 'error' : ['code,error', 'code,details,error'].includes(keys.join()),
     )
     return false
   }
 
-  it(`never meet a fault of ours, always an error of the one form, and a refused one writes nothing (${RUNS} of them)`, async () => {
+  it(`${RUNS} mutated requests cause no server error, and rejected ones return a standard error and write nothing`, async () => {
     const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
     process.stdout.write(`      fuzz seed ${seed}\n`)
     let sent = 0
     await fc.assert(
-      fc.asyncProperty(fc.array(wrongRequest(), { minLength: 20, maxLength: 20 }), async (batch) => {
+      fc.asyncProperty(fc.array(mutatedRequest(), { minLength: 20, maxLength: 20 }), async (batch) => {
         const before = await digest()
-        let tookOne = false
+        let anySucceeded = false
         for (let at = 0; at < batch.length; at += WIDTH) {
           const outcomes = await Promise.all(batch.slice(at, at + WIDTH).map(check))
-          tookOne ||= outcomes.includes(true)
+          anySucceeded ||= outcomes.includes(true)
         }
         sent += batch.length
-        if (!tookOne) expect(await digest()).to.equal(before)
+        if (!anySucceeded) expect(await digest()).to.equal(before)
       }),
       { seed, numRuns: Math.ceil(RUNS / 20), endOnFailure: false, interruptAfterTimeLimit: 150_000 },
     )

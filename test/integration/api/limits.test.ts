@@ -1,20 +1,22 @@
 import type { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import type { AppRouter } from '../../../src/router.ts'
-import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkspace } from '../../factories.ts'
+import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-type Way = (headers: Record<string, string>) => Promise<number>
+type Transport = (headers: Record<string, string>) => Promise<number>
 
-describe('limits', () => {
+describe('rate limits', () => {
   let app: TestApp
   let other: TestApp
-  let owner: TestSession
+  let owner: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    // A second process's worth of app on the same database.
+    // A second app on the same database behaves like another process.
     other = await startTestApp({ DATABASE_URL: app.databaseUrl })
-    owner = await app.signUp()
+    owner = await buildWorkspace(app)
   })
 
   after(async () => {
@@ -22,12 +24,12 @@ describe('limits', () => {
     await app.stop()
   })
 
-  function overRest(method: string, path: string, body?: unknown): Way {
+  function overRest(method: string, path: string, body?: unknown): Transport {
     return async (headers) =>
       (await app.rest(method, path, { headers, ...(body === undefined ? {} : { body }) })).status
   }
 
-  function overTrpc(call: (client: ReturnType<TestApp['client']>) => Promise<unknown>): Way {
+  function overTrpc(call: (client: ReturnType<TestApp['client']>) => Promise<unknown>): Transport {
     return async (headers) => {
       try {
         await call(app.client(undefined, headers))
@@ -39,7 +41,7 @@ describe('limits', () => {
   }
 
   const email = 'nobody@parley.example'
-  const tiers: [string, number, number, Way, Way][] = [
+  const tiers: [string, number, number, Transport, Transport][] = [
     [
       'forget-password',
       3,
@@ -78,7 +80,7 @@ describe('limits', () => {
   ]
 
   for (const [name, points, seconds, rest, trpc] of tiers) {
-    it(`let ${points} calls of ${name} through in ${seconds} seconds, whichever way they come`, async () => {
+    it(`the ${name} rate limit allows ${points} calls in ${seconds} seconds over REST and tRPC together`, async () => {
       for (const [first, second] of [
         [rest, trpc],
         [trpc, rest],
@@ -91,23 +93,20 @@ describe('limits', () => {
     })
   }
 
-  it('say on every answer what is left, of the tier with the least', async () => {
+  it('RateLimit headers describe the rate limit with the fewest remaining calls', async () => {
     const headers = { 'x-forwarded-for': newAddress() }
     const first = await app.rest('GET', '/api/auth/get-session', { headers })
     expect(first.headers.get('ratelimit-limit')).to.equal('10')
     expect(first.headers.get('ratelimit-remaining')).to.equal('9')
     expect(Number(first.headers.get('ratelimit-reset'))).to.be.within(55, 60)
-    const second = await app.rest('GET', '/api/tags', { headers, session: owner })
+    const second = await owner.request('GET', '/api/tags', undefined, headers)
     expect(second.headers.get('ratelimit-limit')).to.equal('100')
     expect(second.headers.get('ratelimit-remaining')).to.equal('98')
-    const native = await app.rest('GET', '/api/trpc/tags.list?input=%7B%22json%22%3A%7B%7D%7D', {
-      headers,
-      session: owner,
-    })
-    expect(native.headers.get('ratelimit-remaining')).to.equal('97')
+    const trpc = await owner.request('GET', '/api/trpc/tags.list?input=%7B%22json%22%3A%7B%7D%7D', undefined, headers)
+    expect(trpc.headers.get('ratelimit-remaining')).to.equal('97')
   })
 
-  it('count every path below /api/auth, also one that is none, and every spelling once', async () => {
+  it('unknown paths below /api/auth count against the rate limit and path variants return 404', async () => {
     const headers = { 'x-forwarded-for': newAddress() }
     for (let n = 0; n < 10; n += 1)
       expect((await app.rest('GET', '/api/auth/nothing', { headers })).status).to.equal(404)
@@ -123,7 +122,7 @@ describe('limits', () => {
     }
   })
 
-  it('sell a batch whole or not at all', async () => {
+  it('a tRPC batch counts every call and is rejected as a whole when it exceeds the rate limit', async () => {
     const headers = { 'x-forwarded-for': newAddress(), 'content-type': 'application/json' }
     const batch = (count: number) =>
       app.rest('POST', `/api/trpc/${Array<string>(count).fill('auth.signIn').join(',')}?batch=1`, {
@@ -133,13 +132,12 @@ describe('limits', () => {
         ),
       })
     expect((await batch(6)).status).to.equal(429)
-    const fresh = { ...headers, 'x-forwarded-for': newAddress() }
-    Object.assign(headers, fresh)
+    headers['x-forwarded-for'] = newAddress()
     expect((await batch(5)).status).to.not.equal(429)
     expect((await batch(1)).status).to.equal(429)
   })
 
-  it('are shared by all processes, and outlive them', async () => {
+  it('rate limits are shared by all processes and survive a restart', async () => {
     const headers = { 'x-forwarded-for': newAddress() }
     const statuses = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
@@ -153,7 +151,7 @@ describe('limits', () => {
     expect(status).to.equal(429)
   })
 
-  it('do not believe an address that no trusted proxy vouches for', async () => {
+  it('X-Forwarded-For is ignored in a request that does not come from a trusted proxy', async () => {
     const direct = await startTestApp({ DATABASE_URL: app.databaseUrl, TRUSTED_PROXIES: '' })
     const statuses: number[] = []
     for (let n = 0; n < 4; n += 1) {

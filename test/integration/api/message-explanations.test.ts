@@ -1,12 +1,14 @@
 import { expect } from 'chai'
 import { startRuns } from '../../../src/features/runs/start-runs.ts'
 import { SECOND } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { listMessages, listRuns } from '../../support/queries.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Link = { kind: string; [field: string]: unknown }
 
 const PRICES = {
-  version: 1,
   triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['price', 'precio'] } }],
   steps: [
     {
@@ -27,7 +29,7 @@ const PRICES = {
 
 describe('GET /api/messages/{messageId}/explanation', () => {
   let app: TestApp
-  let owner: TestSession
+  let owner: WorkspaceClient
   let workflowId: string
   let conversationId: string
 
@@ -36,53 +38,42 @@ describe('GET /api/messages/{messageId}/explanation', () => {
   })
 
   beforeEach(async () => {
-    owner = await app.signUp()
+    owner = await buildWorkspace(app)
     workflowId = await publish('Prices', PRICES)
   })
 
   after(() => app.stop())
 
   async function publish(name: string, definition: object): Promise<string> {
-    const made = await app.rest('POST', '/api/workflows', { session: owner, body: { name, definition } })
-    const { id } = made.body
-    const { status, body } = await app.rest('POST', `/api/workflows/${id}/publish`, { session: owner, body: {} })
-    expect(status, JSON.stringify(body)).to.equal(200)
-    return id
+    return (await buildWorkflow(owner, definition, { name })).id
   }
-
-  async function write(body: string): Promise<string> {
-    const answer = await app.rest('POST', '/api/sandbox/messages', {
-      session: owner,
-      body: { phone: '+4915112345000', body },
-    })
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
-    conversationId = answer.body.conversationId
+  /** Sends a message as the customer, lets workflows run, and returns the message's ID. */
+  async function receive(body: string): Promise<string> {
+    const message = await sendAsCustomer(owner, { phone: '+4915112345000', body })
+    conversationId = message.conversationId
     await app.work()
-    return answer.body.id
+    return message.id
   }
 
-  async function newestMessage(): Promise<string> {
-    const { body } = await app.rest('GET', `/api/conversations/${conversationId}/messages`, { session: owner })
-    return body.messages.at(-1).id
+  async function newestMessageId(): Promise<string> {
+    return (await listMessages(owner, conversationId)).at(-1).id
   }
 
-  async function why(messageId: string): Promise<{ summary: string; links: Link[] }> {
-    const { status, body } = await app.rest('GET', `/api/messages/${messageId}/explanation`, { session: owner })
-    expect(status, JSON.stringify(body)).to.equal(200)
-    expect(body.messageId).to.equal(messageId)
-    return body
+  async function explain(messageId: string): Promise<{ summary: string; links: Link[] }> {
+    const explanation = await owner.call('GET', `/api/messages/${messageId}/explanation`)
+    expect(explanation.messageId).to.equal(messageId)
+    return explanation
   }
-
   const kinds = (links: Link[]) => links.map(({ kind }) => kind)
   const find = (links: Link[], kind: string) => links.find((link) => link.kind === kind)
 
-  it('tells of a workflow’s answer what happened, what it met, the run, the step and the statuses', async () => {
-    const asked = await write('the price, please')
-    await write('cake')
-    const { summary, links } = await why(await newestMessage())
+  it("the explanation of a workflow's message links its event, trigger, run, step and statuses", async () => {
+    const requestId = await receive('the price, please')
+    await receive('cake')
+    const { summary, links } = await explain(await newestMessageId())
     expect(summary).to.equal('Sent by step "answer" of the workflow "Prices", version 1')
     expect(kinds(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message', 'status'])
-    expect(find(links, 'event')).to.deep.include({ message: { id: asked, body: 'the price, please' } })
+    expect(find(links, 'event')).to.deep.include({ message: { id: requestId, body: 'the price, please' } })
     expect(find(links, 'trigger')).to.deep.include({ message: 'The message contains "price"' })
     expect(find(links, 'run')).to.deep.include({ workflowId, workflowName: 'Prices', version: 1, status: 'completed' })
     expect(find(links, 'step')).to.deep.include({
@@ -95,59 +86,58 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     expect(statuses).to.deep.equal(['queued', 'sent', 'delivered'])
   })
 
-  it('finds the step of a question that was asked again', async () => {
-    await write('price')
-    const question = await newestMessage()
-    await write('neither')
-    const { links } = await why(question)
+  it('the explanation of a repeated question links the step that asked it', async () => {
+    await receive('price')
+    const question = await newestMessageId()
+    await receive('neither')
+    const { links } = await explain(question)
     expect(find(links, 'step')).to.deep.include({ stepId: 'which', status: 'waiting', after: null })
   })
 
-  it('names the person who sent a message', async () => {
-    await write('hello')
+  it("the explanation of a member's message names the member", async () => {
+    await receive('hello')
     const path = `/api/conversations/${conversationId}/messages`
-    const sent = await app.rest('POST', path, { session: owner, body: { body: 'Hi, I am a person' } })
-    const { summary, links } = await why(sent.body.id)
+    const message = await owner.call('POST', path, { body: 'Hi, I am a person' })
+    const { summary, links } = await explain(message.id)
     expect(summary).to.equal('Sent by Ada')
     expect(links[0]).to.deep.equal({ kind: 'sender', type: 'user', id: owner.userId, name: 'Ada' })
   })
 
-  it('tells of a replayed run that a run of another workflow had started it', async () => {
+  it('the explanation of a replayed message states that another workflow started the original run', async () => {
     const greet = [{ id: 'hi', type: 'send_message', message: { body: 'Hi from inside' } }]
-    const inner = await publish('Inner', { version: 1, triggers: [{ type: 'manual' }], steps: greet })
+    const inner = await publish('Inner', { triggers: [{ type: 'manual' }], steps: greet })
     await publish('Outer', {
-      version: 1,
       triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['outer'] } }],
       steps: [{ id: 'run', type: 'run_workflow', workflowId: inner }],
     })
-    await write('outer')
-    const { items } = (await app.rest('GET', `/api/runs?workflowId=${inner}`, { session: owner })).body
-    await app.rest('POST', `/api/runs/${items[0].id}/replay`, { session: owner, body: {} })
+    await receive('outer')
+    const [run] = await listRuns(owner, `workflowId=${inner}`)
+    await owner.call('POST', `/api/runs/${run.id}/replay`, {})
     await app.work()
-    const { links } = await why(await newestMessage())
+    const { links } = await explain(await newestMessageId())
     expect(find(links, 'trigger')).to.deep.include({
       type: 'workflow',
       message: 'A run of another workflow started it',
     })
   })
 
-  it('says which workflow an inbound message started', async () => {
-    const messageId = await write('el precio')
-    const { summary, links } = await why(messageId)
+  it('the explanation of an inbound message links the workflow and run that it started', async () => {
+    const messageId = await receive('el precio')
+    const { summary, links } = await explain(messageId)
     expect(summary).to.equal('Started "Prices"')
     expect(kinds(links)).to.deep.equal(['sender', 'message', 'trigger', 'run'])
     expect(links[2]).to.deep.include({ message: 'The message contains "precio"' })
     expect(links[3]).to.deep.include({ relation: 'started', workflowId })
   })
 
-  it('finds the run that a message started among many that are not over', async () => {
-    await write('hello')
+  it('the explanation of an inbound message finds its run among a hundred unfinished runs', async () => {
+    await receive('hello')
     const sleep = [{ id: 'sleep', type: 'wait', for: '2h' }]
     const settings = { reentry: 'parallel' }
-    const sleeper = await publish('Sleepers', { version: 1, settings, triggers: [{ type: 'api' }], steps: sleep })
-    const { body } = await app.rest('GET', `/api/conversations/${conversationId}`, { session: owner })
+    const waiting = await publish('Waiting', { settings, triggers: [{ type: 'api' }], steps: sleep })
+    const { contactId } = await owner.call('GET', `/api/conversations/${conversationId}`)
     const startedBy = { type: 'system', id: null }
-    const start = { workflowId: sleeper, trigger: { type: 'api' as const }, contactId: body.contactId, startedBy }
+    const start = { workflowId: waiting, trigger: { type: 'api' as const }, contactId, startedBy }
     const scope = app.system.forTenant(owner.tenantId)
     await scope.transaction((tx) =>
       startRuns(
@@ -156,42 +146,41 @@ describe('GET /api/messages/{messageId}/explanation', () => {
       ),
     )
     await app.work()
-    expect((await why(await write('price'))).summary).to.equal('Started "Prices"')
+    expect((await explain(await receive('price'))).summary).to.equal('Started "Prices"')
   })
 
-  it('says which run took an inbound message as its reply', async () => {
-    await write('price')
-    const reply = await write('bread')
-    const { summary, links } = await why(reply)
+  it('the explanation of an inbound message links the run that consumed it as a reply', async () => {
+    await receive('price')
+    const reply = await receive('bread')
+    const { summary, links } = await explain(reply)
     expect(summary).to.equal('Was taken as a reply by "Prices"')
     expect(find(links, 'run')).to.deep.include({ relation: 'reply_consumed', workflowId })
     expect(find(links, 'step')).to.deep.include({ stepId: 'which', branch: 'bread', status: 'completed' })
   })
 
-  it('does not take replays of the run that took a message for others that did', async () => {
-    await write('price')
-    const reply = await write('bread')
-    const [run] = (await app.rest('GET', `/api/runs?workflowId=${workflowId}`, { session: owner })).body.items
-    for (const body of [{ from: 'answer' }, { from: 'which', mode: 'dry_run' }]) {
-      const { status } = await app.rest('POST', `/api/runs/${run.id}/replay`, { session: owner, body })
-      expect(status).to.equal(201)
+  it('the explanation of an inbound message does not link replays of the run that consumed it', async () => {
+    await receive('price')
+    const reply = await receive('bread')
+    const [run] = await listRuns(owner, `workflowId=${workflowId}`)
+    for (const options of [{ from: 'answer' }, { from: 'which', mode: 'dry_run' }]) {
+      await owner.call('POST', `/api/runs/${run.id}/replay`, options)
     }
     await app.work()
-    const { links } = await why(reply)
+    const { links } = await explain(reply)
     expect(links.filter(({ kind }) => kind === 'run').map(({ id }) => id)).to.deep.equal([run.id])
   })
 
-  it('shows a message that no step was content with to the run that asked again', async () => {
-    await write('price')
-    const reply = await write('neither')
-    const { summary, links } = await why(reply)
+  it('the explanation of an invalid reply links the run that asked again', async () => {
+    await receive('price')
+    const reply = await receive('neither')
+    const { summary, links } = await explain(reply)
     expect(summary).to.equal('Was taken as a reply by "Prices"')
     expect(find(links, 'run')).to.deep.include({ relation: 'reply_consumed', status: 'waiting' })
   })
 
-  it('says why an inbound message started nothing', async () => {
-    const messageId = await write('hi')
-    const { summary, links } = await why(messageId)
+  it('the explanation of an inbound message states why it started no workflow', async () => {
+    const messageId = await receive('hi')
+    const { summary, links } = await explain(messageId)
     expect(summary).to.equal('Started nothing: no workflow was ready for it')
     expect(kinds(links)).to.deep.equal(['sender', 'message', 'evaluation'])
     expect(links[2]).to.deep.include({
@@ -203,32 +192,32 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     })
   })
 
-  it('says that nobody waits for messages', async () => {
-    await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session: owner, body: {} })
-    const { summary } = await why(await write('price'))
+  it('the explanation of an inbound message states that no published workflow waits for messages', async () => {
+    await owner.request('POST', `/api/workflows/${workflowId}/unpublish`, {})
+    const { summary } = await explain(await receive('price'))
     expect(summary).to.equal('Started nothing: no published workflow waited for messages then')
   })
 
-  it('says which step wrote a note', async () => {
+  it('the explanation of a note links the step that wrote it', async () => {
     const triggers = [{ type: 'message_received', match: { mode: 'exact', values: ['note it'] } }]
     const steps = [{ id: 'note', type: 'add_note', body: 'Wants a note' }]
-    await publish('Notes', { version: 1, triggers, steps })
-    await write('note it')
-    const { summary, links } = await why(await newestMessage())
+    await publish('Notes', { triggers, steps })
+    await receive('note it')
+    const { summary, links } = await explain(await newestMessageId())
     expect(summary).to.equal('Written by step "note" of the workflow "Notes", version 1')
     expect(kinds(links)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message'])
   })
 
-  it('goes back through the workflows that called each other', async () => {
-    const said = { id: 'said', type: 'send_message', message: { body: 'From within' } }
-    const inner = await publish('Inner', { version: 1, triggers: [{ type: 'api' }], steps: [said] })
+  it('the explanation of a message includes every workflow in the chain that called each other', async () => {
+    const reply = { id: 'reply', type: 'send_message', message: { body: 'From within' } }
+    const inner = await publish('Inner', { triggers: [{ type: 'api' }], steps: [reply] })
     const call = { id: 'call', type: 'run_workflow', workflowId: inner }
     const match = { mode: 'exact', values: ['deep'] }
-    await publish('Outer', { version: 1, triggers: [{ type: 'message_received', match }], steps: [call] })
-    const messageId = await write('deep')
-    expect((await why(messageId)).links.filter(({ kind }) => kind === 'run')).to.have.length(1)
-    const { summary, links } = await why(await newestMessage())
-    expect(summary).to.equal('Sent by step "said" of the workflow "Inner", version 1')
+    await publish('Outer', { triggers: [{ type: 'message_received', match }], steps: [call] })
+    const messageId = await receive('deep')
+    expect((await explain(messageId)).links.filter(({ kind }) => kind === 'run')).to.have.length(1)
+    const { summary, links } = await explain(await newestMessageId())
+    expect(summary).to.equal('Sent by step "reply" of the workflow "Inner", version 1')
     expect(kinds(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'run', 'step', 'message'])
     expect(links[0]).to.deep.include({ type: 'message_received', message: { id: messageId, body: 'deep' } })
     expect(links[1]).to.deep.include({ message: 'The message is "deep"' })
@@ -236,31 +225,30 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     expect(links[3]).to.deep.include({ workflowName: 'Inner', relation: 'sent', parentRunId: links[2]?.['id'] })
   })
 
-  it('says of a message in the middle of a burst which run read it with the others', async () => {
-    await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session: owner, body: {} })
-    const triggers = [{ type: 'message_received', match: { mode: 'any' } }]
-    const said = { id: 'said', type: 'send_message', message: { body: 'All read' } }
-    await publish('Patient', { version: 1, settings: { debounce: '10s' }, triggers, steps: [said] })
+  it('the explanation of a debounced message links the run that processed it with the others', async () => {
+    await owner.request('POST', `/api/workflows/${workflowId}/unpublish`, {})
+    const reply = { id: 'reply', type: 'send_message', message: { body: 'All read' } }
+    await publish('Debounced', { settings: { debounce: '10s' }, steps: [reply] })
     const burst: string[] = []
     for (const body of ['one', 'two', 'three']) {
-      burst.push(await write(body))
+      burst.push(await receive(body))
       app.clock.advance(SECOND)
     }
     app.clock.advance(20 * SECOND)
     await app.work()
     const [first = '', ...others] = burst
-    expect((await why(first)).summary).to.equal('Started "Patient"')
+    expect((await explain(first)).summary).to.equal('Started "Debounced"')
     for (const other of others) {
-      const { summary, links } = await why(other)
-      expect(summary).to.equal('Was read together with the messages before it by "Patient"')
+      const { summary, links } = await explain(other)
+      expect(summary).to.equal('Was read together with the messages before it by "Debounced"')
       expect(find(links, 'run')).to.deep.include({ relation: 'debounced', status: 'completed' })
     }
   })
 
-  it('finds nothing of another workspace', async () => {
-    const messageId = await write('price')
-    const stranger = await app.signUp('Eve')
-    const { status } = await app.rest('GET', `/api/messages/${messageId}/explanation`, { session: stranger })
+  it('GET /api/messages/{messageId}/explanation returns 404 for a message of another workspace', async () => {
+    const messageId = await receive('price')
+    const stranger = await buildWorkspace(app, 'Eve')
+    const { status } = await stranger.request('GET', `/api/messages/${messageId}/explanation`)
     expect(status).to.equal(404)
   })
 })

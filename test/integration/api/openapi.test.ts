@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { Document, Operation } from '../../../src/http/openapi/document.ts'
 import { listOperations } from '../../../src/http/rest.ts'
 import { appRouter } from '../../../src/router.ts'
+import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 
 describe('GET /openapi.json', () => {
@@ -25,19 +26,19 @@ describe('GET /openapi.json', () => {
 
   after(() => app.stop())
 
-  it('is valid OpenAPI 3.1', async () => {
+  it('GET /openapi.json returns a valid OpenAPI 3.1 document', async () => {
     const result = await new Validator().validate(structuredClone(document))
     expect(result.errors ?? []).to.deep.equal([])
     expect(result.valid).to.equal(true)
     expect(document.openapi).to.equal('3.1.0')
   })
 
-  it('describes exactly what is served', () => {
+  it('the OpenAPI document lists exactly the operations that the server routes', () => {
     const served = listOperations(appRouter).map(({ method, path }) => `${method} ${path}`)
     expect(operations.map(([name]) => name)).to.have.members(served)
   })
 
-  it('describes every operation with its errors, headers, security and examples', () => {
+  it('the OpenAPI document describes errors, headers, security and examples of every operation', () => {
     expect(new Set(operations.map(([, { operationId }]) => operationId)).size).to.equal(operations.length)
     for (const [name, operation] of operations) {
       expect(operation.summary, name).to.be.a('string').and.not.equal('')
@@ -71,13 +72,13 @@ describe('GET /openapi.json', () => {
     }
   })
 
-  it('asks for session and workspace together, and for neither before signing in', () => {
+  it('the OpenAPI document requires session and workspace except for authentication operations', () => {
     for (const [name, { security }] of operations) {
       expect(security, name).to.deep.equal(name.includes(' /api/auth/') ? [] : [{ session: [], workspace: [] }])
     }
   })
 
-  it('tells the statuses that are served', () => {
+  it('the OpenAPI document lists the success status that each operation returns', () => {
     for (const { method, path, meta } of listOperations(appRouter)) {
       const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {}
       expect(
@@ -87,18 +88,19 @@ describe('GET /openapi.json', () => {
     }
   })
 
-  it('gives examples that the operations take', async () => {
-    const owner = await app.signUp()
+  it('request examples in the OpenAPI document are accepted by their operations', async () => {
+    const owner = await buildWorkspace(app)
     for (const path of ['/api/contacts', '/api/workflows', '/api/tags', '/api/groups', '/api/tools']) {
       const { example } = document.paths[path]?.['post']?.requestBody?.content['application/json'] ?? {}
-      const { status, body } = await app.rest('POST', path, { session: owner, body: example })
+      const { status, body } = await owner.request('POST', path, example)
       expect(status, `${path}: ${JSON.stringify(body)}`).to.equal(201)
     }
     const path = '/api/workflows/{workflowId}'
-    const { body: workflow } = await app.rest('POST', '/api/workflows', {
-      session: owner,
-      body: document.paths['/api/workflows']?.['post']?.requestBody?.content['application/json'].example,
-    })
+    const { body: workflow } = await owner.request(
+      'POST',
+      '/api/workflows',
+      document.paths['/api/workflows']?.['post']?.requestBody?.content['application/json'].example,
+    )
     for (const [action, expected] of [
       ['simulate', 200],
       ['tests', 201],
@@ -106,10 +108,7 @@ describe('GET /openapi.json', () => {
       ['publish', 200],
     ] as const) {
       const { example } = document.paths[`${path}/${action}`]?.['post']?.requestBody?.content['application/json'] ?? {}
-      const { status, body } = await app.rest('POST', `/api/workflows/${workflow.id}/${action}`, {
-        session: owner,
-        body: example,
-      })
+      const { status, body } = await owner.request('POST', `/api/workflows/${workflow.id}/${action}`, example)
       expect(status, `${action}: ${JSON.stringify(body)}`).to.equal(expected)
     }
   })

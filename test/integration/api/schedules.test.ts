@@ -1,234 +1,224 @@
 import { expect } from 'chai'
 import { fireSchedules } from '../../../src/features/schedules/fire-schedules.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildContact, buildWorkflow, buildWorkspace, publishWorkflow } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { TestClock } from '../../support/clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const STOP = { id: 'done', type: 'stop' }
 
-type Started = { contact_id: string | null; status: string; trigger: { type: string; scheduledFor: string } }
+type StartedRun = { contact_id: string | null; status: string; trigger: { type: string; scheduledFor: string } }
 
-describe('a schedule', () => {
+describe('schedule trigger', () => {
   let app: TestApp
-  let session: TestSession
+  let owner: WorkspaceClient
   let clock: TestClock
 
   beforeEach(async () => {
     clock = new TestClock('2026-03-02T08:59:30.000Z')
     app = await startTestApp({}, clock)
-    session = await app.signUp()
+    owner = await buildWorkspace(app)
   })
 
   afterEach(() => app.stop())
 
   async function publish(...triggers: object[]): Promise<string> {
-    const definition = { version: 1, triggers, steps: [STOP] }
-    const { body } = await app.rest('POST', '/api/workflows', { session, body: { name: 'Daily', definition } })
-    const answer = await app.rest('POST', `/api/workflows/${body.id}/publish`, { session, body: {} })
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
-    return body.id
+    return (await buildWorkflow(owner, { triggers, steps: [STOP] }, { name: 'Daily' })).id
   }
-
-  /** What has begun until now, the oldest first. */
-  async function started(): Promise<Started[]> {
+  /** Runs started until now, oldest first. */
+  async function listStartedRuns(): Promise<StartedRun[]> {
     await app.work()
     const rows = await app.system
       .db('runs')
-      .where('tenant_id', session.tenantId)
-      .select<Started[]>('contact_id', 'status', 'trigger')
+      .where('tenant_id', owner.tenantId)
+      .select<StartedRun[]>('contact_id', 'status', 'trigger')
       .orderBy('id')
     return rows
   }
 
-  async function moments(): Promise<string[]> {
-    return (await started()).map(({ trigger }) => trigger.scheduledFor.replace(':00.000Z', 'Z'))
+  async function listScheduledTimes(): Promise<string[]> {
+    return (await listStartedRuns()).map(({ trigger }) => trigger.scheduledFor.replace(':00.000Z', 'Z'))
   }
 
-  async function makeGroup(size: number): Promise<string> {
-    const { body } = await app.rest('POST', '/api/groups', { session, body: { name: 'Members' } })
+  async function createGroupOf(size: number): Promise<string> {
+    const group = await owner.call('POST', '/api/groups', { name: 'Members' })
     await app.system.db.raw(
       `with people as (
          insert into contacts (tenant_id, id, name, source, created_at, updated_at)
          select ?, gen_random_uuid(), 'C', 'api', now(), now() from generate_series(1, ?) returning tenant_id, id)
        insert into group_contacts (tenant_id, group_id, contact_id, created_at)
        select tenant_id, ?, id, now() from people`,
-      [session.tenantId, size, body.id],
+      [owner.tenantId, size, group.id],
     )
-    return body.id
+    return group.id
   }
 
-  it('starts one run without a contact at each of its moments, and says which it was', async () => {
+  it('a schedule starts one run without a contact at each scheduled time and records that time', async () => {
     await publish({ type: 'schedule', cron: '0 9 * * *' })
-    expect(await started()).to.deep.equal([])
+    expect(await listStartedRuns()).to.deep.equal([])
     clock.advance(MINUTE)
-    const [first] = await started()
+    const [first] = await listStartedRuns()
     expect(first).to.deep.include({ contact_id: null, status: 'completed' })
     expect(first?.trigger).to.deep.include({ type: 'schedule', scheduledFor: '2026-03-02T09:00:00.000Z' })
     clock.advance(DAY - HOUR)
-    expect(await moments()).to.have.length(1)
+    expect(await listScheduledTimes()).to.have.length(1)
     clock.advance(HOUR)
-    expect(await moments()).to.deep.equal(['2026-03-02T09:00Z', '2026-03-03T09:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T09:00Z', '2026-03-03T09:00Z'])
   })
 
-  it('is read on the clocks of its zone, also on the day they change', async () => {
+  it('a cron schedule follows its timezone across a daylight-saving change', async () => {
     await publish({ type: 'schedule', cron: '30 9 * * *', timezone: 'Europe/Berlin' })
     clock.advance(27 * DAY)
-    expect(await moments()).to.deep.equal(['2026-03-29T07:30Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-29T07:30Z'])
   })
 
-  it('is read on the clocks of the workspace, if it names no zone', async () => {
-    await app.system.db('workspaces').where('id', session.tenantId).update({ timezone: 'America/Sao_Paulo' })
+  it('a schedule without a timezone uses the timezone of the workspace', async () => {
+    await app.system.db('workspaces').where('id', owner.tenantId).update({ timezone: 'America/Sao_Paulo' })
     await publish({ type: 'schedule', cron: '0 6 * * *' })
     clock.advance(MINUTE)
-    expect(await moments()).to.deep.equal(['2026-03-02T09:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T09:00Z'])
   })
 
-  it('with at comes once', async () => {
+  it('a schedule with at fires once', async () => {
     await publish({ type: 'schedule', at: '2026-03-02T10:00', timezone: 'Europe/Berlin' })
     clock.advance(MINUTE)
-    expect(await moments()).to.deep.equal(['2026-03-02T09:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T09:00Z'])
     clock.advance(DAY)
-    expect(await moments()).to.have.length(1)
+    expect(await listScheduledTimes()).to.have.length(1)
   })
 
-  it('with a moment that is past never comes', async () => {
+  it('a schedule whose time is in the past never fires', async () => {
     await publish({ type: 'schedule', at: '2026-03-02T08:00:00Z' })
     clock.advance(HOUR)
-    expect(await moments()).to.deep.equal([])
+    expect(await listScheduledTimes()).to.deep.equal([])
   })
 
-  it('begins once, however many processes look', async () => {
+  it('concurrent processes start one run per scheduled time', async () => {
     await publish({ type: 'schedule', cron: '* * * * *' })
     for (let minute = 0; minute < 5; minute += 1) {
       clock.advance(MINUTE)
       await Promise.all(Array.from({ length: 8 }, () => fireSchedules(app.system)))
     }
-    const begun = await moments()
-    expect(begun).to.have.length(5)
-    expect(new Set(begun).size).to.equal(5)
+    const times = await listScheduledTimes()
+    expect(times).to.have.length(5)
+    expect(new Set(times).size).to.equal(5)
   })
 
-  it('begins once for all the moments that were missed, with the latest', async () => {
+  it('a schedule starts one run for the latest of several missed times', async () => {
     await publish({ type: 'schedule', cron: '*/10 * * * *' })
     clock.advance(5 * HOUR)
-    expect(await moments()).to.deep.equal(['2026-03-02T13:50Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T13:50Z'])
     clock.advance(10 * MINUTE)
-    expect(await moments()).to.deep.equal(['2026-03-02T13:50Z', '2026-03-02T14:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T13:50Z', '2026-03-02T14:00Z'])
   })
 
-  it('leaves out a moment that is a day ago', async () => {
+  it('a schedule skips times that were missed by a day or more', async () => {
     await publish({ type: 'schedule', cron: '0 9 1,2 * *' }, { type: 'schedule', at: '2026-03-02T12:00:00Z' })
     clock.advance(2 * DAY)
-    expect(await moments()).to.deep.equal([])
+    expect(await listScheduledTimes()).to.deep.equal([])
     clock.advance(28 * DAY + MINUTE)
-    expect(await moments()).to.deep.equal(['2026-04-01T09:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-04-01T09:00Z'])
   })
 
-  it('ends when its workflow is unpublished, and does not catch up when that is published again', async () => {
+  it('unpublishing a workflow stops its schedule, and publishing again does not catch up', async () => {
     const workflowId = await publish({ type: 'schedule', cron: '0 * * * *' })
-    await app.rest('POST', `/api/workflows/${workflowId}/unpublish`, { session, body: {} })
+    await owner.request('POST', `/api/workflows/${workflowId}/unpublish`, {})
     clock.advance(3 * HOUR)
-    expect(await moments()).to.deep.equal([])
-    await app.rest('POST', `/api/workflows/${workflowId}/publish`, { session, body: {} })
+    expect(await listScheduledTimes()).to.deep.equal([])
+    await owner.request('POST', `/api/workflows/${workflowId}/publish`, {})
     clock.advance(HOUR)
-    expect(await moments()).to.deep.equal(['2026-03-02T12:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T12:00Z'])
   })
 
-  it('neither repeats nor loses a moment when its workflow is published again', async () => {
+  it('publishing a new version neither repeats nor loses a scheduled time', async () => {
     const workflowId = await publish({ type: 'schedule', cron: '0 9 * * *' })
-    const republish = async (name: string) => {
-      const definition = {
-        version: 1,
+    const republish = (name: string) =>
+      publishWorkflow(owner, workflowId, {
         triggers: [{ type: 'schedule', cron: '0 9 * * *' }],
         steps: [{ ...STOP, name }],
-      }
-      await app.rest('PATCH', `/api/workflows/${workflowId}`, { session, body: { definition } })
-      const { status } = await app.rest('POST', `/api/workflows/${workflowId}/publish`, { session, body: {} })
-      expect(status).to.equal(200)
-    }
+      })
     clock.advance(MINUTE)
     await republish('two')
-    expect(await moments()).to.deep.equal(['2026-03-02T09:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T09:00Z'])
     await republish('three')
-    expect(await moments()).to.have.length(1)
+    expect(await listScheduledTimes()).to.have.length(1)
   })
 
-  it('ends when another version leaves it out', async () => {
+  it('publishing a version with another schedule stops the previous one', async () => {
     const workflowId = await publish({ type: 'schedule', cron: '0 9 * * *' })
-    const definition = { version: 1, triggers: [{ type: 'schedule', cron: '0 11 * * *' }], steps: [STOP] }
-    await app.rest('PATCH', `/api/workflows/${workflowId}`, { session, body: { definition } })
-    await app.rest('POST', `/api/workflows/${workflowId}/publish`, { session, body: {} })
+    await publishWorkflow(owner, workflowId, { triggers: [{ type: 'schedule', cron: '0 11 * * *' }], steps: [STOP] })
     clock.advance(3 * HOUR)
-    expect(await moments()).to.deep.equal(['2026-03-02T11:00Z'])
+    expect(await listScheduledTimes()).to.deep.equal(['2026-03-02T11:00Z'])
   })
 
-  it('starts one run for each member of its group, and those who joined since', async () => {
-    const groupId = await makeGroup(3)
+  it('a schedule with a group starts one run for each current contact of the group', async () => {
+    const groupId = await createGroupOf(3)
     await publish({ type: 'schedule', cron: '0 9 * * *', groupId })
-    const late = await app.rest('POST', '/api/contacts', { session, body: { name: 'Late', phone: '+14155550101' } })
-    await app.rest('POST', `/api/groups/${groupId}/contacts`, { session, body: { contactIds: [late.body.id] } })
+    const added = await buildContact(owner)
+    await owner.request('POST', `/api/groups/${groupId}/contacts`, { contactIds: [added.id] })
     clock.advance(MINUTE)
-    const runs = await started()
+    const runs = await listStartedRuns()
     expect(runs).to.have.length(4)
-    expect(runs.map(({ contact_id }) => contact_id)).to.include(late.body.id)
+    expect(runs.map(({ contact_id }) => contact_id)).to.include(added.id)
     expect(new Set(runs.map(({ contact_id }) => contact_id)).size).to.equal(4)
     clock.advance(DAY)
-    expect(await started()).to.have.length(8)
+    expect(await listStartedRuns()).to.have.length(8)
   })
 
-  it('goes on where it was when it breaks off in the middle of a large group', async () => {
+  it('a schedule interrupted in a large group resumes without skipping or repeating a contact', async () => {
     const { db } = app.system
-    const groupId = await makeGroup(1200)
+    const groupId = await createGroupOf(1200)
     await publish({ type: 'schedule', cron: '0 9 * * *', groupId })
     await db.raw(`
-      create function break_off() returns trigger language plpgsql as $$
+      create function interrupt() returns trigger language plpgsql as $$
       begin
-        if (select count(*) from runs) > 700 then raise exception 'broken off'; end if;
+        if (select count(*) from runs) > 700 then raise exception 'interrupted'; end if;
         return null;
       end $$;
-      create trigger break_off after insert on runs for each statement execute function break_off()`)
+      create trigger interrupt after insert on runs for each statement execute function interrupt()`)
     clock.advance(MINUTE)
-    const begun = () => db('runs').where('tenant_id', session.tenantId).select<{ contact_id: string }[]>('contact_id')
-    const isBegun = () => db('schedules').whereNotNull('cursor').first()
-    // Another process may be at it, and what it does counts once it is committed.
+    const selectRuns = () =>
+      db('runs').where('tenant_id', owner.tenantId).select<{ contact_id: string }[]>('contact_id')
+    const findPartialSchedule = () => db('schedules').whereNotNull('cursor').first()
+    // The app's own periodic task may hold the schedule, so retry until a partial result is committed.
     await waitUntil(async () => {
       await fireSchedules(app.system)
-      return Boolean(await isBegun())
+      return Boolean(await findPartialSchedule())
     })
     await fireSchedules(app.system)
-    expect(await begun()).to.have.length(500)
-    await db.raw('drop trigger break_off on runs; drop function break_off')
+    expect(await selectRuns()).to.have.length(500)
+    await db.raw('drop trigger interrupt on runs; drop function interrupt')
     await Promise.all(Array.from({ length: 4 }, () => fireSchedules(app.system)))
     await app.work()
-    const contacts = (await begun()).map(({ contact_id }) => contact_id)
+    const contacts = (await selectRuns()).map(({ contact_id }) => contact_id)
     expect(contacts).to.have.length(1200)
     expect(new Set(contacts).size).to.equal(1200)
   })
 
-  it('keeps no other waiting when it fails', async () => {
+  it('a failing schedule does not block other schedules', async () => {
     const { db } = app.system
     const broken = await publish({ type: 'schedule', cron: '0 9 * * *' })
     await db('schedules').where('workflow_id', broken).update({ timezone: 'Mars/Olympus', next_at: clock.now() })
-    const sound = await publish({ type: 'schedule', cron: '0 9 * * *' })
+    const valid = await publish({ type: 'schedule', cron: '0 9 * * *' })
     clock.advance(MINUTE)
-    const begun = () => db('runs').where('tenant_id', session.tenantId).pluck('workflow_id')
+    const selectWorkflowIds = () => db('runs').where('tenant_id', owner.tenantId).pluck('workflow_id')
     await waitUntil(async () => {
       await fireSchedules(app.system)
-      return (await begun()).length > 0
+      return (await selectWorkflowIds()).length > 0
     })
-    expect(await begun()).to.deep.equal([sound])
+    expect(await selectWorkflowIds()).to.deep.equal([valid])
   })
 
-  it('is refused at publishing, if its group is not there', async () => {
-    const other = await app.signUp('Other')
-    const { body: group } = await app.rest('POST', '/api/groups', { session: other, body: { name: 'Theirs' } })
-    const triggers = [{ type: 'api' }, { type: 'schedule', cron: '0 9 * * *', groupId: group.id }]
-    const definition = { version: 1, triggers: triggers.slice(1), steps: [STOP] }
-    const { body } = await app.rest('POST', '/api/workflows', { session, body: { name: 'Daily', definition } })
-    const answer = await app.rest('POST', `/api/workflows/${body.id}/publish`, { session, body: {} })
-    expect(answer.status).to.equal(422)
-    expect(answer.body).to.deep.include({ code: 'workflow_invalid' })
-    expect(answer.body.details[0]).to.deep.include({ code: 'unknown_group', path: 'triggers.0.groupId' })
+  it('publishing returns 422 for a schedule whose group belongs to another workspace', async () => {
+    const other = await buildWorkspace(app, 'Other')
+    const group = await other.call('POST', '/api/groups', { name: 'Theirs' })
+    const triggers = [{ type: 'schedule', cron: '0 9 * * *', groupId: group.id }]
+    const workflow = await buildWorkflow(owner, { triggers, steps: [STOP] }, { publish: false })
+    const response = await owner.request('POST', `/api/workflows/${workflow.id}/publish`, {})
+    expect(response.status).to.equal(422)
+    expect(response.body).to.deep.include({ code: 'workflow_invalid' })
+    expect(response.body.details[0]).to.deep.include({ code: 'unknown_group', path: 'triggers.0.groupId' })
   })
 })

@@ -2,15 +2,22 @@ import { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import type { AppRouter } from '../../../src/router.ts'
 import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
-import { type Answer, newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import {
+  type Answer,
+  newAddress,
+  readSessionCookie,
+  startTestApp,
+  type TestApp,
+  type TestSession,
+} from '../../support/app.ts'
 
 const DEMO_BROADCAST = '0199c0de-0008-7000-8000-000000000001'
 const DEMO_GROUP = '0199c0de-0003-7000-8000-000000000003'
-const ABSENT = '0199c0de-ffff-7000-8000-000000000000'
+const UNKNOWN_ID = '0199c0de-ffff-7000-8000-000000000000'
 
 type Path = keyof ReturnType<typeof procedures>
 
-/** Each documented call by its native name, so that every row runs both ways. */
+/** The tRPC call of each documented operation, so that every row is tested over REST and tRPC. */
 function procedures(app: TestApp, session: TestSession | undefined, headers: Record<string, string> = {}) {
   const client = app.client(session, headers)
   return {
@@ -37,7 +44,7 @@ function procedures(app: TestApp, session: TestSession | undefined, headers: Rec
 
 type Outcome = { status: number; error?: string; body: Record<string, unknown> }
 
-describe('the contract, on REST and on tRPC', () => {
+describe('API contract over REST and tRPC', () => {
   let app: TestApp
   let demo: TestSession
   let ids: Record<string, string>
@@ -47,13 +54,14 @@ describe('the contract, on REST and on tRPC', () => {
     const db = openDatabase(app.databaseUrl)
     await seedIfEmpty(db)
     await db.destroy()
-    // The demo workspace lives by the real clock; the tests' clock joins it.
+    // The demo data is dated by the system clock, so the test clock starts at the same time.
     app.clock.advance(Date.now() - app.clock.now().getTime())
-    const { headers, body } = await app.rest('POST', '/api/auth/sign-in/email', {
+    const response = await app.rest('POST', '/api/auth/sign-in/email', {
       body: { email: 'demo@parley.example', password: 'parley-demo' },
     })
-    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
-    demo = { cookie, tenantId: body.workspaces[0].id, userId: body.user.id, email: '', password: '' }
+    const { user, workspaces } = response.body
+    const cookie = readSessionCookie(response)
+    demo = { cookie, tenantId: workspaces[0].id, userId: user.id, email: '', password: '' }
     const inside = await app.rest('GET', '/api/conversations?windowOpen=true', { session: demo })
     const outside = await app.rest('GET', '/api/conversations?windowOpen=false', { session: demo })
     const runs = await app.rest('GET', '/api/runs?status=completed', { session: demo })
@@ -69,7 +77,7 @@ describe('the contract, on REST and on tRPC', () => {
 
   after(() => app.stop())
 
-  /** The same call through REST: path parameters from the input, the rest as query or body. */
+  /** Sends the call over REST: path parameters from the input, the rest as query or body. */
   async function overRest(
     path: Path,
     input: Record<string, unknown>,
@@ -84,12 +92,12 @@ describe('the contract, on REST and on tRPC', () => {
       method === 'GET' && rest.length > 0
         ? `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))}`
         : ''
-    const answer: Answer = await app.rest(method, url + query, {
+    const response: Answer = await app.rest(method, url + query, {
       session,
       headers,
       ...(method === 'GET' ? {} : { body: Object.fromEntries(rest) }),
     })
-    return { status: answer.status, error: answer.body?.error, body: answer.body }
+    return { status: response.status, error: response.body?.error, body: response.body }
   }
 
   async function overTrpc(
@@ -111,16 +119,16 @@ describe('the contract, on REST and on tRPC', () => {
     }
   }
 
-  const ways = [
+  const transports = [
     ['REST', overRest],
     ['tRPC', overTrpc],
   ] as const
 
-  const page = (body: Record<string, unknown>) => expect(body).to.have.all.keys('items', 'total')
-  const whole = (body: Record<string, unknown>) => expect(body['items']).to.be.an('array').that.is.not.empty
+  const expectPage = (body: Record<string, unknown>) => expect(body).to.have.all.keys('items', 'total')
+  const expectItems = (body: Record<string, unknown>) => expect(body['items']).to.be.an('array').that.is.not.empty
 
-  const answers: [Path, () => Record<string, unknown>, number, (body: Record<string, unknown>) => unknown][] = [
-    ['GET /api/workflows', () => ({}), 200, whole],
+  const successes: [Path, () => Record<string, unknown>, number, (body: Record<string, unknown>) => unknown][] = [
+    ['GET /api/workflows', () => ({}), 200, expectItems],
     [
       'POST /api/workflows',
       () => ({ name: 'Named only' }),
@@ -138,12 +146,12 @@ describe('the contract, on REST and on tRPC', () => {
       () => ({}),
       200,
       (body) => {
-        page(body)
+        expectPage(body)
         expect(body['items']).to.have.length(20)
         expect(body['total']).to.be.at.least(40)
       },
     ],
-    ['GET /api/contacts', () => ({ limit: 100, offset: 39 }), 200, page],
+    ['GET /api/contacts', () => ({ limit: 100, offset: 39 }), 200, expectPage],
     [
       'PATCH /api/contacts/{contactId}',
       () => ({ contactId: ids['contact'], name: 'Renamed' }),
@@ -155,7 +163,7 @@ describe('the contract, on REST and on tRPC', () => {
       () => ({ limit: 1 }),
       200,
       (body) => {
-        page(body)
+        expectPage(body)
         expect((body['items'] as object[])[0]).to.include.keys('id', 'contactId', 'status')
       },
     ],
@@ -171,7 +179,7 @@ describe('the contract, on REST and on tRPC', () => {
       201,
       (body) => expect(body).to.include({ body: 'On it', status: 'queued' }),
     ],
-    ['GET /api/runs', () => ({}), 200, page],
+    ['GET /api/runs', () => ({}), 200, expectPage],
     [
       'GET /api/runs/{runId}',
       () => ({ runId: ids['run'] }),
@@ -190,13 +198,13 @@ describe('the contract, on REST and on tRPC', () => {
       201,
       (body) => expect(body).to.include({ replayOf: ids['run'], status: 'queued' }),
     ],
-    ['GET /api/broadcasts', () => ({}), 200, page],
+    ['GET /api/broadcasts', () => ({}), 200, expectPage],
     [
       'GET /api/broadcasts/{id}/recipients',
       () => ({ id: DEMO_BROADCAST, limit: 3 }),
       200,
       (body) => {
-        page(body)
+        expectPage(body)
         expect(body['items']).to.have.length(3)
         expect(body['total']).to.equal(10)
       },
@@ -206,25 +214,25 @@ describe('the contract, on REST and on tRPC', () => {
       () => ({ id: DEMO_GROUP }),
       200,
       (body) => {
-        page(body)
+        expectPage(body)
         expect(body['total']).to.equal(9)
       },
     ],
-    ['GET /api/tags', () => ({}), 200, whole],
-    ['GET /api/tools', () => ({}), 200, whole],
+    ['GET /api/tags', () => ({}), 200, expectItems],
+    ['GET /api/tools', () => ({}), 200, expectItems],
   ]
 
-  for (const [name, call] of ways) {
-    for (const [path, input, status, check] of answers) {
-      it(`${name}: ${path} answers as documented`, async () => {
+  for (const [name, call] of transports) {
+    for (const [path, input, status, check] of successes) {
+      it(`${name}: ${path} returns the documented response`, async () => {
         const outcome = await call(path, input(), demo)
-        // A native answer is always 200; what REST calls created is the same object.
+        // tRPC returns 200 where REST returns 201, with the same object.
         expect(outcome.status, JSON.stringify(outcome.body)).to.equal(name === 'REST' ? status : 200)
         check(outcome.body)
       })
     }
 
-    it(`${name}: POST /api/contacts answers the contact with its id, name and phone`, async () => {
+    it(`${name}: POST /api/contacts returns the contact with its ID, name and phone number`, async () => {
       const phone = name === 'REST' ? '+4915100009001' : '+4915100009002'
       const { status, body } = await call('POST /api/contacts', { name: 'New', phone }, demo)
       expect(status).to.equal(name === 'REST' ? 201 : 200)
@@ -232,16 +240,21 @@ describe('the contract, on REST and on tRPC', () => {
       expect(body['id']).to.be.a('string')
     })
 
-    const everywhere: [string, (session: TestSession) => TestSession | undefined, number, string][] = [
+    const rejections: [string, (session: TestSession) => TestSession | undefined, number, string][] = [
       ['no session cookie', () => undefined, 401, 'Unauthorized'],
-      ['a session that is none', (session) => ({ ...session, cookie: 'session_token=nobodys' }), 401, 'Unauthorized'],
+      [
+        'an unknown session cookie',
+        (session) => ({ ...session, cookie: 'session_token=unknown' }),
+        401,
+        'Unauthorized',
+      ],
       ['no x-tenant-id', (session) => ({ ...session, tenantId: '' }), 401, 'Unauthorized'],
       ['a malformed x-tenant-id', (session) => ({ ...session, tenantId: 'abc' }), 403, 'Forbidden'],
-      ['an unknown workspace', (session) => ({ ...session, tenantId: ABSENT }), 403, 'Forbidden'],
+      ['an unknown workspace', (session) => ({ ...session, tenantId: UNKNOWN_ID }), 403, 'Forbidden'],
     ]
-    for (const [condition, change, status, error] of everywhere) {
-      it(`${name}: with ${condition} every call is refused with ${status}, before its input is looked at`, async () => {
-        for (const [path] of answers) {
+    for (const [condition, change, status, error] of rejections) {
+      it(`${name}: every operation returns ${status} for ${condition} before it validates the input`, async () => {
+        for (const [path] of successes) {
           const outcome = await call(
             path,
             { workflowId: 'x', contactId: 'x', conversationId: 'x', runId: 'x', id: 'x', bogus: 1 },
@@ -252,7 +265,7 @@ describe('the contract, on REST and on tRPC', () => {
       })
     }
 
-    it(`${name}: somebody who is no member is refused with 403`, async () => {
+    it(`${name}: GET /api/contacts returns 403 for a user who is not a member of the workspace`, async () => {
       const stranger = await app.signUp('Stranger')
       const outcome = await call('GET /api/contacts', {}, { ...stranger, tenantId: demo.tenantId })
       expect([outcome.status, outcome.error]).to.deep.equal([403, 'Forbidden'])
@@ -267,10 +280,10 @@ describe('the contract, on REST and on tRPC', () => {
       'GET /api/groups/{id}/contacts',
     ]
     for (const path of paged) {
-      it(`${name}: ${path} refuses pages that cannot be, and knows the total past the end`, async () => {
+      it(`${name}: ${path} returns 400 for invalid pagination and the total even past the end`, async () => {
         const id = path.includes('broadcasts') ? DEMO_BROADCAST : DEMO_GROUP
         const target = path.includes('{id}') ? { id } : {}
-        const wrong: Record<string, unknown>[] = [
+        const invalid: Record<string, unknown>[] = [
           { limit: 0 },
           { limit: 101 },
           { limit: -1 },
@@ -281,7 +294,7 @@ describe('the contract, on REST and on tRPC', () => {
           { offset: 0.5 },
           { offset: 'x' },
         ]
-        for (const input of wrong) {
+        for (const input of invalid) {
           const outcome = await call(path, { ...target, ...input }, demo)
           expect([outcome.status, outcome.body['code']], JSON.stringify(input)).to.deep.equal([
             400,
@@ -295,7 +308,7 @@ describe('the contract, on REST and on tRPC', () => {
       })
     }
 
-    it(`${name}: outside the 24-hour window a message is refused with 422, the times and the way out`, async () => {
+    it(`${name}: sending a message outside the 24-hour window returns 422 with the times and a remedy`, async () => {
       const outcome = await call(
         'POST /api/conversations/{conversationId}/messages',
         { conversationId: ids['outside'], body: 'Hi' },
@@ -307,7 +320,7 @@ describe('the contract, on REST and on tRPC', () => {
       expect(outcome.body['details']).to.have.all.keys('lastInboundAt', 'windowExpiresAt')
     })
 
-    it(`${name}: a malformed id, an absent row and a missing one are the same 404`, async () => {
+    it(`${name}: malformed and unknown IDs return the same 404`, async () => {
       const rows: [Path, string][] = [
         ['PATCH /api/contacts/{contactId}', 'contactId'],
         ['GET /api/conversations/{conversationId}/messages', 'conversationId'],
@@ -320,31 +333,35 @@ describe('the contract, on REST and on tRPC', () => {
       ]
       for (const [path, field] of rows) {
         const malformed = await call(path, { [field]: 'not-a-uuid' }, demo)
-        const absent = await call(path, { [field]: ABSENT }, demo)
-        expect([path, malformed.status, malformed.error]).to.deep.equal([path, absent.status, absent.error])
-        expect([path, absent.status, absent.body['code']]).to.deep.equal([path, 404, 'not_found'])
+        const unknown = await call(path, { [field]: UNKNOWN_ID }, demo)
+        expect([path, malformed.status, malformed.error]).to.deep.equal([path, unknown.status, unknown.error])
+        expect([path, unknown.status, unknown.body['code']]).to.deep.equal([path, 404, 'not_found'])
       }
     })
 
-    it(`${name}: an unknown field is a 400 that names it`, async () => {
-      const outcome = await call('POST /api/contacts', { name: 'X', phone: '+4915100009009', tenantId: ABSENT }, demo)
+    it(`${name}: POST /api/contacts returns 400 with the name of an unknown field`, async () => {
+      const outcome = await call(
+        'POST /api/contacts',
+        { name: 'X', phone: '+4915100009009', tenantId: UNKNOWN_ID },
+        demo,
+      )
       expect(outcome.status).to.equal(400)
       expect(outcome.body['details']).to.deep.include({ path: 'tenantId', message: 'is not a field of this request' })
     })
 
-    it(`${name}: a number that is taken is a 409 that names its contact`, async () => {
+    it(`${name}: POST /api/contacts returns 409 with the existing contact when the phone number is taken`, async () => {
       const outcome = await call('POST /api/contacts', { name: 'Twin', phone: '+55 11 90000-0001' }, demo)
       expect([outcome.status, outcome.body['code']]).to.deep.equal([409, 'contact_exists'])
       expect(outcome.body['details']).to.deep.equal({ contactId: '0199c0de-0001-7000-8000-000000000001' })
     })
 
-    it(`${name}: a run that is not finished cannot be replayed`, async () => {
+    it(`${name}: POST /api/runs/{runId}/replay returns 409 for a run that is not finished`, async () => {
       const { body } = await app.rest('GET', '/api/runs?status=waiting', { session: demo })
       const outcome = await call('POST /api/runs/{runId}/replay', { runId: body.items[0].id }, demo)
       expect([outcome.status, outcome.body['code']]).to.deep.equal([409, 'run_not_finished'])
     })
 
-    it(`${name}: an invalid workflow is not published, and every mistake is told`, async () => {
+    it(`${name}: POST /api/workflows/{workflowId}/publish returns 422 with every problem of an invalid definition`, async () => {
       const definition = {
         version: 1,
         triggers: [],
@@ -359,21 +376,21 @@ describe('the contract, on REST and on tRPC', () => {
       expect((outcome.body['details'] as { stepId: string }[]).map(({ stepId }) => stepId)).to.include('a')
     })
 
-    it(`${name}: the general tier lets 100 calls a minute through from one address, and tells what is left`, async () => {
+    it(`${name}: the general rate limit allows 100 calls per minute from one address`, async () => {
       const headers = { 'x-forwarded-for': newAddress() }
       for (let n = 1; n <= 100; n += 1) expect((await call('GET /api/tags', {}, demo, headers)).status).to.equal(200)
-      const refused = await call('GET /api/tags', {}, demo, headers)
-      expect([refused.status, refused.error]).to.deep.equal([429, 'Too many requests, please try again later'])
-      // The other way in pays from the same purse.
-      const [, other] = ways.find(([way]) => way !== name) ?? ways[0]
+      const rejected = await call('GET /api/tags', {}, demo, headers)
+      expect([rejected.status, rejected.error]).to.deep.equal([429, 'Too many requests, please try again later'])
+      // REST and tRPC share one rate limit.
+      const [, other] = transports.find(([transport]) => transport !== name) ?? transports[0]
       expect((await other('GET /api/tags', {}, demo, headers)).status).to.equal(429)
     })
   }
 
-  it('the three documented refusals are exactly one field, and a limit says when to come back', async () => {
+  it('401, 403 and 429 responses contain only an error text, and 429 responses include Retry-After', async () => {
     const missing = await app.rest('GET', '/api/contacts')
     expect(missing.body).to.deep.equal({ error: 'Unauthorized' })
-    const forbidden = await app.rest('GET', '/api/contacts', { session: { ...demo, tenantId: ABSENT } })
+    const forbidden = await app.rest('GET', '/api/contacts', { session: { ...demo, tenantId: UNKNOWN_ID } })
     expect(forbidden.body).to.deep.equal({ error: 'Forbidden' })
     const headers = { 'x-forwarded-for': newAddress() }
     let last = await app.rest('POST', '/api/auth/forget-password', { body: { email: 'a@b.example' }, headers })
@@ -387,7 +404,7 @@ describe('the contract, on REST and on tRPC', () => {
     expect(last.headers.get('ratelimit-reset')).to.equal(last.headers.get('retry-after'))
   })
 
-  it('a path, a method and a body that are not ours get errors of the same form', async () => {
+  it('unknown paths, methods and unreadable bodies return errors in the common format', async () => {
     const rows: [string, string, object, number, string][] = [
       ['GET', '/api/nothing', {}, 404, 'not_found'],
       ['GET', '/api//contacts', {}, 404, 'not_found'],
@@ -412,14 +429,14 @@ describe('the contract, on REST and on tRPC', () => {
       ['POST', '/api/contacts', { body: JSON.stringify({ name: 'x'.repeat(1_100_000) }) }, 413, 'body_too_large'],
     ]
     for (const [method, path, call, status, code] of rows) {
-      const { status: met, body, headers } = await app.rest(method, path, { session: demo, ...call })
-      expect([method, path, met, body.code]).to.deep.equal([method, path, status, code])
+      const { status: actual, body, headers } = await app.rest(method, path, { session: demo, ...call })
+      expect([method, path, actual, body.code]).to.deep.equal([method, path, status, code])
       expect(body.error).to.be.a('string')
       expect(headers.get('x-request-id')).to.be.a('string')
     }
   })
 
-  it('a body in utf-8 by name is read like any other', async () => {
+  it('a JSON body with an explicit UTF-8 charset is accepted', async () => {
     const { status, body } = await app.rest('PATCH', `/api/contacts/${ids['contact']}`, {
       session: demo,
       body: JSON.stringify({ name: 'Zoë' }),
@@ -428,7 +445,7 @@ describe('the contract, on REST and on tRPC', () => {
     expect([status, body.name]).to.deep.equal([200, 'Zoë'])
   })
 
-  it('a repeated Idempotency-Key acts once, is told so, and takes no other request', async () => {
+  it('a repeated Idempotency-Key executes the request once, marks the replay and rejects other requests', async () => {
     const headers = { 'idempotency-key': 'order-4711' }
     const create = (name: string) =>
       app.rest('POST', '/api/contacts', { session: demo, headers, body: { name, phone: '+4915100009100' } })
@@ -441,7 +458,7 @@ describe('the contract, on REST and on tRPC', () => {
     ])
     const other = await create('Other')
     expect([other.status, other.body.code]).to.deep.equal([422, 'idempotency_key_reused'])
-    const together = await Promise.all(
+    const concurrent = await Promise.all(
       Array.from({ length: 8 }, () =>
         app.rest('POST', '/api/contacts', {
           session: demo,
@@ -450,7 +467,7 @@ describe('the contract, on REST and on tRPC', () => {
         }),
       ),
     )
-    expect(together.every(({ status }) => status === 201 || status === 409)).to.equal(true)
+    expect(concurrent.every(({ status }) => status === 201 || status === 409)).to.equal(true)
     const { body } = await app.rest('GET', '/api/contacts?phone=%2B4915100009101', { session: demo })
     expect(body.total).to.equal(1)
   })

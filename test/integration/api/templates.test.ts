@@ -1,30 +1,25 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildChannel, buildMember, buildWorkspace, getSandboxId } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-describe('templates', () => {
+describe('templates API', () => {
   let app: TestApp
-  let owner: TestSession
-  let stranger: TestSession
+  let owner: WorkspaceClient
+  let stranger: WorkspaceClient
   let sandboxId: string
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
-    stranger = await app.signUp()
-    sandboxId = await sandboxOf(owner)
+    owner = await buildWorkspace(app)
+    stranger = await buildWorkspace(app)
+    sandboxId = await getSandboxId(owner)
   })
 
   after(() => app.stop())
 
-  const call = (method: string, path: string, body?: object, session = owner) =>
-    app.rest(method, path, { session, body })
-
-  async function sandboxOf(session: TestSession): Promise<string> {
-    return (await app.client(session).channels.list.query({})).items.find(({ kind }) => kind === 'sandbox')?.id ?? ''
-  }
-
-  const sale = (name: string, rest: object = {}) => ({
+  const saleTemplate = (name: string, rest: object = {}) => ({
     channelId: sandboxId,
     name,
     language: 'pt_BR',
@@ -33,90 +28,85 @@ describe('templates', () => {
     ...rest,
   })
 
-  it('approves at once what the sandbox is to send', async () => {
-    const { status, body } = await call('POST', '/api/templates', sale('spring'))
+  it('POST /api/templates approves a template of the sandbox channel immediately', async () => {
+    const { status, body } = await owner.request('POST', '/api/templates', saleTemplate('spring'))
     expect(status).to.equal(201)
-    expect(body).to.include({ ...sale('spring'), status: 'approved' })
-    expect(await app.client(owner).templates.get.query({ id: body.id })).to.include(sale('spring'))
+    expect(body).to.include({ ...saleTemplate('spring'), status: 'approved' })
+    expect(await app.client(owner).templates.get.query({ templateId: body.id })).to.include(saleTemplate('spring'))
   })
 
-  it('leaves a draft what a provider has to approve', async () => {
-    const channel = await call('POST', '/api/channels', {
-      kind: 'whatsapp',
-      name: 'Shop',
-      phoneNumberId: '1234567890',
-      accessToken: 'token',
-      appSecret: 'secret',
-      verifyToken: 'verify-me-please',
-    })
-    const { body } = await call('POST', '/api/templates', sale('summer', { channelId: channel.body.id }))
+  it('POST /api/templates creates a draft on a channel whose provider approves templates', async () => {
+    const channel = await buildChannel(owner)
+    const { body } = await owner.request('POST', '/api/templates', saleTemplate('summer', { channelId: channel.id }))
     expect(body.status).to.equal('draft')
   })
 
-  it('has a name once for a channel and language', async () => {
-    await call('POST', '/api/templates', sale('twice'))
-    const again = await call('POST', '/api/templates', sale('twice'))
-    expect([again.status, again.body.code]).to.deep.equal([409, 'template_exists'])
-    expect((await call('POST', '/api/templates', sale('twice', { language: 'en' }))).status).to.equal(201)
+  it('POST /api/templates returns 409 when the name is taken in the same channel and language', async () => {
+    await owner.request('POST', '/api/templates', saleTemplate('twice'))
+    const conflict = await owner.request('POST', '/api/templates', saleTemplate('twice'))
+    expect([conflict.status, conflict.body.code]).to.deep.equal([409, 'template_exists'])
+    expect((await owner.request('POST', '/api/templates', saleTemplate('twice', { language: 'en' }))).status).to.equal(
+      201,
+    )
   })
 
-  it('lists templates in pages, newest first', async () => {
-    const session = await app.signUp()
-    const channelId = await sandboxOf(session)
+  it('GET /api/templates returns pages, newest first, with the total', async () => {
+    const workspace = await buildWorkspace(app)
+    const channelId = await getSandboxId(workspace)
     for (const name of ['a', 'b', 'c']) {
-      await call('POST', '/api/templates', sale(name, { channelId }), session)
+      await workspace.request('POST', '/api/templates', saleTemplate(name, { channelId }))
       app.clock.advance(1)
     }
-    const { body } = await call('GET', '/api/templates?limit=2&offset=1', undefined, session)
+    const { body } = await workspace.request('GET', '/api/templates?limit=2&offset=1')
     expect([body.total, body.items.map((template: any) => template.name)]).to.deep.equal([3, ['b', 'a']])
-    expect((await app.client(session).templates.list.query({ offset: 5 })).total).to.equal(3)
+    expect((await app.client(workspace).templates.list.query({ offset: 5 })).total).to.equal(3)
   })
 
-  it('deletes a template that no broadcast uses, and no other', async () => {
-    const { body: used } = await call('POST', '/api/templates', sale('used'))
-    const { body: draft } = await call('POST', '/api/broadcasts', { name: 'Sale', templateId: used.id })
-    const refused = await call('DELETE', `/api/templates/${used.id}`)
-    expect([refused.status, refused.body.code]).to.deep.equal([409, 'template_in_use'])
-    await call('DELETE', `/api/broadcasts/${draft.id}`)
-    expect((await call('DELETE', `/api/templates/${used.id}`)).status).to.equal(204)
-    expect((await call('GET', `/api/templates/${used.id}`)).status).to.equal(404)
+  it('DELETE /api/templates/{templateId} returns 409 while a broadcast uses the template', async () => {
+    const { body: used } = await owner.request('POST', '/api/templates', saleTemplate('used'))
+    const { body: draft } = await owner.request('POST', '/api/broadcasts', { name: 'Sale', templateId: used.id })
+    const conflict = await owner.request('DELETE', `/api/templates/${used.id}`)
+    expect([conflict.status, conflict.body.code]).to.deep.equal([409, 'template_in_use'])
+    await owner.request('DELETE', `/api/broadcasts/${draft.id}`)
+    expect((await owner.request('DELETE', `/api/templates/${used.id}`)).status).to.equal(204)
+    expect((await owner.request('GET', `/api/templates/${used.id}`)).status).to.equal(404)
   })
 
-  it('refuses input that is none', async () => {
-    const wrong = [
+  it('POST /api/templates returns 400 for invalid and unknown fields', async () => {
+    const invalid = [
       { name: 'Spring Sale' },
       { language: 'portuguese' },
       { category: 'spam' },
       { body: '' },
       { extra: 1 },
     ]
-    for (const field of wrong) {
-      const { status, body } = await call('POST', '/api/templates', sale('fine', field))
+    for (const field of invalid) {
+      const { status, body } = await owner.request('POST', '/api/templates', saleTemplate('fine', field))
       expect([status, body.code], JSON.stringify(field)).to.deep.equal([400, 'validation_failed'])
     }
   })
 
-  it('lets viewers and agents look, and only admins change', async () => {
-    const { body: template } = await call('POST', '/api/templates', sale('locked'))
+  it('templates can be read by viewers and agents but changed only by admins', async () => {
+    const { body: template } = await owner.request('POST', '/api/templates', saleTemplate('locked'))
     for (const role of ['viewer', 'agent'] as const) {
-      const session = await app.join(owner.tenantId, role)
-      expect((await call('GET', `/api/templates/${template.id}`, undefined, session)).status).to.equal(200)
-      expect((await call('POST', '/api/templates', sale('mine'), session)).status).to.equal(403)
-      expect((await call('DELETE', `/api/templates/${template.id}`, undefined, session)).status).to.equal(403)
+      const member = await buildMember(owner, role)
+      expect((await member.request('GET', `/api/templates/${template.id}`)).status).to.equal(200)
+      expect((await member.request('POST', '/api/templates', saleTemplate('other'))).status).to.equal(403)
+      expect((await member.request('DELETE', `/api/templates/${template.id}`)).status).to.equal(403)
     }
   })
 
-  it("does not see another workspace's template, nor its channel", async () => {
-    const { body: template } = await call('POST', '/api/templates', sale('private'))
+  it('templates and channels of another workspace return 404', async () => {
+    const { body: template } = await owner.request('POST', '/api/templates', saleTemplate('private'))
     const path = `/api/templates/${template.id}`
     for (const method of ['GET', 'DELETE']) {
-      const { status, body } = await call(method, path, undefined, stranger)
+      const { status, body } = await stranger.request(method, path)
       expect([status, body.error]).to.deep.equal([404, 'Template not found'])
     }
-    expect(await errorMessage(app.client(stranger).templates.get.query({ id: template.id }))).to.equal(
+    expect(await errorMessage(app.client(stranger).templates.get.query({ templateId: template.id }))).to.equal(
       'Template not found',
     )
-    const taken = await call('POST', '/api/templates', sale('mine'), stranger)
-    expect([taken.status, taken.body.error]).to.deep.equal([404, 'Channel not found'])
+    const response = await stranger.request('POST', '/api/templates', saleTemplate('other'))
+    expect([response.status, response.body.error]).to.deep.equal([404, 'Channel not found'])
   })
 })

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildMember, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const QUOTE = {
   title: 'Get a quote',
@@ -11,31 +13,29 @@ const QUOTE = {
   config: { method: 'GET' as const, url: 'https://shop.example.com/quote', headers: { 'X-Shop': 'main' } },
 }
 
-/** What is answered of it: the values of headers may be secrets. */
-const SHOWN = { ...QUOTE.config, headers: { 'X-Shop': '[redacted]' } }
+/** The configuration in responses: header values may be secrets. */
+const REDACTED_CONFIG = { ...QUOTE.config, headers: { 'X-Shop': '[redacted]' } }
 
-describe('tools', () => {
+describe('tools API', () => {
   let app: TestApp
-  let owner: TestSession
-  let stranger: TestSession
+  let owner: WorkspaceClient
+  let stranger: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
-    stranger = await app.signUp()
+    owner = await buildWorkspace(app)
+    stranger = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  const call = (method: string, path: string, body?: object, session = owner) =>
-    app.rest(method, path, { session, body })
-  const create = (body: object, session = owner) => call('POST', '/api/tools', { ...QUOTE, ...body }, session)
-  const listed = async (session: TestSession) => (await call('GET', '/api/tools', undefined, session)).body.items
+  const create = (body: object, workspace = owner) => workspace.request('POST', '/api/tools', { ...QUOTE, ...body })
+  const listTools = async (workspace: WorkspaceClient) => (await workspace.request('GET', '/api/tools')).body.items
 
-  it('are the same built-in ones in every workspace, each with schemas of objects', async () => {
-    const [mine, theirs] = [await listed(await app.signUp()), await listed(await app.signUp())]
-    expect(mine).to.deep.equal(theirs)
-    expect(mine.map((tool: any) => tool.name)).to.include.members([
+  it('GET /api/tools lists the same built-in tools with object schemas in every workspace', async () => {
+    const [tools, others] = [await listTools(await buildWorkspace(app)), await listTools(await buildWorkspace(app))]
+    expect(tools).to.deep.equal(others)
+    expect(tools.map((tool: any) => tool.name)).to.include.members([
       'contact.get',
       'contact.update',
       'contact.tag',
@@ -45,40 +45,40 @@ describe('tools', () => {
       'http.request',
       'time.now',
     ])
-    for (const tool of mine) {
+    for (const tool of tools) {
       expect(tool).to.include({ kind: 'builtin', enabled: true })
       expect([tool.inputSchema.type, tool.outputSchema.type]).to.deep.equal(['object', 'object'])
       expect(['read', 'write', 'external_send']).to.include(tool.effect)
-      expect((await call('GET', `/api/tools/${tool.id}`)).body).to.deep.equal(tool)
+      expect((await owner.request('GET', `/api/tools/${tool.id}`)).body).to.deep.equal(tool)
     }
   })
 
-  it('keeps a tool of its own as it was given, after the built-in ones', async () => {
+  it('POST /api/tools creates an HTTP tool that is listed after the built-in tools', async () => {
     const { status, body } = await create({ name: 'quote' })
     expect(status).to.equal(201)
-    expect(body).to.deep.include({ ...QUOTE, config: SHOWN, name: 'quote', kind: 'http', enabled: true })
+    expect(body).to.deep.include({ ...QUOTE, config: REDACTED_CONFIG, name: 'quote', kind: 'http', enabled: true })
     const { items } = await app.client(owner).tools.list.query({})
     expect(items.filter(({ kind }) => kind === 'http').map(({ name }) => name)).to.deep.equal(['quote'])
     expect(items.at(-1)?.name).to.equal('quote')
   })
 
-  it('has a name once in a workspace, built-in ones included', async () => {
+  it('POST and PATCH /api/tools return 409 when the name is taken by another or a built-in tool', async () => {
     await create({ name: 'once' })
     const { body: other } = await create({ name: 'other' })
-    const taken = [
+    const responses = [
       await create({ name: 'once' }),
       await create({ name: 'time.now' }),
-      await call('PATCH', `/api/tools/${other.id}`, { name: 'once' }),
-      await call('PATCH', `/api/tools/${other.id}`, { name: 'time.now' }),
+      await owner.request('PATCH', `/api/tools/${other.id}`, { name: 'once' }),
+      await owner.request('PATCH', `/api/tools/${other.id}`, { name: 'time.now' }),
     ]
-    for (const { status, body } of taken) expect([status, body.code]).to.deep.equal([409, 'name_taken'])
+    for (const { status, body } of responses) expect([status, body.code]).to.deep.equal([409, 'name_taken'])
     expect((await create({ name: 'once' }, stranger)).status).to.equal(201)
   })
 
-  it('changes what is given and leaves the rest', async () => {
+  it('PATCH /api/tools/{id} changes only the fields in the request', async () => {
     const { body: tool } = await create({ name: 'changing' })
     app.clock.advance(1000)
-    const { status, body } = await call('PATCH', `/api/tools/${tool.id}`, { enabled: false, title: 'Changed' })
+    const { status, body } = await owner.request('PATCH', `/api/tools/${tool.id}`, { enabled: false, title: 'Changed' })
     expect(status).to.equal(200)
     expect(body).to.deep.equal({
       ...tool,
@@ -88,85 +88,85 @@ describe('tools', () => {
     })
   })
 
-  describe('the headers of one', () => {
+  describe('headers of an HTTP tool', () => {
     const CANARY = 'canary-header-4711'
     const config = { ...QUOTE.config, headers: { Authorization: CANARY, 'X-Shop': 'main' } }
-    const rowOf = (id: string) => app.system.db('tools').where({ id }).first()
-    const headersOf = async (id: string) => {
-      const { sealed_headers, tenant_id } = await rowOf(id)
+    const findRow = (id: string) => app.system.db('tools').where({ id }).first()
+    const openHeaders = async (id: string) => {
+      const { sealed_headers, tenant_id } = await findRow(id)
       return app.system.secrets.open(sealed_headers, `tool:${tenant_id}:${id}`)
     }
-    const change = (id: string, body: object) => call('PATCH', `/api/tools/${id}`, body)
+    const update = (id: string, body: object) => owner.request('PATCH', `/api/tools/${id}`, body)
 
-    it('are stored sealed, and shown by their names alone', async () => {
+    it('header values of a tool are encrypted at rest and redacted in responses', async () => {
       const { body: tool } = await create({ name: 'sealed', config })
-      const answers = [tool, (await call('GET', `/api/tools/${tool.id}`)).body, await listed(owner)]
-      expect(JSON.stringify(answers)).to.not.include(CANARY)
+      const responses = [tool, (await owner.request('GET', `/api/tools/${tool.id}`)).body, await listTools(owner)]
+      expect(JSON.stringify(responses)).to.not.include(CANARY)
       expect(tool.config.headers).to.deep.equal({ Authorization: '[redacted]', 'X-Shop': '[redacted]' })
-      const row = await rowOf(tool.id)
+      const row = await findRow(tool.id)
       expect(JSON.stringify(row) + row.sealed_headers.toString('latin1')).to.not.include(CANARY)
-      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+      expect(await openHeaders(tool.id)).to.deep.equal(config.headers)
     })
 
-    it('stay when they are given back as they are shown, and when something else changes', async () => {
+    it('header values of a tool are kept when they are sent back redacted or other fields change', async () => {
       const { body: tool } = await create({ name: 'kept', config })
-      await change(tool.id, { title: 'Other' })
-      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+      await update(tool.id, { title: 'Other' })
+      expect(await openHeaders(tool.id)).to.deep.equal(config.headers)
       const headers = { Authorization: '[redacted]', 'X-New': 'new' }
-      const changed = await change(tool.id, { config: { ...config, method: 'POST', headers } })
+      const changed = await update(tool.id, { config: { ...config, method: 'POST', headers } })
       expect(changed.body.config).to.deep.include({ method: 'POST' })
-      expect(await headersOf(tool.id)).to.deep.equal({ Authorization: CANARY, 'X-New': 'new' })
-      await change(tool.id, { config: { method: 'GET', url: config.url } })
-      expect((await rowOf(tool.id)).sealed_headers).to.equal(null)
+      expect(await openHeaders(tool.id)).to.deep.equal({ Authorization: CANARY, 'X-New': 'new' })
+      await update(tool.id, { config: { method: 'GET', url: config.url } })
+      expect((await findRow(tool.id)).sealed_headers).to.equal(null)
     })
 
-    it('go to no other host unless they are known', async () => {
-      const { body: tool } = await create({ name: 'stolen', config })
-      const thief = { ...tool.config, url: 'https://thief.example.com/quote' }
+    it('PATCH /api/tools/{id} returns 400 when redacted header values would be sent to another host', async () => {
+      const { body: tool } = await create({ name: 'moved', config })
+      const otherHost = { ...tool.config, url: 'https://other.example.com/quote' }
       const unknown = { ...config, headers: { 'X-Unknown': '[redacted]' } }
-      const refused = [
-        await change(tool.id, { config: thief }),
-        await change(tool.id, { config: unknown }),
+      const responses = [
+        await update(tool.id, { config: otherHost }),
+        await update(tool.id, { config: unknown }),
         await create({ name: 'new', config: unknown }),
       ]
-      expect(refused.map(({ status }) => status)).to.deep.equal([400, 400, 400])
-      expect(refused[1]?.body.details[0].path).to.equal('config.headers.X-Unknown')
-      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+      expect(responses.map(({ status }) => status)).to.deep.equal([400, 400, 400])
+      expect(responses[1]?.body.details[0].path).to.equal('config.headers.X-Unknown')
+      expect(await openHeaders(tool.id)).to.deep.equal(config.headers)
     })
 
-    it('of a row from before are shown by their names, and sealed when it is next written', async () => {
+    it('header values stored in plain text are redacted in responses and encrypted by the next update', async () => {
       const { body: tool } = await create({ name: 'older', config })
       const plain = { config: JSON.stringify(config), sealed_headers: null }
       await app.system.db('tools').where({ id: tool.id }).update(plain)
-      expect((await call('GET', `/api/tools/${tool.id}`)).body.config).to.deep.equal(tool.config)
-      await change(tool.id, { title: 'Sealed now' })
-      expect(JSON.stringify(await rowOf(tool.id))).to.not.include(CANARY)
-      expect(await headersOf(tool.id)).to.deep.equal(config.headers)
+      expect((await owner.request('GET', `/api/tools/${tool.id}`)).body.config).to.deep.equal(tool.config)
+      await update(tool.id, { title: 'Sealed now' })
+      expect(JSON.stringify(await findRow(tool.id))).to.not.include(CANARY)
+      expect(await openHeaders(tool.id)).to.deep.equal(config.headers)
     })
   })
 
-  it('deletes a tool of its own', async () => {
+  it('DELETE /api/tools/{id} deletes an HTTP tool', async () => {
     const { body: tool } = await create({ name: 'leaving' })
-    expect((await call('DELETE', `/api/tools/${tool.id}`)).status).to.equal(204)
-    const again = await call('DELETE', `/api/tools/${tool.id}`)
+    expect((await owner.request('DELETE', `/api/tools/${tool.id}`)).status).to.equal(204)
+    const again = await owner.request('DELETE', `/api/tools/${tool.id}`)
     expect([again.status, again.body.error]).to.deep.equal([404, 'Tool not found'])
   })
 
-  it('never changes a built-in tool', async () => {
-    const [builtin] = await listed(owner)
+  it('PATCH and DELETE /api/tools/{id} return 409 for a built-in tool', async () => {
+    const [builtin] = await listTools(owner)
     for (const [method, body] of [
       ['PATCH', { title: 'Mine' }],
       ['DELETE', undefined],
     ] as const) {
-      const answer = await call(method, `/api/tools/${builtin.id}`, body)
-      expect([answer.status, answer.body.code]).to.deep.equal([409, 'tool_is_builtin'])
+      const response = await owner.request(method, `/api/tools/${builtin.id}`, body)
+      expect([response.status, response.body.code]).to.deep.equal([409, 'tool_is_builtin'])
     }
     expect(await errorMessage(app.client(owner).tools.delete.mutate({ id: builtin.id }))).to.include('built-in')
-    expect((await listed(owner))[0]).to.deep.equal(builtin)
+    expect((await listTools(owner))[0]).to.deep.equal(builtin)
   })
 
-  it('refuses schemas of anything but an object, and names that are none', async () => {
-    const wrong = [
+  it('POST /api/tools returns 400 for schemas that are not of an object and for invalid fields', async () => {
+    const invalid = [
       { inputSchema: { type: 'string' } },
       { outputSchema: {} },
       { inputSchema: [] },
@@ -179,13 +179,13 @@ describe('tools', () => {
       { effect: 'maybe' },
       { kind: 'builtin' },
     ]
-    for (const fields of wrong) {
+    for (const fields of invalid) {
       const { status, body } = await create({ name: 'fine', ...fields })
       expect([status, body.code], JSON.stringify(fields)).to.deep.equal([400, 'validation_failed'])
     }
   })
 
-  it('refuses addresses it could not call, and those that carry credentials', async () => {
+  it('POST and PATCH /api/tools return 400 for private URLs, other protocols and URLs with credentials', async () => {
     const urls = [
       'ftp://shop.example.com',
       'javascript:alert(1)',
@@ -193,55 +193,55 @@ describe('tools', () => {
       '/quote',
       'https://ann:pw@shop.example.com',
     ]
-    const inside = [
+    const privateUrls = [
       'https://localhost/quote',
       'http://10.0.0.8/quote',
       'https://169.254.169.254/',
       'https://db.internal/',
     ]
-    for (const url of [...urls, ...inside, 'https://ann@shop.example.com', 'https://']) {
+    for (const url of [...urls, ...privateUrls, 'https://ann@shop.example.com', 'https://']) {
       const { status, body } = await create({ name: 'fine', config: { method: 'GET', url } })
       expect([status, body.details?.[0]?.path], url).to.deep.equal([400, 'config.url'])
     }
     const { body: tool } = await create({ name: 'moving' })
-    const moved = await call('PATCH', `/api/tools/${tool.id}`, { config: { method: 'GET', url: urls[0] } })
+    const moved = await owner.request('PATCH', `/api/tools/${tool.id}`, { config: { method: 'GET', url: urls[0] } })
     expect(moved.status).to.equal(400)
   })
 
-  it('refuses headers that would end a line and begin another', async () => {
+  it('POST /api/tools returns 400 for headers with line breaks or invalid names', async () => {
     for (const headers of [{ 'X-Shop': 'main\r\nHost: other' }, { 'X Shop': 'main' }, { 'X-Shop\r\n': 'main' }]) {
       const { status } = await create({ name: 'fine', config: { ...QUOTE.config, headers } })
       expect(status, JSON.stringify(headers)).to.equal(400)
     }
   })
 
-  it('lets viewers and agents look, and only admins change', async () => {
+  it('tools can be read by viewers and agents but changed only by admins', async () => {
     const { body: tool } = await create({ name: 'locked' })
     for (const role of ['viewer', 'agent'] as const) {
-      const session = await app.join(owner.tenantId, role)
-      expect((await call('GET', '/api/tools', undefined, session)).status).to.equal(200)
-      const refused = [
-        await create({ name: 'mine' }, session),
-        await call('PATCH', `/api/tools/${tool.id}`, { title: 'Mine' }, session),
-        await call('DELETE', `/api/tools/${tool.id}`, undefined, session),
+      const member = await buildMember(owner, role)
+      expect((await member.request('GET', '/api/tools')).status).to.equal(200)
+      const responses = [
+        await create({ name: 'mine' }, member),
+        await member.request('PATCH', `/api/tools/${tool.id}`, { title: 'Mine' }),
+        await member.request('DELETE', `/api/tools/${tool.id}`),
       ]
-      expect(refused.map(({ status }) => status)).to.deep.equal([403, 403, 403])
+      expect(responses.map(({ status }) => status)).to.deep.equal([403, 403, 403])
     }
   })
 
-  it("does not see another workspace's tool", async () => {
+  it('/api/tools/{id} returns 404 for a tool of another workspace', async () => {
     const { body: tool } = await create({ name: 'private' })
     const path = `/api/tools/${tool.id}`
-    const answers = [
-      await call('GET', path, undefined, stranger),
-      await call('PATCH', path, { title: 'Taken over' }, stranger),
-      await call('DELETE', path, undefined, stranger),
-      await call('GET', '/api/tools/no-uuid', undefined, stranger),
+    const responses = [
+      await stranger.request('GET', path),
+      await stranger.request('PATCH', path, { title: 'Taken over' }),
+      await stranger.request('DELETE', path),
+      await stranger.request('GET', '/api/tools/no-uuid'),
     ]
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       expect([status, body]).to.deep.equal([404, { error: 'Tool not found', code: 'not_found' }])
     }
-    expect((await listed(stranger)).map(({ name }: any) => name)).to.not.include('private')
+    expect((await listTools(stranger)).map(({ name }: any) => name)).to.not.include('private')
     expect(await errorMessage(app.client(stranger).tools.get.query({ id: tool.id }))).to.equal('Tool not found')
   })
 })

@@ -1,6 +1,6 @@
 import { createAuthClient } from 'better-auth/client'
 import { expect } from 'chai'
-import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import { newAddress, readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
 import { listEmailsTo } from '../../support/mail.ts'
 import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -10,8 +10,8 @@ const PASSWORD = 'correct horse battery'
 let app: TestApp
 let folder: TempDir
 
-/** The client as a browser would run it: it keeps the cookie it was last given. */
-function browser() {
+/** A client that keeps the latest cookie, as a browser does. */
+function createBrowserClient() {
   let cookie = ''
   const client = createAuthClient({
     baseURL: app.url,
@@ -21,19 +21,19 @@ function browser() {
         headers.set('cookie', cookie)
         headers.set('x-forwarded-for', newAddress())
         const response = await fetch(input, { ...init, headers })
-        for (const given of response.headers.getSetCookie()) cookie = given.split(';')[0] ?? ''
+        cookie = readSessionCookie(response) || cookie
         return response
       },
     },
   })
-  // Its servers up to 1.3 had this endpoint; the client still finds it by its name.
-  type Older = {
+  // Servers up to 1.3 had this endpoint. The client derives it from the method name, but no longer types it.
+  type LegacyMethods = {
     forgetPassword(input: { email: string; redirectTo?: string }): Promise<{ data: unknown; error: unknown }>
   }
-  return client as typeof client & Older
+  return client as typeof client & LegacyMethods
 }
 
-describe("better-auth's own client", () => {
+describe('better-auth client compatibility', () => {
   before(async () => {
     folder = createTempDir()
     app = await startTestApp({ DATA_DIR: folder.path, APP_ORIGINS: 'https://app.parley.example' })
@@ -43,8 +43,8 @@ describe("better-auth's own client", () => {
     await folder.remove()
   })
 
-  it('signs up, says who is signed in, signs out and in again', async () => {
-    const client = browser()
+  it('the better-auth client signs up, reads the session, signs out and signs in', async () => {
+    const client = createBrowserClient()
     const email = 'client-one@auth.example'
     const signedUp = await client.signUp.email({ name: 'Ada', email, password: PASSWORD, callbackURL: '/' })
     expect(signedUp.error).to.equal(null)
@@ -64,8 +64,8 @@ describe("better-auth's own client", () => {
     expect((await client.getSession()).data?.user.email).to.equal(email)
   })
 
-  it('is told why it was refused', async () => {
-    const client = browser()
+  it('the better-auth client receives the status and code of a failed sign-in', async () => {
+    const client = createBrowserClient()
     const { data, error } = await client.signIn.email({ email: 'nobody@auth.example', password: PASSWORD })
     expect(data).to.equal(null)
     expect(error).to.deep.include({
@@ -75,28 +75,28 @@ describe("better-auth's own client", () => {
     })
   })
 
-  it('resets a password by either name of the endpoint', async () => {
-    const client = browser()
+  it('the better-auth client resets a password through both names of the endpoint', async () => {
+    const client = createBrowserClient()
     const email = 'client-two@auth.example'
     await client.signUp.email({ name: 'Ada', email, password: PASSWORD })
     const redirectTo = 'https://app.parley.example/reset'
-    const asked = [
+    const requests = [
       await client.requestPasswordReset({ email, redirectTo }),
       await client.forgetPassword({ email, redirectTo }),
     ]
-    for (const { data, error } of asked) {
+    for (const { data, error } of requests) {
       expect(error).to.equal(null)
       expect(data).to.have.keys('status', 'message')
     }
     await waitUntil(async () => (await listEmailsTo(email, folder.path)).length > 0)
-    const [letter] = await listEmailsTo(email, folder.path)
-    const token = /token=([A-Za-z0-9_-]{43})/.exec(letter?.text ?? '')?.[1] ?? ''
+    const [message] = await listEmailsTo(email, folder.path)
+    const token = /token=([A-Za-z0-9_-]{43})/.exec(message?.text ?? '')?.[1] ?? ''
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () => client.resetPassword({ token, newPassword: 'a better password' })),
     )
-    expect(answers.filter(({ data }) => data?.status === true)).to.have.length(1)
-    expect(answers.filter(({ error }) => error?.code === 'invalid_token')).to.have.length(7)
+    expect(responses.filter(({ data }) => data?.status === true)).to.have.length(1)
+    expect(responses.filter(({ error }) => error?.code === 'invalid_token')).to.have.length(7)
     expect((await client.getSession()).data).to.equal(null)
     expect((await client.signIn.email({ email, password: 'a better password' })).error).to.equal(null)
   })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 
 const LISTED = 'https://app.parley.example'
-const STRANGERS = [
+const UNLISTED = [
   'https://evil.example',
   'null',
   `${LISTED}.evil.example`,
@@ -11,20 +11,20 @@ const STRANGERS = [
 ]
 
 let app: TestApp
-let somebody: TestSession
+let user: TestSession
 
-/** One request that signs in, through either door. */
-const DOORS = {
+/** A sign-in request over each protocol. */
+const SIGN_IN_REQUESTS = {
   REST: () => ({ path: '/api/auth/sign-in/email', body: JSON.stringify(credentials()) }),
   tRPC: () => ({ path: '/api/trpc/auth.signIn', body: JSON.stringify({ json: credentials() }) }),
 }
 
 function credentials(): { email: string; password: string } {
-  return { email: somebody.email, password: somebody.password }
+  return { email: user.email, password: user.password }
 }
 
-async function post(door: keyof typeof DOORS, headers: Record<string, string>): Promise<Response> {
-  const { path, body } = DOORS[door]()
+async function post(protocol: keyof typeof SIGN_IN_REQUESTS, headers: Record<string, string>): Promise<Response> {
+  const { path, body } = SIGN_IN_REQUESTS[protocol]()
   return fetch(app.url + path, {
     method: 'POST',
     body,
@@ -32,17 +32,17 @@ async function post(door: keyof typeof DOORS, headers: Record<string, string>): 
   })
 }
 
-describe('a page in a browser', () => {
+describe('browser origin checks', () => {
   before(async () => {
     app = await startTestApp({ APP_ORIGINS: LISTED })
-    somebody = await app.signUp()
+    user = await app.signUp()
   })
   after(() => app.stop())
 
-  for (const door of ['REST', 'tRPC'] as const) {
-    describe(`that signs somebody in over ${door}`, () => {
-      it('is let through from a listed origin, from our own, and as no browser at all', async () => {
-        const welcome: Record<string, string>[] = [
+  for (const protocol of ['REST', 'tRPC'] as const) {
+    describe(`sign-in over ${protocol}`, () => {
+      it("sign-in is accepted from a listed origin, the API's own origin and non-browser clients", async () => {
+        const accepted: Record<string, string>[] = [
           { origin: LISTED },
           { origin: LISTED, 'sec-fetch-site': 'cross-site' },
           { origin: app.url },
@@ -51,46 +51,46 @@ describe('a page in a browser', () => {
           { 'content-type': 'application/json; charset=utf-8' },
           {},
         ]
-        for (const headers of welcome) {
-          const { status } = await post(door, headers)
+        for (const headers of accepted) {
+          const { status } = await post(protocol, headers)
           expect(status, JSON.stringify(headers)).to.equal(200)
         }
       })
 
-      it('is refused from anywhere else, and gets no cookie', async () => {
-        const foreign = [
-          ...STRANGERS.map((origin) => ({ origin })),
+      it('sign-in from any other origin returns 403 without a cookie', async () => {
+        const rejected = [
+          ...UNLISTED.map((origin) => ({ origin })),
           { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },
           { 'sec-fetch-site': 'cross-site' },
           { 'sec-fetch-site': 'same-site' },
         ]
-        for (const headers of foreign) {
-          const answer = await post(door, headers)
-          expect(answer.status, JSON.stringify(headers)).to.equal(403)
-          expect(answer.headers.getSetCookie()).to.deep.equal([])
-          expect(await answer.text()).to.contain('"error":"Forbidden"')
+        for (const headers of rejected) {
+          const response = await post(protocol, headers)
+          expect(response.status, JSON.stringify(headers)).to.equal(403)
+          expect(response.headers.getSetCookie()).to.deep.equal([])
+          expect(await response.text()).to.contain('"error":"Forbidden"')
         }
       })
 
-      it('is refused as a form, which needs no leave to be sent', async () => {
+      it('sign-in with a form content type, which needs no preflight, returns 415 without a cookie', async () => {
         for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
-          const answer = await post(door, { 'content-type': type })
-          expect(answer.status, type).to.equal(415)
-          expect(answer.headers.getSetCookie()).to.deep.equal([])
+          const response = await post(protocol, { 'content-type': type })
+          expect(response.status, type).to.equal(415)
+          expect(response.headers.getSetCookie()).to.deep.equal([])
         }
       })
     })
   }
 
-  it('ends no session by reading', async () => {
+  it('sign-out over GET returns 405 and keeps the session', async () => {
     for (const path of ['/api/auth/sign-out', '/api/trpc/auth.signOut']) {
-      const { status } = await app.rest('GET', path, { session: somebody })
+      const { status } = await app.rest('GET', path, { session: user })
       expect(status).to.equal(405)
     }
-    expect(await app.client(somebody).auth.getSession.query()).not.to.equal(null)
+    expect(await app.client(user).auth.getSession.query()).not.to.equal(null)
   })
 
-  it('may read answers, errors included, from a listed origin only', async () => {
+  it('CORS headers on successes and errors are returned only to listed origins', async () => {
     const paths = ['/api/auth/get-session', '/api/contacts', '/api/auth/nowhere', '/api/trpc/auth.getSession']
     for (const path of paths) {
       const listed = await app.rest('GET', path, { headers: { origin: LISTED } })
@@ -100,7 +100,7 @@ describe('a page in a browser', () => {
         .to.contain('Retry-After')
         .and.contain('RateLimit-Limit')
       expect(listed.headers.get('vary')).to.match(/\borigin\b/i)
-      for (const origin of STRANGERS) {
+      for (const origin of UNLISTED) {
         const { headers } = await app.rest('GET', path, { headers: { origin } })
         expect(headers.get('access-control-allow-origin'), `${path} from ${origin}`).to.equal(null)
         expect(headers.get('access-control-allow-credentials')).to.equal(null)
@@ -109,18 +109,18 @@ describe('a page in a browser', () => {
     }
   })
 
-  it('may read that it was too fast', async () => {
+  it('rate-limit responses include CORS headers for a listed origin', async () => {
     const headers = { origin: LISTED, 'x-forwarded-for': newAddress() }
     const body = { email: 'nobody@auth.example' }
-    const ask = () => app.rest('POST', '/api/auth/forget-password', { body, headers })
-    for (let times = 0; times < 3; times += 1) expect((await ask()).status).to.equal(200)
-    const refused = await ask()
-    expect(refused.status).to.equal(429)
-    expect(refused.headers.get('access-control-allow-origin')).to.equal(LISTED)
-    expect(Number(refused.headers.get('retry-after'))).to.be.within(3590, 3600)
+    const requestReset = () => app.rest('POST', '/api/auth/forget-password', { body, headers })
+    for (let count = 0; count < 3; count += 1) expect((await requestReset()).status).to.equal(200)
+    const response = await requestReset()
+    expect(response.status).to.equal(429)
+    expect(response.headers.get('access-control-allow-origin')).to.equal(LISTED)
+    expect(Number(response.headers.get('retry-after'))).to.be.within(3590, 3600)
   })
 
-  it('is told by the preflight what it may send', async () => {
+  it('the CORS preflight allows the x-tenant-id header for listed origins only', async () => {
     const preflight = (origin: string) =>
       app.rest('OPTIONS', '/api/auth/sign-in/email', {
         headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-tenant-id' },
@@ -129,7 +129,7 @@ describe('a page in a browser', () => {
     expect(listed.status).to.equal(204)
     expect(listed.headers.get('access-control-allow-origin')).to.equal(LISTED)
     expect(listed.headers.get('access-control-allow-headers')?.toLowerCase()).to.contain('x-tenant-id')
-    for (const origin of STRANGERS) {
+    for (const origin of UNLISTED) {
       expect((await preflight(origin)).headers.get('access-control-allow-origin'), origin).to.equal(null)
     }
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { HOUR, SECOND } from '../../../src/platform/time.ts'
-import { type Answer, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { type Answer, readSessionCookie, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { listEmailsTo, type ReceivedEmail } from '../../support/mail.ts'
 import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -11,32 +11,33 @@ const NEW_PASSWORD = 'a better password'
 let app: TestApp
 let folder: TempDir
 
-async function askReset(email: string, redirectTo?: string, path = 'forget-password'): Promise<Answer> {
-  const answer = await app.rest('POST', `/api/auth/${path}`, { body: { email, redirectTo } })
-  await waitUntil(async () => (await waiting()).length === 0)
-  return answer
+/** Requests a password reset and waits until its job has run. */
+async function requestReset(email: string, redirectTo?: string, path = 'forget-password'): Promise<Answer> {
+  const response = await app.rest('POST', `/api/auth/${path}`, { body: { email, redirectTo } })
+  await waitUntil(async () => (await listPendingJobs()).length === 0)
+  return response
 }
 
-/** The bells that no worker has answered yet. */
-async function waiting(on = app): Promise<{ identifier: string; attempts: number }[]> {
-  const { rows } = await on.system.db.raw(
+/** Jobs that no worker has completed yet. */
+async function listPendingJobs({ system } = app): Promise<{ identifier: string; attempts: number }[]> {
+  const { rows } = await system.db.raw(
     `select t.identifier, j.payload from graphile_worker._private_jobs j
      join graphile_worker._private_tasks t on t.id = j.task_id`,
   )
   return rows
 }
 
-function letters({ email }: { email: string }): Promise<ReceivedEmail[]> {
+function listEmails({ email }: { email: string }): Promise<ReceivedEmail[]> {
   return listEmailsTo(email, folder.path)
 }
 
-function tokenIn({ text }: ReceivedEmail): string {
+function readToken({ text }: ReceivedEmail): string {
   return /[A-Za-z0-9_-]{43}/.exec(text)?.[0] ?? ''
 }
 
-async function askToken(session: TestSession): Promise<string> {
-  await askReset(session.email)
-  return tokenIn((await letters(session)).at(-1) as ReceivedEmail)
+async function requestToken(session: TestSession): Promise<string> {
+  await requestReset(session.email)
+  return readToken((await listEmails(session)).at(-1) as ReceivedEmail)
 }
 
 function reset(token: string, newPassword = NEW_PASSWORD): Promise<Answer> {
@@ -47,7 +48,7 @@ async function signInStatus({ email }: TestSession, password: string): Promise<n
   return (await app.rest('POST', '/api/auth/sign-in/email', { body: { email, password } })).status
 }
 
-describe('a password reset', () => {
+describe('password reset', () => {
   before(async () => {
     folder = createTempDir()
     app = await startTestApp({ DATA_DIR: folder.path, APP_ORIGINS: `${ORIGIN},https://other.parley.example` })
@@ -59,29 +60,29 @@ describe('a password reset', () => {
 
   describe('POST /api/auth/forget-password', () => {
     for (const path of ['forget-password', 'request-password-reset']) {
-      it(`answers alike for everybody and writes to those who have an account, as ${path}`, async () => {
+      it(`POST /api/auth/${path} returns the same response for every address and emails only existing accounts`, async () => {
         const session = await app.signUp('Ada, Countess of Lovelace')
-        const known = await askReset(session.email.toUpperCase(), undefined, path)
-        const unknown = await askReset('nobody@auth.example', undefined, path)
+        const known = await requestReset(session.email.toUpperCase(), undefined, path)
+        const unknown = await requestReset('nobody@auth.example', undefined, path)
         expect(known.status).to.equal(200)
         expect(known.body).to.have.keys('status', 'message').and.to.include({ status: true })
         expect(unknown.status).to.equal(200)
         expect(unknown.body).to.deep.equal(known.body)
-        const [letter, ...more] = await letters(session)
+        const [email, ...more] = await listEmails(session)
         expect(more).to.deep.equal([])
-        expect(letter?.to).to.equal(`"Ada, Countess of Lovelace" <${session.email}>`)
-        expect(await letters({ email: 'nobody@auth.example' })).to.deep.equal([])
+        expect(email?.to).to.equal(`"Ada, Countess of Lovelace" <${session.email}>`)
+        expect(await listEmails({ email: 'nobody@auth.example' })).to.deep.equal([])
       })
     }
 
-    it('looks nobody up before it has answered', async () => {
+    it('a password-reset request only enqueues a job, without looking up the account', async () => {
       const httpOnly = await startTestApp({ ROLES: 'http' })
       try {
         const { email } = await httpOnly.signUp()
         await httpOnly.rest('POST', '/api/auth/forget-password', { body: { email } })
         await httpOnly.rest('POST', '/api/auth/forget-password', { body: { email: 'nobody@auth.example' } })
         await httpOnly.rest('POST', '/api/auth/forget-password', { body: { email } })
-        expect(await waiting(httpOnly)).to.have.deep.members([
+        expect(await listPendingJobs(httpOnly)).to.have.deep.members([
           { identifier: 'send-password-reset', payload: { email } },
           { identifier: 'send-password-reset', payload: { email: 'nobody@auth.example' } },
         ])
@@ -91,20 +92,20 @@ describe('a password reset', () => {
       }
     })
 
-    it('links to the page asked for when its origin is listed', async () => {
+    it('a password-reset email links to the requested page when its origin is listed', async () => {
       const session = await app.signUp()
-      await askReset(session.email, 'https://other.parley.example/reset?lang=en')
-      await askReset(session.email, '/reset')
-      const [named, relative] = await letters(session)
-      expect(named?.text).to.match(/https:\/\/other\.parley\.example\/reset\?lang=en&token=[A-Za-z0-9_-]{43}\s/)
+      await requestReset(session.email, 'https://other.parley.example/reset?lang=en')
+      await requestReset(session.email, '/reset')
+      const [absolute, relative] = await listEmails(session)
+      expect(absolute?.text).to.match(/https:\/\/other\.parley\.example\/reset\?lang=en&token=[A-Za-z0-9_-]{43}\s/)
       expect(relative?.text).to.match(/https:\/\/app\.parley\.example\/reset\?token=[A-Za-z0-9_-]{43}\s/)
     })
 
-    it('never links anywhere else, and tells how to go on without a link', async () => {
+    it('a password-reset email for an unlisted page contains instructions instead of a link', async () => {
       const session = await app.signUp()
       const foreign = ['https://evil.example/reset', '//evil.example', `${ORIGIN}.evil.example`, 'javascript:alert(1)']
-      for (const redirectTo of foreign) expect((await askReset(session.email, redirectTo)).status).to.equal(200)
-      const texts = (await letters(session)).map(({ text }) => text)
+      for (const redirectTo of foreign) expect((await requestReset(session.email, redirectTo)).status).to.equal(200)
+      const texts = (await listEmails(session)).map(({ text }) => text)
       expect(texts).to.have.length(foreign.length)
       for (const text of texts) {
         expect(text).not.to.match(/evil|javascript|:\/\//)
@@ -112,80 +113,80 @@ describe('a password reset', () => {
       }
     })
 
-    it('writes no more than 5 letters an hour to one person', async () => {
+    it('at most 5 password-reset emails per hour are sent to one account', async () => {
       const session = await app.signUp()
-      for (let asked = 0; asked < 7; asked += 1) await askReset(session.email)
-      expect(await letters(session)).to.have.length(5)
+      for (let count = 0; count < 7; count += 1) await requestReset(session.email)
+      expect(await listEmails(session)).to.have.length(5)
       app.clock.advance(HOUR)
-      await askReset(session.email)
-      expect(await letters(session)).to.have.length(6)
+      await requestReset(session.email)
+      expect(await listEmails(session)).to.have.length(6)
     })
   })
 
   describe('POST /api/auth/reset-password', () => {
-    it('changes the password and ends every session at once', async () => {
+    it('resetting a password replaces it and ends every session of the user', async () => {
       const session = await app.signUp()
       expect(await app.client(session).auth.getSession.query()).not.to.equal(null)
-      const answer = await reset(await askToken(session))
-      expect(answer.status).to.equal(200)
-      expect(answer.body).to.deep.equal({ status: true })
+      const response = await reset(await requestToken(session))
+      expect(response.status).to.equal(200)
+      expect(response.body).to.deep.equal({ status: true })
       expect(await app.client(session).auth.getSession.query()).to.equal(null)
       expect(await signInStatus(session, session.password)).to.equal(401)
       expect(await signInStatus(session, NEW_PASSWORD)).to.equal(200)
     })
 
-    it('takes a token once', async () => {
-      const token = await askToken(await app.signUp())
+    it('a password-reset token can be used only once', async () => {
+      const token = await requestToken(await app.signUp())
       await reset(token)
-      const again = await reset(token, 'yet another password')
-      expect(again.status).to.equal(400)
-      expect(again.body.code).to.equal('invalid_token')
+      const response = await reset(token, 'yet another password')
+      expect(response.status).to.equal(400)
+      expect(response.body.code).to.equal('invalid_token')
     })
 
-    it('takes a token for an hour', async () => {
+    it('a password-reset token expires after one hour', async () => {
       const session = await app.signUp()
-      const [late, tooLate] = [await askToken(session), await askToken(session)]
+      const [first, second] = [await requestToken(session), await requestToken(session)]
       app.clock.advance(HOUR - SECOND)
-      expect((await reset(late, 'shorter')).status).to.equal(400)
-      expect((await reset(late)).status).to.equal(200)
-      const another = await askToken(session)
+      expect((await reset(first, 'shorter')).status).to.equal(400)
+      expect((await reset(first)).status).to.equal(200)
+      const third = await requestToken(session)
       app.clock.advance(HOUR)
-      expect((await reset(another)).body.code).to.equal('invalid_token')
-      expect((await reset(tooLate)).body.code).to.equal('invalid_token')
+      expect((await reset(third)).body.code).to.equal('invalid_token')
+      expect((await reset(second)).body.code).to.equal('invalid_token')
     })
 
-    it('lets the other letters of the user die with the one that is used', async () => {
+    it("using a password-reset token invalidates the user's other tokens", async () => {
       const session = await app.signUp()
-      const [one, other] = [await askToken(session), await askToken(session)]
+      const [one, other] = [await requestToken(session), await requestToken(session)]
       expect((await reset(one)).status).to.equal(200)
       expect((await reset(other)).body.code).to.equal('invalid_token')
     })
 
-    it('lets one of many win that come at once, with one token or with several', async () => {
+    it('one of several concurrent password resets succeeds, with one token or with two', async () => {
       const session = await app.signUp()
-      const tokens = [await askToken(session), await askToken(session)]
+      const tokens = [await requestToken(session), await requestToken(session)]
       const passwords = Array.from({ length: 8 }, (_, index) => `password number ${index}`)
-      const answers = await Promise.all(passwords.map((password, at) => reset(tokens[at % 2] as string, password)))
-      const winners = passwords.filter((_, index) => answers[index]?.status === 200)
-      expect(winners).to.have.length(1)
-      expect(answers.filter(({ body }) => body.code === 'invalid_token')).to.have.length(7)
-      expect(await signInStatus(session, winners[0] as string)).to.equal(200)
+      const responses = await Promise.all(passwords.map((password, at) => reset(tokens[at % 2] as string, password)))
+      const accepted = passwords.filter((_, index) => responses[index]?.status === 200)
+      expect(accepted).to.have.length(1)
+      expect(responses.filter(({ body }) => body.code === 'invalid_token')).to.have.length(7)
+      expect(await signInStatus(session, accepted[0] as string)).to.equal(200)
     })
 
-    it('lets no sign-in with the old password outlive it, however close they come', async () => {
+    it('no session created with the old password survives a concurrent password reset', async () => {
       const session = await app.signUp()
-      const token = await askToken(session)
+      const token = await requestToken(session)
       const body = { email: session.email, password: session.password }
       const signIns = Array.from({ length: 6 }, () => app.rest('POST', '/api/auth/sign-in/email', { body }))
-      const [changed, ...answers] = await Promise.all([reset(token), ...signIns])
-      expect(changed.status).to.equal(200)
-      for (const { headers } of answers) {
-        const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      const [resetResponse, ...responses] = await Promise.all([reset(token), ...signIns])
+      expect(resetResponse.status).to.equal(200)
+      for (const response of responses) {
+        const cookie = readSessionCookie(response)
         expect((await app.rest('GET', '/api/auth/get-session', { headers: { cookie } })).body).to.equal(null)
       }
     })
 
-    it('refuses what no letter ever said', async () => {
+    it('unknown password-reset tokens return 400 invalid_token', async () => {
       for (const token of ['x', 'A'.repeat(43), "' or 1=1 --"]) {
         const { status, body } = await reset(token)
         expect(status).to.equal(400)
@@ -195,22 +196,22 @@ describe('a password reset', () => {
     })
   })
 
-  it('leaves no token and no password in the database', async () => {
+  it('the database contains no session token, reset token or password in plain text', async () => {
     const session = await app.signUp()
-    const resetToken = await askToken(session)
+    const resetToken = await requestToken(session)
     const sessionToken = session.cookie.split('=')[1] as string
-    const everything = await dump()
-    expect(everything).to.contain(session.email)
+    const dump = await dumpDatabase()
+    expect(dump).to.contain(session.email)
     for (const secret of [resetToken, sessionToken, session.password]) {
-      expect(everything).not.to.contain(secret)
-      expect(everything).not.to.contain(Buffer.from(secret).toString('hex'))
-      expect(everything).not.to.contain(Buffer.from(secret, 'base64url').toString('hex'))
+      expect(dump).not.to.contain(secret)
+      expect(dump).not.to.contain(Buffer.from(secret).toString('hex'))
+      expect(dump).not.to.contain(Buffer.from(secret, 'base64url').toString('hex'))
     }
   })
 })
 
 /** Every row of every table, as text. */
-async function dump(): Promise<string> {
+async function dumpDatabase(): Promise<string> {
   const { rows } = await app.system.db.raw(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
      where schemaname in ('public', 'graphile_worker')`,

@@ -4,38 +4,45 @@ import { loadConfig } from '../../../src/config.ts'
 import { purgeExpiredSessions } from '../../../src/features/auth/sessions/purge-expired-sessions.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
-import { type Answer, newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import {
+  type Answer,
+  newAddress,
+  readSessionCookie,
+  startTestApp,
+  type TestApp,
+  type TestSession,
+} from '../../support/app.ts'
 import { createTempDir } from '../../support/temp-dir.ts'
 
 let app: TestApp
 
-function contacts(headers: Record<string, string>, url = app.url): Promise<Response> {
+function listContacts(headers: Record<string, string>, url = app.url): Promise<Response> {
   return fetch(`${url}/api/contacts`, { headers: { 'x-forwarded-for': newAddress(), ...headers } })
 }
 
-function use({ cookie, tenantId }: TestSession): Promise<Response> {
-  return contacts({ cookie, 'x-tenant-id': tenantId })
+function request({ cookie, tenantId }: TestSession): Promise<Response> {
+  return listContacts({ cookie, 'x-tenant-id': tenantId })
 }
 
-/** The session as whoever keeps cookies goes on with it. */
-function renewed(session: TestSession, { headers }: { headers: Headers }): TestSession {
-  const [cookie] = headers.getSetCookie()
-  if (cookie === undefined) throw new Error('the answer set no cookie')
-  return { ...session, cookie: cookie.split(';')[0] ?? '' }
+/** The session with the cookie that a response sets. */
+function withNewCookie(session: TestSession, response: { headers: Headers }): TestSession {
+  const cookie = readSessionCookie(response)
+  if (cookie === '') throw new Error('The response sets no cookie')
+  return { ...session, cookie }
 }
 
 function signIn({ email, password }: TestSession, cookie = ''): Promise<Answer> {
   return app.rest('POST', '/api/auth/sign-in/email', { body: { email, password }, headers: { cookie } })
 }
 
-describe('a session', () => {
+describe('sessions', () => {
   before(async () => {
     app = await startTestApp()
   })
   after(() => app.stop())
 
-  describe('cookie', () => {
-    it('has 256 random bits and every flag it needs, and lasts 7 days', async () => {
+  describe('session cookie', () => {
+    it('the session cookie has 256 random bits, security flags and a lifetime of 7 days', async () => {
       const [cookie, ...more] = (await signIn(await app.signUp())).headers.getSetCookie()
       expect(more).to.deep.equal([])
       expect(cookie).to.match(
@@ -43,112 +50,114 @@ describe('a session', () => {
       )
     })
 
-    it('is believed in no value when two are given', async () => {
+    it('a request with two different session cookies returns 401', async () => {
       const one = await app.signUp()
       const other = await app.signUp()
       const both = { cookie: `${one.cookie}; ${other.cookie}`, 'x-tenant-id': one.tenantId }
-      expect((await contacts(both)).status).to.equal(401)
-      expect((await contacts({ ...both, cookie: `${one.cookie}; ${one.cookie}` })).status).to.equal(200)
+      expect((await listContacts(both)).status).to.equal(401)
+      expect((await listContacts({ ...both, cookie: `${one.cookie}; ${one.cookie}` })).status).to.equal(200)
     })
 
-    it('is never taken from the caller: signing in gives a new one and ends the one presented', async () => {
+    it('signing in never adopts the presented session token, creates a new one and ends the presented session', async () => {
       const planted = `session_token=${'p'.repeat(43)}`
       const session = await app.signUp()
-      const first = renewed(session, await signIn(session, planted))
+      const first = withNewCookie(session, await signIn(session, planted))
       expect(first.cookie).not.to.equal(planted)
-      expect((await use({ ...session, cookie: planted })).status).to.equal(401)
+      expect((await request({ ...session, cookie: planted })).status).to.equal(401)
 
-      expect((await use(first)).status).to.equal(200)
-      const second = renewed(session, await signIn(session, first.cookie))
-      expect((await use(first)).status).to.equal(401)
-      expect((await use(second)).status).to.equal(200)
-      expect((await use(session)).status).to.equal(200)
+      expect((await request(first)).status).to.equal(200)
+      const second = withNewCookie(session, await signIn(session, first.cookie))
+      expect((await request(first)).status).to.equal(401)
+      expect((await request(second)).status).to.equal(200)
+      expect((await request(session)).status).to.equal(200)
     })
 
-    it('is ended by signing up as somebody else', async () => {
+    it('signing up as another user ends the presented session', async () => {
       const session = await app.signUp()
       const body = { name: 'Eve', email: `eve-${newAddress()}@auth.example`, password: session.password }
       await app.rest('POST', '/api/auth/sign-up/email', { body, headers: { cookie: session.cookie } })
-      expect((await use(session)).status).to.equal(401)
+      expect((await request(session)).status).to.equal(401)
     })
   })
 
-  describe('lifetime', () => {
-    it('ends 7 days after signing in, to the second, for a client that keeps no cookies', async () => {
+  describe('session lifetime', () => {
+    it('a session whose client ignores new cookies ends exactly 7 days after sign-in', async () => {
       const session = await app.signUp()
       for (let day = 0; day < 6; day += 1) {
         app.clock.advance(DAY)
-        expect((await use(session)).status).to.equal(200)
+        expect((await request(session)).status).to.equal(200)
       }
       app.clock.advance(DAY - SECOND)
-      expect((await use(session)).status).to.equal(200)
+      expect((await request(session)).status).to.equal(200)
       app.clock.advance(SECOND)
-      const refused = await use(session)
-      expect(refused.status).to.equal(401)
-      expect(await refused.json()).to.deep.equal({ error: 'Unauthorized' })
+      const response = await request(session)
+      expect(response.status).to.equal(401)
+      expect(await response.json()).to.deep.equal({ error: 'Unauthorized' })
     })
 
-    it('ends 7 days after signing in for a client that takes every new token, too', async () => {
+    it('a session whose token is renewed daily ends 7 days after sign-in', async () => {
       let session = await app.signUp()
       for (let day = 1; day < 7; day += 1) {
         app.clock.advance(DAY)
-        const answer = await use(session)
-        expect(answer.status).to.equal(200)
-        expect(answer.headers.getSetCookie()[0]).to.contain(`Max-Age=${((7 - day) * DAY) / SECOND}`)
-        session = renewed(session, answer)
-        expect((await use(session)).status).to.equal(200)
+        const response = await request(session)
+        expect(response.status).to.equal(200)
+        expect(response.headers.getSetCookie()[0]).to.contain(`Max-Age=${((7 - day) * DAY) / SECOND}`)
+        session = withNewCookie(session, response)
+        expect((await request(session)).status).to.equal(200)
       }
       app.clock.advance(DAY)
-      expect((await use(session)).status).to.equal(401)
+      expect((await request(session)).status).to.equal(401)
     })
 
-    it('keeps its token for 24 hours, and gets a new one with the next request', async () => {
+    it('a session token is renewed by the first request after 24 hours', async () => {
       const session = await app.signUp()
       app.clock.advance(24 * HOUR - SECOND)
-      expect((await use(session)).headers.getSetCookie()).to.deep.equal([])
+      expect((await request(session)).headers.getSetCookie()).to.deep.equal([])
       app.clock.advance(HOUR + SECOND)
-      const answer = await use(session)
-      expect(answer.headers.getSetCookie()[0]).to.match(
+      const response = await request(session)
+      expect(response.headers.getSetCookie()[0]).to.match(
         /^session_token=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax; Max-Age=514800$/,
       )
-      expect(renewed(session, answer).cookie).not.to.equal(session.cookie)
+      expect(withNewCookie(session, response).cookie).not.to.equal(session.cookie)
     })
 
-    it('gives one of many requests that come at once the new token, and serves all', async () => {
+    it('one of several concurrent requests receives the renewed session token and all succeed', async () => {
       const session = await app.signUp()
       app.clock.advance(25 * HOUR)
-      const answers = await Promise.all(Array.from({ length: 6 }, () => use(session)))
-      expect(answers.map(({ status }) => status)).to.deep.equal(Array(6).fill(200))
-      expect(answers.flatMap(({ headers }) => headers.getSetCookie())).to.have.length(1)
+      const responses = await Promise.all(Array.from({ length: 6 }, () => request(session)))
+      expect(responses.map(({ status }) => status)).to.deep.equal(Array(6).fill(200))
+      expect(responses.flatMap(({ headers }) => headers.getSetCookie())).to.have.length(1)
     })
 
-    it('keeps the old token alive until a minute after the new one was first presented', async () => {
-      const old = await app.signUp()
+    it('the previous session token stays valid until a minute after the first use of its replacement', async () => {
+      const previous = await app.signUp()
       app.clock.advance(25 * HOUR)
-      const next = renewed(old, await use(old))
+      const next = withNewCookie(previous, await request(previous))
       app.clock.advance(2 * DAY)
-      const late = await use(old)
+      const late = await request(previous)
       expect(late.status).to.equal(200)
       expect(late.headers.getSetCookie()).to.deep.equal([])
 
-      expect((await use(next)).headers.getSetCookie()).to.deep.equal([])
+      expect((await request(next)).headers.getSetCookie()).to.deep.equal([])
       app.clock.advance(MINUTE - SECOND)
-      expect((await use(old)).status).to.equal(200)
+      expect((await request(previous)).status).to.equal(200)
       app.clock.advance(SECOND)
-      expect((await use(old)).status).to.equal(401)
-      expect((await use(next)).status).to.equal(200)
+      expect((await request(previous)).status).to.equal(401)
+      expect((await request(next)).status).to.equal(200)
     })
 
-    it('renews for tRPC clients alike', async () => {
+    it('a tRPC request renews the session token', async () => {
       const session = await app.signUp()
       app.clock.advance(25 * HOUR)
       const { cookie, tenantId } = session
       const headers = { cookie, 'x-tenant-id': tenantId, 'x-forwarded-for': newAddress() }
-      const answer = await fetch(`${app.url}/api/trpc/auth.getSession`, { headers })
-      expect((await app.client(renewed(session, answer)).auth.getSession.query())?.user.id).to.equal(session.userId)
+      const response = await fetch(`${app.url}/api/trpc/auth.getSession`, { headers })
+      expect((await app.client(withNewCookie(session, response)).auth.getSession.query())?.user.id).to.equal(
+        session.userId,
+      )
     })
 
-    it('leaves no row behind when it is over', async () => {
+    it('the purge deletes expired sessions', async () => {
       const { userId } = await app.signUp()
       const rows = () => app.system.db('sessions').where('user_id', userId)
       app.clock.advance(7 * DAY - SECOND)
@@ -160,8 +169,8 @@ describe('a session', () => {
     })
   })
 
-  describe('workspace', () => {
-    it('is the one the header names, if the user is a member of it', async () => {
+  describe('workspace selection', () => {
+    it('x-tenant-id selects the workspace and returns 403 unless the user is a member', async () => {
       const { cookie, tenantId } = await app.signUp()
       const foreign = (await app.signUp()).tenantId
       const cases: [Record<string, string>, number][] = [
@@ -174,25 +183,25 @@ describe('a session', () => {
         [{ 'x-tenant-id': tenantId }, 401],
         [{ 'x-tenant-id': 'no-uuid' }, 401],
       ]
-      const words: Record<number, object> = { 401: { error: 'Unauthorized' }, 403: { error: 'Forbidden' } }
+      const bodies: Record<number, object> = { 401: { error: 'Unauthorized' }, 403: { error: 'Forbidden' } }
       for (const [headers, status] of cases) {
-        const answer = await contacts(headers)
-        expect(answer.status, JSON.stringify(headers)).to.equal(status)
-        if (words[status]) expect(await answer.json()).to.deep.equal(words[status])
+        const response = await listContacts(headers)
+        expect(response.status, JSON.stringify(headers)).to.equal(status)
+        if (bodies[status]) expect(await response.json()).to.deep.equal(bodies[status])
       }
     })
 
-    it('is closed to somebody who is no longer a member within 3 seconds', async () => {
+    it('a removed member loses access within 3 seconds', async () => {
       const owner = await app.signUp()
       const member = await app.join(owner.tenantId, 'viewer')
-      expect((await use(member)).status).to.equal(200)
+      expect((await request(member)).status).to.equal(200)
       await app.system.db('memberships').where({ workspace_id: owner.tenantId, user_id: member.userId }).delete()
       app.clock.advance(3 * SECOND)
-      expect((await use(member)).status).to.equal(403)
+      expect((await request(member)).status).to.equal(403)
     })
   })
 
-  describe('across processes', () => {
+  describe('sessions across processes', () => {
     let second: App
     let folder: ReturnType<typeof createTempDir>
 
@@ -213,22 +222,24 @@ describe('a session', () => {
       await folder.remove()
     })
 
-    it('opens on each, and its end reaches the others within 3 seconds', async () => {
+    it('a session is valid on every process and ends on all of them within 3 seconds of sign-out', async () => {
       const { cookie, tenantId } = await app.signUp()
-      const there = () => contacts({ cookie, 'x-tenant-id': tenantId }, second.url)
-      expect((await there()).status).to.equal(200)
+      const requestSecond = () => listContacts({ cookie, 'x-tenant-id': tenantId }, second.url)
+      expect((await requestSecond()).status).to.equal(200)
       await app.rest('POST', '/api/auth/sign-out', { body: {}, headers: { cookie } })
       app.clock.advance(3 * SECOND)
-      expect((await there()).status).to.equal(401)
+      expect((await requestSecond()).status).to.equal(401)
     })
 
-    it('is renewed by one of them when both see it at once', async () => {
+    it('concurrent requests to two processes renew a session token once', async () => {
       const session = await app.signUp()
       const headers = { cookie: session.cookie, 'x-tenant-id': session.tenantId }
       app.clock.advance(25 * HOUR)
-      const answers = await Promise.all([app.url, second.url, app.url, second.url].map((url) => contacts(headers, url)))
-      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
-      expect(answers.flatMap((answer) => answer.headers.getSetCookie())).to.have.length(1)
+      const responses = await Promise.all(
+        [app.url, second.url, app.url, second.url].map((url) => listContacts(headers, url)),
+      )
+      expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
+      expect(responses.flatMap(({ headers }) => headers.getSetCookie())).to.have.length(1)
     })
   })
 })

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import { type Answer, readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
 
 const PASSWORD = 'correct horse battery'
-const NOTHING_OF_A_SECRET = /password|hash|argon2|[A-Za-z0-9_-]{43}/i
+const SECRET = /password|hash|argon2|[A-Za-z0-9_-]{43}/i
 
 let app: TestApp
 
-let people = 0
+let nextEmail = 0
 function newEmail(): string {
-  people += 1
-  return `somebody-${people}@auth.example`
+  nextEmail += 1
+  return `user-${nextEmail}@auth.example`
 }
 
 function signUp(body: object, headers: Record<string, string> = {}): Promise<Answer> {
@@ -24,22 +24,18 @@ function getSession(cookie: string): Promise<Answer> {
   return app.rest('GET', '/api/auth/get-session', { headers: { cookie } })
 }
 
-function cookieOf({ headers }: Answer): string {
-  return headers.getSetCookie().at(-1)?.split(';')[0] ?? ''
-}
-
-describe('/api/auth', () => {
+describe('authentication API', () => {
   before(async () => {
     app = await startTestApp()
   })
   after(() => app.stop())
 
   describe('POST /api/auth/sign-up/email', () => {
-    it('makes a user and a workspace they own, and signs them in', async () => {
+    it('sign-up creates a user with a workspace they own and signs them in', async () => {
       const email = newEmail()
-      const answer = await signUp({ email })
-      expect(answer.status).to.equal(200)
-      const { token, user, workspaces } = answer.body
+      const response = await signUp({ email })
+      expect(response.status).to.equal(200)
+      const { token, user, workspaces } = response.body
       expect(token).to.equal(null)
       expect(user).to.deep.equal({
         id: user.id,
@@ -51,12 +47,12 @@ describe('/api/auth', () => {
         updatedAt: app.clock.now().toISOString(),
       })
       expect(workspaces).to.deep.equal([{ id: workspaces[0].id, name: "Ada's workspace", role: 'owner' }])
-      const { body } = await getSession(cookieOf(answer))
+      const { body } = await getSession(readSessionCookie(response))
       expect(body.user).to.deep.equal(user)
       expect(body.workspaces).to.deep.equal(workspaces)
     })
 
-    it('gives the workspace the name asked for, and a sandbox to talk in', async () => {
+    it('sign-up creates the workspace with the requested name and a sandbox channel', async () => {
       const { body } = await signUp({ email: newEmail(), workspaceName: 'Analytical Engines' })
       const [workspace] = body.workspaces
       expect(workspace.name).to.equal('Analytical Engines')
@@ -68,49 +64,49 @@ describe('/api/auth', () => {
       expect(rows).to.deep.equal([{ kind: 'sandbox', status: 'connected', name: 'Sandbox' }])
     })
 
-    it('accepts what a client of better-auth may send along, and keeps the image', async () => {
+    it('sign-up accepts the optional fields of better-auth and stores the image', async () => {
       const image = 'https://cdn.example/ada.png'
       const { status, body } = await signUp({ email: newEmail(), image, callbackURL: '/welcome', rememberMe: false })
       expect(status).to.equal(200)
       expect(body.user.image).to.equal(image)
     })
 
-    it('refuses an address that is taken, whatever its case, and leaves the caller as they were', async () => {
+    it('sign-up returns 422 when the address is taken, ignoring case, and keeps the current session', async () => {
       const email = newEmail()
       const first = await signUp({ email })
-      const second = await signUp({ email: ` ${email.toUpperCase()}` }, { cookie: cookieOf(first) })
+      const second = await signUp({ email: ` ${email.toUpperCase()}` }, { cookie: readSessionCookie(first) })
       expect(second.status).to.equal(422)
       expect(second.body.code).to.equal('user_already_exists')
       expect(second.headers.getSetCookie()).to.deep.equal([])
-      expect((await getSession(cookieOf(first))).body.user.email).to.equal(email)
+      expect((await getSession(readSessionCookie(first))).body.user.email).to.equal(email)
     })
 
-    it('lets one of many through who sign up with one address at once', async () => {
+    it('one of eight concurrent sign-ups with the same address succeeds', async () => {
       const email = newEmail()
-      const answers = await Promise.all(Array.from({ length: 8 }, () => signUp({ email, workspaceName: email })))
-      expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, ...Array(7).fill(422)])
+      const responses = await Promise.all(Array.from({ length: 8 }, () => signUp({ email, workspaceName: email })))
+      expect(responses.map(({ status }) => status).sort()).to.deep.equal([200, ...Array(7).fill(422)])
       expect(await app.system.db('workspaces').where('name', email)).to.have.length(1)
     })
 
-    const wrong: [string, object, string][] = [
+    const invalid: [string, object, string][] = [
       ['no name', { name: undefined }, 'name'],
       ['an empty name', { name: '  ' }, 'name'],
       ['a name too long', { name: 'x'.repeat(121) }, 'name'],
       ['a name that cannot be stored', { name: 'A\u0000da' }, 'name'],
-      ['an address that is none', { email: 'ada at home' }, 'email'],
-      ['a list for an address', { email: ['ada@auth.example'] }, 'email'],
+      ['a malformed address', { email: 'ada at home' }, 'email'],
+      ['an array as the address', { email: ['ada@auth.example'] }, 'email'],
       ['a password too short', { password: '1234567' }, 'password'],
-      ['a password that only looks long enough', { password: 'e\u0301'.repeat(7) }, 'password'],
+      ['a password whose normalized form is too short', { password: 'e\u0301'.repeat(7) }, 'password'],
       ['a password too long', { password: 'x'.repeat(129) }, 'password'],
       ['a password of 90 kB', { password: 'x'.repeat(90_000) }, 'password'],
-      ['half of a character in the password', { password: 'correct \ud800 horse' }, 'password'],
-      ['an image that is a script', { image: 'javascript:alert(1)' }, 'image'],
-      ['an id of their own', { id: '0199a7a0-0000-7000-8000-000000000001' }, 'id'],
-      ['a verified address', { emailVerified: true }, 'emailVerified'],
+      ['an unpaired surrogate in the password', { password: 'correct \ud800 horse' }, 'password'],
+      ['an image URL with a script', { image: 'javascript:alert(1)' }, 'image'],
+      ['a user ID', { id: '0199a7a0-0000-7000-8000-000000000001' }, 'id'],
+      ['a verified-address flag', { emailVerified: true }, 'emailVerified'],
       ['a role', { role: 'owner' }, 'role'],
     ]
-    for (const [what, fields, path] of wrong) {
-      it(`refuses ${what} and names the field`, async () => {
+    for (const [description, fields, path] of invalid) {
+      it(`sign-up returns 400 with the field name for ${description}`, async () => {
         const email = newEmail()
         const { status, body } = await signUp({ email, ...fields })
         expect(status).to.equal(400)
@@ -122,18 +118,18 @@ describe('/api/auth', () => {
   })
 
   describe('POST /api/auth/sign-in/email', () => {
-    it('answers with the user and their workspaces, and with the token in the cookie alone', async () => {
+    it('sign-in returns the user and workspaces, and the token only in the cookie', async () => {
       const email = newEmail()
-      const { body: signedUp } = await signUp({ email })
-      const answer = await signIn(email)
-      expect(answer.status).to.equal(200)
-      const { user, workspaces } = signedUp
-      expect(answer.body).to.deep.equal({ redirect: false, token: null, url: null, user, workspaces })
-      expect(JSON.stringify(answer.body)).not.to.match(NOTHING_OF_A_SECRET)
-      expect((await getSession(cookieOf(answer))).body.user.id).to.equal(user.id)
+      const { body: signUpBody } = await signUp({ email })
+      const response = await signIn(email)
+      expect(response.status).to.equal(200)
+      const { user, workspaces } = signUpBody
+      expect(response.body).to.deep.equal({ redirect: false, token: null, url: null, user, workspaces })
+      expect(JSON.stringify(response.body)).not.to.match(SECRET)
+      expect((await getSession(readSessionCookie(response))).body.user.id).to.equal(user.id)
     })
 
-    it('takes the address in any case and the password however it was composed', async () => {
+    it('sign-in ignores the case of the address and the Unicode form of the password', async () => {
       const email = newEmail()
       await signUp({ email, password: 'cafe\u0301 au lait' })
       expect((await signIn(` ${email.toUpperCase()} `, 'caf\u00e9 au lait')).status).to.equal(200)
@@ -141,35 +137,35 @@ describe('/api/auth', () => {
       expect((await signIn(email, 'caf\u00e9 au lait ')).status).to.equal(401)
     })
 
-    it('refuses an unknown address and a wrong password with the same words', async () => {
+    it('sign-in returns the same 401 for an unknown address and a wrong password', async () => {
       const email = newEmail()
       await signUp({ email })
-      const refusal = { error: 'Invalid email or password', code: 'invalid_email_or_password' }
-      for (const answer of [await signIn(email, 'wrong'), await signIn(newEmail()), await signIn(newEmail(), '')]) {
-        expect(answer.status).to.equal(401)
-        expect(answer.body).to.deep.equal(refusal)
-        expect(answer.headers.getSetCookie()).to.deep.equal([])
+      const body = { error: 'Invalid email or password', code: 'invalid_email_or_password' }
+      for (const response of [await signIn(email, 'wrong'), await signIn(newEmail()), await signIn(newEmail(), '')]) {
+        expect(response.status).to.equal(401)
+        expect(response.body).to.deep.equal(body)
+        expect(response.headers.getSetCookie()).to.deep.equal([])
       }
     })
 
-    it('works for tRPC clients alike', async () => {
+    it('the tRPC sign-up and sign-in procedures return the same data and errors as REST', async () => {
       const email = newEmail()
       const { user, workspaces } = await app.client().auth.signUp.mutate({ name: 'Ada', email, password: PASSWORD })
       expect(user.createdAt).to.deep.equal(app.clock.now())
-      const signedIn = await app.client().auth.signIn.mutate({ email, password: PASSWORD })
-      expect(signedIn).to.deep.equal({ redirect: false, token: null, url: null, user, workspaces })
-      const refused = await app
+      const signInBody = await app.client().auth.signIn.mutate({ email, password: PASSWORD })
+      expect(signInBody).to.deep.equal({ redirect: false, token: null, url: null, user, workspaces })
+      const error = await app
         .client()
         .auth.signIn.mutate({ email, password: 'wrong' })
-        .catch((error: unknown) => error)
-      expect(refused).to.have.nested.property('data.httpStatus', 401)
-      expect(refused).to.have.nested.property('data.code', 'invalid_email_or_password')
+        .catch((reason: unknown) => reason)
+      expect(error).to.have.nested.property('data.httpStatus', 401)
+      expect(error).to.have.nested.property('data.code', 'invalid_email_or_password')
     })
   })
 
-  describe('a streamed tRPC call', () => {
+  describe('streamed tRPC calls', () => {
     for (const header of ['trpc-accept', 'accept']) {
-      it(`asked for by ${header} does nothing, because its cookie would not get through`, async () => {
+      it(`a streamed tRPC sign-up requested by ${header} returns 400, because a stream cannot set a cookie`, async () => {
         const email = newEmail()
         const { status } = await app.rest('POST', '/api/trpc/auth.signUp?batch=1', {
           body: { 0: { json: { name: 'Ada', email, password: PASSWORD } } },
@@ -182,21 +178,21 @@ describe('/api/auth', () => {
   })
 
   describe('POST /api/auth/sign-out', () => {
-    it('ends this session at once and leaves the others', async () => {
+    it("sign-out ends the presented session immediately and keeps the user's other sessions", async () => {
       const email = newEmail()
-      const [one, other] = [cookieOf(await signUp({ email })), cookieOf(await signIn(email))]
+      const [one, other] = [readSessionCookie(await signUp({ email })), readSessionCookie(await signIn(email))]
       expect((await getSession(one)).body.user.email).to.equal(email)
-      const answer = await app.rest('POST', '/api/auth/sign-out', { body: {}, headers: { cookie: one } })
-      expect(answer.status).to.equal(200)
-      expect(answer.body).to.deep.equal({ success: true })
-      expect(answer.headers.getSetCookie()).to.deep.equal([
+      const response = await app.rest('POST', '/api/auth/sign-out', { body: {}, headers: { cookie: one } })
+      expect(response.status).to.equal(200)
+      expect(response.body).to.deep.equal({ success: true })
+      expect(response.headers.getSetCookie()).to.deep.equal([
         'session_token=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
       ])
       expect((await getSession(one)).body).to.equal(null)
       expect((await getSession(other)).body.user.email).to.equal(email)
     })
 
-    it('is content when there is nothing to end', async () => {
+    it('sign-out succeeds without a session', async () => {
       const session = await app.signUp()
       await app.client(session).auth.signOut.mutate()
       expect(await app.client(session).auth.signOut.mutate()).to.deep.equal({ success: true })
@@ -205,24 +201,24 @@ describe('/api/auth', () => {
   })
 
   describe('GET /api/auth/get-session', () => {
-    it('tells who is signed in since when, and nothing of the token', async () => {
-      const answer = await signUp(
+    it('get-session returns the user and the session without the token', async () => {
+      const response = await signUp(
         { email: newEmail() },
         { 'user-agent': 'difference-engine/2', 'x-forwarded-for': '192.0.2.7' },
       )
-      const { body } = await getSession(cookieOf(answer))
+      const { body } = await getSession(readSessionCookie(response))
       expect(body.session).to.deep.equal({
         id: body.session.id,
-        userId: answer.body.user.id,
+        userId: response.body.user.id,
         createdAt: app.clock.now().toISOString(),
         expiresAt: new Date(app.clock.now().getTime() + 7 * 86_400_000).toISOString(),
         ipAddress: '192.0.2.7',
         userAgent: 'difference-engine/2',
       })
-      expect(JSON.stringify(body)).not.to.match(NOTHING_OF_A_SECRET)
+      expect(JSON.stringify(body)).not.to.match(SECRET)
     })
 
-    it('answers null, not 401, to anybody else', async () => {
+    it('get-session returns 200 with null without a valid session', async () => {
       for (const cookie of ['', 'session_token=', 'session_token=abc', `session_token=${'A'.repeat(43)}`]) {
         const { status, body } = await getSession(cookie)
         expect(status).to.equal(200)

@@ -9,17 +9,17 @@ import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
 
 const ID = '019a0000-0000-7000-8000-000000000001'
 
-describe('a conversation with the Cloud API', () => {
+describe('fake Cloud API with the WhatsApp channel', () => {
   const clock = new TestClock()
   let api: FakeCloudApi
   let channel: Channel
   let app: Server
-  let heard: Inbound[]
+  let received: Inbound[]
 
   beforeEach(async () => {
     api = await FakeCloudApi.start({ clock })
     channel = openChannel('whatsapp', api.settings, api.credentials, { allowLoopback: true })
-    heard = []
+    received = []
     app = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -30,7 +30,7 @@ describe('a conversation with the Cloud API', () => {
           return response.writeHead(challenge === undefined ? 403 : 200).end(challenge)
         }
         const isGenuine = channel.isGenuine(body, (name) => String(request.headers[name] ?? ''))
-        if (isGenuine) heard.push(channel.parse(body))
+        if (isGenuine) received.push(channel.parse(body))
         return response.writeHead(isGenuine ? 200 : 401).end()
       })
     }).listen(0, '127.0.0.1')
@@ -47,49 +47,49 @@ describe('a conversation with the Cloud API', () => {
 
   const send = () =>
     channel.send({ messageId: ID, to: { phone: '+5511912345678', userId: null }, body: 'Hi', content: null })
-  const told = () => heard.flatMap(({ statuses }) => statuses)
+  const receivedStatuses = () => received.flatMap(({ statuses }) => statuses)
 
-  it('begins with a handshake', async () => {
+  it('completes the webhook handshake only with the right verify token', async () => {
     const { status, body, challenge } = await api.webhooks.handshake()
     expect({ status, body }).to.deep.equal({ status: 200, body: challenge })
     expect((await api.webhooks.handshake('guessed-it')).status).to.equal(403)
   })
 
-  it('hears what a customer writes, and nobody else', async () => {
-    const given = { from: '5511912345678', name: 'Ana', body: 'Oi 😀' }
-    const { status, wamid } = await api.webhooks.receiveText(given)
+  it('delivers a signed customer message and rejects a forged signature with 401', async () => {
+    const message = { from: '5511912345678', name: 'Ana', body: 'Oi 😀' }
+    const { status, wamid } = await api.webhooks.receiveText(message)
     expect(status).to.equal(200)
-    expect(heard[0]?.messages[0]).to.deep.include({ providerMessageId: wamid, body: 'Oi 😀', at: clock.now() })
+    expect(received[0]?.messages[0]).to.deep.include({ providerMessageId: wamid, body: 'Oi 😀', at: clock.now() })
     const forged = api.webhooks.envelope({ messages: [] })
     expect(await api.webhooks.post(forged, api.webhooks.sign(`${forged} `))).to.equal(401)
-    expect(heard).to.have.length(1)
+    expect(received).to.have.length(1)
   })
 
-  it('hears of a message whose answer was lost, by our own id', async () => {
+  it('reports the statuses of a message whose response was lost under our own message ID', async () => {
     api.statuses = ['sent', 'delivered', 'read']
     api.loseNext('reset')
     expect(await send()).to.include({ kind: 'unknown' })
     await api.whenAccepted(1)
     await api.whenTold()
-    expect(told().map(({ status, messageId }) => [status, messageId])).to.deep.equal([
+    expect(receivedStatuses().map(({ status, messageId }) => [status, messageId])).to.deep.equal([
       ['sent', ID],
       ['delivered', ID],
       ['read', ID],
     ])
   })
 
-  it('hears statuses out of order, twice, and before the answer', async () => {
+  it('delivers statuses out of order, repeated and before the response to the send', async () => {
     api.statuses = ['read', 'sent', 'read']
     api.isAhead = true
     const result = await send()
-    expect(told().map(({ status }) => status)).to.deep.equal(['read', 'sent', 'read'])
-    expect(result).to.include({ kind: 'accepted', providerMessageId: told()[0]?.providerMessageId })
+    expect(receivedStatuses().map(({ status }) => status)).to.deep.equal(['read', 'sent', 'read'])
+    expect(result).to.include({ kind: 'accepted', providerMessageId: receivedStatuses()[0]?.providerMessageId })
     expect(api.refusedCallbacks).to.deep.equal([])
   })
 
-  it('hears why a message failed after it was accepted', async () => {
+  it('reports the error of a message that failed after it was accepted', async () => {
     await send()
     await api.webhooks.tell([{ wamid: api.accepted[0]?.wamid ?? '', status: 'failed', errorCode: 131047 }])
-    expect(told()[0]?.error).to.include({ code: 'outside_window', message: 'Details of 131047' })
+    expect(receivedStatuses()[0]?.error).to.include({ code: 'outside_window', message: 'Details of 131047' })
   })
 })

@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
 
-const AT_ONCE = 100
+const CONCURRENCY = 100
 
-describe('webhooks that come at once', () => {
+describe('concurrent WhatsApp webhooks', () => {
   let app: TestApp
   let owner: TestSession
   let cloud: FakeCloudApi
@@ -27,8 +27,8 @@ describe('webhooks that come at once', () => {
 
   afterEach(() => cloud.stop())
 
-  /** What was stored of messages that begin so, and in how many transactions. */
-  async function stored(prefix: string): Promise<{ bodies: string[]; transactions: number }> {
+  /** Returns the stored messages whose body starts with the prefix and the number of transactions that stored them. */
+  async function loadStored(prefix: string): Promise<{ bodies: string[]; transactions: number }> {
     const { rows } = await app.system.db.raw<{ rows: { bodies: string[] | null; transactions: number }[] }>(
       `select array_agg(body order by id) as bodies, count(distinct xmin::text)::int as transactions
        from messages where body like ?`,
@@ -37,42 +37,43 @@ describe('webhooks that come at once', () => {
     return { bodies: rows[0]?.bodies ?? [], transactions: rows[0]?.transactions ?? 0 }
   }
 
-  const numbered = (prefix: string, count = AT_ONCE) => Array.from({ length: count }, (_, n) => `${prefix} ${n}`)
-  const phoneOf = (n: number) => `155520${String(n).padStart(5, '0')}`
+  const numberedBodies = (prefix: string, count = CONCURRENCY) =>
+    Array.from({ length: count }, (_, n) => `${prefix} ${n}`)
+  const toPhone = (n: number) => `155520${String(n).padStart(5, '0')}`
 
-  it('are each stored once before they are acknowledged, in few transactions', async () => {
-    const bodies = numbered('together')
-    const met = await Promise.all(bodies.map((body, n) => cloud.webhooks.receiveText({ from: phoneOf(n), body })))
-    const after = await stored('together')
-    expect(met.map(({ status }) => status)).to.deep.equal(Array(AT_ONCE).fill(200))
-    expect(after.bodies).to.have.members(bodies)
-    expect(after.bodies).to.have.length(AT_ONCE)
-    expect(after.transactions).to.be.at.most(AT_ONCE / 4)
+  it('are each stored once before the response, in at most a quarter as many transactions', async () => {
+    const bodies = numberedBodies('together')
+    const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.receiveText({ from: toPhone(n), body })))
+    const stored = await loadStored('together')
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array(CONCURRENCY).fill(200))
+    expect(stored.bodies).to.have.members(bodies)
+    expect(stored.bodies).to.have.length(CONCURRENCY)
+    expect(stored.transactions).to.be.at.most(CONCURRENCY / 4)
   })
 
-  it('fail alone: one that cannot be stored costs none of those it came with', async () => {
+  it('return 500 only for the messages that cannot be stored and store the others of the batch', async () => {
     await app.system.db.raw(
       `create function refuse_poison() returns trigger language plpgsql as
          $$ begin raise exception 'no room for %', new.body; end $$;
        create trigger refuse_poison before insert on messages for each row
          when (new.body like 'poison 5%') execute function refuse_poison()`,
     )
-    const bodies = numbered('poison', 60)
-    const met = await Promise.all(bodies.map((body, n) => cloud.webhooks.receiveText({ from: phoneOf(n), body })))
+    const bodies = numberedBodies('poison', 60)
+    const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.receiveText({ from: toPhone(n), body })))
     await app.system.db.raw('drop function refuse_poison cascade')
     const isPoison = (body: string) => body.startsWith('poison 5')
-    expect(met.map(({ status }) => status)).to.deep.equal(bodies.map((body) => (isPoison(body) ? 500 : 200)))
-    expect((await stored('poison')).bodies).to.have.members(bodies.filter((body) => !isPoison(body)))
+    expect(responses.map(({ status }) => status)).to.deep.equal(bodies.map((body) => (isPoison(body) ? 500 : 200)))
+    expect((await loadStored('poison')).bodies).to.have.members(bodies.filter((body) => !isPoison(body)))
   })
 
-  it('leave one message of one that was delivered in several of them', async () => {
-    const bodies = numbered('again', 20)
+  it('store a message once when several webhooks deliver it', async () => {
+    const bodies = numberedBodies('again', 20)
     const calls = [...bodies, ...bodies, ...bodies]
-    const met = await Promise.all(
-      calls.map((body) => cloud.webhooks.receiveText({ from: phoneOf(1), body, wamid: `wamid.${body}` })),
+    const responses = await Promise.all(
+      calls.map((body) => cloud.webhooks.receiveText({ from: toPhone(1), body, wamid: `wamid.${body}` })),
     )
-    expect(met.every(({ status }) => status === 200)).to.equal(true)
-    expect((await stored('again')).bodies).to.have.members(bodies)
-    expect((await stored('again')).bodies).to.have.length(bodies.length)
+    expect(responses.every(({ status }) => status === 200)).to.equal(true)
+    expect((await loadStored('again')).bodies).to.have.members(bodies)
+    expect((await loadStored('again')).bodies).to.have.length(bodies.length)
   })
 })

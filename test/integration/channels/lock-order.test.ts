@@ -5,9 +5,9 @@ import { receiveMessages } from '../../../src/features/inbound/receive-messages.
 import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const PEOPLE = 50
-/** So many others make the database look people up one by one, in whatever order they are named. */
-const OTHERS = 20_000
+const SENDERS = 50
+/** With so many other contacts the planner looks senders up by index, in the order of the query. */
+const OTHER_CONTACTS = 20_000
 
 const ECHO = {
   version: 1,
@@ -16,7 +16,7 @@ const ECHO = {
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'Got {{message.body}}' } }],
 }
 
-describe('the same people writing on two channels at once', () => {
+describe('lock order of senders who write on two channels at once', () => {
   let app: TestApp
   let owner: TestSession
   const channelIds: string[] = []
@@ -50,16 +50,16 @@ describe('the same people writing on two channels at once', () => {
       `insert into contacts (tenant_id, id, name, phone, country, source, created_at, updated_at)
        select ?, gen_random_uuid(), 'Contact ' || n, '+4915' || lpad(n::text, 8, '0'), 'DE', 'api', now(), now()
        from generate_series(1, ?) n`,
-      [owner.tenantId, OTHERS],
+      [owner.tenantId, OTHER_CONTACTS],
     )
     await app.system.db.raw('analyze contacts')
   })
 
   after(() => app.stop())
 
-  /** One from each of the same people. */
+  /** Receives one message from each of the senders on the given channel. */
   function receive(channel: number, name: string): Promise<unknown> {
-    const messages = Array.from({ length: PEOPLE }, (_, n): InboundMessage => ({
+    const messages = Array.from({ length: SENDERS }, (_, n): InboundMessage => ({
       providerMessageId: `${name}.${n}`,
       from: { phone: `+1555300${n + 100}`, userId: null, profileName: null, username: null },
       type: 'text',
@@ -73,19 +73,21 @@ describe('the same people writing on two channels at once', () => {
     })
   }
 
-  /** Starts both while somebody in their middle is held, and lets go when both have come that far. */
-  async function meetInTheMiddle(works: (() => Promise<unknown>)[]): Promise<void> {
+  /** Starts the tasks while the middle sender's row is locked; unlocks it once all tasks wait for a lock. */
+  async function runWithMiddleSenderLocked(tasks: (() => Promise<unknown>)[]): Promise<void> {
     const { db } = app.system
-    const held = await db.transaction()
-    await held.raw(`select 1 from contacts where phone = ? for no key update`, [`+1555300${100 + PEOPLE / 2}`])
-    const done = Promise.all(works.map((work) => work()))
+    const lockTransaction = await db.transaction()
+    await lockTransaction.raw(`select 1 from contacts where phone = ? for no key update`, [
+      `+1555300${100 + SENDERS / 2}`,
+    ])
+    const done = Promise.all(tasks.map((task) => task()))
     await waitUntil(async () => {
       const { rows } = await db.raw<{ rows: { n: number }[] }>(
         `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       )
-      return rows[0]?.n === works.length
+      return rows[0]?.n === tasks.length
     })
-    await held.commit()
+    await lockTransaction.commit()
     await done
   }
 
@@ -95,23 +97,23 @@ describe('the same people writing on two channels at once', () => {
     while (await app.system.db('mailbox_items').first('id')) await advance()
   }
 
-  async function answers(): Promise<number> {
+  async function countAnswers(): Promise<number> {
     const [row] = await app.system.db('messages').where('direction', 'outbound').count<{ count: number }[]>()
     return row?.count ?? 0
   }
 
-  it('does not make two transactions that store it wait for each other', async () => {
+  it('prevents a deadlock between two transactions that store messages of the same senders', async () => {
     await receive(0, 'first')
     await receive(1, 'first')
-    await meetInTheMiddle([() => receive(0, 'second'), () => receive(1, 'second')])
+    await runWithMiddleSenderLocked([() => receive(0, 'second'), () => receive(1, 'second')])
     await advanceAll()
-    expect(await answers()).to.equal(4 * PEOPLE)
+    expect(await countAnswers()).to.equal(4 * SENDERS)
   })
 
-  it('does not make one that stores and one that answers wait for each other', async () => {
+  it('prevents a deadlock between a transaction that stores messages and one that answers them', async () => {
     await receive(1, 'third')
-    await meetInTheMiddle([advance, () => receive(0, 'third')])
+    await runWithMiddleSenderLocked([advance, () => receive(0, 'third')])
     await advanceAll()
-    expect(await answers()).to.equal(6 * PEOPLE)
+    expect(await countAnswers()).to.equal(6 * SENDERS)
   })
 })

@@ -10,7 +10,7 @@ const ECHO = {
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'You said {{message.body}}' } }],
 }
 
-describe('a conversation whose answers come from a machine with a clock that is ahead', () => {
+describe('message order with an application clock ahead of the database clock', () => {
   let app: TestApp
   let owner: TestSession
   let cloud: FakeCloudApi
@@ -32,28 +32,30 @@ describe('a conversation whose answers come from a machine with a clock that is 
     await app.stop()
   })
 
-  it('has every message behind those that were there, whoever writes it', async () => {
+  it('places every new message after the existing ones, whether a customer, a workflow or an agent wrote it', async () => {
     for (const body of ['a', 'b']) {
       await cloud.webhooks.receiveText({ from: '15550003001', body })
       await app.work()
     }
-    const { body: found } = await app.rest('GET', '/api/conversations', { session: owner })
-    const path = `/api/conversations/${found.items[0].id}/messages`
+    const { body: conversations } = await app.rest('GET', '/api/conversations', { session: owner })
+    const path = `/api/conversations/${conversations.items[0].id}/messages`
     const { status } = await app.rest('POST', path, { session: owner, body: { body: 'A person here' } })
     expect(status).to.equal(201)
     await app.work()
     const { body } = await app.rest('GET', path, { session: owner })
-    const said = (body.messages as { body: string }[]).map((message) => message.body)
-    expect(said).to.deep.equal(['a', 'You said a', 'b', 'You said b', 'A person here'])
+    const bodies = (body.messages as { body: string }[]).map((message) => message.body)
+    expect(bodies).to.deep.equal(['a', 'You said a', 'b', 'You said b', 'A person here'])
   })
 
-  it('lets a person answer only after what was to go out before', async () => {
+  it("sends an agent's message only after the queued message before it was sent", async () => {
     cloud.refuseNext(131056)
     cloud.accepted.length = 0
     await cloud.webhooks.receiveText({ from: '15550003002', body: 'c' })
     await app.work()
-    const { body: found } = await app.rest('GET', '/api/conversations', { session: owner })
-    const waiting = found.items.find((one: { lastMessage: { body: string } }) => one.lastMessage.body === 'You said c')
+    const { body: conversations } = await app.rest('GET', '/api/conversations', { session: owner })
+    const waiting = conversations.items.find(
+      (one: { lastMessage: { body: string } }) => one.lastMessage.body === 'You said c',
+    )
     const path = `/api/conversations/${waiting.id}/messages`
     await app.rest('POST', path, { session: owner, body: { body: 'A person here' } })
     app.clock.advance(60_000)

@@ -10,7 +10,7 @@ const ECHO = {
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'You said {{message.body}}' } }],
 }
 
-type Told = {
+type MessageView = {
   direction: string
   status: string
   body: string
@@ -19,7 +19,7 @@ type Told = {
   deliveredAt: string | null
 }
 
-describe('a WhatsApp number', () => {
+describe('WhatsApp channel with the fake Cloud API', () => {
   let app: TestApp
   let owner: TestSession
   let cloud: FakeCloudApi
@@ -51,7 +51,7 @@ describe('a WhatsApp number', () => {
 
   afterEach(() => cloud.stop())
 
-  async function messagesWith(phone: string): Promise<Told[]> {
+  async function listMessages(phone: string): Promise<MessageView[]> {
     const contacts = await app.rest('GET', `/api/contacts?phone=%2B${phone}`, { session: owner })
     const contactId = contacts.body.items[0]?.id
     const conversations = await app.rest('GET', `/api/conversations?contactId=${contactId}`, { session: owner })
@@ -60,13 +60,13 @@ describe('a WhatsApp number', () => {
     return body.messages
   }
 
-  it('answers the handshake with the right token only', async () => {
+  it('answers the webhook handshake with 403 unless the verify token is right', async () => {
     const right = await cloud.webhooks.handshake()
     expect(right).to.include({ status: 200, body: right.challenge })
     expect((await cloud.webhooks.handshake('another token')).status).to.equal(403)
   })
 
-  it('answers a signed message through the Cloud API, and shows that it was read', async () => {
+  it('answers a signed inbound message through the Cloud API and marks the answer as read', async () => {
     cloud.statuses = ['sent', 'delivered', 'read']
     const phone = newPhone()
     expect((await cloud.webhooks.receiveText({ from: phone, body: 'hola' })).status).to.equal(200)
@@ -75,58 +75,59 @@ describe('a WhatsApp number', () => {
     expect(cloud.accepted.map(({ recipient, body }) => [recipient, body])).to.deep.equal([
       [`+${phone}`, 'You said hola'],
     ])
-    const [inbound, outbound] = await messagesWith(phone)
+    const [inbound, outbound] = await listMessages(phone)
     expect(inbound).to.include({ direction: 'inbound', status: 'received', body: 'hola' })
     expect(outbound).to.include({ direction: 'outbound', status: 'read', body: 'You said hola' })
     expect(outbound?.readAt).to.be.a('string')
     expect(cloud.refusedCallbacks).to.deep.equal([])
   })
 
-  it('stores and answers a message once, however often and at once it is delivered', async () => {
+  it('stores and answers a message once when its webhook is delivered 20 times at once and once later', async () => {
     const phone = newPhone()
     const wamid = 'wamid.twenty-times'
-    const met = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => cloud.webhooks.receiveText({ from: phone, body: 'ping', wamid })),
     )
-    expect(met.map(({ status }) => status)).to.deep.equal(Array(20).fill(200))
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array(20).fill(200))
     await app.work()
     await cloud.webhooks.receiveText({ from: phone, body: 'ping', wamid })
     await app.work()
     expect(cloud.accepted).to.have.length(1)
-    expect((await messagesWith(phone)).map(({ body }) => body)).to.deep.equal(['ping', 'You said ping'])
+    expect((await listMessages(phone)).map(({ body }) => body)).to.deep.equal(['ping', 'You said ping'])
   })
 
-  it('answers several messages of one new sender in their order, as one contact', async () => {
+  it('answers concurrent messages of one new sender in their stored order under one contact', async () => {
     const phone = newPhone()
     await Promise.all(['a', 'b', 'c'].map((body) => cloud.webhooks.receiveText({ from: phone, body })))
     await app.work()
-    const bodies = (await messagesWith(phone)).map(({ body }) => body)
-    const said = bodies.filter((body) => !body.startsWith('You said'))
-    expect(said).to.have.members(['a', 'b', 'c'])
-    expect(bodies.filter((body) => body.startsWith('You said'))).to.deep.equal(said.map((body) => `You said ${body}`))
-    expect(cloud.accepted.map(({ body }) => body)).to.deep.equal(said.map((body) => `You said ${body}`))
+    const bodies = (await listMessages(phone)).map(({ body }) => body)
+    const inbound = bodies.filter((body) => !body.startsWith('You said'))
+    expect(inbound).to.have.members(['a', 'b', 'c'])
+    const answers = inbound.map((body) => `You said ${body}`)
+    expect(bodies.filter((body) => body.startsWith('You said'))).to.deep.equal(answers)
+    expect(cloud.accepted.map(({ body }) => body)).to.deep.equal(answers)
   })
 
-  it('refuses what is not signed with the app secret, and stores nothing of it', async () => {
+  it('rejects a webhook with a wrong signature with 401 and stores nothing', async () => {
     const body = cloud.webhooks.envelope({
       messages: [{ id: 'wamid.forged', from: '15550009999', timestamp: '1', type: 'text', text: { body: 'x' } }],
     })
     expect(await cloud.webhooks.post(body, `sha256=${'0'.repeat(64)}`)).to.equal(401)
-    const { body: found } = await app.rest('GET', '/api/contacts?phone=%2B15550009999', { session: owner })
-    expect(found.total).to.equal(0)
+    const { body: contacts } = await app.rest('GET', '/api/contacts?phone=%2B15550009999', { session: owner })
+    expect(contacts.total).to.equal(0)
   })
 
-  it('takes statuses that overtake the answer to the send, come twice and out of order', async () => {
+  it('ends at status read when statuses arrive before the send response, twice and out of order', async () => {
     cloud.isAhead = true
     cloud.statuses = ['read', 'sent', 'delivered', 'delivered']
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
     await cloud.whenTold()
-    expect((await messagesWith(phone)).at(-1)).to.include({ status: 'read', error: null })
+    expect((await listMessages(phone)).at(-1)).to.include({ status: 'read', error: null })
   })
 
-  it('never sends again what may have arrived, and says so', async () => {
+  it('fails a message with delivery_unknown instead of resending it when the connection breaks', async () => {
     cloud.loseNext('reset')
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
@@ -134,77 +135,77 @@ describe('a WhatsApp number', () => {
     app.clock.advance(600_000)
     await app.work()
     expect(cloud.accepted).to.have.length(1)
-    const doubtful = (await messagesWith(phone)).at(-1)
-    expect(doubtful?.status).to.equal('failed')
-    expect(doubtful?.error?.code).to.equal('delivery_unknown')
+    const message = (await listMessages(phone)).at(-1)
+    expect(message?.status).to.equal('failed')
+    expect(message?.error?.code).to.equal('delivery_unknown')
     const [send] = cloud.accepted
     await cloud.webhooks.tell([
       { wamid: send?.wamid ?? '', status: 'delivered', callbackData: send?.callbackData ?? null },
     ])
-    expect((await messagesWith(phone)).at(-1)).to.include({ status: 'delivered', error: null })
+    expect((await listMessages(phone)).at(-1)).to.include({ status: 'delivered', error: null })
   })
 
-  it('tries again later when the provider says that it took nothing', async () => {
+  it('sends a message again after the wait when the provider returns a rate limit error', async () => {
     cloud.refuseNext(131056)
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
     expect(cloud.accepted).to.have.length(0)
-    expect((await messagesWith(phone)).at(-1)).to.include({ status: 'queued' })
+    expect((await listMessages(phone)).at(-1)).to.include({ status: 'queued' })
     app.clock.advance(60_000)
     await app.work()
     expect(cloud.accepted).to.have.length(1)
-    expect((await messagesWith(phone)).at(-1)).to.include({ status: 'sent' })
+    expect((await listMessages(phone)).at(-1)).to.include({ status: 'sent' })
   })
 
-  it('fails a message for good when the provider refuses it, with the reason', async () => {
+  it('fails a message with the error code undeliverable when the provider rejects it permanently', async () => {
     cloud.refuseNext(131026)
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
-    const refused = (await messagesWith(phone)).at(-1)
-    expect(refused).to.include({ status: 'failed' })
-    expect(refused?.error?.code).to.equal('undeliverable')
+    const message = (await listMessages(phone)).at(-1)
+    expect(message).to.include({ status: 'failed' })
+    expect(message?.error?.code).to.equal('undeliverable')
   })
 
-  it('stops the channel when the token is refused, and goes on when it has a new one', async () => {
+  it('degrades the channel when the access token is rejected and sends again after the token is replaced', async () => {
     cloud.refuseNext(190, { status: 401 })
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
     const channels = await app.rest('GET', '/api/channels', { session: owner })
-    const stopped = channels.body.items.find(({ status }: { status: string }) => status === 'degraded')
-    expect(stopped.statusReason).to.be.a('string')
-    expect((await messagesWith(phone)).at(-1)).to.include({ status: 'queued' })
+    const degraded = channels.body.items.find(({ status }: { status: string }) => status === 'degraded')
+    expect(degraded.statusReason).to.be.a('string')
+    expect((await listMessages(phone)).at(-1)).to.include({ status: 'queued' })
     const { accessToken } = cloud.credentials
-    const mended = await app.rest('PATCH', `/api/channels/${stopped.id}`, { session: owner, body: { accessToken } })
-    expect(mended.body).to.include({ status: 'connected', statusReason: null })
+    const updated = await app.rest('PATCH', `/api/channels/${degraded.id}`, { session: owner, body: { accessToken } })
+    expect(updated.body).to.include({ status: 'connected', statusReason: null })
     await app.work()
     expect(cloud.accepted).to.have.length(1)
   })
 
-  it('does not send free text once the window has closed while the message waited', async () => {
+  it('fails a queued text message with outside_window when the service window closes before the retry', async () => {
     cloud.refuseNext(130429)
     const phone = newPhone()
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await app.work()
     app.clock.advance(24 * 3_600_000)
     await app.work()
-    const late = (await messagesWith(phone)).at(-1)
-    expect(late?.error?.code).to.equal('outside_window')
+    const message = (await listMessages(phone)).at(-1)
+    expect(message?.error?.code).to.equal('outside_window')
     expect(cloud.accepted).to.have.length(0)
   })
 
-  it('finds a message claimed by a process that died, marks it and sends it never again', async () => {
+  it('fails a message whose claim expired with delivery_unknown and never sends it again', async () => {
     const phone = newPhone()
     cloud.loseNext('hang')
     await cloud.webhooks.receiveText({ from: phone, body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
-    const { reconcileOutbox: sweepOutbox } = await import('../../../src/features/outbound/reconcile-outbox.ts')
-    await sweepOutbox(app.system)
-    await waitUntil(async () => (await messagesWith(phone)).at(-1)?.status === 'failed')
-    expect((await messagesWith(phone)).at(-1)?.error?.code).to.equal('delivery_unknown')
+    const { reconcileOutbox } = await import('../../../src/features/outbound/reconcile-outbox.ts')
+    await reconcileOutbox(app.system)
+    await waitUntil(async () => (await listMessages(phone)).at(-1)?.status === 'failed')
+    expect((await listMessages(phone)).at(-1)?.error?.code).to.equal('delivery_unknown')
     expect(cloud.accepted).to.have.length(1)
   })
 })

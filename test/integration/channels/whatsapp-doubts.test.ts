@@ -10,7 +10,7 @@ const ANSWER = {
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hello' } }],
 }
 
-describe('a message of which nobody knows whether it arrived', () => {
+describe('outbound message with an unknown delivery result', () => {
   let app: TestApp
   let owner: TestSession
   let cloud: FakeCloudApi
@@ -34,59 +34,59 @@ describe('a message of which nobody knows whether it arrived', () => {
 
   afterEach(() => cloud.stop())
 
-  const sent = () => cloud.accepted[0]?.callbackData ?? ''
+  const sentMessageId = () => cloud.accepted[0]?.callbackData ?? ''
 
-  /** What the message came to, in order. */
-  async function told(): Promise<string[]> {
+  /** Returns the types of the message's events, oldest first. */
+  async function listEventTypes(): Promise<string[]> {
     const events = await app.system
       .db('events')
-      .whereRaw(`data ->> 'messageId' = ?`, [sent()])
+      .whereRaw(`data ->> 'messageId' = ?`, [sentMessageId()])
       .orderBy('id')
       .select<{ type: string }[]>('type')
     return events.map(({ type }) => type)
   }
 
-  it('is told of once, however many processes find it at once', async () => {
+  it('records message.failed once when several processes reconcile the outbox at once', async () => {
     cloud.loseNext('hang')
     await cloud.webhooks.receiveText({ from: '15550002001', body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
     await Promise.all(Array.from({ length: 5 }, () => reconcileOutbox(app.system)))
-    expect(await told()).to.deep.equal(['message.queued', 'message.failed'])
-    const { body } = await app.rest('GET', `/api/messages/${sent()}/explanation`, { session: owner })
+    expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.failed'])
+    const { body } = await app.rest('GET', `/api/messages/${sentMessageId()}/explanation`, { session: owner })
     expect(body.summary).to.equal('Sent by step "answer" of the workflow "Answer", version 1')
     expect(body.links.at(-1)).to.deep.include({ kind: 'status', status: 'failed' })
     expect(body.links.at(-1).error.code).to.equal('delivery_unknown')
   })
 
-  it('is not said to have failed when its status came before the connection broke', async () => {
+  it('records no message.failed event when its status arrived before the connection broke', async () => {
     cloud.isAhead = true
     cloud.statuses = ['delivered']
     cloud.loseNext('reset')
     await cloud.webhooks.receiveText({ from: '15550002002', body: 'hi' })
     await app.work()
-    expect(await told()).to.deep.equal(['message.queued', 'message.delivered'])
+    expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.delivered'])
   })
 
-  it('is in no doubt if its process tells at that moment that it has to be sent again', async () => {
+  it('stays queued when its process requeues it while the outbox is being reconciled', async () => {
     cloud.loseNext('hang')
     await cloud.webhooks.receiveText({ from: '15550002003', body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
     const { db } = app.system
-    const settling = await db.transaction()
-    await settling('messages').where('id', sent()).update({ status: 'queued' })
-    await settling('outbox')
-      .where('message_id', sent())
+    const transaction = await db.transaction()
+    await transaction('messages').where('id', sentMessageId()).update({ status: 'queued' })
+    await transaction('outbox')
+      .where('message_id', sentMessageId())
       .update({ leased_at: null, not_before: new Date(app.clock.now().getTime() + 60_000) })
-    const sweeping = reconcileOutbox(app.system)
+    const reconciling = reconcileOutbox(app.system)
     await waitUntil(async () => {
       const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
       return (await db.raw<{ rows: unknown[] }>(waiting)).rows.length > 0
     })
-    await settling.commit()
-    await sweeping
-    expect(await told()).to.deep.equal(['message.queued'])
-    expect(await db('outbox').where('message_id', sent())).to.have.length(1)
+    await transaction.commit()
+    await reconciling
+    expect(await listEventTypes()).to.deep.equal(['message.queued'])
+    expect(await db('outbox').where('message_id', sentMessageId())).to.have.length(1)
   })
 })

@@ -18,7 +18,7 @@ function options(...titles: string[]): OutboundMessage['content'] {
   return { buttons: titles.map((title, index) => ({ id: `option-${index}`, title })) }
 }
 
-describe('whatsapp sending', () => {
+describe('WhatsApp channel send', () => {
   let api: FakeCloudApi
 
   beforeEach(async () => {
@@ -42,7 +42,7 @@ describe('whatsapp sending', () => {
 
   const send = (message = text()): Promise<SendResult> => open().send(message)
 
-  it('hands a text over, with our id, and keeps the id it gets', async () => {
+  it("sends a text with our message ID as callback data and returns the provider's message ID", async () => {
     const result = await send(text({ replyToProviderId: 'wamid.Q' }))
     const [accepted] = api.accepted
     expect(result).to.deep.equal({
@@ -61,7 +61,7 @@ describe('whatsapp sending', () => {
     })
   })
 
-  it('addresses somebody without a number by the user id, and nobody without either', async () => {
+  it('addresses a recipient without a phone number by user ID and fails with no_address without both', async () => {
     expect(await send(text({ to: { phone: null, userId: 'US.134912' } }))).to.deep.include({
       kind: 'accepted',
       recipientAddress: null,
@@ -71,7 +71,7 @@ describe('whatsapp sending', () => {
     expect(api.calls).to.equal(1)
   })
 
-  it('shows options as buttons where they fit', async () => {
+  it('sends options as reply buttons when they fit the limits of the Cloud API', async () => {
     expect(await send(text({ content: options('Yes', 'No') }))).to.include({ kind: 'accepted' })
     const reply = (id: string, title: string) => ({ type: 'reply', reply: { id, title } })
     expect(api.accepted[0]?.payload['interactive']).to.deep.equal({
@@ -81,7 +81,7 @@ describe('whatsapp sending', () => {
     })
   })
 
-  it('numbers options under the text where they do not fit', async () => {
+  it('sends options as a numbered list in the text when they exceed the button limits', async () => {
     await send(text({ body: 'When?', content: options('Monday', 'Tuesday', 'Wednesday', 'Later') }))
     expect(api.accepted[0]?.payload['text']).to.deep.include({
       body: 'When?\n\n1. Monday\n2. Tuesday\n3. Wednesday\n4. Later',
@@ -100,7 +100,7 @@ describe('whatsapp sending', () => {
 
   const file = (type: string, rest: object = {}) => ({ type, url: `https://a.example/f.${type}`, ...rest })
 
-  it('hands files over by their address, with the words under them', async () => {
+  it('sends media by URL with the body as caption', async () => {
     const messages: [OutboundMessage, payload: object][] = [
       [
         text({ content: { media: file('image') } }),
@@ -125,7 +125,7 @@ describe('whatsapp sending', () => {
     }
   })
 
-  it('puts a file over buttons', async () => {
+  it('sends media with options as the header of a button message', async () => {
     const message = text({ content: { ...options('Yes', 'No'), media: file('image') } })
     expect(await send(message)).to.include({ kind: 'accepted' })
     expect(api.accepted[0]?.payload['interactive']).to.deep.include({
@@ -134,7 +134,7 @@ describe('whatsapp sending', () => {
     })
   })
 
-  const answers: [code: number, kind: SendResult['kind'], ours: string, wait?: [scope: string, ms: number]][] = [
+  const errorCases: [code: number, kind: SendResult['kind'], ourCode: string, wait?: [scope: string, ms: number]][] = [
     [131056, 'retry', 'pair_rate_limited', ['recipient', 4 * SECOND]],
     [130429, 'retry', 'rate_limited', ['channel', 5 * SECOND]],
     [80007, 'retry', 'rate_limited', ['channel', MINUTE]],
@@ -161,17 +161,17 @@ describe('whatsapp sending', () => {
     [131031, 'stopped', 'account_locked'],
     [368, 'stopped', 'policy_violation'],
   ]
-  for (const [code, kind, ours, wait] of answers) {
-    it(`ends as ${kind}, ${ours}, when the answer is ${code}`, async () => {
-      api.refuseNext(code, { details: 'As it was told' })
+  for (const [code, kind, ourCode, wait] of errorCases) {
+    it(`returns ${kind} with the code ${ourCode} when the provider returns error ${code}`, async () => {
+      api.refuseNext(code, { details: 'Details of the error' })
       const result = await send()
       const [scope, afterMs] = wait ?? []
       expect(result).to.deep.include({ kind, ...(wait ? { scope, afterMs } : {}) })
       expect(result)
         .to.have.property('error')
         .that.deep.includes({
-          code: ours,
-          message: 'As it was told',
+          code: ourCode,
+          message: 'Details of the error',
           providerCode: code,
           retryable: kind === 'retry',
         })
@@ -179,7 +179,7 @@ describe('whatsapp sending', () => {
     })
   }
 
-  const strange: [status: number, body: string, kind: SendResult['kind']][] = [
+  const unexpectedResponses: [status: number, body: string, kind: SendResult['kind']][] = [
     [200, 'OK', 'unknown'],
     [200, '{"messages":[]}', 'unknown'],
     [200, JSON.stringify({ messages: [{ id: 'wamid.A' }], filler: 'x'.repeat(70_000) }), 'unknown'],
@@ -193,26 +193,26 @@ describe('whatsapp sending', () => {
     [403, 'blocked', 'stopped'],
     [404, '<html>', 'stopped'],
   ]
-  for (const [status, body, kind] of strange) {
-    it(`ends as ${kind} when ${status} is answered with ${body.slice(0, 30) || 'nothing'}`, async () => {
+  for (const [status, body, kind] of unexpectedResponses) {
+    it(`returns ${kind} when the provider returns ${status} with ${body.slice(0, 30) || 'an empty body'}`, async () => {
       api.answerNext(status, body)
       expect(await send()).to.include({ kind })
       expect(api.calls).to.equal(1)
     })
   }
 
-  it('follows no redirect', async () => {
-    const elsewhere = await FakeCloudApi.start()
+  it('does not follow a redirect and returns the error code not_cloud_api', async () => {
+    const redirectTarget = await FakeCloudApi.start()
     try {
-      api.answerNext(307, '', { headers: { location: `${elsewhere.url}/v24.0/1/messages` } })
+      api.answerNext(307, '', { headers: { location: `${redirectTarget.url}/v24.0/1/messages` } })
       expect(await send()).to.have.nested.property('error.code', 'not_cloud_api')
-      expect(elsewhere.calls).to.equal(0)
+      expect(redirectTarget.calls).to.equal(0)
     } finally {
-      await elsewhere.stop()
+      await redirectTarget.stop()
     }
   })
 
-  it('stops on a token or a number that is not right', async () => {
+  it('returns an error when the access token or the phone number ID is wrong', async () => {
     expect(await open({ credentials: { accessToken: 'EAAother' } }).send(text())).to.include({ kind: 'stopped' })
     expect(await open({ settings: { phoneNumberId: '1' } }).send(text())).to.have.nested.property(
       'error.code',
@@ -220,7 +220,7 @@ describe('whatsapp sending', () => {
     )
   })
 
-  it('does not know what became of a message whose answer was lost', async () => {
+  it('returns delivery_unknown when the response is lost or times out', async () => {
     api.loseNext('reset')
     expect(await send()).to.have.nested.property('error.code', 'delivery_unknown')
     api.loseNext('hang')
@@ -228,7 +228,7 @@ describe('whatsapp sending', () => {
     expect(api.accepted).to.have.length(2)
   })
 
-  it('does not know what became of a message whose sending was cut short', async () => {
+  it('returns unknown when aborted during the call and retry when aborted before it', async () => {
     api.loseNext('hang')
     const abort = new AbortController()
     const sending = open().send(text(), abort.signal)
@@ -239,8 +239,8 @@ describe('whatsapp sending', () => {
     expect(api.calls).to.equal(1)
   })
 
-  it('tries again later what it could not send at all', async () => {
-    const unreachable = { kind: 'retry', scope: 'channel' }
+  it('returns retry for the channel when no connection can be made', async () => {
+    const channelRetry = { kind: 'retry', scope: 'channel' }
     const closed = createServer().listen(0, '127.0.0.1')
     await once(closed, 'listening')
     const { port } = closed.address() as AddressInfo
@@ -252,30 +252,30 @@ describe('whatsapp sending', () => {
       'https://cloud-api.invalid',
       api.url.replace('http:', 'https:'),
     ]) {
-      expect(await open({ settings: { baseUrl } }).send(text()), baseUrl).to.include(unreachable)
+      expect(await open({ settings: { baseUrl } }).send(text()), baseUrl).to.include(channelRetry)
     }
     expect(api.accepted).to.have.length(0)
   })
 
-  it('tells nothing of the call in an error', async () => {
+  it('includes neither the body, the access token nor the recipient in its errors', async () => {
     api.loseNext('reset')
     const results = [await send(text({ body: 'hush' }))]
     api.answerNext(502, 'EAA hush +5511912345678')
     results.push(await send(text({ body: 'hush' })))
-    const told = JSON.stringify(results)
-    for (const secret of ['hush', api.credentials.accessToken, '5511912345678']) expect(told).not.to.include(secret)
+    const json = JSON.stringify(results)
+    for (const secret of ['hush', api.credentials.accessToken, '5511912345678']) expect(json).not.to.include(secret)
   })
 })
 
 describe('sandbox channel', () => {
-  it('accepts everything, under an id that is the same each time', async () => {
+  it('accepts every message and derives the provider message ID from the message ID', async () => {
     const channel = openChannel('sandbox', {}, null)
     const accepted = { kind: 'accepted', providerMessageId: `sandbox.${ID}`, recipientAddress: '+5511912345678' }
     expect(await channel.send(text())).to.deep.equal(accepted)
     expect(await channel.send(text())).to.deep.equal(accepted)
   })
 
-  it('believes nobody who calls from outside', () => {
+  it('rejects every webhook and every handshake', () => {
     const channel = openChannel('sandbox', {}, null)
     expect(channel.isGenuine(Buffer.from('{}'), () => '')).to.equal(false)
     expect(channel.answerHandshake(new URLSearchParams('hub.mode=subscribe&hub.challenge=1'))).to.equal(undefined)

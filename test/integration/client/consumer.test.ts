@@ -22,17 +22,17 @@ const contact = await parley.contacts.create.mutate({ name: 'Kim', phone: '+4915
 const first = await parley.sandbox.send.mutate({ contactId: contact.id, body: 'one' })
 const year: number = contact.createdAt.getUTCFullYear()
 
-const told: string[] = []
+const received: string[] = []
 await new Promise<void>((resolve, reject) => {
-  const following = parley.conversations.onMessage.subscribe(
+  const subscription = parley.conversations.onMessage.subscribe(
     { conversationId: first.conversationId },
     {
       onData: ({ data }) => {
         if (data.type === 'ready') void parley.sandbox.send.mutate({ contactId: contact.id, body: 'two' })
         if (data.type !== 'message' || data.message.direction !== 'inbound') return
-        told.push(data.message.body ?? '')
+        received.push(data.message.body ?? '')
         if (data.message.body !== 'two') return
-        following.unsubscribe()
+        subscription.unsubscribe()
         resolve()
       },
       onError: reject,
@@ -41,18 +41,18 @@ await new Promise<void>((resolve, reject) => {
 })
 
 const { messages } = await parley.conversations.messages.query({ conversationId: first.conversationId })
-const wrong = await parley.runs.get.query({ runId: 'none' }).catch((error: Error) => error.message)
-console.log(JSON.stringify({ year, last: told.at(-1), messages: messages.map(({ body }) => body), wrong }))
+const errorMessage = await parley.runs.get.query({ runId: 'none' }).catch((error: Error) => error.message)
+console.log(JSON.stringify({ year, last: received.at(-1), messages: messages.map(({ body }) => body), errorMessage }))
 process.exit(0)
 `
 
-const MISTAKE = `
+const INVALID_PROGRAM = `
 import { createParleyClient } from 'parley'
 const parley = createParleyClient({ url: 'http://localhost' })
 await parley.contacts.create.mutate({ name: 'Kim', fone: '+4915112340000' })
 `
 
-describe('a project that uses the package', function () {
+describe('npm package', function () {
   this.timeout(300_000)
   let app: TestApp
   let owner: TestSession
@@ -68,7 +68,7 @@ describe('a project that uses the package', function () {
       devDependencies: Record<string, string>
     }
     const dependencies = { parley: `file:${tarball}`, eventsource: devDependencies['eventsource'] }
-    // Libraries below ours ship types that do not pass strict checks; the consumer's own code does.
+    // Types of transitive dependencies do not pass strict checks, so library checks are skipped.
     const compilerOptions = {
       strict: true,
       module: 'nodenext',
@@ -85,14 +85,14 @@ describe('a project that uses the package', function () {
         compilerOptions: { ...compilerOptions, typeRoots, rootDir: 'src', outDir: 'dist' },
         include: ['src/program.ts'],
       },
-      'tsconfig.mistake.json': {
+      'tsconfig.invalid.json': {
         compilerOptions: { ...compilerOptions, typeRoots, noEmit: true },
-        include: ['src/mistake.ts'],
+        include: ['src/invalid.ts'],
       },
     }
     for (const [name, content] of Object.entries(files)) writeFileSync(join(folder.path, name), JSON.stringify(content))
     writeFileSync(join(folder.path, 'src/program.ts'), PROGRAM)
-    writeFileSync(join(folder.path, 'src/mistake.ts'), MISTAKE)
+    writeFileSync(join(folder.path, 'src/invalid.ts'), INVALID_PROGRAM)
     await run('npm', ['install', '--omit=optional', '--no-audit', '--no-fund', '--prefer-offline'], {
       cwd: folder.path,
     })
@@ -107,21 +107,21 @@ describe('a project that uses the package', function () {
     return run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project], { cwd: folder.path })
   }
 
-  it('compiles strictly, calls, and follows a conversation live', async () => {
+  it('a project that installs the package compiles in strict mode, calls the API and subscribes to messages', async () => {
     await compile('tsconfig.json').catch((error: { stdout: string }) => expect.fail(error.stdout))
     const { stdout } = await run(process.execPath, ['dist/program.js', app.url, owner.tenantId, owner.cookie], {
       cwd: folder.path,
       timeout: 60_000,
     })
-    const told = JSON.parse(stdout) as { year: number; last: string; messages: string[]; wrong: string }
-    expect(told.last).to.equal('two')
-    expect(told.messages).to.deep.equal(['one', 'two'])
-    expect(told.wrong).to.equal('Run not found')
-    expect(told.year).to.be.greaterThan(2025)
+    const output = JSON.parse(stdout) as { year: number; last: string; messages: string[]; errorMessage: string }
+    expect(output.last).to.equal('two')
+    expect(output.messages).to.deep.equal(['one', 'two'])
+    expect(output.errorMessage).to.equal('Run not found')
+    expect(output.year).to.be.greaterThan(2025)
   })
 
-  it('does not compile with a field that there is not', async () => {
-    const errors = await compile('tsconfig.mistake.json').then(
+  it('a project that passes an unknown field to the client does not compile', async () => {
+    const errors = await compile('tsconfig.invalid.json').then(
       () => '',
       ({ stdout }: { stdout: string }) => stdout,
     )

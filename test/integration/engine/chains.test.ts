@@ -6,7 +6,7 @@ import { pause } from '../../support/steps.ts'
 
 const MANUAL = [{ type: 'manual' }]
 
-describe('runs that start runs', () => {
+describe('cascading runs', () => {
   let app: TestApp
   let owner: TestSession
 
@@ -29,44 +29,44 @@ describe('runs that start runs', () => {
     return started.body.id
   }
 
-  async function statusOf(workflowId: string): Promise<string[]> {
+  async function listStatuses(workflowId: string): Promise<string[]> {
     const runs = await runsOf(app, owner, `workflowId=${workflowId}`)
     return runs.map(({ status }) => status)
   }
 
-  describe('about nobody', () => {
-    it('wait for those they started, however long, and however deep', async () => {
+  describe('without a contact', () => {
+    it('wait for nested child runs until those complete', async () => {
       const inner = await publish(app, owner, { triggers: MANUAL, steps: [pause('rest')] })
       const middle = await publish(app, owner, { triggers: MANUAL, steps: [sub(inner)] })
       const outer = await publish(app, owner, { triggers: MANUAL, steps: [sub(middle)] })
       await start(outer)
-      expect(await statusOf(inner)).to.deep.equal(['waiting'])
+      expect(await listStatuses(inner)).to.deep.equal(['waiting'])
       app.clock.advance(MINUTE)
       await app.work()
-      for (const id of [inner, middle, outer]) expect(await statusOf(id)).to.deep.equal(['completed'])
+      for (const id of [inner, middle, outer]) expect(await listStatuses(id)).to.deep.equal(['completed'])
     })
 
-    it('end with the run that waits for them', async () => {
+    it('are canceled together with the parent run', async () => {
       const inner = await publish(app, owner, { triggers: MANUAL, steps: [pause('rest')] })
       const outer = await publish(app, owner, { triggers: MANUAL, steps: [sub(inner)] })
       const id = await start(outer)
       await app.rest('POST', `/api/runs/${id}/cancel`, { session: owner, body: {} })
       await app.work()
-      for (const each of [inner, outer]) expect(await statusOf(each)).to.deep.equal(['canceled'])
+      for (const each of [inner, outer]) expect(await listStatuses(each)).to.deep.equal(['canceled'])
     })
 
-    it('are canceled by their own name', async () => {
+    it('are canceled alone when the child run is canceled, and the parent continues', async () => {
       const inner = await publish(app, owner, { triggers: MANUAL, steps: [pause('rest')] })
       const outer = await publish(app, owner, { triggers: MANUAL, steps: [sub(inner, { onError: 'continue' })] })
       await start(outer)
       const [child] = await runsOf(app, owner, `workflowId=${inner}`)
       await app.rest('POST', `/api/runs/${child.id}/cancel`, { session: owner, body: {} })
       await app.work()
-      expect([await statusOf(inner), await statusOf(outer)]).to.deep.equal([['canceled'], ['completed']])
+      expect([await listStatuses(inner), await listStatuses(outer)]).to.deep.equal([['canceled'], ['completed']])
     })
   })
 
-  describe('which start runs', () => {
+  describe('cascade limits', () => {
     const EMITS = [
       { id: 'one', type: 'emit', event: 'boom' },
       { id: 'two', type: 'emit', event: 'boom' },
@@ -77,29 +77,29 @@ describe('runs that start runs', () => {
       steps: EMITS,
     }
 
-    it('are twenty of a workflow in a minute, however many each of them starts', async () => {
+    it('stop a workflow after 20 cascaded runs per minute with the outcome cascade_rate_limited', async () => {
       const workflowId = await publish(app, owner, BOOM)
       const conversationId = await write(app, owner, '+491520000001', 'hi')
       await app.work()
-      // One by the customer, two by that run, and twenty by those.
-      expect(await statusOf(workflowId)).to.have.length(23)
+      // One run by the customer's message, two by that run, and twenty by their descendants.
+      expect(await listStatuses(workflowId)).to.have.length(23)
       const { body } = await app.rest('GET', `/api/conversations/${conversationId}`, { session: owner })
       const path = `/api/contacts/${body.contactId}/trigger-evaluations?workflowId=${workflowId}`
-      const whyNot = await app.rest('GET', path, { session: owner })
-      expect(whyNot.body.evaluations[0]).to.include({ outcome: 'cascade_rate_limited' })
+      const evaluations = await app.rest('GET', path, { session: owner })
+      expect(evaluations.body.evaluations[0]).to.include({ outcome: 'cascade_rate_limited' })
     })
 
-    it('may start others again a minute later', async () => {
+    it('allow cascaded runs again a minute later', async () => {
       const workflowId = await publish(app, owner, BOOM)
       await write(app, owner, '+491520000002', 'hi')
       await app.work()
       app.clock.advance(MINUTE)
       await write(app, owner, '+491520000002', 'hi')
       await app.work()
-      expect(await statusOf(workflowId)).to.have.length(46)
+      expect(await listStatuses(workflowId)).to.have.length(46)
     })
 
-    it('fail the step that runs one too many, which may try again a minute later', async () => {
+    it('fail the run_workflow step that exceeds the limit and allow its retry a minute later', async () => {
       const inner = await publish(app, owner, { triggers: [], settings: { reentry: 'parallel' }, steps: [] })
       const many = {
         id: 'many',
@@ -112,11 +112,11 @@ describe('runs that start runs', () => {
       await publish(app, owner, { triggers: [{ type: 'message_received' }], steps: [sub(middle)] })
       await write(app, owner, '+491520000003', 'hi')
       await app.work()
-      expect(await statusOf(inner)).to.have.length(20)
+      expect(await listStatuses(inner)).to.have.length(20)
       app.clock.advance(MINUTE)
       await app.work()
-      expect(await statusOf(inner)).to.have.length(21)
-      expect(await statusOf(middle)).to.deep.equal(['completed'])
+      expect(await listStatuses(inner)).to.have.length(21)
+      expect(await listStatuses(middle)).to.deep.equal(['completed'])
     })
   })
 })

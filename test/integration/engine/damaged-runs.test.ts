@@ -6,7 +6,7 @@ import { ask, pause, say } from '../../support/steps.ts'
 
 const on = (word: string) => [{ type: 'message_received', match: { mode: 'exact', values: [word] } }]
 
-describe('a run that cannot be brought forward', () => {
+describe('run with corrupt state', () => {
   let app: TestApp
   let owner: TestSession
   let phones = 0
@@ -29,7 +29,7 @@ describe('a run that cannot be brought forward', () => {
     return `+4915217${String(phones).padStart(6, '0')}`
   }
 
-  async function begin(phone: string, word: string): Promise<string> {
+  async function startRun(phone: string, word: string): Promise<string> {
     const conversationId = await write(app, owner, phone, word)
     await app.work()
     return conversationId
@@ -42,23 +42,23 @@ describe('a run that cannot be brought forward', () => {
     )
   }
 
-  async function pass(seconds: number): Promise<void> {
+  async function advanceClock(seconds: number): Promise<void> {
     app.clock.advance(seconds * SECOND)
     await app.work()
   }
 
   const mailboxItems = () => app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })
 
-  it('is tried again later each time, fails where everybody sees it, and holds up nobody meanwhile', async () => {
-    const [damaged, whole] = [await begin(newPhone(), 'nap'), await begin(newPhone(), 'nap')]
+  it('is retried with backoff, then fails with the error internal, and does not block other runs', async () => {
+    const [damaged, whole] = [await startRun(newPhone(), 'nap'), await startRun(newPhone(), 'nap')]
     await damage(damaged)
-    await pass(60)
+    await advanceClock(60)
     expect((await answersIn(app, owner, whole)).at(-1)).to.equal('Awake')
     for (const seconds of [5, 15, 45]) {
       expect((await runsOf(app, owner, `conversationId=${damaged}&status=waiting`)).length).to.equal(1)
-      await pass(seconds)
+      await advanceClock(seconds)
     }
-    await pass(135)
+    await advanceClock(135)
     const [run] = (await runsOf(app, owner, `conversationId=${damaged}`)).filter(({ status }) => status === 'failed')
     expect(run.error).to.include({ code: 'internal', stepId: 'rest' })
     expect((await stepsOf(app, owner, run.id)).map(({ status }) => status)).to.deep.equal(['canceled'])
@@ -66,25 +66,25 @@ describe('a run that cannot be brought forward', () => {
     expect(await app.system.db('run_waits').where({ run_id: run.id })).to.deep.equal([])
   })
 
-  it('leaves the message that it could not take to others, and those behind it in their order', async () => {
+  it('passes its messages on to other workflows in their order once it has failed', async () => {
     const phone = newPhone()
-    const conversationId = await begin(phone, 'ask')
+    const conversationId = await startRun(phone, 'ask')
     await damage(conversationId)
     await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`advance:${owner.tenantId}`])
     for (const word of ['one', 'two']) await write(app, owner, phone, word)
     await app.work()
-    for (const seconds of [5, 15, 45, 135]) await pass(seconds)
+    for (const seconds of [5, 15, 45, 135]) await advanceClock(seconds)
     expect(await answersIn(app, owner, conversationId)).to.include.members(['one!', 'two!'])
-    const said = (await answersIn(app, owner, conversationId)).filter((body) => body.endsWith('!'))
-    expect(said).to.deep.equal(['ask!', 'one!', 'two!'])
+    const echoes = (await answersIn(app, owner, conversationId)).filter((body) => body.endsWith('!'))
+    expect(echoes).to.deep.equal(['ask!', 'one!', 'two!'])
     const failed = await runsOf(app, owner, `conversationId=${conversationId}&status=failed`)
     expect(failed.map(({ error }) => error.code)).to.deep.equal(['internal'])
     expect(await mailboxItems()).to.deep.equal([])
   })
 
-  it('sets aside only what cannot be settled, and not what came with it', async () => {
+  it('dead-letters only the invalid mailbox item and processes the items that arrived with it', async () => {
     const phone = newPhone()
-    const conversationId = await begin(phone, 'hello')
+    const conversationId = await startRun(phone, 'hello')
     await publish(app, owner, { triggers: [{ type: 'tag_added', tag: 'vip' }], steps: [say('never')] })
     await app.system.db('mailbox_items').insert([
       {
@@ -100,7 +100,7 @@ describe('a run that cannot be brought forward', () => {
     ])
     await write(app, owner, phone, 'again')
     await app.work()
-    for (const seconds of [5, 15, 45, 135]) await pass(seconds)
+    for (const seconds of [5, 15, 45, 135]) await advanceClock(seconds)
     expect(await answersIn(app, owner, conversationId)).to.deep.equal(['hello!', 'again!'])
     expect((await mailboxItems()).map(({ kind, attempts }) => [kind, attempts])).to.deep.equal([['event', 5]])
   })

@@ -11,7 +11,7 @@ import type { Scope } from '../../../src/scope.ts'
 import { startTestApp, type Answer, type TestApp, type TestSession } from '../../support/app.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-describe('what is deleted while workflows act on it', () => {
+describe('deletion while workflows run', () => {
   let app: TestApp
   let owner: TestSession
   let channels = 0
@@ -20,7 +20,7 @@ describe('what is deleted while workflows act on it', () => {
   let conversationIds: string[]
 
   before(async () => {
-    // Nothing works by itself here, so that the order is ours.
+    // The app runs no worker, so that the test determines the order of work.
     app = await startTestApp({ ROLES: 'http' })
   })
 
@@ -49,7 +49,7 @@ describe('what is deleted while workflows act on it', () => {
   const scope = () => app.system.forTenant(owner.tenantId)
   const remove = (path: string) => app.rest('DELETE', `/api/${path}`, { session: owner })
 
-  function answer(tx: Scope): Promise<void> {
+  function queueAnswers(tx: Scope): Promise<void> {
     const sender = { type: 'workflow' as const, id: null, name: null }
     const about = { channelId, body: 'Hi', content: null, sender, runId: null, stepId: null }
     const messages = contactIds.map((contactId, at) => ({
@@ -61,7 +61,7 @@ describe('what is deleted while workflows act on it', () => {
     return queueMessages(tx, messages)
   }
 
-  /** Deletes while somebody has the conversations' locks, and answers in them when the deletion waits for that. */
+  /** Deletes while a transaction holds the mailbox locks and queues answers once the deletion waits for a lock. */
   async function deleteWhileAnswered(path: string): Promise<Answer> {
     let deleted: Promise<Answer> | undefined
     await scope().transaction(async (tx) => {
@@ -71,42 +71,42 @@ describe('what is deleted while workflows act on it', () => {
         conversationIds.map((id) => ({ kind: 'conversation', id })),
       )
       deleted ??= remove(path)
-      await waitUntil(isSomebodyWaiting)
-      await answer(tx)
+      await waitUntil(isLockAwaited)
+      await queueAnswers(tx)
     })
     return deleted ?? expect.fail('nothing was deleted')
   }
 
-  async function isSomebodyWaiting(): Promise<boolean> {
+  async function isLockAwaited(): Promise<boolean> {
     const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
     return rows.length > 0
   }
 
-  async function deadlocks(): Promise<number> {
+  async function countDeadlocks(): Promise<number> {
     const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
       `select pg_stat_clear_snapshot(), deadlocks as n from pg_stat_database where datname = current_database()`,
     )
     return rows[0]?.n ?? Number.NaN
   }
 
-  it('a contact goes when those who answer are done, and neither is turned away', async () => {
+  it('of a contact waits for transactions that answer it and causes no deadlock', async () => {
     const { status } = await deleteWhileAnswered(`contacts/${contactIds[0]}`)
     expect(status).to.equal(204)
-    expect(await deadlocks()).to.equal(0)
+    expect(await countDeadlocks()).to.equal(0)
     expect(await app.system.db('outbox').where({ tenant_id: owner.tenantId })).to.have.length(1)
   })
 
-  it('a channel goes when those who answer are done, and neither is turned away', async () => {
+  it('of a channel waits for transactions that answer on it and causes no deadlock', async () => {
     const { status } = await deleteWhileAnswered(`channels/${channelId}`)
     expect(status).to.equal(204)
-    expect(await deadlocks()).to.equal(0)
+    expect(await countDeadlocks()).to.equal(0)
     expect(await app.system.db('outbox').where({ tenant_id: owner.tenantId })).to.have.length(0)
   })
 
-  it('what the provider said of others counts, when somebody was deleted while it was asked', async () => {
-    await scope().transaction(answer)
+  it('of one recipient during a send keeps the send results of the other recipients', async () => {
+    await scope().transaction(queueAnswers)
     const claimed = await scope().transaction((tx) => claimMessages(tx, channelId, 10))
     expect(claimed).to.have.length(2)
     expect((await remove(`contacts/${contactIds[0]}`)).status).to.equal(204)
@@ -120,7 +120,7 @@ describe('what is deleted while workflows act on it', () => {
     expect(messages.map(({ status }) => status)).to.deep.equal(['sent'])
   })
 
-  it('what waited in the mailboxes of those who are gone is taken, and nothing comes of it', async () => {
+  it('of a contact leaves mailbox items that are processed without effect', async () => {
     await app.rest('POST', '/api/sandbox/messages', {
       session: owner,
       body: { contactId: contactIds[0], body: 'hello' },
@@ -131,9 +131,9 @@ describe('what is deleted while workflows act on it', () => {
     expect(await app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })).to.have.length(0)
   })
 
-  it('of two transactions that stand in each other’s way, the one that the database ends is done again', async () => {
+  it('retries the transaction that the database aborts in a deadlock', async () => {
     const [first = '', second = ''] = contactIds
-    let arrived = 0
+    let attempts = 0
     const touch = (ids: string[]) =>
       scope().transaction(async (tx) => {
         const rename = (id: string) =>
@@ -142,13 +142,13 @@ describe('what is deleted while workflows act on it', () => {
             .where({ tenant_id: tx.tenantId, id })
             .update({ name: tx.db.raw(`name || '!'`) })
         await rename(ids[0] ?? '')
-        arrived += 1
-        await waitUntil(() => arrived >= 2)
+        attempts += 1
+        await waitUntil(() => attempts >= 2)
         await rename(ids[1] ?? '')
       })
     await Promise.all([touch([first, second]), touch([second, first])])
-    expect(arrived).to.equal(3)
-    const named = await app.system.db('contacts').where({ tenant_id: owner.tenantId }).pluck<string[]>('name')
-    expect(named).to.deep.equal(['Ana!!', 'Ana!!'])
+    expect(attempts).to.equal(3)
+    const names = await app.system.db('contacts').where({ tenant_id: owner.tenantId }).pluck<string[]>('name')
+    expect(names).to.deep.equal(['Ana!!', 'Ana!!'])
   })
 })

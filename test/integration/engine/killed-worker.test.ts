@@ -26,14 +26,14 @@ const FOUR_STEPS = {
   ],
 }
 
-describe('workers killed in the middle of runs', function () {
+describe('workers killed during runs', function () {
   this.timeout(120_000)
   let app: TestApp
   let owner: TestSession
   let worker: ParleyProcess | undefined
 
   before(async () => {
-    // This process answers HTTP only; what it stores is worked on by processes that are killed.
+    // This process only serves HTTP; the worker processes that the test kills do the work.
     app = await startTestApp({ ROLES: 'http' }, systemClock)
     owner = await app.signUp()
     const { body } = await app.rest('POST', '/api/workflows', {
@@ -53,7 +53,7 @@ describe('workers killed in the middle of runs', function () {
     return rows[0]?.n ?? 0
   }
 
-  it('answer every message exactly once, in order, with every step recorded', async () => {
+  it('answer every message exactly once, in order and with every step recorded', async () => {
     const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'worker' }
     const expected = CONVERSATIONS * ROUNDS
     const writing = (async () => {
@@ -90,8 +90,8 @@ describe('workers killed in the middle of runs', function () {
     const wrongAnswers = await count(`(select conversation_id from messages group by conversation_id
       having array_agg(body order by id) filter (where direction = 'outbound') <> array['Got n0', 'Got n1', 'Got n2']) x`)
     expect(wrongAnswers).to.equal(0)
-    const unbelonging = await count(`messages m where direction = 'outbound' and not exists (
+    const orphans = await count(`messages m where direction = 'outbound' and not exists (
       select from run_steps s where s.tenant_id = m.tenant_id and s.run_id = m.run_id and s.message_id = m.id)`)
-    expect(unbelonging).to.equal(0)
+    expect(orphans).to.equal(0)
   })
 })

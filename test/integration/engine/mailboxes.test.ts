@@ -6,7 +6,7 @@ import { say } from '../../support/steps.ts'
 
 const ANY = [{ type: 'message_received' }]
 
-describe('what workflows do with what happens', () => {
+describe('mailbox processing', () => {
   let app: TestApp
   let owner: TestSession
   let phones = 0
@@ -26,7 +26,7 @@ describe('what workflows do with what happens', () => {
     return `+491520${String(phones).padStart(6, '0')}`
   }
 
-  async function customer(): Promise<{ phone: string; conversationId: string; contactId: string }> {
+  async function createCustomer(): Promise<{ phone: string; conversationId: string; contactId: string }> {
     const phone = newPhone()
     const conversationId = await write(app, owner, phone, 'hi')
     const { body } = await app.rest('GET', `/api/conversations/${conversationId}`, { session: owner })
@@ -38,7 +38,7 @@ describe('what workflows do with what happens', () => {
     return app.rest('POST', path, { session: owner, body })
   }
 
-  it('debounce: a burst of messages is answered once, when it is over', async () => {
+  it('answers a burst of messages with one run once the debounce time has passed', async () => {
     await publish(app, owner, {
       triggers: ANY,
       settings: { debounce: '3s' },
@@ -59,7 +59,7 @@ describe('what workflows do with what happens', () => {
     expect(await runsOf(app, owner, `conversationId=${conversationId}`)).to.have.length(1)
   })
 
-  it('debounce: a burst that does not end is answered after a minute', async () => {
+  it('answers a continuing burst of messages after at most one minute of debouncing', async () => {
     await publish(app, owner, {
       triggers: ANY,
       settings: { debounce: '40s' },
@@ -76,7 +76,7 @@ describe('what workflows do with what happens', () => {
     expect(await answersIn(app, owner, conversationId)).to.deep.equal(['a\nb\nc'])
   })
 
-  it('re-entry queue: runs of one conversation take turns, in the order of their messages', async () => {
+  it('executes the runs of a conversation one after another in message order with reentry queue', async () => {
     await publish(app, owner, {
       triggers: ANY,
       settings: { reentry: 'queue' },
@@ -94,11 +94,11 @@ describe('what workflows do with what happens', () => {
       app.clock.advance(MINUTE)
       await app.work()
     }
-    const said = ['begin 1', 'end', 'begin 2', 'end', 'begin 3', 'end']
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(said)
+    const expected = ['begin 1', 'end', 'begin 2', 'end', 'begin 3', 'end']
+    expect(await answersIn(app, owner, conversationId)).to.deep.equal(expected)
   })
 
-  it('re-entry queue: the next begins when the one before is canceled', async () => {
+  it('starts the next queued run when the current run is canceled', async () => {
     await publish(app, owner, {
       triggers: ANY,
       settings: { reentry: 'queue' },
@@ -114,8 +114,8 @@ describe('what workflows do with what happens', () => {
     expect(await answersIn(app, owner, conversationId)).to.deep.equal(['begin 1', 'begin 2'])
   })
 
-  it('tag_added: a tag given through the API, or by a workflow, starts what waits for it, once', async () => {
-    const { conversationId, contactId } = await customer()
+  it('starts a tag_added workflow once when the API adds a tag that the contact did not have', async () => {
+    const { conversationId, contactId } = await createCustomer()
     await publish(app, owner, {
       triggers: [{ type: 'tag_added', tag: 'VIP' }],
       steps: [say('welcome', 'Welcome, {{trigger.tag}}')],
@@ -128,8 +128,8 @@ describe('what workflows do with what happens', () => {
     expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Welcome, vip'])
   })
 
-  it('tag_added: workflows that wake each other stop after eight', async () => {
-    const { conversationId, contactId } = await customer()
+  it('stops tag_added workflows that trigger each other after eight cascaded runs', async () => {
+    const { conversationId, contactId } = await createCustomer()
     const other = { a: 'b', b: 'a' }
     for (const [tag, next] of Object.entries(other)) {
       await publish(app, owner, {
@@ -146,7 +146,7 @@ describe('what workflows do with what happens', () => {
     expect(await runsOf(app, owner, `conversationId=${conversationId}`)).to.have.length(9)
   })
 
-  it('contact_created and tag_added reach a contact without a conversation', async () => {
+  it('starts a contact_created workflow without a conversation and fails its send with no_conversation', async () => {
     const workflowId = await publish(app, owner, {
       triggers: [{ type: 'contact_created' }],
       steps: [
@@ -168,7 +168,7 @@ describe('what workflows do with what happens', () => {
     expect(steps[1].error.code).to.equal('no_conversation')
   })
 
-  it('emit starts other workflows, and wakes whoever waits for the event', async () => {
+  it('starts workflows and resumes waiting runs when a step emits their event', async () => {
     await publish(app, owner, {
       triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['order'] } }],
       steps: [
@@ -206,7 +206,7 @@ describe('what workflows do with what happens', () => {
     expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Too late')
   })
 
-  it('a signal wakes one run only, and a finished one takes none', async () => {
+  it('resumes only the signaled run and rejects a signal to a finished run with 409 run_finished', async () => {
     await publish(app, owner, {
       triggers: ANY,
       settings: { reentry: 'parallel' },
@@ -233,7 +233,7 @@ describe('what workflows do with what happens', () => {
     }
 
     it("starts a run in the contact's newest conversation", async () => {
-      const { conversationId, contactId } = await customer()
+      const { conversationId, contactId } = await createCustomer()
       const workflowId = await publish(app, owner, GREET)
       const body = { contactId, input: { name: 'Ana' }, variables: { tone: 'Hello' } }
       const started = await post(`/api/workflows/${workflowId}/runs`, body)
@@ -252,7 +252,7 @@ describe('what workflows do with what happens', () => {
       expect([again.status, again.body.code]).to.deep.equal([409, 'already_running'])
     })
 
-    it('starts one without a contact, which a later run does not disturb', async () => {
+    it('starts independent runs without a contact', async () => {
       const workflowId = await publish(app, owner, {
         triggers: [{ type: 'manual' }],
         steps: [
@@ -273,7 +273,7 @@ describe('what workflows do with what happens', () => {
       }
     })
 
-    it('refuses what cannot be stored, and shows of what is long only how it begins', async () => {
+    it('rejects input that cannot be stored with 400 and truncates long input in responses', async () => {
       const workflowId = await publish(app, owner, {
         triggers: [{ type: 'manual' }],
         steps: [
@@ -297,20 +297,20 @@ describe('what workflows do with what happens', () => {
       expect(shown.input.preview).to.have.length(2000)
     })
 
-    it('says why it does not start', async () => {
-      const { contactId } = await customer()
-      const stranger = await customer()
+    it('rejects a start with the code of the reason and stores no run', async () => {
+      const { contactId } = await createCustomer()
+      const otherCustomer = await createCustomer()
       const workflowId = await publish(app, owner, GREET)
       const path = `/api/workflows/${workflowId}/runs`
-      const refused = [
+      const responses = [
         await post(path, { contactId, input: {} }),
         await post(path, { contactId, input: { name: 'x' }, trigger: 'manual' }),
-        await post(path, { contactId, conversationId: stranger.conversationId }),
+        await post(path, { contactId, conversationId: otherCustomer.conversationId }),
         await post(path, { contactId, input: { name: 'x' }, variables: { tone: ['not', 'a', 'text'] } }),
       ]
       await post(`/api/workflows/${workflowId}/unpublish`)
-      refused.push(await post(path, { contactId }))
-      expect(refused.map(({ status, body }) => `${status} ${body.code}`)).to.deep.equal([
+      responses.push(await post(path, { contactId }))
+      expect(responses.map(({ status, body }) => `${status} ${body.code}`)).to.deep.equal([
         '422 condition_not_met',
         '422 trigger_not_found',
         '422 conversation_contact_mismatch',
@@ -321,8 +321,8 @@ describe('what workflows do with what happens', () => {
     })
   })
 
-  describe('run_workflow', () => {
-    it('waits for the other run and goes on with what it gave', async () => {
+  describe('run_workflow step', () => {
+    it('waits for the child run and continues with its output', async () => {
       const inner = await publish(app, owner, {
         triggers: [],
         steps: [
@@ -348,7 +348,7 @@ describe('what workflows do with what happens', () => {
       expect(child.parentRunId).to.be.a('string')
     })
 
-    it('fails the step when the other fails, is not there, or is canceled with its parent', async () => {
+    it('fails when the child run fails and cancels the child run with its parent', async () => {
       const failing = await publish(app, owner, {
         triggers: [],
         steps: [{ id: 'stop', type: 'stop', status: 'failed', reason: 'No more apples' }],
@@ -375,8 +375,8 @@ describe('what workflows do with what happens', () => {
     })
   })
 
-  describe('loop', () => {
-    it('goes through a list, one entry after another, and records where it was', async () => {
+  describe('loop step', () => {
+    it('iterates over a list in order and records the path of each step', async () => {
       await publish(app, owner, {
         triggers: ANY,
         variables: { items: { type: 'list', default: ['tea', 'skip', 'milk', 'stop', 'bread'] } },
@@ -427,7 +427,7 @@ describe('what workflows do with what happens', () => {
       ])
     })
 
-    it('goes round while a condition holds, at most so often, also within another', async () => {
+    it('iterates while a condition is true, up to max, also in a nested loop', async () => {
       await publish(app, owner, {
         triggers: ANY,
         variables: { n: { type: 'number', default: 0 } },
@@ -456,7 +456,7 @@ describe('what workflows do with what happens', () => {
     })
   })
 
-  it('wait until a time of day waits for it on the clocks of the zone', async () => {
+  it('resumes a wait at the time of day in the time zone of the workflow', async () => {
     await publish(app, owner, {
       triggers: ANY,
       settings: { timezone: 'America/Sao_Paulo' },
@@ -469,7 +469,7 @@ describe('what workflows do with what happens', () => {
     expect(run.waiting.until).to.match(/T12:00:00.000Z$/)
   })
 
-  it('shows no value of a sensitive variable, neither in the run nor in its steps, and still uses it', async () => {
+  it('redacts a sensitive variable in the run and its steps and still sends its value', async () => {
     await publish(app, owner, {
       triggers: ANY,
       variables: { pin: { type: 'string', sensitive: true }, sum: { type: 'string' } },
@@ -492,7 +492,7 @@ describe('what workflows do with what happens', () => {
     expect(JSON.stringify([run, steps])).to.not.include('hush-4711')
   })
 
-  it('shows no value within a sensitive variable either, nor one that is a number', async () => {
+  it('redacts numbers and nested values of sensitive variables', async () => {
     await publish(app, owner, {
       triggers: ANY,
       variables: {
@@ -518,7 +518,7 @@ describe('what workflows do with what happens', () => {
     expect(JSON.stringify([run, steps])).to.not.match(/471147|hush/)
   })
 
-  it('a run knows the name of its workflow also when that is not published any more', async () => {
+  it('keeps the workflow name and version for runs of an unpublished or archived workflow', async () => {
     const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{workflow.version}}')]
     const workflowId = await publish(app, owner, { triggers: ANY, steps }, 'Farewell')
     const conversationId = await write(app, owner, newPhone(), 'one')
@@ -534,7 +534,7 @@ describe('what workflows do with what happens', () => {
     expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Farewell 1', 'Farewell 1'])
   })
 
-  it("a person's reply holds back what workflows do, except for those that go on beside people", async () => {
+  it("pauses runs after an agent's reply, except those with pauseOnHumanReply false", async () => {
     const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{message.body}}')]
     await publish(app, owner, { triggers: ANY, steps }, 'Polite')
     await publish(app, owner, { triggers: ANY, steps, settings: { pauseOnHumanReply: false } }, 'Stubborn')
@@ -542,14 +542,14 @@ describe('what workflows do with what happens', () => {
     const conversationId = await write(app, owner, phone, 'one')
     await app.work()
     await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
-    const goOn = async (body?: string) => {
+    const passMinute = async (body?: string) => {
       app.clock.advance(MINUTE)
       await app.work()
       if (body) await write(app, owner, phone, body)
       await app.work()
     }
-    await goOn('two')
-    await goOn()
+    await passMinute('two')
+    await passMinute()
     expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over', 'Stubborn one', 'Stubborn two'])
     await app.rest('PATCH', `/api/conversations/${conversationId}`, {
       session: owner,
@@ -559,10 +559,10 @@ describe('what workflows do with what happens', () => {
     expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Polite one')
   })
 
-  it('what came while a person talked is taken up as soon as the conversation is closed', async () => {
+  it('processes the events of a paused conversation once it is closed', async () => {
     const steps = [{ id: 'paid', type: 'wait_for_event', event: 'paid' }, say('thanks', 'Thanks')]
     await publish(app, owner, { triggers: ANY, steps })
-    const { conversationId, contactId } = await customer()
+    const { conversationId, contactId } = await createCustomer()
     await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
     await post('/api/events', { contactId, event: 'paid' })
     await app.work()

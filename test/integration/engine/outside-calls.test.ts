@@ -15,7 +15,7 @@ import { say } from '../../support/steps.ts'
 
 let phones = 0
 
-/** A workspace with one workflow that calls, and a customer who writes to it. */
+/** A workspace with one workflow that makes an HTTP call and a customer who writes to it. */
 class Caller {
   readonly app: TestApp
   readonly owner: TestSession
@@ -77,7 +77,7 @@ class Caller {
   }
 }
 
-describe('a workflow that calls outside', () => {
+describe('http step', () => {
   let app: TestApp
   let server: ScriptedServer
 
@@ -91,7 +91,7 @@ describe('a workflow that calls outside', () => {
     await app.stop()
   })
 
-  it('goes on with the answer, and records what was asked and what came', async () => {
+  it('stores the response in a variable and records request and response without secrets', async () => {
     server.play(json({ total: 1200, token: 'from-outside' }))
     const call = { method: 'POST', headers: { Authorization: 'Bearer abc' }, json: { said: '{{message.body}}' } }
     const caller = await Caller.of(app, server, call, [say('tell', 'It is {{vars.quote.json.total}}')])
@@ -112,7 +112,7 @@ describe('a workflow that calls outside', () => {
     expect(await caller.effects()).to.equal(0)
   })
 
-  it('calls again, later each time and under the same key, until it is answered', async () => {
+  it('retries with backoff and the same idempotency key until the call succeeds', async () => {
     server.play(json({}, 503), json({}, 429), json({ total: 7 }))
     const retry = { max: 3, backoff: 'exponential', delay: '10s' }
     const caller = await Caller.of(app, server, { retry })
@@ -132,7 +132,7 @@ describe('a workflow that calls outside', () => {
     expect(server.calls.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(Array(3).fill(`${run.id}:0`))
   })
 
-  it('goes another way when the call fails', async () => {
+  it('continues at the onError step when the call fails', async () => {
     server.play(json({ error: 'no' }, 404))
     const caller = await Caller.of(app, server, { onError: 'sorry', next: 'tell' }, [
       say('tell', 'Found', { next: 'end' }),
@@ -146,7 +146,7 @@ describe('a workflow that calls outside', () => {
     expect(await caller.sent()).to.deep.equal(['Not found: http_status'])
   })
 
-  it('takes any status for an answer when only the network can fail', async () => {
+  it('completes with any response status when failOn is network', async () => {
     server.play(json({ error: 'no' }, 500))
     const caller = await Caller.of(app, server, { failOn: 'network' }, [say('tell', '{{vars.quote.status}}')])
     await caller.write()
@@ -154,7 +154,7 @@ describe('a workflow that calls outside', () => {
     expect(await caller.sent()).to.deep.equal(['500'])
   })
 
-  it('fails when no answer comes in time', async () => {
+  it('fails with timed_out when no response arrives in time', async () => {
     server.play(silence)
     const caller = await Caller.of(app, server, { timeout: '1s' })
     await caller.write()
@@ -163,7 +163,7 @@ describe('a workflow that calls outside', () => {
     expect([run.status, run.error.code]).to.deep.equal(['failed', 'timed_out'])
   })
 
-  it('is given as text what is no JSON, and nothing that could not be kept', async () => {
+  it('returns invalid JSON as text, removes characters that cannot be stored and fails on excessive nesting', async () => {
     server.play((_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('<h1>a\u0000b</h1>'),
     )
@@ -187,7 +187,7 @@ describe('a workflow that calls outside', () => {
     expect((await deep.run()).error.code).to.equal('invalid_response')
   })
 
-  it('fails for good where it would be led into a private network', async () => {
+  it('fails with host_refused and without a retry on a redirect to a private network', async () => {
     server.play((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end())
     const caller = await Caller.of(app, server, { retry: { max: 5 } })
     await caller.write()
@@ -196,7 +196,7 @@ describe('a workflow that calls outside', () => {
     expect([run.status, run.error.code, run.steps[0].attempt]).to.deep.equal(['failed', 'host_refused', 1])
   })
 
-  it('is refused at publish where its address is private', async () => {
+  it('is rejected by validation with private_host when its URL has a private address', async () => {
     const session = await app.signUp()
     const definition = { version: 1, steps: [{ id: 'call', type: 'http', url: 'http://192.168.0.1/{{contact.id}}' }] }
     const { body } = await app.rest('POST', '/api/workflows/validate', { session, body: { definition } })
@@ -206,12 +206,12 @@ describe('a workflow that calls outside', () => {
   })
 })
 
-describe('a call outside whose worker may die', () => {
+describe('external call', () => {
   let app: TestApp
   let server: ScriptedServer
 
   before(async () => {
-    // Nobody works here but the test, one step after the other.
+    // The app runs no worker; the test does each piece of work itself.
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
     server = await ScriptedServer.start()
   })
@@ -222,10 +222,10 @@ describe('a call outside whose worker may die', () => {
   })
 
   const advance = ({ owner }: Caller) => advanceMailboxes(app.system, { tenantId: owner.tenantId })
-  const perform = ({ owner }: Caller) => executeCalls(app.system)({ tenantId: owner.tenantId })
+  const executeDueCalls = ({ owner }: Caller) => executeCalls(app.system)({ tenantId: owner.tenantId })
   const claim = ({ owner }: Caller) => claimCalls(app.system.forTenant(owner.tenantId), 20)
 
-  async function waiting(call: object = {}, after: object[] = [say('tell', '{{vars.quote.json.total}}')]) {
+  async function createPendingCall(call: object = {}, after: object[] = [say('tell', '{{vars.quote.json.total}}')]) {
     const caller = await Caller.of(app, server, call, after)
     await caller.write()
     await advance(caller)
@@ -233,32 +233,32 @@ describe('a call outside whose worker may die', () => {
     return caller
   }
 
-  it('is made again under the same key when the worker died after calling, and the run goes on once', async () => {
+  it('is repeated with the same idempotency key when the worker dies after the request, and the run continues once', async () => {
     server.play(json({ total: 1 }), json({ total: 2 }))
-    const caller = await waiting()
+    const caller = await createPendingCall()
     const scope = app.system.forTenant(caller.owner.tenantId)
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
     const lost = await executeHttp(scope, claimed, new AbortController().signal)
-    await perform(caller)
-    expect(server.calls, 'it is leased').to.have.length(1)
+    await executeDueCalls(caller)
+    expect(server.calls, 'while the call is leased').to.have.length(1)
 
     app.clock.advance(LEASE_MS)
-    await perform(caller)
+    await executeDueCalls(caller)
     await advance(caller)
     expect(server.calls.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(
       Array(2).fill(`${claimed.runId}:0`),
     )
     expect(await caller.sent()).to.deep.equal(['2'])
 
-    // The worker was only frozen, and comes back with what it was answered.
+    // The first worker was only suspended and reports its result late.
     expect(await settleCall(scope, claimed, lost)).to.equal(false)
     await advance(caller)
     expect([(await caller.run()).status, await caller.sent()]).to.deep.equal(['completed', ['2']])
   })
 
-  it('is settled by whoever took it last, also when the first is answered first', async () => {
+  it('accepts only the result of the latest claim', async () => {
     server.play(json({ total: 1 }))
-    const caller = await waiting()
+    const caller = await createPendingCall()
     const scope = app.system.forTenant(caller.owner.tenantId)
     const [first = expect.fail('nothing to claim')] = await claim(caller)
     app.clock.advance(LEASE_MS)
@@ -271,56 +271,56 @@ describe('a call outside whose worker may die', () => {
     expect(await caller.sent()).to.deep.equal(['9'])
   })
 
-  it('is claimed by one of many who try at once', async () => {
-    const caller = await waiting()
+  it('is claimed once when several workers claim at the same time', async () => {
+    const caller = await createPendingCall()
     const claims = await Promise.all(Array.from({ length: 5 }, () => claim(caller)))
     expect(claims.flat()).to.have.length(1)
   })
 
-  it('is rung for when it was left behind', async () => {
-    const caller = await waiting()
+  it('gets a new job after its lease expires', async () => {
+    const caller = await createPendingCall()
     await claim(caller)
-    const bells = async () => {
+    const countJobs = async () => {
       const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
         `select count(*)::int as n from graphile_worker.jobs where key = ?`,
-        [`perform:${caller.owner.tenantId}`],
+        [`execute:${caller.owner.tenantId}`],
       )
       return rows[0]?.n
     }
-    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`perform:${caller.owner.tenantId}`])
+    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`execute:${caller.owner.tenantId}`])
     await enqueueDueCalls(app.system)
-    expect(await bells(), 'while it is leased').to.equal(0)
+    expect(await countJobs(), 'while it is leased').to.equal(0)
     app.clock.advance(LEASE_MS)
     await enqueueDueCalls(app.system)
-    expect(await bells()).to.equal(1)
+    expect(await countJobs()).to.equal(1)
   })
 
-  it('fails with outcome_unknown when two workers died while they executed it', async () => {
+  it('fails with outcome_unknown when two claims expire', async () => {
     server.play(json({ total: 1 }))
-    const caller = await waiting()
+    const caller = await createPendingCall()
     for (let death = 0; death < 2; death += 1) {
       expect(await claim(caller)).to.have.length(1)
       app.clock.advance(LEASE_MS)
     }
-    await perform(caller)
+    await executeDueCalls(caller)
     await advance(caller)
     expect(server.calls).to.have.length(0)
     expect((await caller.run()).error.code).to.equal('outcome_unknown')
   })
 
-  it('is not made for a run that was canceled', async () => {
+  it('is not made when its run was canceled', async () => {
     server.play(json({ total: 1 }))
-    const caller = await waiting()
+    const caller = await createPendingCall()
     const { id } = await caller.run()
     await caller.rest('POST', `/runs/${id}/cancel`)
     expect(await caller.effects()).to.equal(0)
-    await perform(caller)
+    await executeDueCalls(caller)
     expect(server.calls).to.have.length(0)
   })
 
-  it('changes nothing any more when its run was canceled while it was under way', async () => {
+  it('has no effect when its run is canceled during the request', async () => {
     server.play(json({ total: 1 }))
-    const caller = await waiting()
+    const caller = await createPendingCall()
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
     const { id } = await caller.run()
     await caller.rest('POST', `/runs/${id}/cancel`)
@@ -330,7 +330,7 @@ describe('a call outside whose worker may die', () => {
     expect((await caller.run()).status).to.equal('canceled')
   })
 
-  it('changes nothing any more when the run was canceled with the one that waits for it', async () => {
+  it('has no effect when its run is canceled with the parent run', async () => {
     const caller = new Caller(app, await app.signUp())
     const publish = async (triggers: object[], steps: object[]): Promise<string> => {
       const definition = { version: 1, triggers, steps }
@@ -354,9 +354,9 @@ describe('a call outside whose worker may die', () => {
     expect(messages.map(({ status }) => status)).to.deep.equal(['canceled'])
   })
 
-  it('is not made for a run that went on without it', async () => {
+  it('is not made when its step has timed out', async () => {
     server.play(json({ total: 1 }))
-    const caller = await waiting({ timeout: '30s', onTimeout: 'late' }, [
+    const caller = await createPendingCall({ timeout: '30s', onTimeout: 'late' }, [
       say('tell', 'Too early', { next: 'end' }),
       say('late', 'Late'),
     ])
@@ -364,35 +364,35 @@ describe('a call outside whose worker may die', () => {
     await fireDueTimers(app.system)
     await advance(caller)
     expect(await caller.sent()).to.deep.equal(['Late'])
-    await perform(caller)
+    await executeDueCalls(caller)
     expect(server.calls).to.have.length(0)
     expect(await caller.effects()).to.equal(0)
   })
 
-  it('takes its turn beside those of another workspace that has many', async () => {
-    let answer: (() => void)[] = []
+  it('is made before the backlog of another workspace is finished', async () => {
+    let openResponses: (() => void)[] = []
     server.play((_, response) => {
-      answer.push(() => json({ total: 1 })({} as never, response))
+      openResponses.push(() => json({ total: 1 })({} as never, response))
     })
     const flood = await Caller.of(app, server, {})
     for (let count = 0; count < 25; count += 1) await flood.write()
     while ((await flood.effects()) < 25) await advance(flood)
-    const other = await waiting()
+    const other = await createPendingCall()
     const work = executeCalls(app.system)
     const done = work({ tenantId: flood.owner.tenantId })
     await work({ tenantId: other.owner.tenantId })
-    await waitUntil(() => answer.length === 21)
-    const answered = answer
-    answer = []
-    answered.forEach((end) => end())
-    await waitUntil(() => answer.length === 5)
-    answer.forEach((end) => end())
+    await waitUntil(() => openResponses.length === 21)
+    const firstResponses = openResponses
+    openResponses = []
+    firstResponses.forEach((end) => end())
+    await waitUntil(() => openResponses.length === 5)
+    openResponses.forEach((end) => end())
     await done
     expect([await flood.effects(), await other.effects()]).to.deep.equal([0, 0])
   })
 })
 
-describe('a process killed while it calls outside', function () {
+describe('worker killed during an external call', function () {
   this.timeout(60_000)
   let app: TestApp
   let server: ScriptedServer
@@ -409,7 +409,7 @@ describe('a process killed while it calls outside', function () {
     await app.stop()
   })
 
-  it('leaves a call that another makes again, under the same key, and a run that goes on once', async () => {
+  it('leaves a call that the next worker repeats with the same idempotency key, and the run continues once', async () => {
     const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'worker', ALLOW_LOOPBACK_CHANNELS: 'true' }
     server.play(silence, json({ total: 5 }))
     const caller = await Caller.of(app, server, {}, [say('tell', '{{vars.quote.json.total}}')])
@@ -419,7 +419,7 @@ describe('a process killed while it calls outside', function () {
     await worker.kill()
     expect(await caller.effects()).to.equal(1)
 
-    // Nobody waits here for as long as the lease lasts.
+    // Ends the lease early instead of waiting for it to expire.
     await app.system.db('external_calls').update({ due_at: app.system.now() })
     worker = await startParleyProcess(environment)
     await waitUntil(async () => (await caller.sent()).length > 0)

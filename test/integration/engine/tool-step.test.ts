@@ -11,8 +11,8 @@ import { say } from '../../support/steps.ts'
 
 const use = (tool: string, input: object = {}, rest: object = {}) => ({ id: 'use', type: 'tool', tool, input, ...rest })
 
-/** A tool of the workspace's own that asks `url` for the price of an article. */
-const quoteAt = (url: string, fields: object = {}) => ({
+/** Definition of a workspace tool that requests the price of an article from `url`. */
+const quoteTool = (url: string, fields: object = {}) => ({
   name: 'shop.quote',
   title: 'Get a quote',
   description: 'Asks the shop for a price.',
@@ -23,7 +23,7 @@ const quoteAt = (url: string, fields: object = {}) => ({
   ...fields,
 })
 
-describe('a tool step', () => {
+describe('tool step', () => {
   let app: TestApp
   let server: ScriptedServer
 
@@ -37,8 +37,8 @@ describe('a tool step', () => {
     await app.stop()
   })
 
-  /** What becomes of a workflow with these steps when a customer writes. */
-  async function played(steps: object[], prepare?: (customer: Customer) => Promise<unknown>): Promise<Customer> {
+  /** Publishes a workflow with the steps and processes one message of the customer. */
+  async function runWorkflow(steps: object[], prepare?: (customer: Customer) => Promise<unknown>): Promise<Customer> {
     const customer = await Customer.of(app, steps, prepare)
     await customer.write()
     await app.work()
@@ -46,13 +46,13 @@ describe('a tool step', () => {
   }
 
   const withQuote = (fields?: object) => (customer: Customer) =>
-    customer.rest('POST', '/tools', quoteAt(`${server.url}/quote`, fields))
+    customer.rest('POST', '/tools', quoteTool(`${server.url}/quote`, fields))
 
-  describe('with a tool of the workspace', () => {
-    it('sends the input along with the sealed headers, and goes on with the answer', async () => {
+  describe('with a workspace tool', () => {
+    it('sends the input with the sealed headers and continues with the output', async () => {
       server.play(json({ price: 12.5 }))
       const steps = [use('shop.quote', { article: '{{message.body}}' }), say('tell', '{{steps.use.output.price}} EUR')]
-      const customer = await played(steps, withQuote())
+      const customer = await runWorkflow(steps, withQuote())
       expect(await customer.sent()).to.deep.equal(['12.5 EUR'])
       const run = await customer.run()
       expect(run.status).to.equal('completed')
@@ -67,99 +67,99 @@ describe('a tool step', () => {
       })
     })
 
-    it('sends no header that is for the call itself to set', async () => {
+    it('does not send configured headers that the HTTP client controls', async () => {
       server.play(json({ price: 1 }))
       const headers = { 'Accept-Encoding': 'gzip', 'Proxy-Authorization': 'Basic x', 'X-Shop': 'main' }
       const config = { method: 'POST', url: `${server.url}/quote`, headers }
-      await played([use('shop.quote', { article: 'a' })], withQuote({ config }))
+      await runWorkflow([use('shop.quote', { article: 'a' })], withQuote({ config }))
       const [call = expect.fail('nothing was called')] = server.calls
       expect(call.headers).to.include({ 'accept-encoding': 'identity', 'x-shop': 'main' })
       expect(call.headers).to.not.have.property('proxy-authorization')
     })
 
-    it('is not given a sealed key back that the tool quotes', async () => {
+    it('redacts a sealed key that the response repeats', async () => {
       server.play((call, response) =>
         response.end(JSON.stringify({ price: 1, note: `Got ${call.headers.authorization}` })),
       )
-      const customer = await played([use('shop.quote', { article: 'a' })], withQuote())
+      const customer = await runWorkflow([use('shop.quote', { article: 'a' })], withQuote())
       const { steps } = await customer.run()
       expect(steps[0].output).to.deep.equal({ price: 1, note: 'Got Bearer [redacted]' })
     })
 
-    it('tells no other host the sealed headers, whatever their names', async () => {
-      const elsewhere = await ScriptedServer.start()
+    it('does not send sealed headers to another host on a redirect, whatever their names', async () => {
+      const redirectTarget = await ScriptedServer.start()
       try {
-        elsewhere.play(json({ price: 1 }))
-        server.play((_, response) => response.writeHead(307, { location: `${elsewhere.url}/quote` }).end())
+        redirectTarget.play(json({ price: 1 }))
+        server.play((_, response) => response.writeHead(307, { location: `${redirectTarget.url}/quote` }).end())
         const config = { method: 'POST', url: `${server.url}/quote`, headers: { 'X-Shop': 'main' } }
-        await played([use('shop.quote', { article: 'a' })], withQuote({ config }))
+        await runWorkflow([use('shop.quote', { article: 'a' })], withQuote({ config }))
         expect(server.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal(['main'])
-        expect(elsewhere.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal([undefined])
+        expect(redirectTarget.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal([undefined])
       } finally {
-        await elsewhere.stop()
+        await redirectTarget.stop()
       }
     })
 
-    it('puts the input into the query where a request has no body', async () => {
+    it('sends the input as query parameters with a GET request', async () => {
       server.play(json({ price: 1 }))
       const get = withQuote({ config: { method: 'GET', url: `${server.url}/quote?shop=7` } })
-      await played([use('shop.quote', { article: 'a&b' })], get)
+      await runWorkflow([use('shop.quote', { article: 'a&b' })], get)
       expect(server.calls.map(({ url, body }) => [url, body])).to.deep.equal([['/quote?shop=7&article=a%26b', '']])
     })
 
-    it('calls nobody with an input that the tool does not take', async () => {
+    it('fails with invalid_tool_input before any request when the input does not match the schema', async () => {
       server.play(json({ price: 1 }))
-      const customer = await played([use('shop.quote', { article: 7 }, { retry: { max: 3 } })], withQuote())
+      const customer = await runWorkflow([use('shop.quote', { article: 7 }, { retry: { max: 3 } })], withQuote())
       const { error, steps } = await customer.run()
       expect([error.code, steps[0].attempt]).to.deep.equal(['invalid_tool_input', 1])
       expect(error.message).to.contain('input.article must be string')
       expect(server.calls).to.deep.equal([])
     })
 
-    it('fails with an answer that is not what the tool promises', async () => {
-      for (const answer of [{ price: 'a lot' }, {}, []]) {
-        server.play(json(answer))
-        const customer = await played([use('shop.quote', { article: 'a' })], withQuote())
+    it('fails with invalid_tool_output when the response does not match the output schema', async () => {
+      for (const output of [{ price: 'a lot' }, {}, []]) {
+        server.play(json(output))
+        const customer = await runWorkflow([use('shop.quote', { article: 'a' })], withQuote())
         expect((await customer.run()).error.code).to.equal('invalid_tool_output')
       }
       server.play((_, response) => response.end('<h1>Sorry</h1>'))
-      const customer = await played([use('shop.quote', { article: 'a' })], withQuote())
+      const customer = await runWorkflow([use('shop.quote', { article: 'a' })], withQuote())
       expect((await customer.run()).error.code).to.equal('invalid_tool_output')
     })
 
-    it('tries again where the tool was only away, and not where it refused', async () => {
+    it('retries after status 503 and fails with tool_failed after status 403', async () => {
       server.play(json({}, 503), json({ price: 3 }))
       const retry = { max: 2, backoff: 'fixed', delay: '10s' }
       const steps = [use('shop.quote', { article: 'a' }, { retry }), say('tell', '{{steps.use.output.price}}')]
-      const customer = await played(steps, withQuote())
+      const customer = await runWorkflow(steps, withQuote())
       expect((await customer.run()).steps[0]).to.include({ status: 'waiting', attempt: 1 })
       app.clock.advance(10 * SECOND)
       await app.work()
       expect(await customer.sent()).to.deep.equal(['3'])
       server.play(json({}, 403))
-      const refused = await played(steps, withQuote())
-      const { error, steps: records } = await refused.run()
+      const forbidden = await runWorkflow(steps, withQuote())
+      const { error, steps: records } = await forbidden.run()
       expect([error.code, records[0].attempt]).to.deep.equal(['tool_failed', 1])
     })
 
-    it('fails when the tool is switched off, gone, or of another workspace', async () => {
+    it('fails when the tool is disabled, deleted or owned by another workspace', async () => {
       const cases: [code: string, change: (customer: Customer, id: string) => Promise<unknown>][] = [
         ['tool_disabled', (customer, id) => customer.rest('PATCH', `/tools/${id}`, { enabled: false })],
         ['unknown_tool', (customer, id) => customer.rest('DELETE', `/tools/${id}`)],
-        // Its row is another workspace's now.
+        // Moves the row to another workspace.
         [
           'unknown_tool',
           async (_, id) => {
-            const stranger = await app.signUp()
-            await app.system.db('tools').where({ id }).update({ tenant_id: stranger.tenantId })
+            const otherWorkspace = await app.signUp()
+            await app.system.db('tools').where({ id }).update({ tenant_id: otherWorkspace.tenantId })
           },
         ],
       ]
       server.play(json({ price: 1 }))
       for (const [code, change] of cases) {
         let id = ''
-        const customer = await Customer.of(app, [use('shop.quote', { article: 'a' })], async (furnished) => {
-          id = (await withQuote()(furnished)).id
+        const customer = await Customer.of(app, [use('shop.quote', { article: 'a' })], async (workspace) => {
+          id = (await withQuote()(workspace)).id
         })
         await change(customer, id)
         await customer.write()
@@ -169,62 +169,62 @@ describe('a tool step', () => {
       expect(server.calls).to.deep.equal([])
     })
 
-    it('goes another way when that is said', async () => {
+    it('continues at the onError step when the tool fails', async () => {
       server.play(json({}, 404))
       const steps = [
         use('shop.quote', { article: 'a' }, { onError: 'sorry', next: 'end' }),
         say('sorry', '{{steps.use.output.error.code}}'),
       ]
-      expect(await (await played(steps, withQuote())).sent()).to.deep.equal(['tool_failed'])
+      expect(await (await runWorkflow(steps, withQuote())).sent()).to.deep.equal(['tool_failed'])
     })
   })
 
   describe('with a built-in tool', () => {
-    const outputOf = async (tool: string, input: object = {}) => {
-      const customer = await played([use(tool, input)])
+    const runTool = async (tool: string, input: object = {}) => {
+      const customer = await runWorkflow([use(tool, input)])
       const { steps, error } = await customer.run()
       return { customer, output: steps[0].output, error }
     }
 
-    it('knows the contact of the run without being told', async () => {
-      const { customer, output } = await outputOf('contact.get')
+    it('contact.get returns the contact of the run by default', async () => {
+      const { customer, output } = await runTool('contact.get')
       expect(output).to.deep.include({ id: customer.contactId, name: 'Ana', tags: [] })
     })
 
-    it('changes the contact', async () => {
-      const given = { name: 'Ana Maria', email: 'ana@parley.example', fields: { plan: 'pro' } }
-      const { customer, output } = await outputOf('contact.update', given)
-      expect(output).to.deep.include(given)
-      expect(await customer.contact()).to.deep.include(given)
-      const { error } = await outputOf('contact.update', { email: 'nobody' })
+    it('contact.update changes the contact and rejects an invalid e-mail address', async () => {
+      const changes = { name: 'Ana Maria', email: 'ana@parley.example', fields: { plan: 'pro' } }
+      const { customer, output } = await runTool('contact.update', changes)
+      expect(output).to.deep.include(changes)
+      expect(await customer.contact()).to.deep.include(changes)
+      const { error } = await runTool('contact.update', { email: 'nobody' })
       expect([error.code, error.message]).to.deep.equal(['invalid_tool_input', 'input.email must be an e-mail address'])
     })
 
-    it('tags the contact', async () => {
-      const { customer, output } = await outputOf('contact.tag', { tags: ['VIP', 'new'] })
+    it('contact.tag adds tags to the contact', async () => {
+      const { customer, output } = await runTool('contact.tag', { tags: ['VIP', 'new'] })
       expect(output.tags).to.deep.equal(['new', 'VIP'])
       expect((await customer.contact()).tags.map(({ name }: { name: string }) => name)).to.deep.equal(['new', 'VIP'])
     })
 
-    it('leaves the conversation to a person', async () => {
-      const { customer } = await outputOf('conversation.handoff', { reason: 'asked for one' })
+    it('conversation.handoff pauses automation of the conversation', async () => {
+      const { customer } = await runTool('conversation.handoff', { reason: 'asked for one' })
       expect((await customer.conversation()).automation).to.include({ state: 'paused', reason: 'handoff' })
     })
 
-    it('closes the conversation', async () => {
-      const { customer } = await outputOf('conversation.close')
+    it('conversation.close closes the conversation', async () => {
+      const { customer } = await runTool('conversation.close')
       expect((await customer.conversation()).status).to.equal('closed')
     })
 
-    it('sends a message, which goes before what the next step sends', async () => {
-      const customer = await played([use('message.send', { body: 'One' }), say('two', 'Two')])
+    it('message.send sends its message before the message of the next step', async () => {
+      const customer = await runWorkflow([use('message.send', { body: 'One' }), say('two', 'Two')])
       expect(await customer.sent()).to.deep.equal(['One', 'Two'])
       const { id, steps } = await customer.run()
       const message = await app.system.db('messages').where({ id: steps[0].output.messageId }).first()
       expect(message).to.include({ run_id: id, step_id: 'use', body: 'One' })
     })
 
-    it('sends no message outside the window', async () => {
+    it('message.send fails with outside_window after the service window has closed', async () => {
       const customer = await Customer.of(app, [
         { id: 'rest', type: 'wait', for: '24h' },
         use('message.send', { body: 'Late' }),
@@ -237,31 +237,31 @@ describe('a tool step', () => {
       expect(await customer.sent()).to.deep.equal([])
     })
 
-    it('tells the time, on the clocks of a zone if one is named', async () => {
+    it('time.now returns the time in the given time zone and rejects an unknown one', async () => {
       const now = app.clock.now()
-      expect((await outputOf('time.now')).output).to.deep.equal({ now: now.toISOString() })
-      const { output } = await outputOf('time.now', { timezone: 'America/Sao_Paulo' })
+      expect((await runTool('time.now')).output).to.deep.equal({ now: now.toISOString() })
+      const { output } = await runTool('time.now', { timezone: 'America/Sao_Paulo' })
       expect(output.now).to.match(/-03:00$/)
       expect(Date.parse(output.now)).to.equal(now.getTime())
-      expect((await outputOf('time.now', { timezone: 'Mars/Base' })).error.code).to.equal('invalid_tool_input')
+      expect((await runTool('time.now', { timezone: 'Mars/Base' })).error.code).to.equal('invalid_tool_input')
     })
 
-    it('calls an address, and gives its answer whatever its status', async () => {
+    it('http.request returns the response of any status and rejects a private address', async () => {
       server.play(json({ a: 1 }, 404))
       const input = { method: 'POST', url: `${server.url}/x`, headers: { 'X-A': 'b', Host: 'other' }, json: { q: 1 } }
-      expect((await outputOf('http.request', input)).output).to.deep.equal({ status: 404, json: { a: 1 } })
+      expect((await runTool('http.request', input)).output).to.deep.equal({ status: 404, json: { a: 1 } })
       const [{ headers, body } = expect.fail('nothing was called')] = server.calls
       expect([headers['x-a'], headers.host, JSON.parse(body)]).to.deep.equal(['b', new URL(server.url).host, { q: 1 }])
-      const { error } = await outputOf('http.request', { url: 'http://169.254.169.254/latest' })
+      const { error } = await runTool('http.request', { url: 'http://169.254.169.254/latest' })
       expect(error.code).to.equal('host_refused')
     })
 
-    it("finds nothing of another workspace's", async () => {
-      const stranger = await Customer.of(app, [say('hi', 'Hi')])
-      await stranger.write()
+    it('fails with not_found for a contact or conversation of another workspace', async () => {
+      const otherWorkspace = await Customer.of(app, [say('hi', 'Hi')])
+      await otherWorkspace.write()
       await app.work()
-      const conversationId = (await stranger.conversation()).id
-      const { contactId } = stranger
+      const conversationId = (await otherWorkspace.conversation()).id
+      const { contactId } = otherWorkspace
       const calls: [string, object][] = [
         ['contact.get', { contactId }],
         ['contact.update', { contactId, name: 'Taken over' }],
@@ -270,37 +270,37 @@ describe('a tool step', () => {
         ['conversation.close', { conversationId }],
         ['message.send', { conversationId, body: 'Boo' }],
       ]
-      for (const [tool, input] of calls) expect((await outputOf(tool, input)).error.code, tool).to.equal('not_found')
-      expect(await stranger.contact()).to.deep.include({ name: 'Ana', tags: [] })
-      expect(await stranger.conversation()).to.deep.include({ status: 'active', id: conversationId })
-      expect(await stranger.sent()).to.deep.equal(['Hi'])
+      for (const [tool, input] of calls) expect((await runTool(tool, input)).error.code, tool).to.equal('not_found')
+      expect(await otherWorkspace.contact()).to.deep.include({ name: 'Ana', tags: [] })
+      expect(await otherWorkspace.conversation()).to.deep.include({ status: 'active', id: conversationId })
+      expect(await otherWorkspace.sent()).to.deep.equal(['Hi'])
     })
   })
 })
 
-describe('a tool that changes what is ours, and whose worker may die', () => {
+describe('tool step with a built-in tool after a worker crash', () => {
   let app: TestApp
 
   before(async () => {
-    // Nobody works here but the test, one step after the other.
+    // The app runs no worker; the test does each piece of work itself.
     app = await startTestApp({ ROLES: 'http' })
   })
 
   after(() => app.stop())
 
-  it('changes it once, with the settling, whoever dies when', async () => {
+  it('applies its change once, in the transaction that stores its result', async () => {
     const customer = await Customer.of(app, [use('message.send', { body: 'Once' })])
     const { scope } = customer
     const advance = () => advanceMailboxes(app.system, { tenantId: scope.tenantId })
     const claim = async () => (await claimCalls(scope, 1))[0] ?? expect.fail('nothing to claim')
-    const perform = (effect: Awaited<ReturnType<typeof claim>>) =>
+    const executeCall = (effect: Awaited<ReturnType<typeof claim>>) =>
       executeTool(scope, effect, new AbortController().signal)
     await customer.write()
     await advance()
 
     const first = await claim()
-    const lost = await perform(first)
-    expect(await customer.sent(), 'before it is settled').to.deep.equal([])
+    const lost = await executeCall(first)
+    expect(await customer.sent(), 'before the result is stored').to.deep.equal([])
     const killed = scope.transaction(async (tx) => {
       await settleCall(tx, first, lost)
       throw new Error('killed before the commit')
@@ -310,8 +310,8 @@ describe('a tool that changes what is ours, and whose worker may die', () => {
 
     app.clock.advance(LEASE_MS)
     const second = await claim()
-    expect(await settleCall(scope, second, await perform(second))).to.equal(true)
-    expect(await settleCall(scope, first, lost), 'by the first, which was only frozen').to.equal(false)
+    expect(await settleCall(scope, second, await executeCall(second))).to.equal(true)
+    expect(await settleCall(scope, first, lost), 'result of the first claim').to.equal(false)
     await advance()
     expect([(await customer.run()).status, await customer.sent()]).to.deep.equal(['completed', ['Once']])
   })

@@ -11,7 +11,7 @@ const NAP = {
   settings: { reentry: 'parallel' },
   steps: [
     { id: 'nap', type: 'wait', for: '30m' },
-    { id: 'wake', type: 'send_message', message: { body: 'Good morning' } },
+    { id: 'greet', type: 'send_message', message: { body: 'Good morning' } },
   ],
 }
 
@@ -32,8 +32,8 @@ async function publish(app: TestApp, session: TestSession): Promise<void> {
   }
 }
 
-/** What was said to a customer, in order. */
-async function saidTo(app: TestApp, phone: string): Promise<string[]> {
+/** Returns the outbound messages to the phone number, oldest first. */
+async function listSent(app: TestApp, phone: string): Promise<string[]> {
   const { rows } = await app.system.db.raw<{ rows: { body: string }[] }>(
     `select m.body from messages m join contacts c on c.tenant_id = m.tenant_id and c.id = m.contact_id
      where c.phone = ? and m.direction = 'outbound' order by m.id`,
@@ -47,7 +47,7 @@ async function write(app: TestApp, session: TestSession, phone: string, body: st
   expect(status).to.equal(201)
 }
 
-describe('waits', () => {
+describe('wait and ask steps with a timer', () => {
   let app: TestApp
   let owner: TestSession
   let nextPhone = 4915100000
@@ -62,18 +62,18 @@ describe('waits', () => {
 
   after(() => app.stop())
 
-  async function asleep(count: number): Promise<string[]> {
+  async function startNaps(count: number): Promise<string[]> {
     const phones = Array.from({ length: count }, newPhone)
     for (const phone of phones) await write(app, owner, phone, 'nap')
     await app.work()
     return phones
   }
 
-  async function allSaid(phones: string[]): Promise<string[][]> {
-    return Promise.all(phones.map((phone) => saidTo(app, phone)))
+  async function listSentToAll(phones: string[]): Promise<string[][]> {
+    return Promise.all(phones.map((phone) => listSent(app, phone)))
   }
 
-  it('end all together, each once, when a thousand are due at the same moment', async () => {
+  it('resume once each when 1,000 waits are due at the same time', async () => {
     const cloud = await FakeCloudApi.start({ clock: app.clock })
     const channel = await app.rest('POST', '/api/channels', {
       session: owner,
@@ -107,33 +107,33 @@ describe('waits', () => {
     await cloud.stop()
   })
 
-  it('are neither lost nor doubled when the clock jumps forward and back again', async () => {
-    const phones = await asleep(3)
+  it('resume once each when the clock jumps forward and back', async () => {
+    const phones = await startNaps(3)
     app.clock.advance(HOUR)
     await app.work()
-    expect(await allSaid(phones)).to.deep.equal(phones.map(() => ['Good morning']))
+    expect(await listSentToAll(phones)).to.deep.equal(phones.map(() => ['Good morning']))
     app.clock.advance(-HOUR)
     await app.work()
     app.clock.advance(HOUR)
     await app.work()
-    expect(await allSaid(phones)).to.deep.equal(phones.map(() => ['Good morning']))
+    expect(await listSentToAll(phones)).to.deep.equal(phones.map(() => ['Good morning']))
   })
 
-  it('last as long by the clock when it jumps back, and end once', async () => {
-    const phones = await asleep(3)
+  it('resume once at their due time when the clock jumps back before it', async () => {
+    const phones = await startNaps(3)
     app.clock.advance(-HOUR)
     await app.work()
     app.clock.advance(HOUR + 29 * MINUTE)
     await app.work()
-    expect(await allSaid(phones)).to.deep.equal(phones.map(() => []))
+    expect(await listSentToAll(phones)).to.deep.equal(phones.map(() => []))
     app.clock.advance(MINUTE)
     await app.work()
     app.clock.advance(HOUR)
     await app.work()
-    expect(await allSaid(phones)).to.deep.equal(phones.map(() => ['Good morning']))
+    expect(await listSentToAll(phones)).to.deep.equal(phones.map(() => ['Good morning']))
   })
 
-  it('take the reply or the timeout, one of them, when both come at the same moment', async () => {
+  it('continue with either the reply or the timeout when both arrive at the same time', async () => {
     const phones = Array.from({ length: 40 }, newPhone)
     for (const phone of phones) await write(app, owner, phone, 'quick')
     await app.work()
@@ -141,9 +141,9 @@ describe('waits', () => {
     const replies = phones.map((phone) => write(app, owner, phone, 'here'))
     await Promise.all([...replies, fireDueTimers(app.system), app.work()])
     await app.work()
-    for (const said of await allSaid(phones)) {
-      expect(said).to.have.length(2)
-      expect(said[1]).to.be.oneOf(['In time', 'Too late'])
+    for (const bodies of await listSentToAll(phones)) {
+      expect(bodies).to.have.length(2)
+      expect(bodies[1]).to.be.oneOf(['In time', 'Too late'])
     }
     const { rows } = await app.system.db.raw<{ rows: { wrong: number }[] }>(
       `select count(*)::int as wrong from runs r where status <> 'completed' or steps_count <> 2
@@ -153,12 +153,12 @@ describe('waits', () => {
   })
 })
 
-describe('a wait in whose last moment the reply comes', () => {
+describe('ask step whose reply and timeout are both in the mailbox', () => {
   let app: TestApp
   let owner: TestSession
 
   before(async () => {
-    // Nothing works by itself here, so that the order is ours.
+    // The app runs no worker, so that the test determines the order of work.
     app = await startTestApp({ ROLES: 'http' })
     owner = await app.signUp()
     await publish(app, owner)
@@ -168,7 +168,7 @@ describe('a wait in whose last moment the reply comes', () => {
 
   const advance = () => createTasks(app.system)['advance']?.({ tenantId: owner.tenantId })
 
-  it('takes what stands first in the mailbox, and nothing of the other', async () => {
+  it('continues with the first of the two items and ignores the other', async () => {
     for (const first of ['reply', 'timeout']) {
       const phone = first === 'reply' ? '+4915199999901' : '+4915199999902'
       await write(app, owner, phone, 'quick')
@@ -179,11 +179,11 @@ describe('a wait in whose last moment the reply comes', () => {
       if (first === 'reply') await fireDueTimers(app.system)
       await advance()
       await advance()
-      expect(await saidTo(app, phone)).to.deep.equal(['Quick!', first === 'reply' ? 'In time' : 'Too late'])
+      expect(await listSent(app, phone)).to.deep.equal(['Quick!', first === 'reply' ? 'In time' : 'Too late'])
     }
   })
 
-  it('keeps a timer that was due before the clock was set back until the clock has come to it again', async () => {
+  it('ignores an early timer after the clock was set back and resumes once at the due time', async () => {
     const phone = '+4915199999903'
     await write(app, owner, phone, 'nap')
     await advance()
@@ -195,6 +195,6 @@ describe('a wait in whose last moment the reply comes', () => {
     await fireDueTimers(app.system)
     await advance()
     await advance()
-    expect(await saidTo(app, phone)).to.deep.equal(['Good morning'])
+    expect(await listSent(app, phone)).to.deep.equal(['Good morning'])
   })
 })

@@ -1,49 +1,53 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/platform/time.ts'
-import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkspace } from '../../factories.ts'
+import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import { openEventStream } from '../../support/event-stream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-const MANY = 200
-/** What may come and go beside, such as the timers of the database pool. */
-const BESIDE = 20
-const PATIENCE_MS = 20_000
+const SUBSCRIPTIONS = 200
+/** Sockets and timers that may be opened meanwhile by others, such as the database pool. */
+const TOLERANCE = 20
+const TIMEOUT_MS = 20_000
 
 const subscription = { procedure: 'events.follow', input: {} }
 
-function held(): number {
+function countSocketsAndTimers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout' || name === 'TCPSocketWrap').length
 }
 
-describe('connections of followers that are dropped', function () {
+describe('dropped subscription connections', function () {
   this.timeout(60_000)
   let app: TestApp
-  let owner: TestSession
+  let owner: WorkspaceClient
 
   before(async () => {
     app = await startTestApp({}, systemClock)
-    owner = await app.signUp()
+    owner = await buildWorkspace(app)
     const stream = await openEventStream(app.url, owner, subscription)
     stream.close()
   })
 
   after(() => app.stop())
 
-  it('hold nothing when they were following', async () => {
-    const before = held()
-    const streams = await Promise.all(Array.from({ length: MANY }, () => openEventStream(app.url, owner, subscription)))
-    expect(held()).to.be.greaterThan(before + MANY)
+  it('dropping 200 active subscriptions releases their sockets and timers', async () => {
+    const before = countSocketsAndTimers()
+    const streams = await Promise.all(
+      Array.from({ length: SUBSCRIPTIONS }, () => openEventStream(app.url, owner, subscription)),
+    )
+    expect(countSocketsAndTimers()).to.be.greaterThan(before + SUBSCRIPTIONS)
     for (const stream of streams) stream.close()
-    await waitUntil(() => held() <= before + BESIDE, PATIENCE_MS)
+    await waitUntil(() => countSocketsAndTimers() <= before + TOLERANCE, TIMEOUT_MS)
   })
 
-  it('hold nothing when they were only about to follow', async () => {
-    const before = held()
-    const drops = Array.from({ length: MANY }, async (_, turns) => {
-      const dropped = new AbortController()
+  it('dropping 200 subscriptions while they are being opened releases their sockets and timers', async () => {
+    const before = countSocketsAndTimers()
+    const drops = Array.from({ length: SUBSCRIPTIONS }, async (_, turns) => {
+      const connection = new AbortController()
       const opening = fetch(`${app.url}/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D`, {
-        signal: dropped.signal,
+        signal: connection.signal,
         headers: {
           accept: 'text/event-stream',
           'x-forwarded-for': newAddress(),
@@ -51,12 +55,12 @@ describe('connections of followers that are dropped', function () {
           'x-tenant-id': owner.tenantId,
         },
       })
-      // Each at another moment of what happens until it is let in.
+      // Each connection is dropped at a different point while it is being opened.
       for (let turn = 0; turn < turns; turn += 1) await setImmediate()
-      dropped.abort()
+      connection.abort()
       await opening.catch(() => undefined)
     })
     await Promise.all(drops)
-    await waitUntil(() => held() <= before + BESIDE, PATIENCE_MS)
+    await waitUntil(() => countSocketsAndTimers() <= before + TOLERANCE, TIMEOUT_MS)
   })
 })

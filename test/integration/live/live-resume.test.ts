@@ -1,40 +1,42 @@
 import { expect } from 'chai'
 import { DAY } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildMember, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type EventStream, openEventStream } from '../../support/event-stream.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-describe('going on with what was followed live', function () {
+describe('resuming a subscription', function () {
   this.timeout(20_000)
   let app: TestApp
-  let owner: TestSession
+  let owner: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
+    owner = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  /** As a member who has just signed in: sessions end sooner than events are forgotten. */
+  /** Follows as a member who has just signed in, because sessions expire before events are deleted. */
   async function follow(lastEventId?: string): Promise<EventStream<{ type: string }>> {
-    const viewer = await app.join(owner.tenantId, 'viewer')
+    const viewer = await buildMember(owner, 'viewer')
     return openEventStream(app.url, viewer, { procedure: 'events.follow', input: {}, lastEventId })
   }
 
-  it('says reset to who has begun, heard nothing, and comes back when what they missed is gone', async () => {
+  it('resuming from the initial cursor reports a gap after the missed events were deleted', async () => {
     const stream = await follow()
     stream.close()
     app.clock.advance(8 * DAY)
-    const resumed = await follow(stream.beganAt)
+    const resumed = await follow(stream.initialId)
     expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
     resumed.close()
   })
 
-  it('says reset again to who was told so and comes back when what they missed since is gone', async () => {
+  it('resuming from the cursor of a gap reports another gap after the missed events were deleted', async () => {
     const stream = await follow()
     stream.close()
     app.clock.advance(8 * DAY)
-    const first = await follow(stream.beganAt)
+    const first = await follow(stream.initialId)
     const { id } = await first.next()
     first.close()
     app.clock.advance(8 * DAY)
@@ -43,11 +45,11 @@ describe('going on with what was followed live', function () {
     second.close()
   })
 
-  it('is reminded that the connection lives while nothing happens, and told when to give it up', async () => {
-    const dropped = new AbortController()
-    const { cookie, tenantId } = await app.join(owner.tenantId, 'viewer')
+  it('an idle subscription receives pings and the inactivity time after which to reconnect', async () => {
+    const connection = new AbortController()
+    const { cookie, tenantId } = await buildMember(owner, 'viewer')
     const { body } = await fetch(`${app.url}/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D`, {
-      signal: dropped.signal,
+      signal: connection.signal,
       headers: { accept: 'text/event-stream', cookie, 'x-tenant-id': tenantId },
     })
     let text = ''
@@ -55,22 +57,24 @@ describe('going on with what was followed live', function () {
       text += chunk
       if (text.includes('event: ping')) break
     }
-    dropped.abort()
+    connection.abort()
     expect(text).to.include('"reconnectAfterInactivityMs":20000')
   })
 
-  it('refuses an id that was never given out, before anything is told', async () => {
-    const answer = await app.rest('GET', '/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D', {
-      session: await app.join(owner.tenantId, 'viewer'),
+  it('resuming from an ID that was never issued returns 400 before any item', async () => {
+    const response = await app.rest('GET', '/api/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D', {
+      session: await buildMember(owner, 'viewer'),
       headers: { accept: 'text/event-stream', 'last-event-id': `1-${'-'.repeat(36)}` },
     })
-    expect(answer.body).to.include('"httpStatus":400').and.include('lastEventId is not one that this service gave out')
+    expect(response.body)
+      .to.include('"httpStatus":400')
+      .and.include('lastEventId is not one that this service gave out')
   })
 
-  it('says reset to who followed another database than the one that is there now', async () => {
+  it('resuming with a cursor of another database reports a gap', async () => {
     const stream = await follow()
     stream.close()
-    const resumed = await follow(stream.beganAt.replace(/^\d+/, '9000000000000000000'))
+    const resumed = await follow(stream.initialId.replace(/^\d+/, '9000000000000000000'))
     expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
     resumed.close()
   })

@@ -1,86 +1,88 @@
 import { expect } from 'chai'
 import { DAY, SECOND } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildMember, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type EventStream, openEventStream } from '../../support/event-stream.ts'
-import { write } from '../../support/requests.ts'
+import { listMessages } from '../../support/queries.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PHONE = '+4915112345000'
 
-describe('who follows live', function () {
+describe('subscription authorization', function () {
   this.timeout(20_000)
   let app: TestApp
-  let owner: TestSession
+  let owner: WorkspaceClient
   let conversationId: string
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
-    conversationId = await write(app, owner, PHONE, 'first')
+    owner = await buildWorkspace(app)
+    conversationId = (await sendAsCustomer(owner, { phone: PHONE, body: 'first' })).conversationId
   })
 
   after(() => app.stop())
 
-  /** Follows as somebody who has heard of one thing already. */
-  async function follow(viewer: TestSession): Promise<EventStream<object>> {
+  /** Opens a subscription as the viewer and waits until it has delivered a message. */
+  async function follow(viewer: WorkspaceClient): Promise<EventStream<object>> {
     const subscription = { procedure: 'conversations.onMessage', input: { conversationId } }
     const stream = await openEventStream<object>(app.url, viewer, subscription)
-    await write(app, owner, PHONE, 'seen')
+    await sendAsCustomer(owner, { phone: PHONE, body: 'seen' })
     await stream.until((data) => JSON.stringify(data).includes('"seen"'))
     return stream
   }
 
-  /** All that is still told until the stream ends. */
-  async function restOf(stream: EventStream<object>): Promise<string> {
-    const told: object[] = []
+  /** Remaining items until the stream ends, as JSON. */
+  async function readRemaining(stream: EventStream<object>): Promise<string> {
+    const items: object[] = []
     await waitUntil(async () => {
       const next = await stream.next().catch(() => undefined)
-      if (next) told.push(next)
+      if (next) items.push(next)
       return next === undefined
     })
-    return JSON.stringify(told)
+    return JSON.stringify(items)
   }
 
-  it('is told of a message what a list of messages tells of it, and no more', async () => {
+  it('conversations.onMessage delivers a message with the same fields as the list of messages', async () => {
     const stream = await openEventStream<{ message: object }>(app.url, owner, {
       procedure: 'conversations.onMessage',
       input: { conversationId },
     })
-    await write(app, owner, PHONE, 'alike')
+    await sendAsCustomer(owner, { phone: PHONE, body: 'same' })
     const { data } = await stream.next()
     stream.close()
-    const { body } = await app.rest('GET', `/api/conversations/${conversationId}/messages`, { session: owner })
-    expect(data.message).to.have.all.keys(Object.keys(body.messages[0]))
+    const [message] = await listMessages(owner, conversationId)
+    expect(data.message).to.have.all.keys(Object.keys(message))
   })
 
-  it('is told nothing more once they sign out, also while nothing happens', async () => {
-    const viewer = await app.join(owner.tenantId, 'viewer')
+  it('a subscription ends when its session signs out, even without new events', async () => {
+    const viewer = await buildMember(owner, 'viewer')
     const stream = await follow(viewer)
-    await app.rest('POST', '/api/auth/sign-out', { session: viewer, body: {} })
-    expect(await restOf(stream)).to.equal('[]')
+    await viewer.request('POST', '/api/auth/sign-out', {})
+    expect(await readRemaining(stream)).to.equal('[]')
   })
 
-  it('is told nothing more once they are no member any more', async () => {
-    const viewer = await app.join(owner.tenantId, 'viewer')
+  it("a subscription delivers no events after the user's membership is removed", async () => {
+    const viewer = await buildMember(owner, 'viewer')
     const stream = await follow(viewer)
     await app.system.db('memberships').where({ user_id: viewer.userId, workspace_id: owner.tenantId }).delete()
     app.clock.advance(5 * SECOND)
-    await write(app, owner, PHONE, 'later')
-    expect(await restOf(stream)).not.to.contain('later')
+    await sendAsCustomer(owner, { phone: PHONE, body: 'later' })
+    expect(await readRemaining(stream)).not.to.contain('later')
   })
 
-  it('is told why, so that a client does not come back', async () => {
-    const viewer = await app.join(owner.tenantId, 'viewer')
+  it('a subscription that ends with the session reports 401, so that clients do not reconnect', async () => {
+    const viewer = await buildMember(owner, 'viewer')
     const stream = await follow(viewer)
-    await app.rest('POST', '/api/auth/sign-out', { session: viewer, body: {} })
-    await restOf(stream)
-    expect(stream.failure).to.deep.include({ error: 'Unauthorized', httpStatus: 401 })
+    await viewer.request('POST', '/api/auth/sign-out', {})
+    await readRemaining(stream)
+    expect(stream.error).to.deep.include({ error: 'Unauthorized', httpStatus: 401 })
   })
 
-  it('is told nothing more once the session is over', async () => {
-    const viewer = await app.join(owner.tenantId, 'viewer')
+  it('a subscription ends when its session expires', async () => {
+    const viewer = await buildMember(owner, 'viewer')
     const stream = await follow(viewer)
     app.clock.advance(7 * DAY + SECOND)
-    expect(await restOf(stream)).to.equal('[]')
+    expect(await readRemaining(stream)).to.equal('[]')
   })
 })

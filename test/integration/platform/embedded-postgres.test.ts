@@ -21,12 +21,12 @@ import { errorMessage } from '../../support/error-message.ts'
 const isRoot = process.getuid?.() === 0
 const NOBODY = { uid: 65534, gid: 65534 }
 
-describe('the embedded PostgreSQL', () => {
+describe('embedded PostgreSQL', () => {
   afterEach(discardClusters)
   after(discardPreparedCluster)
 
-  describe('on an empty folder', () => {
-    it('makes a cluster and a database for an account that owns it and nothing else', async () => {
+  describe('with an empty data directory', () => {
+    it('creates a cluster and a database owned by an account without further rights', async () => {
       const server = await open(emptyDataDir())
       expect(server.adopted).to.equal(false)
       const account = `(select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = current_user)`
@@ -37,7 +37,7 @@ describe('the embedded PostgreSQL', () => {
       await ask(server.connectionString, 'create table things (id int)')
     })
 
-    it('sorts by code point and counts in UTC wherever it runs, and writes through to the disk', async () => {
+    it('uses the C.UTF-8 locale, UTC and fsync regardless of the environment', async () => {
       const env = { LC_ALL: 'de_DE.UTF-8', LANG: 'de_DE.UTF-8', TZ: 'Asia/Tokyo' }
       const { connectionString } = await new ForkedHolder(emptyDataDir(), { env }).next('started')
       const settings = ['TimeZone', 'fsync', 'dynamic_shared_memory_type', 'autovacuum_naptime', 'server_encoding']
@@ -54,7 +54,7 @@ describe('the embedded PostgreSQL', () => {
       })
     })
 
-    it('keeps the secret in a file that only its owner reads, and off every command line and log', async () => {
+    it('stores the secret in a file with mode 600 and exposes it in no command line, log or file name', async () => {
       const dataDir = emptyDataDir()
       await open(dataDir)
       const folder = dataDirectory(dataDir)
@@ -70,7 +70,7 @@ describe('the embedded PostgreSQL', () => {
     })
 
     for (const count of [2, 5]) {
-      it(`gives ${count} processes that start at once one server`, async () => {
+      it(`starts one server for ${count} processes that start at the same time`, async () => {
         const dataDir = emptyDataDir()
         const holders = Array.from({ length: count }, () => new ForkedHolder(dataDir))
         const started = await Promise.all(holders.map((holder) => holder.next('started')))
@@ -81,7 +81,7 @@ describe('the embedded PostgreSQL', () => {
       })
     }
 
-    it('runs for an ordinary account as that account', async function () {
+    it('runs as the account of its process when that is not root', async function () {
       if (!isRoot || !canStartPrograms(NOBODY)) return this.skip()
       const dataDir = emptyDataDir()
       fs.chownSync(dataDir, NOBODY.uid, NOBODY.gid)
@@ -91,7 +91,7 @@ describe('the embedded PostgreSQL', () => {
       expect(fs.statSync(dataDirectory(dataDir).root).mode & 0o777).to.equal(0o700)
     })
 
-    it('never runs as root', async function () {
+    it('runs as another account when its process runs as root', async function () {
       if (!isRoot) return this.skip()
       const dataDir = emptyDataDir()
       const { pid } = await open(dataDir)
@@ -101,7 +101,7 @@ describe('the embedded PostgreSQL', () => {
     })
   })
 
-  describe('on a folder that was used before', () => {
+  describe('with an existing data directory', () => {
     it('starts the same database on the same port', async () => {
       const dataDir = await usedDataDir()
       const first = await open(dataDir)
@@ -113,29 +113,29 @@ describe('the embedded PostgreSQL', () => {
       expect(second.port).to.equal(first.port)
     })
 
-    it('takes another port when somebody has taken its own', async () => {
+    it('uses another port when its previous port is in use', async () => {
       const [one, other] = [await usedDataDir(), await usedDataDir()]
       const ports = [(await open(one)).port, (await open(other)).port]
       expect(ports[0]).not.to.equal(ports[1])
     })
 
-    it('makes a database that is asked for by another name', async () => {
+    it('creates a database of another name on request', async () => {
       const server = await open(await usedDataDir(), { database: 'Other "one"' })
       expect(await ask(server.connectionString, 'select current_database()')).to.deep.equal({
         current_database: 'Other "one"',
       })
     })
 
-    it('passes settings on', async () => {
+    it('applies the given server settings', async () => {
       const server = await open(await usedDataDir(), { settings: { max_connections: '17', autovacuum_naptime: '7s' } })
-      const asked = await ask(
+      const row = await ask(
         server.connectionString,
         `select current_setting('max_connections') || current_setting('autovacuum_naptime') as set`,
       )
-      expect(asked).to.deep.equal({ set: '177s' })
+      expect(row).to.deep.equal({ set: '177s' })
     })
 
-    it('is shared, and stopped by whoever lets go last', async () => {
+    it('is shared by several holders and stopped by the last of them', async () => {
       const dataDir = await usedDataDir()
       const first = new ForkedHolder(dataDir)
       const { pid } = await first.next('started')
@@ -147,7 +147,7 @@ describe('the embedded PostgreSQL', () => {
       expect(isServed(dataDir)).to.equal(false)
     })
 
-    it('goes on answering a process that drains after Ctrl-C', async () => {
+    it('answers queries of a process that drains after Ctrl-C', async () => {
       const dataDir = await usedDataDir()
       const holder = new ForkedHolder(dataDir, { detached: true })
       await holder.next('started')
@@ -160,14 +160,14 @@ describe('the embedded PostgreSQL', () => {
     })
   })
 
-  describe('where it cannot run', () => {
-    it('names the version that made the cluster and the ways on', async () => {
+  describe('when it cannot start', () => {
+    it('names the version that created the cluster and the possible solutions', async () => {
       const dataDir = await usedDataDir()
       fs.writeFileSync(path.join(dataDirectory(dataDir).data, 'PG_VERSION'), '17\n')
       expect(await errorMessage(open(dataDir))).to.match(/made by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/)
     })
 
-    it('refuses to make a cluster with programs that are too old', async () => {
+    it('rejects a PG_BIN_DIR with a PostgreSQL version before 17', async () => {
       const binDir = path.join(emptyDataDir(), 'bin')
       fs.mkdirSync(binDir)
       for (const name of ['initdb', 'postgres']) {
@@ -178,14 +178,14 @@ describe('the embedded PostgreSQL', () => {
       )
     })
 
-    it('refuses a PG_BIN_DIR without programs', async () => {
+    it('rejects a PG_BIN_DIR without PostgreSQL binaries', async () => {
       const binDir = emptyDataDir()
       expect(await errorMessage(open(emptyDataDir(), { binDir }))).to.match(
         /PG_BIN_DIR has no PostgreSQL in .*DATABASE_URL/s,
       )
     })
 
-    it('asks for another DATA_DIR when the account it drops to cannot enter this one', async function () {
+    it('asks for another DATA_DIR when the unprivileged account cannot enter it', async function () {
       if (!isRoot) return this.skip()
       const home = emptyDataDir()
       fs.chmodSync(home, 0o700)
@@ -194,13 +194,13 @@ describe('the embedded PostgreSQL', () => {
       )
     })
 
-    it('does not make a new secret for an old cluster', async () => {
+    it('rejects an existing cluster whose secret file is missing', async () => {
       const dataDir = await usedDataDir()
       fs.rmSync(dataDirectory(dataDir).secret)
       expect(await errorMessage(open(dataDir))).to.match(/Put it back, or move/)
     })
 
-    it('says what the server said', async () => {
+    it('includes the log output of the server in the error', async () => {
       const dataDir = await usedDataDir()
       expect(await errorMessage(open(dataDir, { settings: { shared_buffers: 'many' } }))).to.match(
         /did not start, see .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,

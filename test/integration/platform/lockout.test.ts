@@ -14,39 +14,39 @@ const ADDRESS = '192.0.2.1'
 let nextEmail = 0
 const newEmail = () => `user${(nextEmail += 1)}@lockout.example`
 
-function attemptOf(reservation: Reservation): Attempt {
-  if (reservation.locked) throw new Error(`It is locked for ${reservation.retryAfterSeconds} s.`)
+function requireAttempt(reservation: Reservation): Attempt {
+  if (reservation.locked) throw new Error(`The account is locked for ${reservation.retryAfterSeconds} s.`)
   return reservation.attempt
 }
 
 async function fail(lockout: Lockout, email: string, times: number): Promise<void> {
-  for (let time = 0; time < times; time += 1) await attemptOf(await lockout.reserve(email, ADDRESS)).fail()
+  for (let time = 0; time < times; time += 1) await requireAttempt(await lockout.reserve(email, ADDRESS)).fail()
 }
 
-function reserveAtOnce(lockouts: Lockout[], email: string, times: number): Promise<Reservation[]> {
+function reserveConcurrently(lockouts: Lockout[], email: string, times: number): Promise<Reservation[]> {
   const pick = (index: number) => lockouts[index % lockouts.length] as Lockout
   return Promise.all(Array.from({ length: times }, (_, index) => pick(index).reserve(email, ADDRESS)))
 }
 
-const attemptsOf = (reservations: Reservation[]) => reservations.flatMap((one) => (one.locked ? [] : [one.attempt]))
+const toAttempts = (reservations: Reservation[]) => reservations.flatMap((one) => (one.locked ? [] : [one.attempt]))
 
 for (const [name, openStore] of Object.entries(STORES)) {
-  describe(`the lockout kept in ${name}`, () => {
+  describe(`sign-in lockout in ${name}`, () => {
     const clock = new TestClock()
     let store: LimitStore
     let lockout: Lockout
     let email: string
 
-    const isLocked = async (who = email, address = ADDRESS) => {
-      const reservation = await lockout.reserve(who, address)
+    const isLocked = async (account = email, address = ADDRESS) => {
+      const reservation = await lockout.reserve(account, address)
       if (!reservation.locked) await reservation.attempt.release()
       return reservation.locked
     }
 
     before(async function open() {
-      const opened = await openStore()
-      if (!opened) return this.skip()
-      store = opened
+      const limitStore = await openStore()
+      if (!limitStore) return this.skip()
+      store = limitStore
       lockout = (await store.open(clock)).signInLockout
     })
     beforeEach(() => {
@@ -54,9 +54,9 @@ for (const [name, openStore] of Object.entries(STORES)) {
     })
     after(() => store?.close())
 
-    it('lets 5 of 50 guesses at once be looked at, and then locks for 15 minutes', async () => {
-      const reservations = await reserveAtOnce([lockout], email, 50)
-      const attempts = attemptsOf(reservations)
+    it('reserves 5 of 50 concurrent attempts and locks for 15 minutes when they fail', async () => {
+      const reservations = await reserveConcurrently([lockout], email, 50)
+      const attempts = toAttempts(reservations)
       expect(attempts.length).to.equal(5)
       await Promise.all(attempts.map((attempt) => attempt.fail()))
       expect(await lockout.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })
@@ -73,16 +73,16 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect(await isLocked()).to.equal(false)
     })
 
-    it('is not lengthened by tries while it lasts', async () => {
+    it('is not extended by attempts while it lasts', async () => {
       await fail(lockout, email, 5)
       clock.advance(14 * MINUTE)
-      const refused = await reserveAtOnce([lockout], email, 20)
-      expect(refused).to.deep.equal(Array(20).fill({ locked: true, retryAfterSeconds: 60 }))
+      const reservations = await reserveConcurrently([lockout], email, 20)
+      expect(reservations).to.deep.equal(Array(20).fill({ locked: true, retryAfterSeconds: 60 }))
       clock.advance(MINUTE + SECOND)
       expect(await isLocked()).to.equal(false)
     })
 
-    it('forgets failures 15 minutes after the first of them', async () => {
+    it('resets the failure count 15 minutes after the first failure', async () => {
       await fail(lockout, email, 1)
       clock.advance(15 * MINUTE - SECOND)
       await fail(lockout, email, 3)
@@ -93,30 +93,30 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect(await isLocked()).to.equal(true)
     })
 
-    it('starts from nothing after a success', async () => {
+    it('resets the failure count after a success', async () => {
       await fail(lockout, email, 4)
-      await attemptOf(await lockout.reserve(email, ADDRESS)).succeed()
+      await requireAttempt(await lockout.reserve(email, ADDRESS)).succeed()
       await fail(lockout, email, 4)
       expect(await isLocked()).to.equal(false)
       await fail(lockout, email, 1)
       expect(await isLocked()).to.equal(true)
     })
 
-    it('does not come from failures that a success at the same time has overtaken', async () => {
-      const [first, ...others] = attemptsOf(await reserveAtOnce([lockout], email, 5))
+    it('ignores failures that were reserved before a concurrent success', async () => {
+      const [first, ...others] = toAttempts(await reserveConcurrently([lockout], email, 5))
       await first?.succeed()
       for (const other of others) await other.fail()
       expect(await isLocked()).to.equal(false)
     })
 
-    it('counts no try that failed through our fault, nor those refused meanwhile', async () => {
-      const attempts = attemptsOf(await reserveAtOnce([lockout], email, 50))
+    it('counts neither released attempts nor attempts rejected meanwhile', async () => {
+      const attempts = toAttempts(await reserveConcurrently([lockout], email, 50))
       await Promise.all(attempts.map((attempt) => attempt.release()))
       await fail(lockout, email, 4)
       expect(await isLocked()).to.equal(false)
     })
 
-    it('concerns one e-mail from one address, however the e-mail is spelled', async () => {
+    it('applies to one e-mail and one address, with the e-mail normalized', async () => {
       await fail(lockout, email, 5)
       expect(await isLocked(newEmail())).to.equal(false)
       expect(await isLocked(email, '192.0.2.2')).to.equal(false)
@@ -124,7 +124,7 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect(await isLocked(email.replace('user', 'ｕser'))).to.equal(true)
     })
 
-    it('is apart from the tiers', async () => {
+    it('is independent of the rate limit tiers', async () => {
       const limits = await store.open(clock)
       await limits.charge(ADDRESS, ['signIn'], 6)
       expect(await isLocked()).to.equal(false)
@@ -134,16 +134,16 @@ for (const [name, openStore] of Object.entries(STORES)) {
 
     if (name === 'memory') return
 
-    it('is one for all processes', async () => {
+    it('is shared by all processes', async () => {
       const other = (await store.open(clock)).signInLockout
-      const attempts = attemptsOf(await reserveAtOnce([lockout, other], email, 50))
+      const attempts = toAttempts(await reserveConcurrently([lockout, other], email, 50))
       expect(attempts.length).to.equal(5)
       await attempts[0]?.succeed()
       await fail(other, email, 5)
       expect(await isLocked()).to.equal(true)
     })
 
-    it('is still there for a process that starts later', async () => {
+    it('applies to a process that starts later', async () => {
       await fail(lockout, email, 5)
       const later = (await store.open(clock)).signInLockout
       expect(await later.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })

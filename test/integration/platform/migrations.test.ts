@@ -20,12 +20,12 @@ describe('migrations', () => {
       Object.entries<string>(JSON.parse(readFileSync(new URL('checksums.json', FOLDER), 'utf8'))),
     )
 
-    it('are named <14 digits>_<words>.ts, with digits that are used once', () => {
+    it('are named <14 digits>_<words>.ts with unique digits', () => {
       for (const file of FILES) expect(file).to.match(/^\d{14}(?:_[a-z]+)+\.ts$/)
       expect(new Set(FILES.map((file) => file.slice(0, 14))).size).to.equal(FILES.length)
     })
 
-    it('are append-only: the text of each matches its checksum in migrations/checksums.json', () => {
+    it('match their checksums in migrations/checksums.json', () => {
       for (const file of FILES) {
         const name = path.basename(file, '.ts')
         const checksum = createHash('sha256')
@@ -64,7 +64,7 @@ describe('migrations', () => {
       return (await source.getMigrations()).map((migration) => source.getMigrationName(migration))
     }
 
-    it('have the same names, in order, whether they are TypeScript or compiled', async () => {
+    it('have the same names in the same order as TypeScript and as compiled files', async () => {
       expect(await listNames('20260302000000_add_b.ts', '20260301000000_create_a.ts', 'checksums.json')).to.deep.equal([
         '20260301000000_create_a',
         '20260302000000_add_b',
@@ -78,7 +78,7 @@ describe('migrations', () => {
       ])
     })
 
-    it('cannot be loaded while two files have the name of one migration', async () => {
+    it('are rejected when two files have the same migration name', async () => {
       const error: unknown = await listNames('20260301000000_create_a.ts', '20260301000000_create_a.js').catch(
         (reason: unknown) => reason,
       )
@@ -95,7 +95,7 @@ describe('migrations', () => {
 
     after(() => app.stop())
 
-    it('are recorded by file name without extension, and can be rolled back one by one and applied again', async () => {
+    it('are recorded by file name without extension and can be rolled back one by one and applied again', async () => {
       const owner = await app.signUp()
       const advance = () => advanceMailboxes(app.system, { tenantId: owner.tenantId })
       const variables = { pin: { type: 'string', sensitive: true } }

@@ -11,7 +11,7 @@ import type { Resolve } from '../../../src/platform/outbound/resolve-name.ts'
 
 const PUBLIC = '203.0.114.10'
 
-/** Ways to write an address that is not public. */
+/** Spellings of addresses and names that are not public. */
 const PRIVATE_SPELLINGS = [
   'http://127.0.0.1/',
   'http://127.1/',
@@ -62,7 +62,7 @@ const PRIVATE_SPELLINGS = [
   'http://router.home.arpa/',
 ]
 
-const UNUSABLE = [
+const INVALID_URLS = [
   'ftp://example.com/',
   'file:///etc/passwd',
   'gopher://example.com/',
@@ -78,7 +78,7 @@ const UNUSABLE = [
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
-describe('a call to the outside', () => {
+describe('fetchPublic', () => {
   const open: Server[] = []
 
   async function serve(handler: Handler): Promise<number> {
@@ -96,47 +96,47 @@ describe('a call to the outside', () => {
     }
   })
 
-  function call(url: string, change: Partial<PublicRequest> = {}, resolve?: Resolve, signal?: AbortSignal) {
+  function fetchFrom(url: string, change: Partial<PublicRequest> = {}, resolve?: Resolve, signal?: AbortSignal) {
     const request = { method: 'GET', url, headers: {}, body: null, timeoutMs: 5000, bytesMax: 10_000 }
     return fetchPublic({ ...request, allowsLoopback: true, ...change }, signal, resolve)
   }
 
-  async function refusal(calling: Promise<unknown>): Promise<OutboundError> {
-    const error = await calling.then(
-      (answer) => expect.fail(`was answered: ${JSON.stringify(answer)}`),
-      (thrown: unknown) => thrown,
+  async function outboundError(response: Promise<unknown>): Promise<OutboundError> {
+    const error = await response.then(
+      (result) => expect.fail(`returned ${JSON.stringify(result)}`),
+      (reason: unknown) => reason,
     )
     if (error instanceof OutboundError) return error
     throw error
   }
 
-  /** A name server whose answers are given; it counts how often it was asked. */
-  function nameServer(...answers: string[][]) {
-    const asked: string[] = []
+  /** Creates a resolver that returns the given addresses, one list per lookup, and records the lookups. */
+  function stubResolver(...results: string[][]) {
+    const lookups: string[] = []
     const resolve: Resolve = async (hostname) => {
-      const addresses = answers[Math.min(asked.length, answers.length - 1)] ?? []
-      asked.push(hostname)
+      const addresses = results[Math.min(lookups.length, results.length - 1)] ?? []
+      lookups.push(hostname)
       return addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 }))
     }
-    return { resolve, asked }
+    return { resolve, lookups }
   }
 
   for (const url of PRIVATE_SPELLINGS) {
-    it(`is not made to ${url}`, async () => {
-      const error = await refusal(call(url, { allowsLoopback: false }))
+    it(`rejects the private URL ${url} with host_refused`, async () => {
+      const error = await outboundError(fetchFrom(url, { allowsLoopback: false }))
       expect([error.code, error.retryable]).to.deep.equal(['host_refused', false])
       expect(urlError(url)?.code).to.equal('host_refused')
     })
   }
 
-  for (const url of UNUSABLE) {
-    it(`is not made to "${url}"`, async () => {
-      expect((await refusal(call(url, { allowsLoopback: false }))).code).to.equal('invalid_url')
+  for (const url of INVALID_URLS) {
+    it(`rejects the invalid URL "${url}" with invalid_url`, async () => {
+      expect((await outboundError(fetchFrom(url, { allowsLoopback: false }))).code).to.equal('invalid_url')
       expect(urlError(url)?.code).to.equal('invalid_url')
     })
   }
 
-  it('is judged at publish by as much of the URL as is no placeholder', () => {
+  it('urlError checks the part of a URL template before the first placeholder', () => {
     expect(urlError('http://10.0.0.8/{{vars.path}}')?.code).to.equal('host_refused')
     expect(urlError('http:\\\\127.0.0.1\\{{vars.path}}')?.code).to.equal('host_refused')
     for (const url of [
@@ -160,38 +160,40 @@ describe('a call to the outside', () => {
     '2002:a00:8::',
     '::a00:8',
   ]) {
-    it(`is not made to a name that leads to ${address}, and does not tell so`, async () => {
-      const error = await refusal(
-        call('http://inside.example/', { allowsLoopback: false }, nameServer([address]).resolve),
+    it(`rejects a name that resolves to ${address} without exposing the address`, async () => {
+      const error = await outboundError(
+        fetchFrom('http://inside.example/', { allowsLoopback: false }, stubResolver([address]).resolve),
       )
       expect(error.code).to.equal('host_refused')
       expect(error.message).not.to.contain(address)
     })
   }
 
-  it('is not made to a name of which one address is private', async () => {
+  it('rejects a name that resolves to a public and a private address', async () => {
     for (const records of [
       [PUBLIC, '10.0.0.8'],
       ['10.0.0.8', PUBLIC],
       ['2606:4700::1111', 'fd00::1'],
     ]) {
-      const { resolve } = nameServer(records)
-      expect((await refusal(call('http://mixed.example/', { allowsLoopback: false }, resolve))).code).to.equal(
-        'host_refused',
-      )
+      const { resolve } = stubResolver(records)
+      expect(
+        (await outboundError(fetchFrom('http://mixed.example/', { allowsLoopback: false }, resolve))).code,
+      ).to.equal('host_refused')
     }
   })
 
-  it('connects to the very address that was judged, however often the name changes its mind', async () => {
+  it('connects to the address that was checked when DNS changes between lookups', async () => {
     const port = await serve((_, response) => response.end('inside'))
-    const { resolve, asked } = nameServer(['127.0.0.1'], ['10.0.0.8'])
-    const answer = await call(`http://rebinding.example:${port}/`, {}, resolve)
-    expect([answer.body, asked.length]).to.deep.equal(['inside', 1])
-    // The next connection asks again, and is judged again.
-    expect((await refusal(call(`http://rebinding.example:${port}/`, {}, resolve))).code).to.equal('host_refused')
+    const { resolve, lookups } = stubResolver(['127.0.0.1'], ['10.0.0.8'])
+    const response = await fetchFrom(`http://rebinding.example:${port}/`, {}, resolve)
+    expect([response.body, lookups.length]).to.deep.equal(['inside', 1])
+    // The next connection is resolved and checked again.
+    expect((await outboundError(fetchFrom(`http://rebinding.example:${port}/`, {}, resolve))).code).to.equal(
+      'host_refused',
+    )
   })
 
-  it('sends what it was given and tells what it was answered', async () => {
+  it('sends method, headers and body and returns status, headers and body', async () => {
     const port = await serve((request, response) => {
       const chunks: Buffer[] = []
       request
@@ -208,36 +210,36 @@ describe('a call to the outside', () => {
           )
         })
     })
-    const answer = await call(`http://localhost:${port}/a/b?c=d#e`, {
+    const result = await fetchFrom(`http://localhost:${port}/a/b?c=d#e`, {
       method: 'PUT',
       headers: { 'X-Key': 'k' },
       body: 'ação',
     })
-    expect([answer.status, answer.headers['set-cookie']]).to.deep.equal([201, 'a=1, b=2'])
-    expect(JSON.parse(answer.body)).to.deep.equal({ method: 'PUT', url: '/a/b?c=d', key: 'k', body: 'ação' })
+    expect([result.status, result.headers['set-cookie']]).to.deep.equal([201, 'a=1, b=2'])
+    expect(JSON.parse(result.body)).to.deep.equal({ method: 'PUT', url: '/a/b?c=d', key: 'k', body: 'ação' })
   })
 
-  it('goes through no proxy that the environment names', async () => {
+  it('ignores the proxy of the environment', async () => {
     const port = await serve((_, response) => response.end('direct'))
-    const before = process.env['HTTP_PROXY']
+    const httpProxy = process.env['HTTP_PROXY']
     process.env['HTTP_PROXY'] = 'http://127.0.0.1:9'
     try {
-      expect((await call(`http://127.0.0.1:${port}/`)).body).to.equal('direct')
+      expect((await fetchFrom(`http://127.0.0.1:${port}/`)).body).to.equal('direct')
     } finally {
-      if (before === undefined) delete process.env['HTTP_PROXY']
-      else process.env['HTTP_PROXY'] = before
+      if (httpProxy === undefined) delete process.env['HTTP_PROXY']
+      else process.env['HTTP_PROXY'] = httpProxy
     }
   })
 
-  it('reads an answer in the charset that it names', async () => {
+  it('decodes a response in its declared charset', async () => {
     const port = await serve((_, response) => {
       response.setHeader('content-type', 'text/plain; charset=ISO-8859-1')
       response.end(Buffer.from('São', 'latin1'))
     })
-    expect((await call(`http://127.0.0.1:${port}/`)).body).to.equal('São')
+    expect((await fetchFrom(`http://127.0.0.1:${port}/`)).body).to.equal('São')
   })
 
-  it('vets every redirect like the first address', async () => {
+  it('checks the target of every redirect', async () => {
     for (const location of [
       'http://10.0.0.8/',
       'http://0x0a000008/',
@@ -246,39 +248,39 @@ describe('a call to the outside', () => {
       'http://[fd00::1]/',
     ]) {
       const port = await serve((_, response) => response.writeHead(302, { location }).end())
-      expect((await refusal(call(`http://127.0.0.1:${port}/`))).code, location).to.equal('host_refused')
+      expect((await outboundError(fetchFrom(`http://127.0.0.1:${port}/`))).code, location).to.equal('host_refused')
     }
     const port = await serve((_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end())
-    expect((await refusal(call(`http://127.0.0.1:${port}/`))).code).to.equal('invalid_url')
+    expect((await outboundError(fetchFrom(`http://127.0.0.1:${port}/`))).code).to.equal('invalid_url')
   })
 
-  it('looks up the names that redirects lead to under the same rules', async () => {
+  it('checks the resolved addresses of a redirect target', async () => {
     const port = await serve((_, response) => response.writeHead(302, { location: 'http://inside.example/' }).end())
-    const { resolve, asked } = nameServer(['10.0.0.8'])
-    expect((await refusal(call(`http://127.0.0.1:${port}/`, {}, resolve))).code).to.equal('host_refused')
-    expect(asked).to.deep.equal(['inside.example'])
+    const { resolve, lookups } = stubResolver(['10.0.0.8'])
+    expect((await outboundError(fetchFrom(`http://127.0.0.1:${port}/`, {}, resolve))).code).to.equal('host_refused')
+    expect(lookups).to.deep.equal(['inside.example'])
   })
 
-  it('follows three redirects and not a fourth', async () => {
+  it('follows three redirects and rejects the fourth with too_many_redirects', async () => {
     const port = await serve((request, response) => {
-      const left = Number(request.url?.slice(1))
-      if (left === 0) response.end('there')
-      else response.writeHead(307, { location: `/${left - 1}` }).end('elsewhere')
+      const remaining = Number(request.url?.slice(1))
+      if (remaining === 0) response.end('there')
+      else response.writeHead(307, { location: `/${remaining - 1}` }).end('elsewhere')
     })
-    expect((await call(`http://127.0.0.1:${port}/3`)).body).to.equal('there')
-    expect((await refusal(call(`http://127.0.0.1:${port}/4`))).code).to.equal('too_many_redirects')
+    expect((await fetchFrom(`http://127.0.0.1:${port}/3`)).body).to.equal('there')
+    expect((await outboundError(fetchFrom(`http://127.0.0.1:${port}/4`))).code).to.equal('too_many_redirects')
   })
 
-  it('tells another origin no secret and no key that were meant for the first', async () => {
-    const seen: Record<string, unknown>[] = []
-    const note: Handler = (request, response) => {
-      seen.push({ ...request.headers })
+  it('removes credentials and the idempotency key on a redirect to another origin', async () => {
+    const receivedHeaders: Record<string, unknown>[] = []
+    const recordHeaders: Handler = (request, response) => {
+      receivedHeaders.push({ ...request.headers })
       response.end('there')
     }
-    const other = await serve(note)
+    const other = await serve(recordHeaders)
     const first = await serve((request, response) =>
       request.url === '/same'
-        ? note(request, response)
+        ? recordHeaders(request, response)
         : response.writeHead(307, { location: request.url === '/stay' ? '/same' : `http://127.0.0.1:${other}/` }).end(),
     )
     const secrets = {
@@ -289,32 +291,32 @@ describe('a call to the outside', () => {
       'X-Auth-Token': 't',
     }
     const headers = { ...secrets, 'X-Trace': 'kept' }
-    await call(`http://127.0.0.1:${first}/stay`, { headers })
-    await call(`http://127.0.0.1:${first}/leave`, { headers })
+    await fetchFrom(`http://127.0.0.1:${first}/stay`, { headers })
+    await fetchFrom(`http://127.0.0.1:${first}/leave`, { headers })
     const names = Object.keys(secrets).map((name) => name.toLowerCase())
-    expect(seen[0]).to.include.keys(...names)
-    expect(seen[1]).not.to.have.any.keys(...names)
-    expect(seen.map((given) => given['x-trace'])).to.deep.equal(['kept', 'kept'])
+    expect(receivedHeaders[0]).to.include.keys(...names)
+    expect(receivedHeaders[1]).not.to.have.any.keys(...names)
+    expect(receivedHeaders.map((each) => each['x-trace'])).to.deep.equal(['kept', 'kept'])
   })
 
-  it('fetches after a redirect that says "see other", without the body', async () => {
-    const seen: (string | undefined)[] = []
+  it('follows a 303 redirect with GET and without the body', async () => {
+    const received: (string | undefined)[] = []
     const port = await serve((request, response) => {
-      seen.push(request.method, request.headers['content-type'])
+      received.push(request.method, request.headers['content-type'])
       if (request.url === '/') response.writeHead(303, { location: '/other' }).end()
       else request.resume().on('end', () => response.end('there'))
     })
-    await call(`http://127.0.0.1:${port}/`, {
+    await fetchFrom(`http://127.0.0.1:${port}/`, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
       body: 'words',
     })
-    expect(seen).to.deep.equal(['POST', 'text/plain', 'GET', undefined])
+    expect(received).to.deep.equal(['POST', 'text/plain', 'GET', undefined])
   })
 
-  it('does not read more than it may', async () => {
+  it('rejects a response over the size limit with answer_too_large without reading it to the end', async () => {
     const declared = await serve((_, response) => response.end('x'.repeat(10_001)))
-    expect((await refusal(call(`http://127.0.0.1:${declared}/`))).code).to.equal('answer_too_large')
+    expect((await outboundError(fetchFrom(`http://127.0.0.1:${declared}/`))).code).to.equal('answer_too_large')
     let sent = 0
     const endless = await serve((_, response) => {
       const more = () => {
@@ -326,52 +328,52 @@ describe('a call to the outside', () => {
       response.on('drain', more).on('error', () => undefined)
       more()
     })
-    expect((await refusal(call(`http://127.0.0.1:${endless}/`))).code).to.equal('answer_too_large')
+    expect((await outboundError(fetchFrom(`http://127.0.0.1:${endless}/`))).code).to.equal('answer_too_large')
     expect(sent).to.be.lessThan(100_000)
     const exact = await serve((_, response) => response.end('x'.repeat(10_000)))
-    expect((await call(`http://127.0.0.1:${exact}/`)).body).to.have.length(10_000)
+    expect((await fetchFrom(`http://127.0.0.1:${exact}/`)).body).to.have.length(10_000)
   })
 
-  it('does not unpack, so a small answer cannot become a huge one', async () => {
+  it('rejects a compressed response with invalid_response', async () => {
     const port = await serve((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('…'))
-    expect((await refusal(call(`http://127.0.0.1:${port}/`))).code).to.equal('invalid_response')
+    expect((await outboundError(fetchFrom(`http://127.0.0.1:${port}/`))).code).to.equal('invalid_response')
   })
 
-  it('does not wait longer than it may: for the first byte, for the last, or for a name', async () => {
-    const mute = await serve(() => undefined)
-    const halting = await serve((_, response) => response.write('a'))
-    const silent: Resolve = () => new Promise(() => undefined)
+  it('times out while waiting for the first byte, the last byte or the name lookup', async () => {
+    const unresponsive = await serve(() => undefined)
+    const incomplete = await serve((_, response) => response.write('a'))
+    const unresolved: Resolve = () => new Promise(() => undefined)
     for (const [url, resolve] of [
-      [`http://127.0.0.1:${mute}/`],
-      [`http://127.0.0.1:${halting}/`],
-      ['http://slow.example/', silent],
+      [`http://127.0.0.1:${unresponsive}/`],
+      [`http://127.0.0.1:${incomplete}/`],
+      ['http://slow.example/', unresolved],
     ] as [string, Resolve?][]) {
-      const error = await refusal(call(url, { timeoutMs: 50 }, resolve))
+      const error = await outboundError(fetchFrom(url, { timeoutMs: 50 }, resolve))
       expect([error.code, error.retryable], url).to.deep.equal(['timed_out', true])
     }
   })
 
-  it('ends when it is called off', async () => {
+  it('rejects with the retryable error called_off when aborted', async () => {
     const controller = new AbortController()
     const port = await serve(() => controller.abort())
-    const error = await refusal(call(`http://127.0.0.1:${port}/`, {}, undefined, controller.signal))
+    const error = await outboundError(fetchFrom(`http://127.0.0.1:${port}/`, {}, undefined, controller.signal))
     expect([error.code, error.retryable]).to.deep.equal(['called_off', true])
   })
 
-  it('may be tried again when nobody answered', async () => {
+  it('rejects with the retryable error unreachable when the connection breaks', async () => {
     const port = await serve((request) => request.socket.destroy())
-    const error = await refusal(call(`http://127.0.0.1:${port}/`))
+    const error = await outboundError(fetchFrom(`http://127.0.0.1:${port}/`))
     expect([error.code, error.retryable]).to.deep.equal(['unreachable', true])
     expect(error.message).not.to.contain('127.0.0.1')
   })
 
-  it('carries no header that would break out of its line', async () => {
+  it('rejects a header value with a line break with invalid_request', async () => {
     const port = await serve((_, response) => response.end('there'))
     const headers = { 'x-note': 'a\r\nx-forged: yes' }
-    expect((await refusal(call(`http://127.0.0.1:${port}/`, { headers }))).code).to.equal('invalid_request')
+    expect((await outboundError(fetchFrom(`http://127.0.0.1:${port}/`, { headers }))).code).to.equal('invalid_request')
   })
 
-  it('knows the names under which secrets stand', () => {
+  it('isSensitiveName recognizes names of secrets', () => {
     for (const name of [
       'Authorization',
       'X-API-Key',

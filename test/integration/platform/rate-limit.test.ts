@@ -14,16 +14,16 @@ const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
 let nextAddress = 0
 const newAddress = () => `192.0.2.${(nextAddress += 1)}`
 
-/** How many of as many charges at once are let in. */
-async function allowedOf(times: number, limits: RateLimits[], address: string, tier: Tier): Promise<number> {
+/** Charges the tier concurrently and returns the number of allowed charges. */
+async function countAllowed(times: number, limits: RateLimits[], address: string, tier: Tier): Promise<number> {
   const charges = await Promise.all(
     Array.from({ length: times }, (_, index) => (limits[index % limits.length] as RateLimits).charge(address, [tier])),
   )
   return charges.filter(({ allowed }) => allowed).length
 }
 
-describe('the tiers', () => {
-  it('are those of the API', () => {
+describe('rate limit tiers', () => {
+  it('have the documented points and windows', () => {
     expect(TIERS).to.deep.equal({
       forgot: { points: 3, seconds: 3600 },
       reset: { points: 3, seconds: 3600 },
@@ -36,26 +36,26 @@ describe('the tiers', () => {
 })
 
 for (const [name, openStore] of Object.entries(STORES)) {
-  describe(`a rate limit kept in ${name}`, () => {
+  describe(`rate limit in ${name}`, () => {
     const clock = new TestClock()
     let store: LimitStore
     let limits: RateLimits
 
     before(async function open() {
-      const opened = await openStore()
-      if (!opened) return this.skip()
-      store = opened
+      const limitStore = await openStore()
+      if (!limitStore) return this.skip()
+      store = limitStore
       limits = await store.open(clock)
     })
     after(() => store?.close())
 
     for (const tier of Object.keys(TIERS) as Tier[]) {
-      it(`lets exactly ${TIERS[tier].points} in of many at once on ${tier}`, async () => {
-        expect(await allowedOf(TIERS[tier].points + 37, [limits], newAddress(), tier)).to.equal(TIERS[tier].points)
+      it(`allows exactly ${TIERS[tier].points} of many concurrent requests on tier ${tier}`, async () => {
+        expect(await countAllowed(TIERS[tier].points + 37, [limits], newAddress(), tier)).to.equal(TIERS[tier].points)
       })
     }
 
-    it('tells what is left and when the window ends', async () => {
+    it('returns the remaining points and the end of the window', async () => {
       const address = newAddress()
       const states = []
       for (let call = 0; call < 4; call += 1) states.push(await limits.charge(address, ['forgot']))
@@ -68,7 +68,7 @@ for (const [name, openStore] of Object.entries(STORES)) {
       for (const { state } of states) expect(state.resetSeconds).to.be.within(3590, 3600)
     })
 
-    it('counts each address and each tier by itself', async () => {
+    it('counts each address and each tier separately', async () => {
       const address = newAddress()
       await limits.charge(address, ['signUp'], 3)
       expect((await limits.charge(address, ['signUp'])).allowed).to.equal(false)
@@ -76,7 +76,7 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect((await limits.charge(newAddress(), ['signUp'])).state.remaining).to.equal(2)
     })
 
-    it('shows the tier with the least left', async () => {
+    it('returns the state of the tier with the fewest remaining points', async () => {
       const address = newAddress()
       const { state } = await limits.charge(address, ['signIn', 'api'])
       expect([state.limit, state.remaining]).to.deep.equal([5, 4])
@@ -85,15 +85,15 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect([later.state.limit, later.state.remaining]).to.deep.equal([100, 1])
     })
 
-    it('charges the tiers after one that refuses nothing', async () => {
+    it('does not charge the tiers after one that rejects the request', async () => {
       const address = newAddress()
       await limits.charge(address, ['reset'], 3)
-      const refused = await limits.charge(address, ['reset', 'api'])
-      expect([refused.allowed, refused.state.limit]).to.deep.equal([false, 3])
+      const charge = await limits.charge(address, ['reset', 'api'])
+      expect([charge.allowed, charge.state.limit]).to.deep.equal([false, 3])
       expect((await limits.charge(address, ['api'])).state.remaining).to.equal(99)
     })
 
-    it('sells several at once, or none of them', async () => {
+    it('charges several points at once or none of them', async () => {
       const address = newAddress()
       expect((await limits.charge(address, ['signIn'], 5)).state.remaining).to.equal(0)
       expect((await limits.charge(newAddress(), ['signIn'], 6)).allowed).to.equal(false)
@@ -101,32 +101,32 @@ for (const [name, openStore] of Object.entries(STORES)) {
 
     if (name === 'memory') return
 
-    it('is one for all processes', async () => {
-      expect(await allowedOf(40, [limits, await store.open(clock)], newAddress(), 'auth')).to.equal(10)
+    it('is shared by all processes', async () => {
+      expect(await countAllowed(40, [limits, await store.open(clock)], newAddress(), 'auth')).to.equal(10)
     })
 
-    it('is still there for a process that starts later', async () => {
+    it('applies to a process that starts later', async () => {
       const address = newAddress()
       await limits.charge(address, ['forgot'], 2)
       expect((await (await store.open(clock)).charge(address, ['forgot'])).state.remaining).to.equal(0)
       expect((await (await store.open(clock)).charge(address, ['forgot'])).allowed).to.equal(false)
     })
 
-    it('ends with its window, which refusals do not lengthen', async () => {
+    it('resets at the end of its window, which rejected requests do not extend', async () => {
       const address = newAddress()
       await limits.charge(address, ['forgot'], 3)
       await store.pass(59 * MINUTE)
-      const refused = await (await store.open(clock)).charge(address, ['forgot'])
-      expect(refused.allowed).to.equal(false)
-      expect(refused.state.resetSeconds).to.be.within(50, 60)
+      const charge = await (await store.open(clock)).charge(address, ['forgot'])
+      expect(charge.allowed).to.equal(false)
+      expect(charge.state.resetSeconds).to.be.within(50, 60)
       await store.pass(MINUTE + SECOND)
       expect((await (await store.open(clock)).charge(address, ['forgot'])).state.remaining).to.equal(2)
     })
   })
 }
 
-describe('counters in Postgres whose window is over', () => {
-  it('are purged, and the others stay', async () => {
+describe('purge of rate limits in Postgres', () => {
+  it('deletes only the counters whose window has ended', async () => {
     const store = await postgresStore()
     try {
       const limits = await store.open(new TestClock())

@@ -11,7 +11,7 @@ type Store = NonNullable<Awaited<ReturnType<typeof redisStore>>>
 
 const ADDRESS = '192.0.2.1'
 
-async function tries(limits: RateLimits, email: string, times: number): Promise<number> {
+async function countAttempts(limits: RateLimits, email: string, times: number): Promise<number> {
   const reservations = await Promise.all(
     Array.from({ length: times }, () => limits.signInLockout.reserve(email, ADDRESS)),
   )
@@ -20,40 +20,40 @@ async function tries(limits: RateLimits, email: string, times: number): Promise<
   return attempts.length
 }
 
-async function charges(limits: RateLimits, address: string, times: number): Promise<number> {
+async function countAllowed(limits: RateLimits, address: string, times: number): Promise<number> {
   const all = await Promise.all(Array.from({ length: times }, () => limits.charge(address, ['signIn'])))
   return all.filter(({ allowed }) => allowed).length
 }
 
-describe('limits while Redis is away', () => {
+describe('rate limits during a Redis outage', () => {
   let store: Store
   let limits: RateLimits
   const clock = new TestClock()
 
   beforeEach(async function open() {
-    const opened = await redisStore()
-    if (!opened) return this.skip()
-    store = opened
+    const limitStore = await redisStore()
+    if (!limitStore) return this.skip()
+    store = limitStore
     limits = await store.open(clock)
   })
   afterEach(() => store?.close())
 
-  it('go on in Postgres when it is killed, and what Redis knew counts again when it is back', async () => {
-    expect(await charges(limits, 'before', 8)).to.equal(5)
-    expect(await tries(limits, 'before@away.example', 8)).to.equal(5)
+  it('continue in Postgres when Redis is killed and use the counts of Redis after its restart', async () => {
+    expect(await countAllowed(limits, 'before', 8)).to.equal(5)
+    expect(await countAttempts(limits, 'before@away.example', 8)).to.equal(5)
     await store.redis.kill()
-    expect(await charges(limits, 'meanwhile', 40)).to.equal(5)
-    expect(await tries(limits, 'meanwhile@away.example', 50)).to.equal(5)
+    expect(await countAllowed(limits, 'meanwhile', 40)).to.equal(5)
+    expect(await countAttempts(limits, 'meanwhile@away.example', 50)).to.equal(5)
     await store.redis.restart()
     clock.advance(6 * SECOND)
     const restarted = await store.open(clock)
-    expect(await charges(restarted, 'before', 8)).to.equal(0)
-    expect(await tries(restarted, 'before@away.example', 8)).to.equal(0)
+    expect(await countAllowed(restarted, 'before', 8)).to.equal(0)
+    expect(await countAttempts(restarted, 'before@away.example', 8)).to.equal(0)
   })
 
-  it('return to Redis by themselves', async () => {
+  it('return to Redis automatically after its restart', async () => {
     await store.redis.kill()
-    expect(await charges(limits, ADDRESS, 40)).to.equal(5)
+    expect(await countAllowed(limits, ADDRESS, 40)).to.equal(5)
     await store.redis.restart()
     const other = await store.open(clock)
     let round = 0
@@ -65,30 +65,30 @@ describe('limits while Redis is away', () => {
     })
   })
 
-  it('are answered within a moment when it hangs, and at once after three such answers', async () => {
+  it('wait for a hanging Redis three times at most and then use Postgres directly', async () => {
     await limits.charge(ADDRESS, ['api'])
     store.redis.pause()
-    const waits: number[] = []
+    const durations: number[] = []
     for (let call = 0; call < 6; call += 1) {
       const started = performance.now()
       expect((await limits.charge('hung', ['api'])).state.remaining).to.equal(99 - call)
-      waits.push(performance.now() - started)
+      durations.push(performance.now() - started)
     }
-    for (const wait of waits.slice(0, 3)) expect(wait).to.be.within(240, 2000)
-    for (const wait of waits.slice(3)) expect(wait).to.be.below(240)
-    expect(await charges(limits, 'hung', 40)).to.equal(5)
+    for (const duration of durations.slice(0, 3)) expect(duration).to.be.within(240, 2000)
+    for (const duration of durations.slice(3)) expect(duration).to.be.below(240)
+    expect(await countAllowed(limits, 'hung', 40)).to.equal(5)
     store.redis.resume()
   })
 })
 
-describe('limits with a Redis that was never there', () => {
-  it('are kept in Postgres from the start', async () => {
+describe('rate limits with an unreachable Redis', () => {
+  it('use Postgres from the start', async () => {
     const postgres = await postgresStore()
     const redis = connectRedis('redis://127.0.0.1:1', createLogger('silent'))
-    const alone = createRateLimits({ url: postgres.url, redis, clock: new TestClock() })
-    expect(await charges(alone, ADDRESS, 40)).to.equal(5)
+    const limits = createRateLimits({ url: postgres.url, redis, clock: new TestClock() })
+    expect(await countAllowed(limits, ADDRESS, 40)).to.equal(5)
     redis.destroy()
-    await alone.close()
+    await limits.close()
     await postgres.close()
   })
 })

@@ -21,7 +21,7 @@ async function freePort(): Promise<number> {
 const clients: RedisClientType[] = []
 const opened: RedisRevocations[] = []
 
-/** What a process has of its own. */
+/** Opens a client and revocations as a separate process would. */
 function open(url: string): RedisRevocations {
   const client = connectRedis(url, LOG)
   const revocations = new RedisRevocations({ client, log: LOG })
@@ -31,7 +31,7 @@ function open(url: string): RedisRevocations {
   return revocations
 }
 
-describe('revocations over Redis', () => {
+describe('RedisRevocations', () => {
   let server: ChildProcess | undefined
 
   after(async () => {
@@ -40,26 +40,26 @@ describe('revocations over Redis', () => {
     server?.kill('SIGKILL')
   })
 
-  it('are heard by every process', async function hearEachOther() {
+  it('delivers a revocation to every process', async function deliver() {
     if (spawnSync('redis-server', ['--version']).status !== 0 && !process.env['CI']) return this.skip()
     const port = await freePort()
     server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--save', ''], { stdio: 'ignore' })
     const [one, other] = [open(`redis://127.0.0.1:${port}`), open(`redis://127.0.0.1:${port}`)]
-    const heard = new Set<string>()
-    other.subscribe((userId) => heard.add(userId))
-    // Both connect in the background; what is said before that is lost, as the port allows.
+    const received = new Set<string>()
+    other.subscribe((userId) => received.add(userId))
+    // Both connect in the background; revocations published before that are lost, as the interface permits.
     await waitUntil(() => {
       one.revoke('ada')
-      return heard.size > 0
+      return received.size > 0
     })
-    expect([...heard]).to.deep.equal(['ada'])
+    expect([...received]).to.deep.equal(['ada'])
   })
 
-  it('are heard at once by the process itself, also while Redis is away', async () => {
+  it('delivers a revocation to its own process immediately while Redis is unreachable', async () => {
     const revocations = open(`redis://127.0.0.1:${await freePort()}`)
-    const heard: string[] = []
-    revocations.subscribe((userId) => heard.push(userId))
+    const received: string[] = []
+    revocations.subscribe((userId) => received.push(userId))
     revocations.revoke('ada')
-    expect(heard).to.deep.equal(['ada'])
+    expect(received).to.deep.equal(['ada'])
   })
 })

@@ -3,23 +3,23 @@ import { withClient } from '../../../src/platform/embedded-postgres/cluster/conn
 import { ask } from '../../support/embedded-clusters.ts'
 import { cloneDatabase, testCluster } from '../../support/postgres.ts'
 
-describe('a database for a test file', () => {
-  let prepared = 0
+describe('cloneDatabase', () => {
+  let migrations = 0
   const migrate = async (url: string) => {
-    prepared += 1
+    migrations += 1
     await ask(url, 'create table things as select 1 as id')
   }
 
-  it('is a copy of what was prepared once, apart from all others', async () => {
+  it('creates independent copies of a template that is prepared once', async () => {
     const [one, other] = await Promise.all([cloneDatabase(migrate), cloneDatabase(migrate)])
     await ask(one.url, 'insert into things values (2)')
     expect(await ask(one.url, 'select count(*)::int from things')).to.deep.equal({ count: 2 })
     expect(await ask(other.url, 'select count(*)::int from things')).to.deep.equal({ count: 1 })
-    expect(prepared).to.equal(1)
+    expect(migrations).to.equal(1)
     await Promise.all([one.drop(), other.drop()])
   })
 
-  it('goes away when it is dropped, also under open connections', async () => {
+  it('returns a drop function that deletes the database despite open connections', async () => {
     const { url, drop } = await cloneDatabase(migrate)
     const name = new URL(url).pathname.slice(1)
     await withClient(url, drop)

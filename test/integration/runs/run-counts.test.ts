@@ -1,10 +1,12 @@
 import { expect } from 'chai'
 import { rollUpRunCounts } from '../../../src/features/runs/roll-up-run-counts.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const STATUSES = ['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired']
 
-const WORKFLOW = {
+const DEFINITION = {
   version: 1,
   triggers: [{ type: 'message_received', match: { mode: 'any' } }],
   settings: { reentry: 'parallel' },
@@ -24,8 +26,8 @@ const WORKFLOW = {
   ],
 }
 
-/** Always the same row of numbers below 1. */
-function lots(seed: number): () => number {
+/** Creates a deterministic generator of numbers from 0 to below 1. */
+function createRandom(seed: number): () => number {
   let state = seed
   return () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -33,10 +35,10 @@ function lots(seed: number): () => number {
   }
 }
 
-describe('the total of the list of runs', function () {
+describe('total of GET /api/runs', function () {
   this.timeout(120_000)
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   let workflowIds: string[]
 
   before(async () => {
@@ -44,107 +46,101 @@ describe('the total of the list of runs', function () {
   })
 
   beforeEach(async () => {
-    owner = await app.signUp()
-    workflowIds = [await publish('One'), await publish('Two')]
+    workspace = await buildWorkspace(app)
+    const workflows = [await buildWorkflow(workspace, DEFINITION), await buildWorkflow(workspace, DEFINITION)]
+    workflowIds = workflows.map(({ id }) => id)
   })
 
   after(() => app.stop())
 
-  async function publish(name: string): Promise<string> {
-    const { body } = await app.rest('POST', '/api/workflows', { session: owner, body: { name, definition: WORKFLOW } })
-    await app.rest('POST', `/api/workflows/${body.id}/publish`, { session: owner, body: {} })
-    return body.id
-  }
-
-  async function write(phone: string, body: string): Promise<void> {
-    await app.rest('POST', '/api/sandbox/messages', { session: owner, body: { phone, body } })
+  async function receive(phone: string, body: string): Promise<void> {
+    await sendAsCustomer(workspace, { phone, body })
     await app.work()
   }
 
-  async function total(query: string): Promise<number> {
-    return (await app.rest('GET', `/api/runs?limit=1&${query}`, { session: owner })).body.total
+  async function getTotal(query: string): Promise<number> {
+    return (await workspace.call('GET', `/api/runs?limit=1&${query}`)).total
   }
 
-  async function count(where: Record<string, string>): Promise<number> {
+  async function countRows(where: Record<string, string>): Promise<number> {
     const rows = await app.system
       .db('runs')
-      .where({ tenant_id: owner.tenantId, ...where })
+      .where({ tenant_id: workspace.tenantId, ...where })
       .count<{ count: string }[]>()
     return Number(rows[0]?.count)
   }
 
-  async function expectExact(): Promise<void> {
-    expect(await total('')).to.equal(await count({}))
+  async function expectExactTotals(): Promise<void> {
+    expect(await getTotal('')).to.equal(await countRows({}))
     for (const workflow_id of workflowIds) {
-      expect(await total(`workflowId=${workflow_id}`)).to.equal(await count({ workflow_id }))
+      expect(await getTotal(`workflowId=${workflow_id}`)).to.equal(await countRows({ workflow_id }))
       for (const status of STATUSES)
-        expect(await total(`workflowId=${workflow_id}&status=${status}`), status).to.equal(
-          await count({ workflow_id, status }),
+        expect(await getTotal(`workflowId=${workflow_id}&status=${status}`), status).to.equal(
+          await countRows({ workflow_id, status }),
         )
     }
-    const ended = (await count({ status: 'failed' })) + (await count({ status: 'canceled' }))
-    expect(await total('status=failed,canceled')).to.equal(ended)
+    const ended = (await countRows({ status: 'failed' })) + (await countRows({ status: 'canceled' }))
+    expect(await getTotal('status=failed,canceled')).to.equal(ended)
   }
 
-  async function anyOf(path: string, lot: number): Promise<string | undefined> {
-    const { items } = (await app.rest('GET', path, { session: owner })).body
-    return items[Math.floor(lot * items.length)]?.id
+  async function pickId(path: string, random: number): Promise<string | undefined> {
+    const { items } = await workspace.call('GET', path)
+    return items[Math.floor(random * items.length)]?.id
   }
 
-  it('is exact whatever has happened, folded or not', async () => {
-    const draw = lots(7)
-    const phone = () => `+49151123450${10 + Math.floor(draw() * 6)}`
-    const word = () => ['fail', 'sleep', 'ok'][Math.floor(draw() * 3)] ?? ''
-    const acts = [
-      () => write(phone(), word()),
-      () => write(phone(), word()),
-      () => write(phone(), word()),
+  it('is exact after any sequence of operations, before and after roll-up', async () => {
+    const random = createRandom(7)
+    const phone = () => `+49151123450${10 + Math.floor(random() * 6)}`
+    const word = () => ['fail', 'sleep', 'ok'][Math.floor(random() * 3)] ?? ''
+    const operations = [
+      () => receive(phone(), word()),
+      () => receive(phone(), word()),
+      () => receive(phone(), word()),
       async () => {
-        const id = await anyOf('/api/runs?status=waiting', draw())
-        if (id) await app.rest('POST', `/api/runs/${id}/cancel`, { session: owner, body: {} })
+        const id = await pickId('/api/runs?status=waiting', random())
+        if (id) await workspace.request('POST', `/api/runs/${id}/cancel`, {})
       },
       async () => {
-        const id = await anyOf('/api/runs?status=failed', draw())
-        if (id) await app.rest('POST', `/api/runs/${id}/replay`, { session: owner, body: {} })
+        const id = await pickId('/api/runs?status=failed', random())
+        if (id) await workspace.request('POST', `/api/runs/${id}/replay`, {})
       },
       async () => {
-        const id = await anyOf('/api/contacts', draw())
-        if (id) await app.rest('DELETE', `/api/contacts/${id}`, { session: owner })
+        const id = await pickId('/api/contacts', random())
+        if (id) await workspace.request('DELETE', `/api/contacts/${id}`)
       },
       () => rollUpRunCounts(app.system),
     ]
     for (let round = 0; round < 60; round += 1) {
-      await acts[Math.floor(draw() * acts.length)]?.()
-      if (round % 10 === 9) await expectExact()
+      await operations[Math.floor(random() * operations.length)]?.()
+      if (round % 10 === 9) await expectExactTotals()
     }
     await rollUpRunCounts(app.system)
-    await expectExact()
-    expect(await count({})).to.be.greaterThan(5)
+    await expectExactTotals()
+    expect(await countRows({})).to.be.greaterThan(5)
   })
 
-  it('is exact while it is folded by several and runs are written', async () => {
+  it('is exact while several processes roll up counts and runs are created', async () => {
     await Promise.all(
       Array.from({ length: 6 }, async (_, index) => {
         for (let times = 0; times < 5; times += 1) {
-          const body = { phone: `+4915112346${100 + index}`, body: 'sleep' }
-          await app.rest('POST', '/api/sandbox/messages', { session: owner, body })
+          await sendAsCustomer(workspace, { phone: `+4915112346${100 + index}`, body: 'sleep' })
           await rollUpRunCounts(app.system)
         }
       }),
     )
     await app.work()
     await Promise.all([rollUpRunCounts(app.system), rollUpRunCounts(app.system)])
-    expect(await total('')).to.equal(60)
-    await expectExact()
-    expect(await app.system.db('run_count_deltas').where({ tenant_id: owner.tenantId })).to.deep.equal([])
+    expect(await getTotal('')).to.equal(60)
+    await expectExactTotals()
+    expect(await app.system.db('run_count_deltas').where({ tenant_id: workspace.tenantId })).to.deep.equal([])
   })
 
-  it('leaves nothing behind when a workspace is deleted', async () => {
-    await write('+4915112347000', 'ok')
+  it('leaves no counter rows when a workspace is deleted', async () => {
+    await receive('+4915112347000', 'ok')
     await rollUpRunCounts(app.system)
-    await app.system.db('workspaces').where({ id: owner.tenantId }).delete()
+    await app.system.db('workspaces').where({ id: workspace.tenantId }).delete()
     await rollUpRunCounts(app.system)
     for (const table of ['run_counts', 'run_count_deltas'])
-      expect(await app.system.db(table).where({ tenant_id: owner.tenantId })).to.deep.equal([])
+      expect(await app.system.db(table).where({ tenant_id: workspace.tenantId })).to.deep.equal([])
   })
 })

@@ -1,17 +1,16 @@
 import { expect } from 'chai'
 import { MINUTE } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace, publishWorkflow, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { say } from '../../support/steps.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-const any = [{ type: 'message_received', match: { mode: 'any' } }]
-/** One workflow, four ways to fare: the message says which. */
-const FATES = {
-  version: 1,
-  triggers: any,
+/** A workflow whose runs fail, wait for a reply, wait for a timer or complete, depending on the message. */
+const DEFINITION = {
   settings: { reentry: 'parallel' },
   steps: [
     {
-      id: 'fate',
+      id: 'outcome',
       type: 'branch',
       cases: ['fail', 'ask', 'sleep'].map((word) => ({
         if: { left: '{{message.body}}', op: 'eq', right: word },
@@ -39,73 +38,61 @@ type Run = {
 
 describe('GET /api/runs', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   let workflowIds: string[]
   let all: Run[]
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
-    workflowIds = [await publish(FATES)]
+    workspace = await buildWorkspace(app)
+    workflowIds = [(await buildWorkflow(workspace, DEFINITION)).id]
     for (const [index, word] of ['fail', 'ask', 'sleep', 'ok', 'fail', 'ok', 'sleep'].entries()) {
-      await write(`+49151123450${word === 'ask' ? 19 : 10 + (index % 3)}`, word)
+      await receive(`+49151123450${word === 'ask' ? 19 : 10 + (index % 3)}`, word)
       app.clock.advance(MINUTE)
     }
-    workflowIds.push(await publish({ ...FATES, steps: [say('second')] }))
-    await write('+4915112345020', 'ok')
-    await app.rest('PATCH', `/api/workflows/${workflowIds[0]}`, {
-      session: owner,
-      body: { definition: { ...FATES, steps: [say('changed')] } },
+    workflowIds.push((await buildWorkflow(workspace, { ...DEFINITION, steps: [say('second')] })).id)
+    await receive('+4915112345020', 'ok')
+    await publishWorkflow(workspace, workflowIds[0] ?? '', {
+      ...DEFINITION,
+      triggers: [{ type: 'message_received', match: { mode: 'any' } }],
+      steps: [say('changed')],
     })
-    await app.rest('POST', `/api/workflows/${workflowIds[0]}/publish`, { session: owner, body: {} })
     app.clock.advance(MINUTE)
-    await write('+4915112345021', 'ok')
-    const asked = await list('status=waiting&waitingFor=reply')
-    await app.rest('POST', `/api/runs/${asked.items[0].id}/cancel`, { session: owner, body: {} })
+    await receive('+4915112345021', 'ok')
+    const waitingForReply = await list('status=waiting&waitingFor=reply')
+    await workspace.call('POST', `/api/runs/${waitingForReply.items[0].id}/cancel`, {})
     all = (await list('limit=100')).items
     expect(all).to.have.length(11)
   })
 
   after(() => app.stop())
 
-  async function publish(definition: object): Promise<string> {
-    const { body } = await app.rest('POST', '/api/workflows', { session: owner, body: { name: 'Fates', definition } })
-    const answer = await app.rest('POST', `/api/workflows/${body.id}/publish`, { session: owner, body: {} })
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
-    return body.id
-  }
-
-  async function write(phone: string, body: string): Promise<void> {
-    await app.rest('POST', '/api/sandbox/messages', { session: owner, body: { phone, body } })
+  async function receive(phone: string, body: string): Promise<void> {
+    await sendAsCustomer(workspace, { phone, body })
     await app.work()
   }
 
-  async function list(query: string): Promise<{ items: any[]; total: number }> {
-    // oxlint-disable-line no-explicit-any
-    const { status, body } = await app.rest('GET', `/api/runs?${query}`, { session: owner })
-    expect(status, JSON.stringify(body)).to.equal(200)
-    return body
-  }
+  const list = (query: string) => workspace.call('GET', `/api/runs?${query}`)
 
-  async function expectOnly(query: string, isWanted: (run: Run) => boolean): Promise<void> {
-    const wanted = all.filter(isWanted).map(({ id }) => id)
-    expect(wanted, `${query} is about something`).to.not.deep.equal([])
+  async function expectOnly(query: string, isExpected: (run: Run) => boolean): Promise<void> {
+    const expected = all.filter(isExpected).map(({ id }) => id)
+    expect(expected, `runs that match ${query}`).to.not.deep.equal([])
     const { items, total } = await list(`limit=100&${query}`)
     expect(
-      items.map(({ id }) => id),
+      items.map(({ id }: Run) => id),
       query,
-    ).to.deep.equal(wanted)
-    expect(total, query).to.equal(wanted.length)
+    ).to.deep.equal(expected)
+    expect(total, query).to.equal(expected.length)
   }
 
-  it('takes one status or several', async () => {
+  it('filters by one or several statuses', async () => {
     await expectOnly('status=failed', ({ status }) => status === 'failed')
     await expectOnly('status=completed', ({ status }) => status === 'completed')
     await expectOnly('status=failed,canceled', ({ status }) => status === 'failed' || status === 'canceled')
     await expectOnly('status=waiting,completed,waiting', ({ status }) => /waiting|completed/.test(status))
   })
 
-  it('finds by workflow, version, contact, conversation and wait', async () => {
+  it('filters by workflow, version, contact, conversation and waitingFor', async () => {
     const [{ contactId, conversationId } = {} as Run] = all.slice(-1)
     await expectOnly(`workflowId=${workflowIds[1]}`, ({ workflowId }) => workflowId === workflowIds[1])
     await expectOnly(`workflowId=${workflowIds[0]}`, ({ workflowId }) => workflowId === workflowIds[0])
@@ -122,7 +109,7 @@ describe('GET /api/runs', () => {
     })
   })
 
-  it('finds by the time a run came into being', async () => {
+  it('filters by startedAfter and startedBefore', async () => {
     const { createdAt: middle } = all[4] as Run
     const time = encodeURIComponent(middle)
     await expectOnly(`startedAfter=${time}`, ({ createdAt }) => createdAt >= middle)
@@ -132,18 +119,18 @@ describe('GET /api/runs', () => {
     })
   })
 
-  it('pages through several statuses as through one list', async () => {
-    const wanted = all.filter(({ status }) => status !== 'canceled').map(({ id }) => id)
+  it('paginates a list of several statuses', async () => {
+    const expected = all.filter(({ status }) => status !== 'canceled').map(({ id }) => id)
     const paged: string[] = []
-    for (let offset = 0; offset < wanted.length; offset += 3) {
+    for (let offset = 0; offset < expected.length; offset += 3) {
       const { items, total } = await list(`status=failed,waiting,completed&limit=3&offset=${offset}`)
-      expect(total).to.equal(wanted.length)
-      paged.push(...items.map(({ id }) => id))
+      expect(total).to.equal(expected.length)
+      paged.push(...items.map(({ id }: Run) => id))
     }
-    expect(paged).to.deep.equal(wanted)
+    expect(paged).to.deep.equal(expected)
   })
 
-  it('refuses what it does not know', async () => {
+  it('rejects invalid query parameters with 400', async () => {
     for (const query of [
       'status=done',
       'status=failed,',
@@ -155,27 +142,26 @@ describe('GET /api/runs', () => {
       'startedBefore=2026-03-02',
       'waitingFor=godot',
     ]) {
-      const { status, body } = await app.rest('GET', `/api/runs?${query}`, { session: owner })
+      const { status, body } = await workspace.request('GET', `/api/runs?${query}`)
       expect(status, `${query}: ${JSON.stringify(body)}`).to.equal(400)
     }
   })
 
-  it('says of a run where it is, and how often it was replayed', async () => {
+  it('returns the current step and the number of replays of a run', async () => {
     const failed = all.find(({ status }) => status === 'failed') as Run
     const waiting = (await list('waitingFor=timer')).items[0]
     expect(waiting).to.deep.include({ currentStepId: 'sleep', replayCount: 0, hasDeliveryFailures: false })
-    for (let times = 0; times < 2; times += 1)
-      await app.rest('POST', `/api/runs/${failed.id}/replay`, { session: owner, body: {} })
+    for (let times = 0; times < 2; times += 1) await workspace.call('POST', `/api/runs/${failed.id}/replay`, {})
     await app.work()
-    const { body } = await app.rest('GET', `/api/runs/${failed.id}`, { session: owner })
-    expect(body).to.deep.include({ currentStepId: null, replayCount: 2 })
+    const run = await workspace.call('GET', `/api/runs/${failed.id}`)
+    expect(run).to.deep.include({ currentStepId: null, replayCount: 2 })
     expect((await list(`replayOf=${failed.id}`)).total).to.equal(2)
   })
 
-  it('says of a run that a message of it did not arrive', async () => {
+  it('marks a run whose message failed with hasDeliveryFailures', async () => {
     const [{ id } = {} as Run] = all.filter(({ status }) => status === 'completed')
     await app.system.db('messages').where({ run_id: id }).update({ status: 'failed' })
-    const { body } = await app.rest('GET', `/api/runs/${id}`, { session: owner })
-    expect(body).to.deep.include({ messagesSent: 1, hasDeliveryFailures: true })
+    const run = await workspace.call('GET', `/api/runs/${id}`)
+    expect(run).to.deep.include({ messagesSent: 1, hasDeliveryFailures: true })
   })
 })

@@ -1,74 +1,70 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-const ABSENT = '0199c0de-ffff-7000-8000-000000000000'
+const UNKNOWN_ID = '0199c0de-ffff-7000-8000-000000000000'
 
 type Problem = { code: string; path: string; stepId: string | null; message: string }
 
-describe('what publishing says of a definition', () => {
+describe('POST /api/workflows/validate', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
+    workspace = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  async function call(method: string, path: string, body?: unknown) {
-    return app.rest(method, `/api${path}`, { session: owner, ...(body === undefined ? {} : { body }) })
+  async function validate(
+    fields: object,
+    workflowId?: string,
+  ): Promise<{ valid: boolean; errors: Problem[]; warnings: Problem[] }> {
+    const definition = { version: 1, triggers: [{ type: 'contact_created' }], steps: [], ...fields }
+    return workspace.call('POST', '/api/workflows/validate', { definition, workflowId })
   }
 
-  async function make(path: string, body: unknown): Promise<string> {
-    const answer = await call('POST', path, body)
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
-    return answer.body.id
-  }
+  const createGroup = async (name: string): Promise<string> =>
+    (await workspace.call('POST', '/api/groups', { name })).id
 
-  async function validate(definition: object, workflowId?: string) {
-    const whole = { version: 1, triggers: [{ type: 'contact_created' }], steps: [], ...definition }
-    const { status, body } = await call('POST', '/workflows/validate', { definition: whole, workflowId })
-    expect(status, JSON.stringify(body)).to.equal(200)
-    return body as { valid: boolean; errors: Problem[]; warnings: Problem[] }
-  }
-
-  const brief = (problems: Problem[]) => problems.map(({ code, path }) => `${code} ${path}`)
-  const errorsOf = async (definition: object) => brief((await validate(definition)).errors)
-  const warningsOf = async (definition: object) => {
+  const summarize = (problems: Problem[]) => problems.map(({ code, path }) => `${code} ${path}`)
+  const listErrors = async (definition: object) => summarize((await validate(definition)).errors)
+  const listWarnings = async (definition: object) => {
     const { valid, errors, warnings } = await validate(definition)
     expect(valid, JSON.stringify(errors)).to.equal(true)
-    return brief(warnings)
+    return summarize(warnings)
   }
 
   const say = (id: string, rest: object = {}) => ({ id, type: 'send_message', message: { body: 'x' }, ...rest })
 
-  describe('refuses what is of the language and not supported', () => {
-    const refused: [name: string, definition: object, path: string][] = [
-      ['a trigger', { triggers: [{ type: 'message_status', status: 'read' }] }, 'triggers.0.type'],
-      ['a step', { steps: [{ id: 'a', type: 'throttle', max: 1, per: '1h' }] }, 'steps.0.type'],
-      ['what it expects of its input', { inputs: { type: 'object' } }, 'inputs'],
+  describe('with a feature that is not supported', () => {
+    const cases: [name: string, definition: object, path: string][] = [
+      ['a message_status trigger', { triggers: [{ type: 'message_status', status: 'read' }] }, 'triggers.0.type'],
+      ['a throttle step', { steps: [{ id: 'a', type: 'throttle', max: 1, per: '1h' }] }, 'steps.0.type'],
+      ['an input schema', { inputs: { type: 'object' } }, 'inputs'],
       ['quiet hours', { settings: { quietHours: { from: '22:00', to: '08:00' } } }, 'settings.quietHours'],
-      ['what to do when it fails', { settings: { onFailure: { notify: [] } } }, 'settings.onFailure'],
+      ['failure notifications', { settings: { onFailure: { notify: [] } } }, 'settings.onFailure'],
       [
-        'a list to choose from',
+        'a list message',
         { steps: [say('a', { message: { body: 'x', list: { button: 'b', options: [] } } })] },
         'steps.0.message.list',
       ],
-      ['a place', { steps: [say('a', { message: { location: {} } })] }, 'steps.0.message.location'],
+      ['a location message', { steps: [say('a', { message: { location: {} } })] }, 'steps.0.message.location'],
       [
-        'a template in place of what comes too late',
+        'a template for a closed service window',
         { steps: [say('a', { ifWindowClosed: { template: { name: 't' } } })] },
         'steps.0.ifWindowClosed',
       ],
       [
-        'an answer of media',
+        'a media reply',
         { steps: [{ id: 'a', type: 'ask', message: { body: 'x' }, expect: { type: 'media' } }] },
         'steps.0.expect.type',
       ],
     ]
-    for (const [name, definition, path] of refused) {
-      it(`${name}, with a sentence that says what to use instead`, async () => {
+    for (const [name, definition, path] of cases) {
+      it(`rejects ${name} with not_supported and a message that names the alternative`, async () => {
         const { errors } = await validate(definition)
         expect(errors.filter(({ code }) => code === 'not_supported').map((error) => error.path)).to.deep.equal([path])
         expect(errors.every(({ path: at }) => at === path || at === 'steps.0.message.body')).to.equal(true)
@@ -76,13 +72,13 @@ describe('what publishing says of a definition', () => {
       })
     }
 
-    it('and calls a typing mistake a mistake', async () => {
+    it('rejects misspelled fields and types as unknown', async () => {
       const definition = {
         triggers: [{ type: 'mesage_received' }],
         settings: { quietHour: {} },
         steps: [{ id: 'a', type: 'send_templat' }],
       }
-      expect(await errorsOf(definition)).to.have.members([
+      expect(await listErrors(definition)).to.have.members([
         'unknown_field settings.quietHour',
         'unknown_trigger_type triggers.0.type',
         'unknown_step_type steps.0.type',
@@ -90,21 +86,21 @@ describe('what publishing says of a definition', () => {
     })
   })
 
-  it('refuses what names something that this workspace does not have', async () => {
-    const stranger = await app.signUp('Stranger')
-    const theirs = await app.rest('POST', '/api/groups', { session: stranger, body: { name: 'G' } })
+  it('rejects references to resources that the workspace does not have', async () => {
+    const otherWorkspace = await buildWorkspace(app)
+    const foreignGroup = await otherWorkspace.call('POST', '/api/groups', { name: 'G' })
     const { errors } = await validate({
-      triggers: [{ type: 'message_received', channelId: ABSENT }],
+      triggers: [{ type: 'message_received', channelId: UNKNOWN_ID }],
       steps: [
-        { id: 'a', type: 'add_to_group', groupId: theirs.body.id },
-        { id: 'b', type: 'remove_from_group', groupId: ABSENT },
+        { id: 'a', type: 'add_to_group', groupId: foreignGroup.id },
+        { id: 'b', type: 'remove_from_group', groupId: UNKNOWN_ID },
         { id: 'c', type: 'tool', tool: 'no_such_tool' },
         { id: 'd', type: 'ai', instructions: 'x', tools: ['time.now', 'nor_this'] },
-        { id: 'e', type: 'run_workflow', workflowId: ABSENT },
+        { id: 'e', type: 'run_workflow', workflowId: UNKNOWN_ID },
       ],
     })
-    const named = errors.filter(({ code }) => code.startsWith('unknown_') && code !== 'unknown_step_type')
-    expect(named.map(({ code, path, stepId }) => [code, path, stepId])).to.deep.equal([
+    const unknown = errors.filter(({ code }) => code.startsWith('unknown_') && code !== 'unknown_step_type')
+    expect(unknown.map(({ code, path, stepId }) => [code, path, stepId])).to.deep.equal([
       ['unknown_channel', 'triggers.0.channelId', null],
       ['unknown_group', 'steps.0.groupId', 'a'],
       ['unknown_group', 'steps.1.groupId', 'b'],
@@ -114,9 +110,9 @@ describe('what publishing says of a definition', () => {
     ])
   })
 
-  it('accepts what names something that is there, and publishes it', async () => {
-    const groupId = await make('/groups', { name: 'Here' })
-    const { body: channels } = await call('GET', '/channels')
+  it('accepts references to existing resources, which publish rejects after their deletion', async () => {
+    const groupId = await createGroup('Here')
+    const channels = await workspace.call('GET', '/api/channels')
     const definition = {
       version: 1,
       triggers: [
@@ -124,62 +120,57 @@ describe('what publishing says of a definition', () => {
       ],
       steps: [
         { id: 'a', type: 'add_to_group', groupId: groupId.toUpperCase() },
-        { id: 'b', type: 'assign', to: { userId: owner.userId } },
+        { id: 'b', type: 'assign', to: { userId: workspace.userId } },
         { id: 'c', type: 'handoff', assign: { userId: '{{contact.fields.agent}}' } },
       ],
     }
-    expect(await warningsOf(definition)).to.deep.equal([])
-    const id = await make('/workflows', { name: 'W', definition })
-    expect((await call('POST', `/workflows/${id}/publish`, {})).status).to.equal(200)
-    await call('DELETE', `/groups/${groupId}`)
-    await call('PATCH', `/workflows/${id}`, { definition: { ...definition, variables: {} } })
-    const gone = await call('POST', `/workflows/${id}/publish`, {})
-    expect([gone.status, gone.body.code, gone.body.details[0].code]).to.deep.equal([
-      422,
-      'workflow_invalid',
-      'unknown_group',
-    ])
+    expect(await listWarnings(definition)).to.deep.equal([])
+    const { id } = await buildWorkflow(workspace, definition)
+    await workspace.call('DELETE', `/api/groups/${groupId}`)
+    await workspace.call('PATCH', `/api/workflows/${id}`, { definition: { ...definition, variables: {} } })
+    const { status, body } = await workspace.request('POST', `/api/workflows/${id}/publish`, {})
+    expect([status, body.code, body.details[0].code]).to.deep.equal([422, 'workflow_invalid', 'unknown_group'])
   })
 
-  it('warns of who is no member, and may become one', async () => {
+  it('warns about an assignee who is not a member', async () => {
     const steps = [
-      { id: 'a', type: 'assign', to: { userId: ABSENT } },
-      { id: 'b', type: 'handoff', assign: { userId: ABSENT } },
+      { id: 'a', type: 'assign', to: { userId: UNKNOWN_ID } },
+      { id: 'b', type: 'handoff', assign: { userId: UNKNOWN_ID } },
     ]
-    expect(await warningsOf({ steps })).to.deep.equal([
+    expect(await listWarnings({ steps })).to.deep.equal([
       'unknown_member steps.0.to.userId',
       'unknown_member steps.1.assign.userId',
     ])
   })
 
-  it('warns of words that start another workflow too, but not of its own', async () => {
+  it('warns about a keyword of another published workflow but not of the workflow itself', async () => {
     const triggers = (mode: string, ...values: string[]) => [{ type: 'message_received', match: { mode, values } }]
     const other = { version: 1, triggers: triggers('contains', 'Price', 'Preço'), steps: [say('a')] }
-    const id = await make('/workflows', { name: 'Prices', definition: other })
-    expect(await warningsOf({ ...other })).to.deep.equal([])
-    await call('POST', `/workflows/${id}/publish`, {})
-    const rival = { triggers: triggers('exact', 'hello', ' PRICE '), steps: [say('a')] }
-    const { warnings } = await validate(rival)
-    expect(brief(warnings)).to.deep.equal(['duplicate_keyword triggers.0.match.values.1'])
+    const { id } = await buildWorkflow(workspace, other, { name: 'Prices', publish: false })
+    expect(await listWarnings({ ...other })).to.deep.equal([])
+    await workspace.call('POST', `/api/workflows/${id}/publish`, {})
+    const duplicate = { triggers: triggers('exact', 'hello', ' PRICE '), steps: [say('a')] }
+    const { warnings } = await validate(duplicate)
+    expect(summarize(warnings)).to.deep.equal(['duplicate_keyword triggers.0.match.values.1'])
     expect(warnings[0]?.message).to.contain('"Prices"')
-    expect(brief((await validate(rival, id)).warnings)).to.deep.equal([])
-    expect(await warningsOf({ triggers: triggers('regex', 'Price'), steps: [say('a')] })).to.deep.equal([])
+    expect(summarize((await validate(duplicate, id)).warnings)).to.deep.equal([])
+    expect(await listWarnings({ triggers: triggers('regex', 'Price'), steps: [say('a')] })).to.deep.equal([])
   })
 
-  it('warns of talking to nobody', async () => {
+  it('warns about a message step under a schedule trigger without a group', async () => {
     const steps = [{ id: 'e', type: 'emit', event: 'x' }, say('a')]
     const schedule = { type: 'schedule', cron: '0 9 * * *' }
-    expect(await warningsOf({ triggers: [schedule], steps })).to.deep.equal(['no_contact steps.1'])
-    const groupId = await make('/groups', { name: 'Morning' })
-    expect(await warningsOf({ triggers: [{ ...schedule, groupId }], steps })).to.deep.equal([])
-    expect(await errorsOf({ triggers: [{ ...schedule, groupId: ABSENT }], steps })).to.deep.equal([
+    expect(await listWarnings({ triggers: [schedule], steps })).to.deep.equal(['no_contact steps.1'])
+    const groupId = await createGroup('Morning')
+    expect(await listWarnings({ triggers: [{ ...schedule, groupId }], steps })).to.deep.equal([])
+    expect(await listErrors({ triggers: [{ ...schedule, groupId: UNKNOWN_ID }], steps })).to.deep.equal([
       'unknown_group triggers.0.groupId',
     ])
   })
 
-  it('warns of a workflow that is not published, and a tool that is switched off', async () => {
-    const workflowId = await make('/workflows', { name: 'Child' })
-    const toolId = await make('/tools', {
+  it('warns about an unpublished child workflow and a disabled tool', async () => {
+    const { id: workflowId } = await buildWorkflow(workspace, {}, { publish: false })
+    const { id: toolId } = await workspace.call('POST', '/api/tools', {
       name: 'quote',
       title: 'Q',
       description: 'Q',
@@ -192,26 +183,26 @@ describe('what publishing says of a definition', () => {
       { id: 'a', type: 'run_workflow', workflowId },
       { id: 'b', type: 'tool', tool: 'quote' },
     ]
-    expect(await warningsOf({ steps })).to.deep.equal(['workflow_not_published steps.0.workflowId'])
-    await call('POST', `/workflows/${workflowId}/publish`, {})
-    expect((await call('PATCH', `/tools/${toolId}`, { enabled: false })).status).to.equal(200)
-    expect(await warningsOf({ steps })).to.deep.equal(['tool_disabled steps.1.tool'])
+    expect(await listWarnings({ steps })).to.deep.equal(['workflow_not_published steps.0.workflowId'])
+    await workspace.call('POST', `/api/workflows/${workflowId}/publish`, {})
+    await workspace.call('PATCH', `/api/tools/${toolId}`, { enabled: false })
+    expect(await listWarnings({ steps })).to.deep.equal(['tool_disabled steps.1.tool'])
   })
 
   const wait = (id: string, time: string, rest: object = {}) => ({ id, type: 'wait', for: time, ...rest })
   const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: '?' }, ...rest })
 
-  const windows: [name: string, steps: object[], late: string[]][] = [
-    ['a wait of less than a day', [wait('w', '23h'), say('a')], []],
-    ['a wait of a day', [wait('w', '24h'), say('a'), say('b')], ['a', 'b']],
-    ['several waits that make a day', [wait('v', '13h'), say('a'), wait('w', '13h'), say('b')], ['b']],
-    ['a circle of short waits', [wait('w', '6h'), say('a', { next: 'w' })], ['a']],
-    ['a wait until a moment that is not known', [{ id: 'w', type: 'wait', until: '{{vars.x}}' }, say('a')], ['a']],
-    ['a message that may be left out', [wait('w', '2d'), say('a', { ifWindowClosed: 'skip' })], []],
-    ['a message whose failure is dealt with', [wait('w', '2d'), say('a', { onError: 'continue' })], []],
+  const windowCases: [name: string, steps: object[], lateStepIds: string[]][] = [
+    ['a wait of less than 24 hours', [wait('w', '23h'), say('a')], []],
+    ['a wait of 24 hours', [wait('w', '24h'), say('a'), say('b')], ['a', 'b']],
+    ['several waits of 24 hours in total', [wait('v', '13h'), say('a'), wait('w', '13h'), say('b')], ['b']],
+    ['a cycle of short waits', [wait('w', '6h'), say('a', { next: 'w' })], ['a']],
+    ['a wait until a variable time', [{ id: 'w', type: 'wait', until: '{{vars.x}}' }, say('a')], ['a']],
+    ['a message with ifWindowClosed skip', [wait('w', '2d'), say('a', { ifWindowClosed: 'skip' })], []],
+    ['a message with onError continue', [wait('w', '2d'), say('a', { onError: 'continue' })], []],
     ['a reply after the wait', [wait('w', '2d'), { id: 'r', type: 'wait_for_reply' }, say('a')], []],
     [
-      'a reply that may not come for a day',
+      'a reply timeout of more than 24 hours',
       [ask('q', { timeout: '2d', onTimeout: 'a' }), say('b', { next: 'end' }), say('a')],
       ['a'],
     ],
@@ -223,14 +214,14 @@ describe('what publishing says of a definition', () => {
       ],
       ['a'],
     ],
-    ['an event that may take its time', [{ id: 'e', type: 'wait_for_event', event: 'x' }, say('a')], ['a']],
-    ['a wait that is passed over', [wait('w', '2d', { disabled: true }), say('a')], []],
+    ['a wait for an event without a timeout', [{ id: 'e', type: 'wait_for_event', event: 'x' }, say('a')], ['a']],
+    ['a disabled wait', [wait('w', '2d', { disabled: true }), say('a')], []],
   ]
-  for (const [name, steps, late] of windows) {
-    it(`${late.length > 0 ? 'warns of' : 'lets pass'} ${name}`, async () => {
+  for (const [name, steps, lateStepIds] of windowCases) {
+    it(`returns ${lateStepIds.length > 0 ? 'the warning' : 'no warning'} outside_window_possible for ${name}`, async () => {
       const { warnings } = await validate({ steps, variables: { x: { type: 'date' } } })
-      const found = warnings.filter(({ code }) => code === 'outside_window_possible')
-      expect(found.map(({ stepId }) => stepId)).to.deep.equal(late)
+      const windowWarnings = warnings.filter(({ code }) => code === 'outside_window_possible')
+      expect(windowWarnings.map(({ stepId }) => stepId)).to.deep.equal(lateStepIds)
     })
   }
 })

@@ -1,32 +1,32 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp } from '../../support/app.ts'
 
 const STEP = { id: 'call', type: 'http', saveAs: 'vars.answer' }
 
-/** Publishes a workflow that calls the address, and says what came of it. */
-async function publish(environment: Record<string, string>, url: string) {
+/** Publishes a workflow that requests the URL; returns the publish errors or the result of a run. */
+async function publishAndRun(environment: Record<string, string>, url: string) {
   const app = await startTestApp(environment)
   try {
-    const session = await app.signUp()
-    const send = (path: string, body: object) => app.rest('POST', `/api${path}`, { session, body })
-    const definition = { version: 1, triggers: [{ type: 'api' }], steps: [{ ...STEP, url }] }
-    const { body: workflow } = await send('/workflows', { name: 'W', definition })
-    const published = await send(`/workflows/${workflow.id}/publish`, {})
-    if (published.status !== 200) return { refused: published.body.details.map(({ code }: { code: string }) => code) }
-    const simulated = await send(`/workflows/${workflow.id}/simulate`, { stepOutputs: { call: { status: 204 } } })
-    expect(simulated.status).to.equal(200)
-    const run = await send(`/workflows/${workflow.id}/runs`, {})
+    const workspace = await buildWorkspace(app)
+    const definition = { triggers: [{ type: 'api' }], steps: [{ ...STEP, url }] }
+    const workflow = await buildWorkflow(workspace, definition, { publish: false })
+    const path = `/api/workflows/${workflow.id}`
+    const { status, body } = await workspace.request('POST', `${path}/publish`, {})
+    if (status !== 200) return { errors: body.details.map(({ code }: { code: string }) => code) }
+    await workspace.call('POST', `${path}/simulate`, { stepOutputs: { call: { status: 204 } } })
+    const { id } = await workspace.call('POST', `${path}/runs`, {})
     await app.work()
-    const { body } = await app.rest('GET', `/api/runs/${run.body.id}`, { session })
-    return { status: body.variables.answer?.status, error: body.error }
+    const run = await workspace.call('GET', `/api/runs/${id}`)
+    return { status: run.variables.answer?.status, error: run.error }
   } finally {
     await app.stop()
   }
 }
 
-describe('an http step that names this very machine', () => {
+describe('http step with a loopback URL', () => {
   const server = createServer((_request, response) => void response.end('here'))
   let port: number
 
@@ -37,17 +37,17 @@ describe('an http step that names this very machine', () => {
 
   after(() => server.close())
 
-  it('is refused when it is published', async () => {
-    expect(await publish({}, 'http://127.0.0.1/x')).to.deep.equal({ refused: ['private_host'] })
+  it('is rejected at publish with private_host', async () => {
+    expect(await publishAndRun({}, 'http://127.0.0.1/x')).to.deep.equal({ errors: ['private_host'] })
   })
 
-  it('is published and works with ALLOW_LOOPBACK_CHANNELS', async () => {
-    const told = await publish({ ALLOW_LOOPBACK_CHANNELS: 'true' }, `http://127.0.0.1:${port}/x`)
-    expect(told).to.deep.equal({ status: 200, error: null })
+  it('is published and completes with ALLOW_LOOPBACK_CHANNELS', async () => {
+    const result = await publishAndRun({ ALLOW_LOOPBACK_CHANNELS: 'true' }, `http://127.0.0.1:${port}/x`)
+    expect(result).to.deep.equal({ status: 200, error: null })
   })
 
-  it('is refused even then where it is another machine of a private network', async () => {
-    const told = await publish({ ALLOW_LOOPBACK_CHANNELS: 'true' }, 'http://10.0.0.1/x')
-    expect(told).to.deep.equal({ refused: ['private_host'] })
+  it('is rejected with ALLOW_LOOPBACK_CHANNELS when its address is another one of a private network', async () => {
+    const result = await publishAndRun({ ALLOW_LOOPBACK_CHANNELS: 'true' }, 'http://10.0.0.1/x')
+    expect(result).to.deep.equal({ errors: ['private_host'] })
   })
 })

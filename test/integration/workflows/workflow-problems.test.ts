@@ -1,33 +1,30 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Problem = { code: string; path: string; stepId: string | null; message: string }
 
-describe('the problems of a definition', () => {
+describe('problems of a definition at publish', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
+    workspace = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  async function call(path: string, body: unknown) {
-    return app.rest('POST', `/api${path}`, { session: owner, body })
-  }
-
   async function publish(definition: object) {
-    const whole = { version: 1, triggers: [{ type: 'message_received' }], ...definition }
-    const { body } = await call('/workflows', { name: 'W', definition: whole })
-    return call(`/workflows/${body.id}/publish`, {})
+    const { id } = await buildWorkflow(workspace, definition, { publish: false })
+    return workspace.request('POST', `/api/workflows/${id}/publish`, {})
   }
 
-  const brief = (problems: Problem[]) => problems.map(({ code, path }) => `${code} ${path}`)
+  const summarize = (problems: Problem[]) => problems.map(({ code, path }) => `${code} ${path}`)
   const end = { id: 'z', type: 'stop' }
 
-  it('are told at once, one for each step that has one', async () => {
+  it('are reported at once, one per faulty step', async () => {
     const { status, body } = await publish({
       steps: [
         { id: 'a', type: 'send_message', message: { body: 'x' }, next: 'nowhere' },
@@ -45,8 +42,8 @@ describe('the problems of a definition', () => {
       ],
     })
     expect(status).to.equal(422)
-    const told = (body.details as Problem[]).map(({ stepId, code }) => `${stepId} ${code}`)
-    expect(told).to.have.members([
+    const problems = (body.details as Problem[]).map(({ stepId, code }) => `${stepId} ${code}`)
+    expect(problems).to.have.members([
       'a unknown_target',
       'b too_many_buttons',
       'c private_host',
@@ -57,70 +54,74 @@ describe('the problems of a definition', () => {
     ])
   })
 
-  it('are one for each place, however much is wrong with it', async () => {
+  it('are reported once per path', async () => {
     const match = { mode: 'regex', values: ['('.repeat(1001)] }
-    const { body } = await call('/workflows/validate', {
+    const { errors } = await workspace.call('POST', '/api/workflows/validate', {
       definition: { version: 1, triggers: [{ type: 'message_received', match }], steps: [end] },
     })
-    expect((body.errors as Problem[]).map(({ path }) => path)).to.deep.equal(['triggers.0.match.values.0'])
+    expect((errors as Problem[]).map(({ path }) => path)).to.deep.equal(['triggers.0.match.values.0'])
   })
 
-  it('are names that would be lost', async () => {
+  it('include the reserved name __proto__ as unknown_field', async () => {
     const values: unknown = JSON.parse('{"a":1,"__proto__":2}')
     const variables: unknown = JSON.parse('{"__proto__":{"type":"string"}}')
     const { status, body } = await publish({ variables, steps: [{ id: 's', type: 'set', values }] })
     expect(status).to.equal(422)
-    const lost = ['unknown_field variables.__proto__', 'unknown_field steps.0.values.__proto__']
-    expect(brief(body.details)).to.deep.equal(lost)
+    expect(summarize(body.details)).to.deep.equal([
+      'unknown_field variables.__proto__',
+      'unknown_field steps.0.values.__proto__',
+    ])
   })
 
-  it('are more placeholders than can be read while everybody waits', async () => {
+  it('include too_many_placeholders above 5,000 placeholders', async () => {
     const body = '{{contact.name}}'.repeat(100)
     const steps = (length: number) =>
       Array.from({ length }, (_, index) => ({ id: `s${index}`, type: 'add_note', body }))
-    const refused = await publish({ steps: steps(51) })
-    expect(refused.status).to.equal(422)
-    expect(brief(refused.body.details)).to.deep.equal(['too_many_placeholders steps'])
+    const rejected = await publish({ steps: steps(51) })
+    expect(rejected.status).to.equal(422)
+    expect(summarize(rejected.body.details)).to.deep.equal(['too_many_placeholders steps'])
     expect((await publish({ steps: steps(50) })).status).to.equal(200)
   })
 
-  it('are buttons under what is said to a wrong reply', async () => {
+  it('include not_supported for buttons in invalidMessage', async () => {
     const invalidMessage = { body: 'No', buttons: [{ id: 'a', title: 'A' }] }
     const ask = { id: 'a', type: 'ask', message: { body: '?' }, expect: { type: 'number' }, invalidMessage }
     const { status, body } = await publish({ steps: [ask] })
     expect(status).to.equal(422)
-    expect(brief(body.details)).to.deep.equal(['not_supported steps.0.invalidMessage.buttons'])
+    expect(summarize(body.details)).to.deep.equal(['not_supported steps.0.invalidMessage.buttons'])
   })
 
-  describe('are circles without a wait', () => {
+  describe('with a cycle of steps', () => {
     const back = { id: 'b', type: 'goto', to: 'a' }
-    const circles: [name: string, step: object, problems: string[], isRefused: boolean][] = [
+    const cases: [title: string, step: object, problems: string[], isRejected: boolean][] = [
       [
-        'where the wait is for a moment that is past the second time',
+        'include infinite_loop when its wait ends at a fixed time',
         { until: '2026-03-31T09:00' },
         ['infinite_loop'],
         true,
       ],
       [
-        'perhaps, where the wait may be passed over',
+        'include the warning possible_infinite_loop when its wait has a condition',
         { for: '1h', if: { left: '{{contact.name}}', op: 'exists' } },
         ['possible_infinite_loop'],
         false,
       ],
-      ['but not where it is for a moment that may change', { until: '{{vars.when}}' }, [], false],
-      ['but not where every round waits', { for: '1h' }, [], false],
+      ['include none when its wait ends at a variable time', { until: '{{vars.when}}' }, [], false],
+      ['include none when its wait has a duration', { for: '1h' }, [], false],
     ]
-    for (const [name, step, problems, isRefused] of circles) {
-      it(name, async () => {
+    for (const [title, step, problems, isRejected] of cases) {
+      it(title, async () => {
         const steps = [{ id: 'a', type: 'wait', ...step }, back]
         const { status, body } = await publish({ variables: { when: { type: 'date' } }, steps })
-        expect(status, JSON.stringify(body)).to.equal(isRefused ? 422 : 200)
-        expect(brief(isRefused ? body.details : body.warnings)).to.deep.equal(problems.map((code) => `${code} steps.0`))
+        expect(status, JSON.stringify(body)).to.equal(isRejected ? 422 : 200)
+        expect(summarize(isRejected ? body.details : body.warnings)).to.deep.equal(
+          problems.map((code) => `${code} steps.0`),
+        )
       })
     }
   })
 
-  it('are waits and loops that could never work', async () => {
+  it('include waits with an invalid date and loops over a text without a placeholder', async () => {
     const { status, body } = await publish({
       steps: [
         { id: 'w', type: 'wait', until: 'tomorrow' },
@@ -128,50 +129,54 @@ describe('the problems of a definition', () => {
       ],
     })
     expect(status).to.equal(422)
-    expect(brief(body.details)).to.deep.equal(['invalid_date steps.0.until', 'invalid steps.1.over'])
+    expect(summarize(body.details)).to.deep.equal(['invalid_date steps.0.until', 'invalid steps.1.over'])
   })
 
-  describe('warn of what is said in vain', () => {
-    const asking = (rest: object) => [{ id: 'a', type: 'ask', message: { body: '?' }, ...rest }]
+  describe('as warnings', () => {
+    const ask = (rest: object) => [{ id: 'a', type: 'ask', message: { body: '?' }, ...rest }]
     const choice = (id: string) => ({ id, title: id })
-    const vain: [name: string, definition: object, paths: string[]][] = [
+    const cases: [name: string, definition: object, paths: string[]][] = [
       [
-        'words that any message makes needless',
+        'match values with mode any',
         { triggers: [{ type: 'message_received', match: { mode: 'any', values: ['x'] } }], steps: [end] },
         ['triggers.0.match.values'],
       ],
       [
-        'a pause for messages that start nothing',
+        'a debounce setting without a message trigger',
         { triggers: [{ type: 'api' }], settings: { debounce: '2s' }, steps: [end] },
         ['settings.debounce'],
       ],
       [
-        'where to go after a timeout that never comes',
+        'an onTimeout without a timeout',
         { steps: [{ id: 'a', type: 'wait_for_reply', onTimeout: 'z' }, end] },
         ['steps.0.onTimeout'],
       ],
       [
-        'a timeout of what takes no time',
+        'a timeout of a step that does not wait',
         { steps: [{ id: 'a', type: 'add_note', body: 'x', timeout: '1m' }] },
         ['steps.0.timeout'],
       ],
       [
-        'a timeout of a wait',
+        'a timeout of a wait step',
         { steps: [{ id: 'a', type: 'wait', for: '1h', timeout: '1m', onTimeout: 'end' }] },
         ['steps.0.timeout', 'steps.0.onTimeout'],
       ],
-      ['a way that is never taken', { steps: [{ id: 'a', type: 'goto', to: 'z', next: 'z' }, end] }, ['steps.0.next']],
-      ['what nothing can read', { steps: [{ ...end, saveAs: 'vars.a' }] }, ['steps.0.saveAs']],
-      ['the least of an address', { steps: asking({ expect: { type: 'email', min: 3 } }) }, ['steps.0.expect.min']],
       [
-        'a second try of anything',
-        { steps: asking({ attempts: 3, onInvalid: 'end' }) },
+        'a next field of an unconditional goto',
+        { steps: [{ id: 'a', type: 'goto', to: 'z', next: 'z' }, end] },
+        ['steps.0.next'],
+      ],
+      ['a saveAs of a step without output', { steps: [{ ...end, saveAs: 'vars.a' }] }, ['steps.0.saveAs']],
+      ['a minimum of an e-mail address', { steps: ask({ expect: { type: 'email', min: 3 } }) }, ['steps.0.expect.min']],
+      [
+        'attempts without an expected type',
+        { steps: ask({ attempts: 3, onInvalid: 'end' }) },
         ['steps.0.attempts', 'steps.0.onInvalid'],
       ],
       [
-        'buttons that other options take the place of',
+        'buttons that expected options replace',
         {
-          steps: asking({
+          steps: ask({
             message: { body: '?', buttons: [choice('p')] },
             expect: { type: 'choice', options: [choice('q')] },
           }),
@@ -179,17 +184,17 @@ describe('the problems of a definition', () => {
         ['steps.0.message.buttons'],
       ],
     ]
-    for (const [name, definition, paths] of vain) {
-      it(name, async () => {
+    for (const [name, definition, paths] of cases) {
+      it(`include ineffective_field for ${name}`, async () => {
         const { status, body } = await publish(definition)
         expect(status, JSON.stringify(body)).to.equal(200)
-        expect(brief(body.warnings)).to.deep.equal(paths.map((path) => `ineffective_field ${path}`))
+        expect(summarize(body.warnings)).to.deep.equal(paths.map((path) => `ineffective_field ${path}`))
       })
     }
 
     const branch = (condition: object) => [{ id: 'a', type: 'branch', cases: [{ if: condition, next: 'end' }] }]
 
-    it('and of conditions that always come to the same', async () => {
+    it('include conditions with a constant result', async () => {
       const conditions: [condition: object, problem: string][] = [
         [{ left: 'vars.city', op: 'eq', right: 'Rio' }, 'literal_instead_of_placeholder steps.0.cases.0.if.left'],
         [
@@ -202,29 +207,29 @@ describe('the problems of a definition', () => {
       for (const [condition, problem] of conditions) {
         const { status, body } = await publish({ steps: branch(condition) })
         expect(status, JSON.stringify(body)).to.equal(200)
-        expect(brief(body.warnings)).to.deep.equal([problem])
+        expect(summarize(body.warnings)).to.deep.equal([problem])
       }
       const { body } = await publish({ steps: branch({ left: '{{contact.name}}', op: 'in', right: ['vars', 'x'] }) })
       expect(body.warnings).to.deep.equal([])
     })
 
-    it('but not of what has its use elsewhere', async () => {
+    it('do not include the same fields where they have an effect', async () => {
       const { body } = await publish({
         settings: { debounce: '2s' },
         steps: [
           { id: 'a', type: 'goto', to: 'z', next: 'b', if: { left: '{{contact.name}}', op: 'exists' } },
-          ...asking({ expect: { type: 'text', pattern: '^x', min: 1 }, attempts: 2, timeout: '1h', onTimeout: 'z' }),
+          ...ask({ expect: { type: 'text', pattern: '^x', min: 1 }, attempts: 2, timeout: '1h', onTimeout: 'z' }),
           end,
         ].map((step, index) => (index === 1 ? { ...step, id: 'b' } : step)),
       })
       expect(body.warnings).to.deep.equal([])
     })
 
-    it('and of a moment that has passed', async () => {
+    it('include a schedule in the past', async () => {
       const at = (offset: number) => new Date(app.clock.now().getTime() + offset).toISOString()
       const triggers = [-1000, 60_000].map((offset) => ({ type: 'schedule', at: at(offset) }))
       const { body } = await publish({ triggers, steps: [end] })
-      expect(brief(body.warnings)).to.deep.equal(['past_schedule triggers.0.at'])
+      expect(summarize(body.warnings)).to.deep.equal(['past_schedule triggers.0.at'])
     })
   })
 })

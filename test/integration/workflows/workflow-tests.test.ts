@@ -1,5 +1,7 @@
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 import { loadSimulatedWorkflow } from '../../../src/features/simulations/load-simulated-workflow.ts'
 import { listTestWarnings } from '../../../src/features/workflow-tests/test-warnings.ts'
 import { MINUTE } from '../../../src/platform/time.ts'
@@ -13,54 +15,47 @@ const ASKING = {
   ],
 }
 
-const TALK = [
+const DIALOGUE = [
   { type: 'message', body: 'hello' },
   { type: 'message', body: 'Porto', after: '5m' },
 ]
 
-describe('the tests of a workflow', () => {
+describe('workflow tests', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
-    owner = await app.signUp()
+    workspace = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  const call = (method: string, path: string, body?: unknown, session = owner) =>
-    app.rest(method, path, { session, ...(body === undefined ? {} : { body }) })
+  const post = (path: string, body: object = {}) => workspace.call('POST', `/api${path}`, body)
 
-  async function make(path: string, body: unknown): Promise<Answer['body']> {
-    const answer = await call('POST', path, body)
-    expect(answer.status, JSON.stringify(answer.body)).to.be.oneOf([200, 201])
-    return answer.body
-  }
+  const createDraft = async (definition: object = ASKING): Promise<string> =>
+    (await buildWorkflow(workspace, definition, { publish: false })).id
+  const publish = (workflowId: string) => post(`/workflows/${workflowId}/publish`)
+  const unpublish = (workflowId: string) => post(`/workflows/${workflowId}/unpublish`)
 
-  async function draft(definition: unknown = ASKING): Promise<string> {
-    return (await make('/api/workflows', { name: 'W', definition })).id
-  }
+  const createTest = (workflowId: string, fields: object) =>
+    post(`/workflows/${workflowId}/tests`, { name: 'T', dialogue: DIALOGUE, contact: { name: 'Ana' }, ...fields })
 
-  const keep = (workflowId: string, rest: object) =>
-    make(`/api/workflows/${workflowId}/tests`, { name: 'T', dialogue: TALK, contact: { name: 'Ana' }, ...rest })
+  const runTests = (workflowId: string, body: object = {}) => post(`/workflows/${workflowId}/tests/run`, body)
 
-  const run = (workflowId: string, body: object = {}) => make(`/api/workflows/${workflowId}/tests/run`, body)
-
-  /** A real run that is over. */
-  async function talk(phone: string, ...bodies: string[]): Promise<Answer['body']> {
+  /** Sends messages of a customer, one per minute; returns the latest run. */
+  async function converse(phone: string, ...bodies: string[]): Promise<Answer['body']> {
     for (const body of bodies) {
-      await make('/api/sandbox/messages', { phone, name: 'Rui', body })
+      await sendAsCustomer(workspace, { phone, name: 'Rui', body })
       await app.work()
       app.clock.advance(MINUTE)
     }
-    const { body } = await call('GET', '/api/runs?limit=1')
-    return body.items[0]
+    return (await workspace.call('GET', '/api/runs?limit=1')).items[0]
   }
 
-  it('pass while the draft does what they expect, and tell the first difference when it does not', async () => {
-    const workflowId = await draft()
-    await keep(workflowId, {
+  it('pass while the draft meets their expectation and return the differences otherwise', async () => {
+    const workflowId = await createDraft()
+    await createTest(workflowId, {
       expectation: {
         status: 'completed',
         path: ['city', 'thanks'],
@@ -73,10 +68,10 @@ describe('the tests of a workflow', () => {
         ],
       },
     })
-    expect(await run(workflowId)).to.deep.include({ passed: 1, failed: 0 })
+    expect(await runTests(workflowId)).to.deep.include({ passed: 1, failed: 0 })
     const steps = [ASKING.steps[0], { ...ASKING.steps[1], id: 'bye', message: { body: 'Bye' } }]
-    await call('PATCH', `/api/workflows/${workflowId}`, { definition: { ...ASKING, steps } })
-    const { failed, items } = await run(workflowId)
+    await workspace.call('PATCH', `/api/workflows/${workflowId}`, { definition: { ...ASKING, steps } })
+    const { failed, items } = await runTests(workflowId)
     expect(failed).to.equal(1)
     expect(items[0].differences).to.deep.equal([
       'Step 2: expected thanks, got bye',
@@ -84,43 +79,45 @@ describe('the tests of a workflow', () => {
     ])
   })
 
-  it('are listed, renamed, expect something else, and are deleted', async () => {
-    const workflowId = await draft()
+  it('can be listed, updated and deleted', async () => {
+    const workflowId = await createDraft()
     const path = `/api/workflows/${workflowId}/tests`
-    const kept = await keep(workflowId, { expectation: { status: 'failed' } })
-    expect((await run(workflowId)).items[0].differences).to.deep.equal(['The run: expected failed, was completed'])
-    const { body } = await call('PATCH', `${path}/${kept.id}`, { name: 'Ends', expectation: { status: 'completed' } })
-    expect(body).to.deep.include({
+    const created = await createTest(workflowId, { expectation: { status: 'failed' } })
+    expect((await runTests(workflowId)).items[0].differences).to.deep.equal(['The run: expected failed, was completed'])
+    const changes = { name: 'Ends', expectation: { status: 'completed' } }
+    const updated = await workspace.call('PATCH', `${path}/${created.id}`, changes)
+    expect(updated).to.deep.include({
       name: 'Ends',
       expectation: { status: 'completed' },
-      dialogue: [TALK[0], { ...TALK[1], after: '300s' }],
+      dialogue: [DIALOGUE[0], { ...DIALOGUE[1], after: '300s' }],
     })
-    expect((await call('GET', path)).body.items).to.deep.equal([body])
-    expect((await run(workflowId)).passed).to.equal(1)
-    expect((await call('DELETE', `${path}/${kept.id}`)).status).to.equal(204)
-    expect((await call('GET', path)).body.items).to.deep.equal([])
-    expect((await call('DELETE', `${path}/${kept.id}`)).status).to.equal(404)
+    expect((await workspace.call('GET', path)).items).to.deep.equal([updated])
+    expect((await runTests(workflowId)).passed).to.equal(1)
+    expect((await workspace.request('DELETE', `${path}/${created.id}`)).status).to.equal(204)
+    expect((await workspace.call('GET', path)).items).to.deep.equal([])
+    expect((await workspace.request('DELETE', `${path}/${created.id}`)).status).to.equal(404)
   })
 
-  it('have names of their own, belong to one workflow, and are changed by admins only', async () => {
-    const workflowId = await draft()
-    const kept = await keep(workflowId, { expectation: {} })
-    const again = await call('POST', `/api/workflows/${workflowId}/tests`, { name: 'T', dialogue: [], expectation: {} })
-    expect([again.status, again.body.code]).to.deep.equal([409, 'name_taken'])
-    const other = await draft()
-    expect((await call('DELETE', `/api/workflows/${other}/tests/${kept.id}`)).status).to.equal(404)
-    const viewer = await app.join(owner.tenantId, 'viewer')
+  it('have unique names, belong to one workflow and cannot be deleted by viewers', async () => {
+    const workflowId = await createDraft()
+    const created = await createTest(workflowId, { expectation: {} })
     const path = `/api/workflows/${workflowId}/tests`
-    expect((await call('POST', `${path}/run`, {}, viewer)).status).to.equal(200)
-    expect((await call('DELETE', `${path}/${kept.id}`, undefined, viewer)).status).to.equal(403)
+    const duplicate = await workspace.request('POST', path, { name: 'T', dialogue: [], expectation: {} })
+    expect([duplicate.status, duplicate.body.code]).to.deep.equal([409, 'name_taken'])
+    const other = await createDraft()
+    const otherPath = `/api/workflows/${other}/tests/${created.id}`
+    expect((await workspace.request('DELETE', otherPath)).status).to.equal(404)
+    const viewer = await buildMember(workspace, 'viewer')
+    expect((await viewer.request('POST', `${path}/run`, {})).status).to.equal(200)
+    expect((await viewer.request('DELETE', `${path}/${created.id}`)).status).to.equal(403)
   })
 
-  it('warn whoever publishes a draft that fails them, by name and first difference', async () => {
-    const workflowId = await draft()
-    await keep(workflowId, { name: 'Says the city', expectation: { variables: { city: 'Lisboa' } } })
-    const { status, body } = await call('POST', `/api/workflows/${workflowId}/publish`, {})
-    expect([status, body.status]).to.deep.equal([200, 'published'])
-    expect(body.warnings).to.deep.equal([
+  it('add a warning with their name and first difference when a failing draft is published', async () => {
+    const workflowId = await createDraft()
+    await createTest(workflowId, { name: 'Says the city', expectation: { variables: { city: 'Lisboa' } } })
+    const published = await publish(workflowId)
+    expect(published.status).to.equal('published')
+    expect(published.warnings).to.deep.equal([
       {
         stepId: null,
         code: 'test_failed',
@@ -128,69 +125,69 @@ describe('the tests of a workflow', () => {
         message: 'Test "Says the city" failed. vars.city: expected "Lisboa", was "Porto"',
       },
     ])
-    await make(`/api/workflows/${workflowId}/unpublish`, {})
+    await unpublish(workflowId)
   })
 
-  it('are made of a finished run, with its replies and their gaps, and expect what it did', async () => {
-    const workflowId = await draft()
-    await make(`/api/workflows/${workflowId}/publish`, {})
-    const { id: runId, status } = await talk('+351910000011', 'hello', 'Faro')
+  it('can be created from a finished run with its replies, delays and results', async () => {
+    const workflowId = await createDraft()
+    await publish(workflowId)
+    const { id: runId, status } = await converse('+351910000011', 'hello', 'Faro')
     expect(status).to.equal('completed')
-    const kept = await make(`/api/runs/${runId}/save-as-test`, { name: 'Faro' })
-    expect(kept.dialogue).to.deep.equal([
+    const test = await post(`/runs/${runId}/save-as-test`, { name: 'Faro' })
+    expect(test.dialogue).to.deep.equal([
       { type: 'message', body: 'hello' },
       { type: 'message', body: 'Faro', after: '60s' },
     ])
-    expect(kept).to.deep.include({ workflowId, sourceRunId: runId })
-    expect(kept.expectation).to.deep.include({
+    expect(test).to.deep.include({ workflowId, sourceRunId: runId })
+    expect(test.expectation).to.deep.include({
       status: 'completed',
       path: ['city', 'thanks'],
       variables: { city: 'Faro' },
     })
-    expect(kept.expectation.transcript).to.deep.equal([
+    expect(test.expectation.transcript).to.deep.equal([
       { from: 'customer', body: 'hello', buttons: [] },
       { from: 'workflow', body: 'Which city, Rui?', buttons: [] },
       { from: 'customer', body: 'Faro', buttons: [] },
       { from: 'workflow', body: 'Faro it is', buttons: [] },
     ])
-    expect(await run(workflowId)).to.deep.include({ passed: 1, failed: 0 })
-    expect(await run(workflowId, { version: 1 })).to.deep.include({ passed: 1, failed: 0 })
-    await make(`/api/workflows/${workflowId}/unpublish`, {})
+    expect(await runTests(workflowId)).to.deep.include({ passed: 1, failed: 0 })
+    expect(await runTests(workflowId, { version: 1 })).to.deep.include({ passed: 1, failed: 0 })
+    await unpublish(workflowId)
   })
 
-  it('are not made of a run that is under way or was canceled', async () => {
-    const workflowId = await draft()
-    await make(`/api/workflows/${workflowId}/publish`, {})
-    const { id } = await talk('+351910000012', 'hello')
-    const save = () => call('POST', `/api/runs/${id}/save-as-test`, { name: 'Open' })
+  it('cannot be created from an unfinished or canceled run', async () => {
+    const workflowId = await createDraft()
+    await publish(workflowId)
+    const { id } = await converse('+351910000012', 'hello')
+    const save = () => workspace.request('POST', `/api/runs/${id}/save-as-test`, { name: 'Open' })
     expect((await save()).body.code).to.equal('run_not_finished')
-    await make(`/api/runs/${id}/cancel`, {})
+    await post(`/runs/${id}/cancel`)
     expect((await save()).body.code).to.equal('run_was_canceled')
-    await make(`/api/workflows/${workflowId}/unpublish`, {})
+    await unpublish(workflowId)
   })
 
-  it('say how many were not run, where they take too long', async () => {
-    const workflowId = await draft()
-    await keep(workflowId, { expectation: {} })
-    const scope = app.system.forTenant(owner.tenantId)
+  it('add a warning with the number of tests skipped by the time limit', async () => {
+    const workflowId = await createDraft()
+    await createTest(workflowId, { expectation: {} })
+    const scope = app.system.forTenant(workspace.tenantId)
     const warnings = await listTestWarnings(scope, await loadSimulatedWorkflow(scope, { workflowId }), 0)
     expect(warnings.map(({ code, message }) => [code, message])).to.deep.equal([
       ['tests_not_run', '1 of 1 tests were not run, because the others took too long'],
     ])
   })
 
-  it('are made of a run without a contact, and read none', async () => {
+  it('created from a run without a contact run without a contact', async () => {
     const steps = [
       { id: 'who', type: 'set', values: { 'vars.who': '{{contact.name | default: "nobody"}}' } },
       { id: 'tell', type: 'send_message', message: { body: 'Hi' } },
     ]
-    const workflowId = await draft({ version: 1, triggers: [{ type: 'api' }], steps })
-    await make(`/api/workflows/${workflowId}/publish`, {})
-    const started = await make(`/api/workflows/${workflowId}/runs`, { input: { sum: 7 } })
+    const workflowId = await createDraft({ version: 1, triggers: [{ type: 'api' }], steps })
+    await publish(workflowId)
+    const started = await post(`/workflows/${workflowId}/runs`, { input: { sum: 7 } })
     await app.work()
-    const kept = await make(`/api/runs/${started.id ?? started.runId}/save-as-test`, { name: 'Nobody' })
-    expect(kept).to.deep.include({ contact: null, input: { sum: 7 }, trigger: { type: 'api', data: {} } })
-    expect(kept.expectation).to.deep.include({ status: 'failed', variables: { who: 'nobody' } })
-    expect(await run(workflowId)).to.deep.include({ passed: 1, failed: 0 })
+    const test = await post(`/runs/${started.id}/save-as-test`, { name: 'Nobody' })
+    expect(test).to.deep.include({ contact: null, input: { sum: 7 }, trigger: { type: 'api', data: {} } })
+    expect(test.expectation).to.deep.include({ status: 'failed', variables: { who: 'nobody' } })
+    expect(await runTests(workflowId)).to.deep.include({ passed: 1, failed: 0 })
   })
 })

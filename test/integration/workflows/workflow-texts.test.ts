@@ -1,79 +1,74 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { listRuns } from '../../support/queries.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PHONE = '+4915112340001'
 
-describe('what a definition says and a run reads', () => {
+describe('values in workflow runs', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
   })
 
   beforeEach(async () => {
-    owner = await app.signUp()
+    workspace = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  async function call(method: string, path: string, body?: unknown) {
-    const answer = await app.rest(method, `/api${path}`, { session: owner, ...(body === undefined ? {} : { body }) })
-    expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).to.be.lessThan(300)
-    return answer.body
-  }
+  const call = (method: string, path: string, body?: unknown) => workspace.call(method, `/api${path}`, body)
 
-  async function publish(name: string, definition: object): Promise<string> {
-    const { id } = await call('POST', '/workflows', { name, definition: { version: 1, ...definition } })
-    await call('POST', `/workflows/${id}/publish`, {})
-    return id
-  }
+  const publish = async (definition: object): Promise<string> => (await buildWorkflow(workspace, definition)).id
 
-  async function write(body: string): Promise<void> {
-    await call('POST', '/sandbox/messages', { phone: PHONE, body })
+  async function receive(body: string): Promise<void> {
+    await sendAsCustomer(workspace, { phone: PHONE, body })
     await app.work()
   }
 
-  /** The runs of a workflow, the newest first. */
-  async function runsOf(workflowId: string) {
-    return (await call('GET', `/runs?workflowId=${workflowId}`)).items
-  }
+  /** Returns the runs of a workflow, newest first. */
+  const listWorkflowRuns = (workflowId: string) => listRuns(workspace, `workflowId=${workflowId}`)
 
-  it('finds channels and workflows however their ids are written', async () => {
-    await call('POST', '/sandbox/messages', { phone: '+4915112340009', body: 'x' })
+  it('references channels and workflows by ID in any letter case', async () => {
+    await sendAsCustomer(workspace)
     const [{ id: channelId }] = (await call('GET', '/channels')).items
     const answer = { id: 'a', type: 'set', values: { heard: '{{input.word}}' } }
-    const child = await publish('Child', { triggers: [{ type: 'api' }], steps: [answer] })
-    const parent = await publish('Parent', {
+    const child = await publish({ triggers: [{ type: 'api' }], steps: [answer] })
+    const parent = await publish({
       triggers: [{ type: 'message_received', channelId: channelId.toUpperCase() }],
       steps: [{ id: 'r', type: 'run_workflow', workflowId: child.toUpperCase(), input: { word: '{{message.body}}' } }],
     })
-    await write('hello')
-    expect((await runsOf(parent)).map(({ status }: { status: string }) => status)).to.deep.equal(['completed'])
-    expect((await runsOf(child))[0].variables).to.deep.equal({ heard: 'hello' })
+    await receive('hello')
+    expect((await listWorkflowRuns(parent)).map(({ status }: { status: string }) => status)).to.deep.equal([
+      'completed',
+    ])
+    expect((await listWorkflowRuns(child))[0].variables).to.deep.equal({ heard: 'hello' })
   })
 
-  it('takes nil for nothing, alone and within a text', async () => {
+  it('resolves nil to null alone and to an empty string within a text', async () => {
     const values = { nothing: '{{ nil }}', text: '<{{ null }}|{{ empty }}|{{ contact.email | default: nil }}>' }
-    const workflow = await publish('Nil', {
+    const workflow = await publish({
       triggers: [{ type: 'message_received' }],
       steps: [{ id: 's', type: 'set', values }],
     })
-    await write('x')
-    expect((await runsOf(workflow))[0].variables).to.deep.equal({ nothing: null, text: '<||>' })
+    await receive('x')
+    expect((await listWorkflowRuns(workflow))[0].variables).to.deep.equal({ nothing: null, text: '<||>' })
   })
 
-  describe('when a conversation is opened', () => {
+  describe('with a conversation_opened trigger', () => {
     const definition = {
       triggers: [{ type: 'conversation_opened', if: { left: '{{message.body}}', op: 'contains', right: 'order' } }],
       steps: [{ id: 's', type: 'set', values: { said: '{{message.body}}' } }],
     }
 
-    it('has the words that opened it', async () => {
-      const workflow = await publish('Opened', definition)
-      await write('my order, please')
-      await write('order again')
-      const [run, ...others] = await runsOf(workflow)
+    it('include the message that opened the conversation', async () => {
+      const workflow = await publish(definition)
+      await receive('my order, please')
+      await receive('order again')
+      const [run, ...others] = await listWorkflowRuns(workflow)
       expect(run.variables).to.deep.equal({ said: 'my order, please' })
       expect(others).to.deep.equal([])
       const { items } = await call('GET', `/conversations?contactId=${run.contactId}`)
@@ -81,21 +76,21 @@ describe('what a definition says and a run reads', () => {
       expect(messages.map(({ id }: { id: string }) => id)).to.include(run.trigger.messageId)
     })
 
-    it('has them in a simulation, and in a test that is made of the run', async () => {
-      const workflow = await publish('Opened', definition)
+    it('include that message in a simulation and in a test created from the run', async () => {
+      const workflow = await publish(definition)
       const dialogue = [{ type: 'message', body: 'an order' }]
       const { runs } = await call('POST', `/workflows/${workflow}/simulate`, { dialogue })
       expect(runs[0].variables).to.deep.equal({ said: 'an order' })
-      await write('my order, please')
-      const [run] = await runsOf(workflow)
+      await receive('my order, please')
+      const [run] = await listWorkflowRuns(workflow)
       const test = await call('POST', `/runs/${run.id}/save-as-test`, { name: 'T' })
       expect(test.trigger).to.equal(null)
       expect(await call('POST', `/workflows/${workflow}/tests/run`, {})).to.include({ passed: 1, failed: 0 })
     })
   })
 
-  it('shows what is sensitive nowhere: not where a run ends, not in a simulation, not in a test', async () => {
-    const workflow = await publish('Secret', {
+  it('are redacted in runs, steps, simulations and tests when they are sensitive', async () => {
+    const workflow = await publish({
       triggers: [{ type: 'message_received' }],
       variables: { pin: { type: 'string', sensitive: true } },
       steps: [
@@ -104,16 +99,16 @@ describe('what a definition says and a run reads', () => {
         { id: 'end_it', type: 'stop', status: 'failed', reason: 'wrong: {{vars.pin}}' },
       ],
     })
-    await write('4711')
-    const [{ id }] = await runsOf(workflow)
-    const shown = [
+    await receive('4711')
+    const [{ id }] = await listWorkflowRuns(workflow)
+    const views = [
       await call('GET', `/runs/${id}`),
       await call('GET', `/runs/${id}/steps`),
       await call('POST', `/runs/${id}/save-as-test`, { name: 'T' }).then(({ expectation }) => expectation.variables),
       (await call('POST', `/workflows/${workflow}/simulate`, { dialogue: [{ type: 'message', body: '4711' }] })).runs,
     ]
-    for (const one of shown) expect(JSON.stringify(one)).not.to.include('pin 4711')
-    expect(shown[0].error.message).to.equal('wrong: [redacted]')
+    for (const view of views) expect(JSON.stringify(view)).not.to.include('pin 4711')
+    expect(views[0].error.message).to.equal('wrong: [redacted]')
     expect(await call('POST', `/workflows/${workflow}/tests/run`, {})).to.include({ passed: 1, failed: 0 })
   })
 })

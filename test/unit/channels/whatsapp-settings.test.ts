@@ -5,10 +5,10 @@ import { InvalidError } from '../../../src/platform/errors.ts'
 
 const CREDENTIALS = { accessToken: 'EAAtoken', appSecret: 'app-secret', verifyToken: 'verify-token' }
 
-describe('whatsapp settings', () => {
-  const isTaken = (baseUrl: string) => WhatsappSettings.safeParse({ phoneNumberId: '1', baseUrl }).success
+describe('WhatsappSettings', () => {
+  const isValid = (baseUrl: string) => WhatsappSettings.safeParse({ phoneNumberId: '1', baseUrl }).success
 
-  it('call the Graph API unless they say otherwise', () => {
+  it('default to the base URL and version of the Graph API', () => {
     expect(WhatsappSettings.parse({ phoneNumberId: '1065' })).to.deep.equal({
       phoneNumberId: '1065',
       wabaId: null,
@@ -17,9 +17,9 @@ describe('whatsapp settings', () => {
     })
   })
 
-  it('take https by name, and http only to this machine', () => {
+  it('accept an https URL with a host name and http only for loopback addresses', () => {
     for (const url of ['https://gateway.example.com/meta/', 'http://localhost:1', 'http://127.1:1', 'http://[::1]:1']) {
-      expect(isTaken(url), url).to.equal(true)
+      expect(isValid(url), url).to.equal(true)
     }
     for (const url of [
       'http://graph.facebook.com',
@@ -39,11 +39,11 @@ describe('whatsapp settings', () => {
       'example.com',
       '',
     ]) {
-      expect(isTaken(url), url).to.equal(false)
+      expect(isValid(url), url).to.equal(false)
     }
   })
 
-  it('do not reach into the path of the call', () => {
+  it('normalize the base URL and reject path characters in the phone number ID and version', () => {
     for (const baseUrl of [
       ' https://example.com/meta/ ',
       'https://example.com/meta?',
@@ -51,17 +51,17 @@ describe('whatsapp settings', () => {
     ]) {
       expect(WhatsappSettings.parse({ phoneNumberId: '1', baseUrl }).baseUrl).to.equal('https://example.com/meta')
     }
-    for (const wrong of [
+    for (const settings of [
       { phoneNumberId: '1/../2' },
       { phoneNumberId: '' },
       { version: 'v24.0/..' },
       { version: '24' },
     ]) {
-      expect(WhatsappSettings.safeParse({ phoneNumberId: '1', ...wrong }).success).to.equal(false)
+      expect(WhatsappSettings.safeParse({ phoneNumberId: '1', ...settings }).success).to.equal(false)
     }
   })
 
-  it('point to this machine only where the installation allows it', () => {
+  it('reject a loopback base URL unless loopback channels are allowed', () => {
     for (const baseUrl of ['http://localhost:1', 'https://127.0.0.1', 'http://[::1]:1']) {
       const settings = { phoneNumberId: '1', baseUrl }
       expect(() => openChannel('whatsapp', settings, CREDENTIALS)).to.throw(InvalidError, 'baseUrl must not be')
@@ -70,13 +70,13 @@ describe('whatsapp settings', () => {
   })
 })
 
-describe('whatsapp credentials', () => {
-  it('lose the line break they were copied with, and have none inside', () => {
+describe('WhatsappCredentials', () => {
+  it('trim surrounding whitespace and reject inner line breaks', () => {
     expect(WhatsappCredentials.parse({ ...CREDENTIALS, accessToken: ' EAAtoken\n' }).accessToken).to.equal('EAAtoken')
     expect(WhatsappCredentials.safeParse({ ...CREDENTIALS, accessToken: 'EAA\ntoken' }).success).to.equal(false)
   })
 
-  it('are not quoted when they are refused', () => {
+  it('do not appear in their validation error', () => {
     const { error } = WhatsappCredentials.safeParse({ accessToken: 'EAA\nhush', appSecret: '', verifyToken: 'hush' })
     expect(error?.message).to.be.a('string').and.not.include('hush')
   })

@@ -30,7 +30,7 @@ function parseOne(extra: object, contacts: unknown[] = [ANA]) {
   return open().parse(webhook(change({ contacts, messages: [message(extra)] }))).messages[0]
 }
 
-describe('whatsapp signature', () => {
+describe('WhatsApp webhook signature', () => {
   const vectors: [source: string, secret: string, body: string, digest: string][] = [
     [
       "GitHub's documentation of the same header",
@@ -52,14 +52,14 @@ describe('whatsapp signature', () => {
     ],
   ]
   for (const [source, secret, body, digest] of vectors) {
-    it(`accepts the vector of ${source}`, () => {
+    it(`matches the test vector of ${source} and no other body or secret`, () => {
       expect(verifySignature(Buffer.from(body), `sha256=${digest}`, secret)).to.equal(true)
       expect(verifySignature(Buffer.from(`${body} `), `sha256=${digest}`, secret)).to.equal(false)
       expect(verifySignature(Buffer.from(body), `sha256=${digest}`, `${secret}x`)).to.equal(false)
     })
   }
 
-  it('refuses every other form of the header', () => {
+  it('is rejected in every other header format', () => {
     const [, secret, body, digest] = vectors[0] as (typeof vectors)[number]
     for (const header of ['', digest, `sha1=${digest}`, `sha256=${digest.slice(2)}`, `sha256=${digest}00`]) {
       expect(verifySignature(Buffer.from(body), header, secret), header).to.equal(false)
@@ -69,28 +69,28 @@ describe('whatsapp signature', () => {
   })
 })
 
-describe('whatsapp handshake', () => {
-  const ask = (query: Record<string, string>) => open().answerHandshake(new URLSearchParams(query))
-  const right = { 'hub.mode': 'subscribe', 'hub.challenge': '1158201444', 'hub.verify_token': 'verify-token' }
+describe('WhatsApp webhook handshake', () => {
+  const answerHandshake = (params: Record<string, string>) => open().answerHandshake(new URLSearchParams(params))
+  const query = { 'hub.mode': 'subscribe', 'hub.challenge': '1158201444', 'hub.verify_token': 'verify-token' }
 
-  it('gives the challenge back to who knows the verify token', () => {
-    expect(ask(right)).to.equal('1158201444')
+  it('returns the challenge for the right verify token', () => {
+    expect(answerHandshake(query)).to.equal('1158201444')
   })
 
-  it('gives nothing to anybody else', () => {
-    for (const wrong of [
+  it('returns nothing for a wrong token or mode', () => {
+    for (const change of [
       { 'hub.verify_token': 'verify-tokem' },
       { 'hub.verify_token': '' },
       { 'hub.mode': 'unsubscribe' },
     ]) {
-      expect(ask({ ...right, ...wrong })).to.equal(undefined)
+      expect(answerHandshake({ ...query, ...change })).to.equal(undefined)
     }
-    expect(ask({})).to.equal(undefined)
+    expect(answerHandshake({})).to.equal(undefined)
   })
 })
 
-describe('whatsapp inbound messages', () => {
-  it('reads a text with its sender, time and what it answers', () => {
+describe('WhatsApp inbound message parser', () => {
+  it('parses a text with its sender, time and quoted message', () => {
     expect(parseOne({ type: 'text', text: { body: 'Oi!' }, context: { from: '1555', id: 'wamid.Q' } })).to.deep.equal({
       providerMessageId: 'wamid.A',
       from: { phone: '+5511912345678', userId: null, parentUserId: null, profileName: 'Ana Souza', username: null },
@@ -102,9 +102,9 @@ describe('whatsapp inbound messages', () => {
     })
   })
 
-  it('knows somebody without a number by the user id', () => {
-    const sent = { from: undefined, from_user_id: 'US.134912', type: 'text', text: { body: 'Hi' } }
-    expect(parseOne(sent, [ANA, BEN])?.from).to.deep.equal({
+  it('identifies a sender without a phone number by user ID', () => {
+    const message = { from: undefined, from_user_id: 'US.134912', type: 'text', text: { body: 'Hi' } }
+    expect(parseOne(message, [ANA, BEN])?.from).to.deep.equal({
       phone: null,
       userId: 'US.134912',
       parentUserId: 'US.ENT.118',
@@ -113,7 +113,7 @@ describe('whatsapp inbound messages', () => {
     })
   })
 
-  it('never gives a message to the contact of another', () => {
+  it('uses no profile of another contact for a message', () => {
     const from = { phone: '+5511912345678', userId: null, parentUserId: null, profileName: null, username: null }
     const text = { type: 'text', text: { body: 'Hi' } }
     expect(parseOne(text, [{ profile: { name: 'Eva' }, wa_id: '4915112345678', user_id: 'DE.1' }])?.from).to.deep.equal(
@@ -126,7 +126,7 @@ describe('whatsapp inbound messages', () => {
   const buttonReply = { type: 'button_reply', button_reply: { id: 'yes', title: 'Yes, please' } }
   const listReply = { type: 'list_reply', list_reply: { id: 'row-2', title: 'Tuesday', description: 'all day' } }
   const flowReply = { type: 'nfm_reply', nfm_reply: { name: 'flow', body: 'Sent', response_json: '{}' } }
-  const kinds: [sent: { type: string; [part: string]: unknown }, body: string | null, buttonId?: string][] = [
+  const kinds: [message: { type: string; [part: string]: unknown }, body: string | null, buttonId?: string][] = [
     [{ type: 'button', button: { payload: 'opt-out', text: 'Stop' } }, 'Stop', 'opt-out'],
     [{ type: 'interactive', interactive: buttonReply }, 'Yes, please', 'yes'],
     [{ type: 'interactive', interactive: listReply }, 'Tuesday', 'row-2'],
@@ -138,14 +138,14 @@ describe('whatsapp inbound messages', () => {
     [{ type: 'contacts', contacts: [{ name: { formatted_name: 'Eva Lind' } }] }, 'Eva Lind'],
     [{ type: 'reaction', reaction: { message_id: 'wamid.R', emoji: '👍' } }, '👍'],
   ]
-  for (const [sent, body, buttonId] of kinds) {
-    it(`shows ${JSON.stringify(sent)} as ${body}`, () => {
-      const content = { [sent.type]: sent[sent.type], ...(buttonId ? { buttonId } : {}) }
-      expect(parseOne(sent)).to.deep.include({ type: sent.type, body, content })
+  for (const [kind, body, buttonId] of kinds) {
+    it(`parses the body ${JSON.stringify(body)} from ${JSON.stringify(kind)}`, () => {
+      const content = { [kind.type]: kind[kind.type], ...(buttonId ? { buttonId } : {}) }
+      expect(parseOne(kind)).to.deep.include({ type: kind.type, body, content })
     })
   }
 
-  it('keeps kinds it does not know as unsupported, with what they hold', () => {
+  it('stores unknown message types as unsupported with their content', () => {
     expect(parseOne({ type: 'hologram', hologram: { depth: 3 } })).to.deep.include({
       type: 'unsupported',
       body: null,
@@ -156,26 +156,26 @@ describe('whatsapp inbound messages', () => {
     expect(parseOne({ type: 'constructor' })).to.deep.include({ type: 'unsupported', content: { constructor: null } })
   })
 
-  it('keeps the advertisement somebody came from', () => {
+  it('keeps the referral of a message from an advertisement', () => {
     const referral = { source_type: 'ad', source_id: '12' }
     expect(parseOne({ type: 'text', text: { body: 'Hi' }, referral })?.content).to.deep.equal({ referral })
   })
 
-  it('passes over notices of the provider and what was said in a group', () => {
+  it('ignores system notices and group messages', () => {
     const notice = message({ type: 'system', system: { body: 'Ana changed her number' } })
     const inGroup = message({ type: 'text', text: { body: 'Hi all' }, group_id: 'G1' })
-    const read = open().parse(webhook(change({ contacts: [ANA], messages: [notice, inGroup] })))
-    expect(read).to.deep.equal({ messages: [], statuses: [], ignored: 2 })
+    const result = open().parse(webhook(change({ contacts: [ANA], messages: [notice, inGroup] })))
+    expect(result).to.deep.equal({ messages: [], statuses: [], ignored: 2 })
   })
 
-  it('leaves out what no database stores', () => {
+  it('removes characters that the database cannot store', () => {
     const json = webhook(change({ contacts: [ANA], messages: [message({ type: 'text', text: { body: 'BODY' } })] }))
       .toString()
       .replace('BODY', String.raw`a\u0000b \ud800 \ud83d\ude00 \\u0000`)
     expect(open().parse(Buffer.from(json)).messages[0]?.body).to.equal('ab \ufffd 😀 \\u0000')
   })
 
-  it('reads all entries and changes, and only those of its own number', () => {
+  it('parses all entries and changes of its own phone number only', () => {
     const text = (id: string) => ({ contacts: [ANA], messages: [message({ id, type: 'text', text: { body: id } })] })
     const entry = (...changes: object[]) => ({ id: '1022', changes })
     const body = {
@@ -189,18 +189,23 @@ describe('whatsapp inbound messages', () => {
     expect(ignored).to.equal(2)
   })
 
-  it('does not let one part that cannot be read cost the others', () => {
-    const good = message({ id: 'wamid.good', type: 'text', text: { body: 'Hi' } })
-    const odd = [null, 7, {}, message({ type: 'text', timestamp: 'yesterday' }), message({ type: 'text', id: '' })]
-    const nobody = message({ from: 'nobody', type: 'text', text: { body: 'Hi' } })
+  it('ignores invalid parts and parses the valid ones', () => {
+    const valid = message({ id: 'wamid.good', type: 'text', text: { body: 'Hi' } })
+    const invalid = [null, 7, {}, message({ type: 'text', timestamp: 'yesterday' }), message({ type: 'text', id: '' })]
+    const withoutSender = message({ from: 'nobody', type: 'text', text: { body: 'Hi' } })
     const { messages, ignored } = open().parse(
-      webhook(null, 'x', { field: 'messages' }, change({ contacts: 'none', messages: [...odd, nobody, good] })),
+      webhook(
+        null,
+        'x',
+        { field: 'messages' },
+        change({ contacts: 'none', messages: [...invalid, withoutSender, valid] }),
+      ),
     )
     expect(messages.map(({ providerMessageId }) => providerMessageId)).to.deep.equal(['wamid.good'])
     expect(ignored).to.equal(9)
   })
 
-  it('takes any JSON, and refuses what is none', () => {
+  it('accepts any JSON value and rejects invalid JSON', () => {
     for (const body of ['null', '[]', '7', '{}', '{"entry":7}', '{"entry":[null,{"changes":{}}]}']) {
       expect(open().parse(Buffer.from(body)), body).to.deep.equal({ messages: [], statuses: [], ignored: 0 })
     }
@@ -210,14 +215,14 @@ describe('whatsapp inbound messages', () => {
   })
 })
 
-describe('whatsapp statuses', () => {
+describe('WhatsApp status parser', () => {
   const parseStatus = (extra: object) =>
     open().parse(webhook(change({ statuses: [{ id: 'wamid.A', timestamp: '1772445600', ...extra }] }))).statuses[0]
 
-  it('reads a status with our own id, the recipient and the price', () => {
+  it('parses a status with our message ID, the recipient and the pricing', () => {
     const pricing = { billable: true, pricing_model: 'PMP', category: 'service' }
-    const told = { status: 'delivered', recipient_id: '5511912345678', biz_opaque_callback_data: 'our-id', pricing }
-    expect(parseStatus(told)).to.deep.equal({
+    const payload = { status: 'delivered', recipient_id: '5511912345678', biz_opaque_callback_data: 'our-id', pricing }
+    expect(parseStatus(payload)).to.deep.equal({
       providerMessageId: 'wamid.A',
       status: 'delivered',
       at: new Date('2026-03-02T10:00:00.000Z'),
@@ -229,7 +234,7 @@ describe('whatsapp statuses', () => {
     expect(parseStatus({ status: 'read', recipient_user_id: 'US.134912' })?.recipient).to.equal('US.134912')
   })
 
-  it('says why a message failed, also when the provider does not', () => {
+  it('returns an error for a failed message, also when the provider gives none', () => {
     const errors = [{ code: 131047, title: 'Re-engagement message', error_data: { details: 'More than 24 hours' } }]
     expect(parseStatus({ status: 'failed', errors })?.error).to.deep.include({
       code: 'outside_window',
@@ -238,11 +243,11 @@ describe('whatsapp statuses', () => {
       retryable: false,
     })
     expect(parseStatus({ status: 'failed' })?.error).to.include({ code: 'provider_refused', providerCode: null })
-    // Taken for 0, it would count as a refused credential.
+    // A null code must not be converted to 0, which is the code of a rejected credential.
     expect(parseStatus({ status: 'failed', errors: [{ code: null }] })?.error?.code).to.equal('provider_refused')
   })
 
-  it('passes over statuses it does not know', () => {
+  it('ignores unknown statuses', () => {
     expect(parseStatus({ status: 'warning' })).to.equal(undefined)
   })
 })

@@ -20,8 +20,8 @@ const OPERATORS: Operator[] = [
   ...(['matches', 'in', 'not_in', 'exists', 'empty', 'has_tag', 'in_group', 'is_open'] as const),
 ]
 
-describe('a condition', () => {
-  const table: [left: string | number | boolean, op: Operator, right: unknown, holds: boolean][] = [
+describe('evaluateCondition', () => {
+  const cases: [left: string | number | boolean, op: Operator, right: unknown, result: boolean][] = [
     ['{{vars.n}}', 'eq', 10, true],
     ['{{vars.text}}', 'eq', 10, true],
     ['{{vars.n}}', 'eq', '10.0', true],
@@ -80,13 +80,13 @@ describe('a condition', () => {
     ['2026-03-02T11:59:59Z', 'is_open', undefined, false],
     ['{{vars.object}}', 'is_open', undefined, false],
   ]
-  for (const [left, op, right, holds] of table) {
-    it(`${left} ${op} ${JSON.stringify(right) ?? ''} ${holds ? 'holds' : 'does not hold'}`, () => {
-      expect(evaluateCondition({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(holds)
+  for (const [left, op, right, result] of cases) {
+    it(`returns ${result} for ${left} ${op} ${JSON.stringify(right) ?? '(no right side)'}`, () => {
+      expect(evaluateCondition({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(result)
     })
   }
 
-  it('joins others with all, any and not', () => {
+  it('combines conditions with all, any and not', () => {
     const yes = { left: 1, op: 'eq', right: 1 } as const
     const no = { not: yes }
     expect(evaluateCondition({ all: [yes, yes] }, source)).to.equal(true)
@@ -95,21 +95,21 @@ describe('a condition', () => {
     expect(evaluateCondition({ any: [no, { not: { all: [yes] } }] }, source)).to.equal(false)
   })
 
-  it('never fails, whatever it compares', () => {
+  it('returns a boolean for any two values', () => {
     const side = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom('{{vars.list}}', '{{vars.object}}', '{{x | sort}}', '{{', '{{a|b}}'),
     )
     fc.assert(
       fc.property(fc.constantFrom(...OPERATORS), side, side, (op, left, right) => {
-        const given = { ...source, roots: { ...source.roots, input: left } }
-        expect(evaluateCondition({ left: '{{input}}', op, right }, given)).to.be.a('boolean')
-        if (typeof left === 'string') expect(evaluateCondition({ left, op, right }, given)).to.be.a('boolean')
+        const sourceWithInput = { ...source, roots: { ...source.roots, input: left } }
+        expect(evaluateCondition({ left: '{{input}}', op, right }, sourceWithInput)).to.be.a('boolean')
+        if (typeof left === 'string') expect(evaluateCondition({ left, op, right }, sourceWithInput)).to.be.a('boolean')
       }),
     )
   })
 
-  it('takes time in proportion to the text, whatever the expression', () => {
+  it('evaluates a nested quantifier on a long text without catastrophic backtracking', () => {
     const started = performance.now()
     const long = { ...source, roots: { input: `${'a'.repeat(60_000)}!` } }
     expect(evaluateCondition({ left: '{{input}}', op: 'matches', right: '^(a+)+$' }, long)).to.equal(false)
@@ -117,8 +117,8 @@ describe('a condition', () => {
   })
 })
 
-describe('the form of a condition', () => {
-  const refused: [given: unknown, path: string, message: string][] = [
+describe('Condition schema', () => {
+  const invalidCases: [condition: unknown, path: string, message: string][] = [
     [{}, '', 'must be one of all, any, not, or left with op'],
     [{ all: [] }, 'all', 'must have at least one'],
     [{ left: 'a' }, 'op', 'is required'],
@@ -131,11 +131,11 @@ describe('the form of a condition', () => {
     [{ left: 'a', op: 'matches', right: '(?=a)' }, 'right', 'RE2'],
     [{ left: {}, op: 'exists' }, 'left', 'must be text'],
   ]
-  for (const [given, path, message] of refused) {
-    it(`${JSON.stringify(given)} is refused where the mistake is`, () => {
-      const read = Condition.safeParse(given)
-      expect(read.error?.issues.map((issue) => issue.path.join('.'))).to.include(path)
-      expect(read.error?.issues.map((issue) => issue.message).join()).to.include(message)
+  for (const [condition, path, message] of invalidCases) {
+    it(`rejects ${JSON.stringify(condition)} at the path "${path}"`, () => {
+      const result = Condition.safeParse(condition)
+      expect(result.error?.issues.map((issue) => issue.path.join('.'))).to.include(path)
+      expect(result.error?.issues.map((issue) => issue.message).join()).to.include(message)
     })
   }
 })

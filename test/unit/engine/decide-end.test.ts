@@ -4,8 +4,8 @@ import { DAY, HOUR } from '../../../src/platform/time.ts'
 import { NOON, PlayedRun, someFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'
 
-describe('the end of a run', () => {
-  it('comes when it is canceled, whatever it waits for', () => {
+describe('end of a run', () => {
+  it('cancels the open step when a waiting run is canceled', () => {
     const run = new PlayedRun({ steps: [ask('a')] })
     run.start()
     const { steps, wait } = run.take({ type: 'canceled' })
@@ -15,7 +15,7 @@ describe('the end of a run', () => {
     expect([run.run.status, run.run.open, wait]).to.deep.equal(['canceled', null, null])
   })
 
-  it('comes when it has lasted as long as it may', () => {
+  it('expires a waiting run after its maximum duration', () => {
     const run = new PlayedRun({ settings: { maxDuration: '1d' }, steps: [ask('a', { timeout: '7d' })] })
     expect(run.start().wait).to.include({ until: '2026-03-09T12:00:00.000Z', wakeAt: '2026-03-03T12:00:00.000Z' })
     run.pass(DAY + 1)
@@ -25,7 +25,7 @@ describe('the end of a run', () => {
     expect(run.trail.at(-1)).to.equal('a:canceled')
   })
 
-  it('comes when it goes round without rest', () => {
+  it('fails with step_limit after 1,000 steps without a wait', () => {
     const rest = { left: '{{vars.rest}}', op: 'exists' }
     const run = new PlayedRun({
       variables: { rest: { type: 'string' } },
@@ -39,7 +39,7 @@ describe('the end of a run', () => {
     expect(steps).to.have.lengthOf(1000)
   })
 
-  it('comes after 10,000 steps, however slowly they are taken', () => {
+  it('fails with step_limit after 10,000 steps in total', () => {
     const run = new PlayedRun({
       settings: { maxDuration: '365d' },
       steps: [
@@ -54,7 +54,7 @@ describe('the end of a run', () => {
     expect(run.now.getTime() - Date.parse(NOON)).to.be.above(200 * DAY)
   })
 
-  it('comes where the workflow says so', () => {
+  it('fails with the reason of a stop step', () => {
     const stopped = new PlayedRun({
       steps: [{ id: 'a', type: 'stop', status: 'failed', reason: 'No {{contact.fields.plan}}' }, say('b', 'x')],
     })
@@ -66,7 +66,7 @@ describe('the end of a run', () => {
     expect(stopped.trail).to.deep.equal(['a:completed'])
   })
 
-  it('is final', () => {
+  it('leaves a finished run unchanged by any event', () => {
     const run = new PlayedRun({ steps: [say('a', 'x')] })
     run.start()
     for (const event of [
@@ -81,8 +81,8 @@ describe('the end of a run', () => {
   })
 })
 
-describe('a run that goes on where another failed', () => {
-  it('does the failed step anew, and knows what the other knew', () => {
+describe('run resumed from a failed run', () => {
+  it('repeats the failed step with the variables and outputs of the failed run', () => {
     const run = new PlayedRun({
       steps: [ask('city', { saveAs: 'vars.city' }), say('b', '{{vars.city}}, {{steps.city.output.text}}')],
     })

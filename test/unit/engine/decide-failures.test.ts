@@ -5,7 +5,7 @@ import { stepTypes } from '../../../src/steps/index.ts'
 import { NOON, PlayedRun, someFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'
 
-/** Fails as often as it is told to, then works. */
+/** Fails for the configured number of attempts, then succeeds. */
 const flaky = defineStep({
   type: 'flaky',
   schema: z.strictObject({ failures: z.number(), retryable: z.boolean().default(true) }),
@@ -23,8 +23,8 @@ const lookUp = defineStep({
 
 const registry = stepRegistry([...stepTypes.values(), flaky, lookUp])
 
-describe('a step that fails', () => {
-  it('fails its run, which says where and why', () => {
+describe('failing step', () => {
+  it('fails its run with the error code and the step ID', () => {
     const run = new PlayedRun(
       { steps: [say('a', 'x'), say('b', 'x')] },
       { facts: someFacts({ conversation: { windowExpiresAt: '2026-03-02T11:59:59.999Z' } }) },
@@ -36,7 +36,7 @@ describe('a step that fails', () => {
     expect(run.run.status).to.equal('failed')
   })
 
-  it('lets the run go on, if it says so', () => {
+  it('lets the run continue with onError continue', () => {
     const run = new PlayedRun(
       {
         steps: [
@@ -51,7 +51,7 @@ describe('a step that fails', () => {
     expect(run.run.status).to.equal('completed')
   })
 
-  it('leads to the step that it names', () => {
+  it('continues at the step that onError names', () => {
     const run = new PlayedRun(
       {
         steps: [
@@ -66,7 +66,7 @@ describe('a step that fails', () => {
     expect(run.sent).to.deep.equal(['yes'])
   })
 
-  it('is tried again, later each time, under the same index', () => {
+  it('is retried with increasing delays under the same step index', () => {
     const run = new PlayedRun(
       { steps: [{ id: 'a', type: 'flaky', failures: 2, retry: { max: 3, delay: '10s' } }] },
       { registry },
@@ -86,7 +86,7 @@ describe('a step that fails', () => {
     expect(steps[0]?.output).to.equal(3)
   })
 
-  it('is not tried more often than it says, nor at all where that can change nothing', () => {
+  it('is retried at most max times and not after a non-retryable error', () => {
     const steps = (retryable: boolean) => [
       { id: 'a', type: 'flaky', failures: 9, retryable, retry: { max: 1, backoff: 'fixed' } },
     ]
@@ -94,12 +94,12 @@ describe('a step that fails', () => {
     run.start()
     run.ring()
     expect(run.run.error?.message).to.equal('Attempt 2 failed')
-    const hopeless = new PlayedRun({ steps: steps(false) }, { registry })
-    hopeless.start()
-    expect(hopeless.run.status).to.equal('failed')
+    const notRetried = new PlayedRun({ steps: steps(false) }, { registry })
+    notRetried.start()
+    expect(notRetried.run.status).to.equal('failed')
   })
 
-  it('does nothing of what it would have done', () => {
+  it('leaves the variables unchanged', () => {
     const run = new PlayedRun({
       variables: { n: { type: 'number' } },
       steps: [ask('a', { saveAs: 'vars.n' }), say('b', 'x')],
@@ -111,13 +111,13 @@ describe('a step that fails', () => {
   })
 })
 
-describe('what is done outside', () => {
+describe('external step', () => {
   const steps = [
     { id: 'a', type: 'look_up', what: '{{contact.name}}', timeout: '10s', saveAs: 'vars.found' },
     say('b', '{{vars.found.price}}'),
   ]
 
-  it('is asked for by an effect, and comes back as a result', () => {
+  it('emits an effect and continues with its result', () => {
     const run = new PlayedRun({ steps }, { registry })
     const { effects, wait } = run.start()
     expect(effects).to.deep.equal([
@@ -133,7 +133,7 @@ describe('what is done outside', () => {
     expect(run.sent).to.deep.equal(['12'])
   })
 
-  it('fails the step with its error, or when it takes too long', () => {
+  it('fails with the error of its result or with timed_out', () => {
     const failed = new PlayedRun({ steps }, { registry })
     failed.start()
     failed.take({
@@ -142,9 +142,9 @@ describe('what is done outside', () => {
       result: { ok: false, error: { code: 'http_500', message: 'Broken' } },
     })
     expect(failed.run.error?.code).to.equal('http_500')
-    const late = new PlayedRun({ steps }, { registry })
-    late.start()
-    late.ring()
-    expect(late.run.error?.code).to.equal('timed_out')
+    const timedOut = new PlayedRun({ steps }, { registry })
+    timedOut.start()
+    timedOut.ring()
+    expect(timedOut.run.error?.code).to.equal('timed_out')
   })
 })

@@ -28,8 +28,8 @@ const condition = fc.record({
   op: fc.constantFrom('eq', 'contains', 'gt', 'exists'),
   right: fc.constantFrom('yes', 1, 'Ana'),
 })
-const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
-const rarely = <T>(value: fc.Arbitrary<T>) =>
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
+const rarelyPresent = <T>(value: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value })
 const buttons = fc.constant([
   { id: 'yes', title: 'Yes' },
@@ -42,30 +42,30 @@ const kind = fc.oneof(
     type: fc.constant('ask'),
     message: fc.record({ body: text, buttons }),
     expect: fc.record({ type: fc.constantFrom('any', 'number', 'choice', 'email') }),
-    attempts: maybe(fc.integer({ min: 1, max: 3 })),
-    onInvalid: maybe(target),
-    timeout: maybe(fc.constantFrom('1m', '2h')),
-    onTimeout: maybe(target),
-    saveAs: maybe(fc.constantFrom('vars.a', 'vars.b')),
+    attempts: optional(fc.integer({ min: 1, max: 3 })),
+    onInvalid: optional(target),
+    timeout: optional(fc.constantFrom('1m', '2h')),
+    onTimeout: optional(target),
+    saveAs: optional(fc.constantFrom('vars.a', 'vars.b')),
   }),
   fc.record({
     type: fc.constant('wait_for_reply'),
-    expect: maybe(fc.constant({ type: 'number' })),
-    timeout: maybe(fc.constant('1h')),
-    saveAs: maybe(fc.constant('vars.a')),
+    expect: optional(fc.constant({ type: 'number' })),
+    timeout: optional(fc.constant('1h')),
+    saveAs: optional(fc.constant('vars.a')),
   }),
   fc.record({ type: fc.constant('wait'), for: fc.constantFrom('1m', '1h', '3d') }),
   fc.record({
     type: fc.constant('branch'),
     cases: fc.tuple(fc.record({ if: condition, next: target })),
-    else: maybe(target),
+    else: optional(target),
   }),
   fc.record({
     type: fc.constant('set'),
     values: fc.record({ a: text, b: fc.constantFrom(1, '{{vars.b | plus: 1}}', '{{vars.a}}') }),
   }),
   fc.record({ type: fc.constant('add_tag'), tags: fc.tuple(text) }),
-  fc.record({ type: fc.constant('handoff'), resumeAfter: maybe(fc.constant('2h')) }),
+  fc.record({ type: fc.constant('handoff'), resumeAfter: optional(fc.constant('2h')) }),
   fc.record({ type: fc.constant('stop'), status: fc.constantFrom('completed', 'failed') }),
   fc.record({ type: fc.constant('goto'), to: target }),
   fc.record({
@@ -74,22 +74,22 @@ const kind = fc.oneof(
       fc.record({ weight: fc.constant(1), next: target }),
       fc.record({ weight: fc.constant(2), next: target }),
     ),
-    sticky: maybe(fc.boolean()),
+    sticky: optional(fc.boolean()),
   }),
   fc.record({
     type: fc.constant('wait_for_event'),
     event: fc.constantFrom('paid', 'sent'),
-    match: rarely(fc.constant({ left: '{{trigger.data.n}}', op: 'gt', right: 1 })),
-    timeout: maybe(fc.constant('1h')),
-    onTimeout: maybe(target),
-    saveAs: maybe(fc.constant('vars.a')),
+    match: rarelyPresent(fc.constant({ left: '{{trigger.data.n}}', op: 'gt', right: 1 })),
+    timeout: optional(fc.constant('1h')),
+    onTimeout: optional(target),
+    saveAs: optional(fc.constant('vars.a')),
   }),
   fc.record({
     type: fc.constant('http'),
     url: fc.constant('https://api.example.com/{{vars.a}}'),
-    timeout: maybe(fc.constant('10s')),
-    onTimeout: maybe(target),
-    saveAs: maybe(fc.constantFrom('vars.a', 'vars.b')),
+    timeout: optional(fc.constant('10s')),
+    onTimeout: optional(target),
+    saveAs: optional(fc.constantFrom('vars.a', 'vars.b')),
   }),
   fc.record({ type: fc.constant('emit'), event: fc.constant('paid'), data: fc.constant({ n: '{{vars.b}}' }) }),
 )
@@ -102,8 +102,8 @@ const inner = fc.oneof(
   fc.record({ type: fc.constant('wait'), for: fc.constant('1h') }),
   fc.record({
     type: fc.constant('wait_for_reply'),
-    timeout: maybe(fc.constant('1h')),
-    saveAs: maybe(fc.constant('vars.a')),
+    timeout: optional(fc.constant('1h')),
+    saveAs: optional(fc.constant('vars.a')),
   }),
   fc.record({
     type: fc.constant('set'),
@@ -112,7 +112,7 @@ const inner = fc.oneof(
   fc.record({
     type: fc.constant('branch'),
     cases: fc.tuple(fc.record({ if: condition, next: way })),
-    else: maybe(way),
+    else: optional(way),
   }),
 )
 const loop = fc
@@ -128,14 +128,14 @@ const loop = fc
     steps,
   }))
 const rest = fc.record({
-  if: rarely(condition),
-  disabled: rarely(fc.constant(true)),
-  next: maybe(target),
-  onError: maybe(fc.oneof(fc.constant('continue'), target)),
-  retry: maybe(fc.record({ max: fc.nat(2) })),
+  if: rarelyPresent(condition),
+  disabled: rarelyPresent(fc.constant(true)),
+  next: optional(target),
+  onError: optional(fc.oneof(fc.constant('continue'), target)),
+  retry: optional(fc.record({ max: fc.nat(2) })),
 })
 
-/** Sound definitions: others are another test's. */
+/** Valid definitions only; invalid ones are covered by the tests of compileDefinition. */
 const definition = fc
   .tuple(
     fc.array(fc.tuple(fc.oneof({ weight: 5, arbitrary: kind }, { weight: 1, arbitrary: loop }), rest), {
@@ -158,7 +158,7 @@ const definition = fc
   )
   .filter((compiled) => compiled !== null)
 
-/** The steps within loops are called after their loop: no two of a definition have one name. */
+/** Names inner steps after their loop, so that the step IDs of a definition are unique. */
 function renameInner(steps: object[]): object[] {
   return steps.map((step, index) => {
     if (!('steps' in step)) return step
@@ -167,10 +167,10 @@ function renameInner(steps: object[]): object[] {
   })
 }
 
-type Happening = { afterMs: number; event: (run: RunState) => EngineEvent }
+type EventInput = { afterMs: number; event: (run: RunState) => EngineEvent }
 
 const body = fc.constantFrom('yes', '2', '12,5', 'ana@example.com', '', 'no idea')
-const happening: fc.Arbitrary<Happening> = fc.record({
+const eventInput: fc.Arbitrary<EventInput> = fc.record({
   afterMs: fc.oneof(fc.nat(60_000), fc.nat(4 * DAY)),
   event: fc.oneof(
     {
@@ -213,44 +213,44 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   ),
 })
 
-type Turn = { before: RunState; event: EngineEvent; now: Date; facts: Facts; decision: Decision }
+type Transition = { before: RunState; event: EngineEvent; now: Date; facts: Facts; decision: Decision }
 
-function play(compiled: CompiledDefinition, happenings: Happening[]): Turn[] {
+function play(compiled: CompiledDefinition, eventInputs: EventInput[]): Transition[] {
   let now = new Date(NOON)
   let run = queueRun(compiled, { id: RUN_ID, trigger: { type: 'manual' } }, now)
   let facts = someFacts({ conversation: { windowExpiresAt: '2026-03-04T12:00:00.000Z' } })
-  return [{ afterMs: 0, event: () => ({ type: 'started' as const }) }, ...happenings].map(
+  return [{ afterMs: 0, event: () => ({ type: 'started' as const }) }, ...eventInputs].map(
     ({ afterMs, event: make }) => {
       now = addMs(now, afterMs)
-      const turn = { before: deepFreeze(run), event: make(run), now, facts: deepFreeze(facts) }
+      const transition = { before: deepFreeze(run), event: make(run), now, facts: deepFreeze(facts) }
       const decision = decide({
         compiled,
-        run: turn.before,
-        event: turn.event,
-        facts: turn.facts,
+        run: transition.before,
+        event: transition.event,
+        facts: transition.facts,
         now,
         registry: stepTypes,
       })
       run = decision.run
       facts = decision.facts
-      return { ...turn, decision }
+      return { ...transition, decision }
     },
   )
 }
 
-function everyPlay(check: (turns: Turn[], compiled: CompiledDefinition) => void): void {
+function forAllRuns(check: (transitions: Transition[], compiled: CompiledDefinition) => void): void {
   fc.assert(
-    fc.property(definition, fc.array(happening, { maxLength: 12 }), (compiled, happenings) =>
-      check(play(compiled, happenings), compiled),
+    fc.property(definition, fc.array(eventInput, { maxLength: 12 }), (compiled, eventInputs) =>
+      check(play(compiled, eventInputs), compiled),
     ),
     { numRuns: 200 },
   )
 }
 
-describe('whatever happens to whatever run', () => {
-  it('ends or waits, and who waits will be woken before the run has lasted too long', () => {
-    everyPlay((turns) => {
-      for (const { before, decision, now } of turns) {
+describe('decide, for any definition and any events', () => {
+  it('leaves the run finished or waiting with a wake-up time before its expiry', () => {
+    forAllRuns((transitions) => {
+      for (const { before, decision, now } of transitions) {
         const { run, wait } = decision
         expect(run.status === 'waiting' || isFinished(run), run.status).to.equal(true)
         expect(wait !== null).to.equal(run.status === 'waiting')
@@ -263,10 +263,10 @@ describe('whatever happens to whatever run', () => {
     })
   })
 
-  it('decides the same when the same is decided again, also from what a database gives back', () => {
-    everyPlay((turns, compiled) => {
+  it('is deterministic, also after its input was serialized to JSON', () => {
+    forAllRuns((transitions, compiled) => {
       const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value))
-      for (const { before, event, now, facts, decision } of turns) {
+      for (const { before, event, now, facts, decision } of transitions) {
         const again = decide({
           compiled: stored(compiled),
           run: stored(before),
@@ -280,22 +280,22 @@ describe('whatever happens to whatever run', () => {
     })
   })
 
-  it('numbers its steps without a gap, and goes on writing only in the record that waits', () => {
-    everyPlay((turns) => {
-      for (const { before, decision } of turns) {
+  it('numbers new steps without gaps and updates only the open step record', () => {
+    forAllRuns((transitions) => {
+      for (const { before, decision } of transitions) {
         const indexes = decision.steps.map(({ index }) => index)
         const open = before.open && indexes[0] === before.open.index ? [before.open.index] : []
         const count = decision.run.stepsCount - before.stepsCount
-        const fresh = Array.from({ length: count }, (_, offset) => before.stepsCount + offset)
-        expect(indexes).to.deep.equal([...open, ...fresh])
+        const added = Array.from({ length: count }, (_, offset) => before.stepsCount + offset)
+        expect(indexes).to.deep.equal([...open, ...added])
         if (decision.isConsumed && before.open) expect(open).to.have.lengthOf(1)
       }
     })
   })
 
-  it('takes no step once it is over, and leaves none open', () => {
-    everyPlay((turns) => {
-      for (const { before, decision } of turns) {
+  it('executes no step of a finished run and leaves none open', () => {
+    forAllRuns((transitions) => {
+      for (const { before, decision } of transitions) {
         if (isFinished(before))
           expect(decision).to.deep.include({ isConsumed: false, steps: [], effects: [], run: before })
         if (!isFinished(decision.run)) continue
@@ -308,19 +308,19 @@ describe('whatever happens to whatever run', () => {
     })
   })
 
-  it('changes nothing by what is not for it', () => {
-    everyPlay((turns) => {
-      for (const { before, facts, decision } of turns) {
+  it('changes nothing for an event that is not consumed', () => {
+    forAllRuns((transitions) => {
+      for (const { before, facts, decision } of transitions) {
         if (decision.isConsumed) continue
         expect(decision).to.deep.include({ run: before, facts, steps: [], effects: [] })
       }
     })
   })
 
-  it('gives every step and message an id of its own, and every effect a step that is recorded', () => {
-    everyPlay((turns) => {
-      const effects = turns.flatMap(({ decision }) => decision.effects)
-      const steps = new Map(turns.flatMap(({ decision }) => decision.steps.map((step) => [step.index, step])))
+  it('assigns unique IDs to steps and messages and a recorded step to every effect', () => {
+    forAllRuns((transitions) => {
+      const effects = transitions.flatMap(({ decision }) => decision.effects)
+      const steps = new Map(transitions.flatMap(({ decision }) => decision.steps.map((step) => [step.index, step])))
       for (const { stepIndex, stepId } of effects) expect(steps.get(stepIndex)?.stepId).to.equal(stepId)
       const messages = effects.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['messageId']] : []))
       const ids = [...messages, ...[...steps.values()].map(({ id }) => id)]

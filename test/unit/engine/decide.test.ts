@@ -5,8 +5,8 @@ import { ask, say } from '../../support/steps.ts'
 
 const no = { left: 1, op: 'eq', right: 2 }
 
-describe('a run', () => {
-  it('goes from step to step in one turn, and is completed after the last', () => {
+describe('decide', () => {
+  it('executes all steps in one decision and completes the run after the last', () => {
     const run = new PlayedRun({ steps: [say('a', 'Hi {{contact.name}}'), say('b', 'Bye')] })
     const { isConsumed, wait } = run.start()
     expect([isConsumed, wait, run.run.status, run.run.stepId]).to.deep.equal([true, null, 'completed', null])
@@ -15,20 +15,20 @@ describe('a run', () => {
     expect(run.run).to.include({ stepsCount: 2, startedAt: NOON, finishedAt: NOON })
   })
 
-  it('without steps is completed at once', () => {
+  it('completes a run without steps immediately', () => {
     const run = new PlayedRun({ steps: [] })
     run.start()
     expect(run.run.status).to.equal('completed')
   })
 
-  it('starts once', () => {
+  it('ignores a second start', () => {
     const run = new PlayedRun({ steps: [ask('a')] })
     run.start()
     expect(run.start().isConsumed).to.equal(false)
     expect(run.sent).to.have.lengthOf(1)
   })
 
-  it('waits for a reply, and goes on with it in the same record', () => {
+  it('waits for a reply and completes the same step record with it', () => {
     const run = new PlayedRun({
       steps: [
         ask('city', { saveAs: 'vars.city' }),
@@ -51,7 +51,7 @@ describe('a run', () => {
     expect(run.run.status).to.equal('completed')
   })
 
-  it('leaves a reply alone that it does not wait for', () => {
+  it('does not consume a reply that the run does not wait for', () => {
     const run = new PlayedRun({ steps: [{ id: 'a', type: 'wait', for: '1h' }] })
     run.start()
     const before = run.run
@@ -59,7 +59,7 @@ describe('a run', () => {
     expect(run.run).to.equal(before)
   })
 
-  it('goes the way of the timeout when no reply comes', () => {
+  it('continues at the onTimeout step when no reply arrives', () => {
     const run = new PlayedRun({
       steps: [
         ask('a', { timeout: '1h', onTimeout: 'c' }),
@@ -68,14 +68,13 @@ describe('a run', () => {
       ],
     })
     expect(run.start().wait).to.include({ until: '2026-03-02T13:00:00.000Z', wakeAt: '2026-03-02T13:00:00.000Z' })
-    const late = someFacts({ conversation: { canSendFreeform: true } })
-    run.facts = late
+    run.facts = someFacts({ conversation: { canSendFreeform: true } })
     const { steps } = run.ring()
     expect(steps[0]).to.include({ stepId: 'a', status: 'completed', branch: 'timeout' })
     expect(run.sent).to.deep.equal(['a?', 'still there?'])
   })
 
-  it('takes a reply or its timer, never both', () => {
+  it('consumes either the reply or the timer of a wait', () => {
     const run = new PlayedRun({ steps: [ask('a', { timeout: '1h', onTimeout: 'end' }), ask('b', { timeout: '1h' })] })
     run.start()
     run.reply('first')
@@ -85,7 +84,7 @@ describe('a run', () => {
     expect(run.reply('late').isConsumed).to.equal(false)
   })
 
-  it('waits for a time, and for a moment on the clocks of its zone', () => {
+  it('waits for a duration and until a local time of its time zone', () => {
     const run = new PlayedRun({
       settings: { timezone: 'contact' },
       steps: [
@@ -100,7 +99,7 @@ describe('a run', () => {
     expect(run.run.status).to.equal('completed')
   })
 
-  it('asks once whether a loop is to be entered, not again in every round', () => {
+  it('evaluates the condition of a loop step once, not in every iteration', () => {
     const run = new PlayedRun(
       {
         variables: { n: { type: 'number', default: 0 } },
@@ -121,7 +120,7 @@ describe('a run', () => {
     expect(run.run.variables).to.deep.equal({ n: 3 })
   })
 
-  it('passes over steps that are disabled or whose condition does not hold', () => {
+  it('skips steps that are disabled or whose condition is false', () => {
     const run = new PlayedRun({
       steps: [say('a', '1', { disabled: true }), say('b', '2', { if: no, next: 'd' }), say('c', '3'), say('d', '4')],
     })
@@ -129,7 +128,7 @@ describe('a run', () => {
     expect(run.trail).to.deep.equal(['a:skipped', 'b:skipped', 'd:completed'])
   })
 
-  it('shows later steps of a turn what earlier ones did', () => {
+  it('shows later steps of a decision the changes of earlier ones', () => {
     const run = new PlayedRun({
       steps: [
         { id: 'a', type: 'add_tag', tags: ['New'] },
@@ -147,7 +146,7 @@ describe('a run', () => {
     expect(run.facts.contact).to.deep.include({ tags: ['New'], fields: { seats: 2 } })
   })
 
-  it('counts how often it has been at a step', () => {
+  it('counts the iterations of a step', () => {
     const run = new PlayedRun({ steps: [ask('a'), say('b', 'again', { next: 'a' })] })
     run.start()
     run.reply('1')
@@ -163,8 +162,8 @@ describe('a run', () => {
   })
 })
 
-describe('the ids that a run gives', () => {
-  it('sort in the order in which they were given, however many there are', () => {
+describe('IDs derived by a run', () => {
+  it('sort in the order of their creation across a counter overflow', () => {
     const run = new PlayedRun({ steps: [say('a', '1'), say('b', '2')] })
     run.run = { ...run.run, idsCount: 4092 }
     const { effects } = run.start()
@@ -172,7 +171,7 @@ describe('the ids that a run gives', () => {
     expect(ids).to.deep.equal(ids.toSorted())
   })
 
-  it('are those of version 7, in order, and never the same twice', () => {
+  it('are unique UUIDv7 values in ascending order', () => {
     const message = { id: '0199a7a0-0000-7000-8000-000000000002', body: 'hi' }
     const run = new PlayedRun({ steps: [say('a', '1'), ask('b'), say('c', '3')] }, { message })
     run.start()
@@ -186,7 +185,7 @@ describe('the ids that a run gives', () => {
     for (const id of ids) expect(id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
 
-  it('sort after the message that is answered, even if a clock that was ahead stamped it', () => {
+  it('sort after the ID of the answered message when that is in the future', () => {
     const message = { id: '01ffffff-ffff-7fff-8000-000000000002', body: 'hi' }
     const run = new PlayedRun({ steps: [say('a', '1')] }, { message })
     const { effects } = run.start()

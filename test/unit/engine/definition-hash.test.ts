@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import { definitionHash } from '../../../src/engine/compile/definition-hash.ts'
 import { say } from '../../support/steps.ts'
 
-describe('the hash of a definition', () => {
+describe('definitionHash', () => {
   const definition = { version: 1, steps: [say('a', 'x')], triggers: [] }
 
-  it('does not change with the order of keys or the places on the screen', () => {
+  it('ignores the order of keys and the ui field', () => {
     const moved = {
       ui: { positions: { a: [1, 2] } },
       triggers: [],
@@ -16,7 +16,7 @@ describe('the hash of a definition', () => {
     expect(definitionHash(moved)).to.match(/^[0-9a-f]{64}$/)
   })
 
-  it('changes with what the definition does', () => {
+  it('changes with the steps and their order', () => {
     expect(definitionHash({ ...definition, steps: [say('a', 'y')] })).to.not.equal(definitionHash(definition))
     expect(definitionHash({ ...definition, steps: [say('a', 'x'), say('b', 'x')] })).to.not.equal(
       definitionHash({ ...definition, steps: [say('b', 'x'), say('a', 'x')] }),

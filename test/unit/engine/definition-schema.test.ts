@@ -106,114 +106,117 @@ const asking = (expect: object) => step({ type: 'ask', message: { body: '?' }, e
 const branching = (condition: object) => step({ type: 'branch', cases: [{ if: condition, next: 'end' }] })
 const on = (trigger: object) => ({ triggers: [trigger] })
 
-const malformed: [name: string, definition: object][] = [
+const invalidDefinitions: [name: string, definition: object][] = [
   ['another version', { version: 2 }],
   ['no steps', { steps: undefined }],
   ['an unknown field', { stepz: [] }],
   ['an unknown setting', { settings: { reentri: 'queue' } }],
   ['an unknown value', { settings: { reentry: 'maybe' } }],
-  ['a bad duration', { settings: { maxDuration: '3 days' } }],
-  ['a variable of no type', { variables: { a: {} } }],
-  ['a variable with a bad name', { variables: { 'A b': { type: 'string' } } }],
+  ['an invalid duration', { settings: { maxDuration: '3 days' } }],
+  ['a variable without a type', { variables: { a: {} } }],
+  ['a variable with an invalid name', { variables: { 'A b': { type: 'string' } } }],
   ['too many steps', { steps: Array.from({ length: 501 }, (_, index) => ({ ...note, id: `s${index}` })) }],
   ['too many triggers', { triggers: Array(11).fill({ type: 'api' }) }],
-  ['an unknown trigger', on({ type: 'full_moon' })],
+  ['an unknown trigger type', on({ type: 'full_moon' })],
   ['a trigger without a type', on({})],
   ['an unknown trigger field', on({ type: 'api', match: {} })],
-  ['another name for exact', on({ type: 'message_received', match: { mode: 'equals', values: ['a'] } })],
+  ['an unknown match mode', on({ type: 'message_received', match: { mode: 'equals', values: ['a'] } })],
   ['a match without values', on({ type: 'message_received', match: { mode: 'exact' } })],
   ['a schedule without a time', on({ type: 'schedule' })],
-  ['a schedule with two times', on({ type: 'schedule', cron: '0 9 * * *', at: '2026-03-02T09:00:00Z' })],
-  ['an event without a name', on({ type: 'event', event: 'Paid!' })],
-  ['an unknown step', step({ type: 'teleport' })],
-  ['steps that are none', { steps: [[], 'x', null] }],
+  ['a schedule with both cron and at', on({ type: 'schedule', cron: '0 9 * * *', at: '2026-03-02T09:00:00Z' })],
+  ['an event trigger with an invalid name', on({ type: 'event', event: 'Paid!' })],
+  ['an unknown step type', step({ type: 'teleport' })],
+  ['steps that are not objects', { steps: [[], 'x', null] }],
   ['an unknown step field', { steps: [{ ...note, colour: 1 }] }],
-  ['an unknown field deep inside', say({ body: 'x', picture: {} })],
-  ['a reserved id', { steps: [{ ...note, id: 'end' }] }],
-  ['a bad id', { steps: [{ ...note, id: 'A' }] }],
+  ['an unknown nested field', say({ body: 'x', picture: {} })],
+  ['a reserved step ID', { steps: [{ ...note, id: 'end' }] }],
+  ['an invalid step ID', { steps: [{ ...note, id: 'A' }] }],
   ['four buttons', say({ body: '?', buttons: ['a', 'b', 'c', 'd'].map((id) => ({ id, title: id })) })],
-  ['a long button', say({ body: '?', buttons: [{ id: 'b', title: 'x'.repeat(21) }] })],
-  ['a long option', asking({ type: 'choice', options: [{ id: 'b', title: 'x'.repeat(25) }] })],
-  ['a long message', say({ body: 'x'.repeat(4097) })],
+  ['a button title that is too long', say({ body: '?', buttons: [{ id: 'b', title: 'x'.repeat(21) }] })],
+  ['an option title that is too long', asking({ type: 'choice', options: [{ id: 'b', title: 'x'.repeat(25) }] })],
+  ['a message that is too long', say({ body: 'x'.repeat(4097) })],
   ['an empty message', say({})],
-  ['a file that lies nowhere', say({ media: { type: 'image', url: 'x.png' } })],
-  ['a name for a picture', say({ media: { type: 'image', url: 'https://a.example/x', filename: 'x' } })],
-  ['a choice of nothing', asking({ type: 'choice' })],
-  ['a wait for nothing', step({ type: 'wait' })],
-  ['a wait for two things', step({ type: 'wait', for: '1m', until: '2026-03-02' })],
-  ['a loop over nothing', step({ type: 'loop', max: 1, steps: [{ ...note, id: 'b' }] })],
-  ['a loop through nothing', step({ type: 'loop', while: yes, max: 1, steps: [] })],
-  ['a mistake in a loop', step({ type: 'loop', while: yes, max: 1, steps: [{ ...note, id: 'b', body: 7 }] })],
-  ['a condition of nothing', branching({})],
-  ['a condition of two forms', branching({ all: [yes], not: yes })],
-  ['a comparison of two forms', branching({ ...yes, any: [yes] })],
-  ['a comparison with nothing', branching({ left: 'x', op: 'eq' })],
-  ['a comparison of nothing', branching({ op: 'exists' })],
-  ['an unknown comparison', branching({ left: 'x', op: 'resembles', right: 1 })],
-  ['an empty all', branching({ all: [] })],
-  ['a mistake deep in a condition', branching({ any: [{ not: { left: 'x', op: 'eq' } }] })],
-  ['a split of one way', step({ type: 'split', paths: [{ weight: 1, next: 'end' }] })],
-  ['a way of no weight', step({ type: 'split', paths: [0, 1].map((weight) => ({ weight, next: 'end' })) })],
-  ['nobody to assign', step({ type: 'assign', to: {} })],
-  ['two to assign', step({ type: 'assign', to: { userId: ID, unassign: true } })],
-  ['no variable to set', step({ type: 'set', values: {} })],
-  ['a variable that cannot be set', step({ type: 'set', values: { 'contact.name': 1 } })],
-  ['nothing to update', step({ type: 'update_contact', values: {} })],
-  ['a group that cannot be', step({ type: 'add_to_group', groupId: 'vip' })],
+  ['media with an invalid URL', say({ media: { type: 'image', url: 'x.png' } })],
+  ['an image with a file name', say({ media: { type: 'image', url: 'https://a.example/x', filename: 'x' } })],
+  ['a choice without options', asking({ type: 'choice' })],
+  ['a wait without a time', step({ type: 'wait' })],
+  ['a wait with two times', step({ type: 'wait', for: '1m', until: '2026-03-02' })],
+  ['a loop without over and while', step({ type: 'loop', max: 1, steps: [{ ...note, id: 'b' }] })],
+  ['a loop without steps', step({ type: 'loop', while: yes, max: 1, steps: [] })],
+  ['an invalid step in a loop', step({ type: 'loop', while: yes, max: 1, steps: [{ ...note, id: 'b', body: 7 }] })],
+  ['an empty condition', branching({})],
+  ['a condition with both all and not', branching({ all: [yes], not: yes })],
+  ['a comparison with both op and any', branching({ ...yes, any: [yes] })],
+  ['a comparison without a right side', branching({ left: 'x', op: 'eq' })],
+  ['a comparison without a left side', branching({ op: 'exists' })],
+  ['an unknown operator', branching({ left: 'x', op: 'resembles', right: 1 })],
+  ['an empty all condition', branching({ all: [] })],
+  ['an invalid nested condition', branching({ any: [{ not: { left: 'x', op: 'eq' } }] })],
+  ['a split with one path', step({ type: 'split', paths: [{ weight: 1, next: 'end' }] })],
+  [
+    'a split with a path of zero weight',
+    step({ type: 'split', paths: [0, 1].map((weight) => ({ weight, next: 'end' })) }),
+  ],
+  ['an assign step without an assignee', step({ type: 'assign', to: {} })],
+  ['an assign step with two targets', step({ type: 'assign', to: { userId: ID, unassign: true } })],
+  ['a set step without values', step({ type: 'set', values: {} })],
+  ['a set step that sets a contact field', step({ type: 'set', values: { 'contact.name': 1 } })],
+  ['an update_contact step without values', step({ type: 'update_contact', values: {} })],
+  ['an invalid group ID', step({ type: 'add_to_group', groupId: 'vip' })],
 ]
 
-describe('the JSON Schema of definitions', () => {
+describe('JSON Schema of definitions', () => {
   const accepts = new Ajv2020({ strict: false, validateFormats: false }).compile(definitionSchema())
 
-  /** As both see it: the schema, and what compiles. */
-  function judge(given: object): [boolean, boolean] {
-    const definition = JSON.parse(JSON.stringify({ version: 1, triggers: [], steps: [note], ...given })) as unknown
+  /** Returns whether the schema accepts the definition and whether it compiles. */
+  function validate(fields: object): [bySchema: boolean, byCompiler: boolean] {
+    const definition = JSON.parse(JSON.stringify({ version: 1, triggers: [], steps: [note], ...fields })) as unknown
     return [accepts(definition), compileDefinition(definition, stepTypes).compiled !== null]
   }
 
-  it('is tried with every type of trigger and step that there is', () => {
+  it('is tested with every trigger and step type', () => {
     expect(triggers).to.include.keys(Object.keys(TRIGGERS))
     expect(steps).to.include.keys([...stepTypes.keys()])
   })
 
   for (const type of Object.keys(TRIGGERS)) {
-    it(`accepts ${type} triggers as compiling does`, () => {
+    it(`accepts valid ${type} triggers like the compiler`, () => {
       for (const fields of triggers[type] ?? []) {
-        expect(judge({ triggers: [{ type, ...fields }] }), JSON.stringify(fields)).to.deep.equal([true, true])
+        expect(validate({ triggers: [{ type, ...fields }] }), JSON.stringify(fields)).to.deep.equal([true, true])
       }
     })
 
-    it(`refuses ${type} triggers with a field too many`, () => {
+    it(`rejects ${type} triggers with an unknown field like the compiler`, () => {
       for (const fields of triggers[type] ?? []) {
-        expect(judge({ triggers: [{ type, ...fields, colour: 1 }] })).to.deep.equal([false, false])
+        expect(validate({ triggers: [{ type, ...fields, colour: 1 }] })).to.deep.equal([false, false])
       }
     })
   }
 
   for (const type of stepTypes.keys()) {
-    it(`accepts ${type} steps as compiling does`, () => {
+    it(`accepts valid ${type} steps like the compiler`, () => {
       for (const fields of steps[type] ?? []) {
-        expect(judge({ steps: [{ id: 'a', type, ...fields }] }), JSON.stringify(fields)).to.deep.equal([true, true])
+        expect(validate({ steps: [{ id: 'a', type, ...fields }] }), JSON.stringify(fields)).to.deep.equal([true, true])
       }
     })
 
-    it(`refuses ${type} steps with a field too many, or of another kind`, () => {
+    it(`rejects ${type} steps with an unknown field or a wrong field type like the compiler`, () => {
       for (const fields of steps[type] ?? []) {
-        for (const wrong of [{ colour: 1 }, { next: 7 }, { timeout: 'soon' }, { saveAs: 'a' }, { if: {} }]) {
-          const given = { steps: [{ id: 'a', type, ...fields, ...wrong }] }
-          expect(judge(given), JSON.stringify(given)).to.deep.equal([false, false])
+        for (const invalid of [{ colour: 1 }, { next: 7 }, { timeout: 'soon' }, { saveAs: 'a' }, { if: {} }]) {
+          const definition = { steps: [{ id: 'a', type, ...fields, ...invalid }] }
+          expect(validate(definition), JSON.stringify(definition)).to.deep.equal([false, false])
         }
       }
     })
   }
 
   it('accepts the demo workflows', () => {
-    for (const { definition } of Object.values(WORKFLOWS)) expect(judge(definition)).to.deep.equal([true, true])
+    for (const { definition } of Object.values(WORKFLOWS)) expect(validate(definition)).to.deep.equal([true, true])
   })
 
-  for (const [name, definition] of malformed) {
-    it(`refuses ${name}, as compiling does`, () => {
-      expect(judge(definition)).to.deep.equal([false, false])
+  for (const [name, definition] of invalidDefinitions) {
+    it(`rejects ${name} like the compiler`, () => {
+      expect(validate(definition)).to.deep.equal([false, false])
     })
   }
 })

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { parseDuration } from '../../../src/engine/language/definition/duration.ts'
 
-describe('a duration', () => {
-  const table: [text: string, ms: number | undefined][] = [
+describe('parseDuration', () => {
+  const cases: [text: string, ms: number | undefined][] = [
     ['30s', 30_000],
     ['10m', 600_000],
     ['24h', 86_400_000],
@@ -19,8 +19,8 @@ describe('a duration', () => {
     [' 1s', undefined],
     ['1S', undefined],
   ]
-  for (const [text, ms] of table) {
-    it(`${text} is ${ms === undefined ? 'refused' : `${ms} ms`}`, () => {
+  for (const [text, ms] of cases) {
+    it(ms === undefined ? `rejects "${text}"` : `parses ${text} as ${ms} ms`, () => {
       expect(parseDuration(text)).to.equal(ms)
     })
   }

@@ -6,32 +6,32 @@ import { stepTypes } from '../../../src/steps/index.ts'
 import { PlayedRun } from '../../support/workflow.ts'
 
 function play(fields: object, rest: object = {}, variables: object = {}): PlayedRun {
-  const given = Object.entries(variables).map(([name, value]) => [name, { type: 'string', default: value }])
+  const declarations = Object.entries(variables).map(([name, value]) => [name, { type: 'string', default: value }])
   const definition = {
-    variables: Object.fromEntries(given),
+    variables: Object.fromEntries(declarations),
     steps: [{ id: 'call', type: 'http', url: 'https://api.example.com/quote', ...fields }],
     ...rest,
   }
   return new PlayedRun(definition)
 }
 
-/** What is asked of the outside once the run has started. */
-function requestOf(run: PlayedRun) {
+/** Starts the run and returns the external request it emits. */
+function startRequest(run: PlayedRun) {
   const [placed] = run.start().effects
   return (placed?.effect as ExternalEffect | undefined)?.request
 }
 
-function failureOf(run: PlayedRun) {
+function startError(run: PlayedRun) {
   return run.start().run.error
 }
 
-function problemsOf(fields: object) {
+function listProblems(fields: object) {
   const step = { id: 'call', type: 'http', url: 'https://api.example.com/quote', ...fields }
   return compileDefinition({ version: 1, steps: [step] }, stepTypes).errors.map(({ code, path }) => `${code} ${path}`)
 }
 
-describe('the http step', () => {
-  it('asks for what its templates come to', () => {
+describe('http step', () => {
+  it('builds the request from its templates', () => {
     const run = play(
       {
         method: 'POST',
@@ -44,7 +44,7 @@ describe('the http step', () => {
       {},
       { place: 'São Paulo' },
     )
-    expect(requestOf(run)).to.deep.equal({
+    expect(startRequest(run)).to.deep.equal({
       type: 'http',
       method: 'POST',
       url: 'https://api.example.com/S%C3%A3o+Paulo?a=1&tag=vip&n=3',
@@ -54,16 +54,16 @@ describe('the http step', () => {
     })
   })
 
-  it('sends text as text, unless a header says what it is', () => {
-    expect(requestOf(play({ method: 'PUT', text: 'Hi {{contact.name}}' }))).to.deep.include({
+  it('sends text as text/plain unless a header sets the content type', () => {
+    expect(startRequest(play({ method: 'PUT', text: 'Hi {{contact.name}}' }))).to.deep.include({
       body: 'Hi Ana',
       headers: { 'content-type': 'text/plain; charset=utf-8' },
     })
     const xml = play({ method: 'PUT', text: '<a/>', headers: { 'Content-Type': 'application/xml' } })
-    expect(requestOf(xml)).to.deep.include({ headers: { 'content-type': 'application/xml' } })
+    expect(startRequest(xml)).to.deep.include({ headers: { 'content-type': 'application/xml' } })
   })
 
-  it('shows what it asked for, without secrets', () => {
+  it('records the request without secrets', () => {
     const run = play({
       method: 'POST',
       url: 'https://api.example.com/x?api_key=abc&city=Rio',
@@ -80,26 +80,26 @@ describe('the http step', () => {
     expect(JSON.stringify(record)).not.to.contain('abc')
   })
 
-  it('fails for good if what its templates come to cannot be sent', () => {
+  it('fails without a retry when its templates yield an invalid header or URL', () => {
     const broken = play({ headers: { 'X-Note': '{{vars.note}}' } }, {}, { note: 'a\r\nX-Forged: yes' })
-    expect(failureOf(broken)).to.include({ code: 'invalid_header' })
-    expect(failureOf(play({ idempotencyKey: '{{vars.key}}' }, {}, { key: 'a\nb' }))).to.include({
+    expect(startError(broken)).to.include({ code: 'invalid_header' })
+    expect(startError(play({ idempotencyKey: '{{vars.key}}' }, {}, { key: 'a\nb' }))).to.include({
       code: 'invalid_header',
     })
-    expect(failureOf(play({ url: '{{vars.url}}' }, {}, { url: 'not a url' }))).to.include({ code: 'invalid_url' })
+    expect(startError(play({ url: '{{vars.url}}' }, {}, { url: 'not a url' }))).to.include({ code: 'invalid_url' })
     const retried = play({ url: '{{vars.url}}', retry: { max: 3 } }, {}, { url: 'not a url' })
-    expect(failureOf(retried)).to.include({ code: 'invalid_url' })
+    expect(startError(retried)).to.include({ code: 'invalid_url' })
   })
 
-  const answer = (status: number): ExternalResult => ({
+  const toResult = (status: number): ExternalResult => ({
     ok: true,
     output: { status, headers: {}, json: { total: 7 }, text: null },
   })
 
-  it('goes on with the answer', () => {
+  it('continues with the response', () => {
     const run = play({ saveAs: 'vars.quote' })
     run.start()
-    const { run: after, steps } = run.take({ type: 'external_result', epoch: run.run.epoch, result: answer(200) })
+    const { run: after, steps } = run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(200) })
     expect([after.status, after.variables['quote']]).to.deep.equal([
       'completed',
       { status: 200, headers: {}, json: { total: 7 }, text: null },
@@ -107,13 +107,13 @@ describe('the http step', () => {
     expect(steps[0]?.output).to.have.property('status', 200)
   })
 
-  it('fails on the statuses that it is told to fail on', () => {
+  it('fails on the statuses that failOn selects', () => {
     const outcome = (failOn: string | undefined, status: number) => {
       const run = play(failOn ? { failOn } : {})
       run.start()
-      return run.take({ type: 'external_result', epoch: run.run.epoch, result: answer(status) }).run.status
+      return run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status
     }
-    const table: [string | undefined, number, string][] = [
+    const cases: [string | undefined, number, string][] = [
       [undefined, 399, 'completed'],
       [undefined, 404, 'failed'],
       [undefined, 503, 'failed'],
@@ -122,11 +122,11 @@ describe('the http step', () => {
       ['5xx', 500, 'failed'],
       ['network', 503, 'completed'],
     ]
-    for (const [failOn, status, expected] of table)
+    for (const [failOn, status, expected] of cases)
       expect(outcome(failOn, status), `${failOn} ${status}`).to.equal(expected)
   })
 
-  it('tries again after what may pass, and not after what will not', () => {
+  it('retries after status 503 and 429 but not after 404 and 401', () => {
     for (const [status, expected] of [
       [503, 'waiting'],
       [429, 'waiting'],
@@ -136,13 +136,13 @@ describe('the http step', () => {
       const run = play({ retry: { max: 1, delay: '5s' } })
       run.start()
       expect(
-        run.take({ type: 'external_result', epoch: run.run.epoch, result: answer(status) }).run.status,
+        run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status,
         String(status),
       ).to.equal(expected)
     }
   })
 
-  it('asks for the same under the same index when it tries again', () => {
+  it('repeats the request under the same step index on a retry', () => {
     const run = play({ retry: { max: 1, delay: '5s' } })
     const first = run.start().effects[0]
     run.take({
@@ -154,19 +154,19 @@ describe('the http step', () => {
     expect([second?.stepIndex, run.run.open?.attempt]).to.deep.equal([first?.stepIndex, 2])
   })
 
-  it('is refused at publish if it can never be made', () => {
-    expect(problemsOf({})).to.deep.equal([])
-    expect(problemsOf({ url: 'http://169.254.169.254/latest' })).to.deep.equal(['private_host steps.0.url'])
-    expect(problemsOf({ url: 'http://2130706433/{{vars.x}}' })).to.deep.equal(['private_host steps.0.url'])
-    expect(problemsOf({ url: 'https://user:pass@example.com/' })).to.deep.equal(['invalid_url steps.0.url'])
-    expect(problemsOf({ url: 'ftp://example.com/' })).to.deep.equal(['invalid_url steps.0.url'])
-    expect(problemsOf({ headers: { 'a b': 'c' } })).to.deep.equal(['invalid_header steps.0.headers.a b'])
-    expect(problemsOf({ headers: { Host: 'inside' } })).to.deep.equal(['invalid_header steps.0.headers.Host'])
-    expect(problemsOf({ headers: { a: '1', A: '2' } })).to.deep.equal(['invalid_header steps.0.headers.A'])
-    expect(problemsOf({ method: 'POST', json: {}, text: 'x' })).to.deep.equal(['invalid steps.0.text'])
-    expect(problemsOf({ json: {} })).to.deep.equal(['invalid steps.0.method'])
-    expect(problemsOf({ credentialId: 'c1' })).to.deep.equal(['not_supported steps.0.credentialId'])
-    expect(problemsOf({ method: 'TRACE' })).to.deep.equal(['invalid steps.0.method'])
-    expect(problemsOf({ url: 'https://x.example/{{nothing.x}}' })).to.deep.equal(['unknown_root steps.0.url'])
+  it('is rejected at compile time when its request can never be valid', () => {
+    expect(listProblems({})).to.deep.equal([])
+    expect(listProblems({ url: 'http://169.254.169.254/latest' })).to.deep.equal(['private_host steps.0.url'])
+    expect(listProblems({ url: 'http://2130706433/{{vars.x}}' })).to.deep.equal(['private_host steps.0.url'])
+    expect(listProblems({ url: 'https://user:pass@example.com/' })).to.deep.equal(['invalid_url steps.0.url'])
+    expect(listProblems({ url: 'ftp://example.com/' })).to.deep.equal(['invalid_url steps.0.url'])
+    expect(listProblems({ headers: { 'a b': 'c' } })).to.deep.equal(['invalid_header steps.0.headers.a b'])
+    expect(listProblems({ headers: { Host: 'inside' } })).to.deep.equal(['invalid_header steps.0.headers.Host'])
+    expect(listProblems({ headers: { a: '1', A: '2' } })).to.deep.equal(['invalid_header steps.0.headers.A'])
+    expect(listProblems({ method: 'POST', json: {}, text: 'x' })).to.deep.equal(['invalid steps.0.text'])
+    expect(listProblems({ json: {} })).to.deep.equal(['invalid steps.0.method'])
+    expect(listProblems({ credentialId: 'c1' })).to.deep.equal(['not_supported steps.0.credentialId'])
+    expect(listProblems({ method: 'TRACE' })).to.deep.equal(['invalid steps.0.method'])
+    expect(listProblems({ url: 'https://x.example/{{nothing.x}}' })).to.deep.equal(['unknown_root steps.0.url'])
   })
 })

@@ -13,7 +13,7 @@ const A = '0199a7a0-0000-7000-8000-00000000000a'
 const B = '0199a7a0-0000-7000-8000-00000000000b'
 const on = (value: string) => [{ type: 'message_received', match: { mode: 'exact', values: [value] } }]
 
-/** A mailbox that is brought forward by hand, each item in a turn of its own unless several are given at once. */
+/** A mailbox whose items the test processes explicitly, one batch per call. */
 class Box {
   now = new Date(NOON)
   isPaused = false
@@ -42,7 +42,7 @@ class Box {
     this.take(items, messages)
   }
 
-  /** Rings as a timer would that was set when the run was like this. */
+  /** Creates the timer item of the run's current wait. */
   timerOf(run: StoredRun): MailboxItem {
     return this.item('timer', { runId: run.state.id, epoch: run.state.epoch })
   }
@@ -93,8 +93,8 @@ class Box {
   }
 }
 
-describe('the turn of a mailbox', () => {
-  it('a timer of an earlier wait moves no later one, while a person talks either', () => {
+describe('MailboxProcessor', () => {
+  it('ignores the timer of an earlier wait while automation is paused', () => {
     const box = new Box({ [A]: { triggers: on('go'), steps: [ask('one', { timeout: '1h' }), ask('two')] } })
     box.write('go')
     const late = box.timerOf(box.run(A))
@@ -105,7 +105,7 @@ describe('the turn of a mailbox', () => {
     expect(box.run(A)).to.include({ wakeAt })
   })
 
-  it('a run that has lasted too long stands in nobody’s way, even if its timer is late', () => {
+  it('expires an overdue run whose timer is late when the next message arrives', () => {
     const box = new Box({ [A]: { triggers: on('go'), settings: { maxDuration: '1h' }, steps: [ask('one')] } })
     box.write('go')
     const [first] = box.runs
@@ -115,7 +115,7 @@ describe('the turn of a mailbox', () => {
     expect(box.runs.find(({ state }) => state.id === first?.state.id)?.state.status).to.equal('expired')
   })
 
-  it('a run that is waited for no longer ends, so that nobody is asked by two', () => {
+  it('cancels a child run when its parent stops waiting, before a retry starts another', () => {
     const parent = { id: 'sub', type: 'run_workflow', workflowId: B, timeout: '1h', retry: { max: 1, delay: '1m' } }
     const box = new Box({ [A]: { triggers: on('go'), steps: [parent] }, [B]: { triggers: [], steps: [ask('q')] } })
     box.write('go')
@@ -128,7 +128,7 @@ describe('the turn of a mailbox', () => {
     expect(box.sent).to.deep.equal(['q?', 'q?'])
   })
 
-  it('a run may restart its own workflow, and the new one goes on', () => {
+  it('lets a run restart its own workflow and continues the new run', () => {
     const again = { id: 'again', type: 'run_workflow', workflowId: A, if: { left: '{{input}}', op: 'empty' } }
     const box = new Box({
       [A]: { triggers: on('go'), settings: { reentry: 'restart' }, steps: [{ ...again, input: { n: 1 } }, ask('q')] },
@@ -138,7 +138,7 @@ describe('the turn of a mailbox', () => {
     expect(box.sent).to.deep.equal(['q?'])
   })
 
-  it('no run takes its turn behind one that waits for it', () => {
+  it('does not queue a child run behind an ancestor of the same workflow', () => {
     const sub = (workflowId: string) => ({ id: 'sub', type: 'run_workflow', workflowId, onError: 'continue' })
     const box = new Box({
       [A]: { triggers: on('go'), settings: { reentry: 'queue' }, steps: [sub(B), say('over', 'over')] },
@@ -149,7 +149,7 @@ describe('the turn of a mailbox', () => {
     expect(box.runs.every(({ state }) => isFinished(state))).to.equal(true)
   })
 
-  it('what is written after a workflow gave the conversation back is taken up in the same turn', () => {
+  it('processes a message after a workflow resumed automation in the same batch', () => {
     const box = new Box({
       [A]: {
         triggers: on('over'),
@@ -163,7 +163,7 @@ describe('the turn of a mailbox', () => {
     expect(box.sent).to.deep.equal(['hello'])
   })
 
-  it('the next in a queue does not begin while a person talks, but after', () => {
+  it('starts the next queued run only after automation resumes', () => {
     const box = new Box({
       [A]: {
         triggers: on('go'),
@@ -183,7 +183,7 @@ describe('the turn of a mailbox', () => {
     expect(box.sent).to.deep.equal(['hi', 'hi'])
   })
 
-  it('an event that comes while a person talks wakes who waits for it later', () => {
+  it('postpones an event while automation is paused', () => {
     const box = new Box({
       [A]: {
         triggers: on('go'),
@@ -200,7 +200,7 @@ describe('the turn of a mailbox', () => {
     expect(box.sent).to.deep.equal(['thanks'])
   })
 
-  it('takes turns even where the clocks of two machines differ', () => {
+  it('keeps queued runs in order when clocks of two machines differ', () => {
     const box = new Box({
       [A]: {
         triggers: on('go'),
@@ -218,8 +218,10 @@ describe('the turn of a mailbox', () => {
   })
 })
 
-it('a step may be named like what every object inherits', () => {
-  const box = new Box({ [A]: { triggers: on('go'), steps: [say('constructor', 'hi')] } })
-  box.write('go')
-  expect(box.run(A).state).to.deep.include({ status: 'completed', visits: { constructor: 1 } })
+describe('step ID', () => {
+  it('may equal the name of an inherited object property', () => {
+    const box = new Box({ [A]: { triggers: on('go'), steps: [say('constructor', 'hi')] } })
+    box.write('go')
+    expect(box.run(A).state).to.deep.include({ status: 'completed', visits: { constructor: 1 } })
+  })
 })

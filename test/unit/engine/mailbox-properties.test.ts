@@ -14,7 +14,7 @@ import { say } from '../../support/steps.ts'
 const CHILD = '0199a7a0-0000-7000-8000-0000000000c0'
 const ON_MESSAGE = [{ type: 'message_received' }]
 
-/** Bodies of workflows, each of which meets the others in another way. */
+/** Bodies of workflows that interact with each other in different ways. */
 const BODIES: object[] = [
   { triggers: ON_MESSAGE, steps: [say('a', 'Got {{message.body}}')] },
   {
@@ -73,7 +73,7 @@ const happening = fc.record({
 
 type Played = { turn: MailboxProcessor; before: string; item: MailboxItem }
 
-/** One mailbox through a whole life, each item in a turn of its own, everything stored and read back in between. */
+/** Processes the items of one mailbox one by one; state is serialized and restored between items. */
 class Life {
   now = new Date(NOON)
   runs: StoredRun[] = []
@@ -95,7 +95,7 @@ class Life {
     return this
   }
 
-  /** The same turn again, from what a database would give back. */
+  /** Processes an item again, from serialized state. */
   again({ before, item }: Played, body?: string): MailboxProcessor {
     const turn = this.#turn(JSON.parse(before) as Snapshot, body)
     turn.handle(item)
@@ -188,8 +188,8 @@ function everyLife(check: (life: Life, published: PublishedWorkflow[]) => void):
   )
 }
 
-describe('whatever happens in whatever mailbox', () => {
-  it('leaves every run over, or with a time at which it wakes, or behind one that is under way', () => {
+describe('MailboxProcessor, for any workflows and any items', () => {
+  it('leaves every run finished, with a wake-up time or queued behind an active run', () => {
     everyLife(({ runs }) => {
       const open = runs.filter(({ state }) => !isFinished(state))
       for (const { state, wakeAt, workflowId } of open) {
@@ -203,7 +203,7 @@ describe('whatever happens in whatever mailbox', () => {
     })
   })
 
-  it('keeps to the re-entry policy: one run at a time, unless they may run side by side', () => {
+  it('enforces the reentry policy of every workflow', () => {
     everyLife(({ runs }, published) => {
       for (const { workflowId, compiled } of published) {
         const { reentry } = compiled.settings
@@ -215,15 +215,15 @@ describe('whatever happens in whatever mailbox', () => {
     })
   })
 
-  it('comes to the same when the same turn is taken again', () => {
+  it('is deterministic when the same item is processed again', () => {
     everyLife((life) => {
       for (const one of life.played.filter(({ item }) => item.kind !== 'message')) {
-        expect(told(life.again(one))).to.equal(told(one.turn))
+        expect(serialize(life.again(one))).to.equal(serialize(one.turn))
       }
     })
   })
 
-  it('starts nothing, and says nothing, while a person talks', () => {
+  it('starts no run and emits no effect while automation is paused', () => {
     everyLife(({ played }) => {
       for (const { turn, before, item } of played) {
         if (!(JSON.parse(before) as Snapshot).isPaused || item.kind === 'cancel') continue
@@ -233,9 +233,9 @@ describe('whatever happens in whatever mailbox', () => {
     })
   })
 
-  it('leaves no run waiting for another that is over, unless a person holds back the news', () => {
+  it('leaves no run waiting for a finished child run unless the result was postponed', () => {
     everyLife(({ runs, played }) => {
-      const held = new Set(
+      const postponed = new Set(
         played.flatMap(({ turn }) =>
           turn.postponed.map(({ item: { payload } }) => `${payload['runId']}:${payload['epoch']}`),
         ),
@@ -244,13 +244,13 @@ describe('whatever happens in whatever mailbox', () => {
         const parent = runs.find(({ state }) => state.id === child.state.parent?.runId)
         const isAwaited = parent?.state.waiting?.for === 'result' && parent.state.epoch === child.state.parent?.epoch
         if (isFinished(child.state))
-          expect(isAwaited && !held.has(`${parent.state.id}:${parent.state.epoch}`)).to.equal(false)
+          expect(isAwaited && !postponed.has(`${parent.state.id}:${parent.state.epoch}`)).to.equal(false)
         else expect(parent && isFinished(parent.state)).to.equal(false)
       }
     })
   })
 })
 
-function told({ runs, evaluated, postponed }: MailboxProcessor): string {
+function serialize({ runs, evaluated, postponed }: MailboxProcessor): string {
   return JSON.stringify([[...runs.changed], runs.steps, runs.effects, evaluated, postponed])
 }

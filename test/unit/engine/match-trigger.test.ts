@@ -4,7 +4,7 @@ import { compile, NOON, someFacts } from '../../support/workflow.ts'
 
 const now = new Date(NOON)
 
-function written(body: string | null, rest: object = {}): TriggerEvent {
+function messageEvent(body: string | null, rest: object = {}): TriggerEvent {
   return { type: 'message_received', channelId: 'ch1', message: { id: 'm1', body }, ...rest }
 }
 
@@ -17,8 +17,8 @@ function onMessage(match: object | undefined, rest: object = {}): object {
   return { type: 'message_received', ...(match ? { match } : {}), ...rest }
 }
 
-describe('a message_received trigger', () => {
-  const table: [mode: string, values: string[], body: string | null, matches: boolean][] = [
+describe('message_received trigger', () => {
+  const cases: [mode: string, values: string[], body: string | null, matches: boolean][] = [
     ['any', [], 'whatever', true],
     ['any', [], null, true],
     ['exact', ['price', 'precio'], ' PRICE ', true],
@@ -35,48 +35,48 @@ describe('a message_received trigger', () => {
     ['regex', ['stop'], 'STOP', false],
     ['regex', ['(?i)stop'], 'STOP', true],
   ]
-  for (const [mode, values, body, matches] of table) {
-    it(`${mode} ${values.join(', ')} ${matches ? 'takes' : 'leaves'} ${JSON.stringify(body)}`, () => {
-      expect(starts(onMessage({ mode, values }), written(body))).to.equal(matches)
+  for (const [mode, values, body, matches] of cases) {
+    it(`with mode ${mode} and values [${values.join(', ')}] ${matches ? 'matches' : 'does not match'} ${JSON.stringify(body)}`, () => {
+      expect(starts(onMessage({ mode, values }), messageEvent(body))).to.equal(matches)
     })
   }
 
-  it('without a match takes any message', () => {
-    expect(starts(onMessage(undefined), written('hello'))).to.equal(true)
+  it('matches any message without a match field', () => {
+    expect(starts(onMessage(undefined), messageEvent('hello'))).to.equal(true)
   })
 
-  it('takes the messages of its channel alone, if it names one', () => {
-    expect(starts(onMessage(undefined, { channelId: 'ch1' }), written('hello'))).to.equal(true)
-    expect(starts(onMessage(undefined, { channelId: 'ch2' }), written('hello'))).to.equal(false)
+  it('matches only messages of its channel', () => {
+    expect(starts(onMessage(undefined, { channelId: 'ch1' }), messageEvent('hello'))).to.equal(true)
+    expect(starts(onMessage(undefined, { channelId: 'ch2' }), messageEvent('hello'))).to.equal(false)
   })
 
-  it('with first takes the first message of a conversation alone', () => {
-    expect(starts(onMessage(undefined, { first: true }), written('hello', { isFirst: true }))).to.equal(true)
-    expect(starts(onMessage(undefined, { first: true }), written('hello', { isFirst: false }))).to.equal(false)
-    expect(starts(onMessage(undefined, { first: true }), written('hello'))).to.equal(false)
+  it('matches only the first message of a conversation with first', () => {
+    expect(starts(onMessage(undefined, { first: true }), messageEvent('hello', { isFirst: true }))).to.equal(true)
+    expect(starts(onMessage(undefined, { first: true }), messageEvent('hello', { isFirst: false }))).to.equal(false)
+    expect(starts(onMessage(undefined, { first: true }), messageEvent('hello'))).to.equal(false)
   })
 
-  it('asks its condition, which sees the message and the contact', () => {
+  it('evaluates its condition with the message and the contact', () => {
     const isVip = {
       all: [
         { left: '{{contact}}', op: 'has_tag', right: 'VIP' },
         { left: '{{message.body}}', op: 'eq', right: 'hi' },
       ],
     }
-    expect(starts(onMessage(undefined, { if: isVip }), written('Hi'))).to.equal(true)
-    expect(starts(onMessage(undefined, { if: { not: isVip } }), written('Hi'))).to.equal(false)
+    expect(starts(onMessage(undefined, { if: isVip }), messageEvent('Hi'))).to.equal(true)
+    expect(starts(onMessage(undefined, { if: { not: isVip } }), messageEvent('Hi'))).to.equal(false)
   })
 })
 
-describe('the other triggers', () => {
-  it('take the event of their type alone', () => {
+describe('triggers of other types', () => {
+  it('match only events of their type', () => {
     const events: TriggerEvent[] = [
       { type: 'conversation_opened' },
       { type: 'contact_created' },
       { type: 'api', input: { a: 1 } },
       { type: 'manual' },
       { type: 'tag_added', tag: 'vip' },
-      written('vip'),
+      messageEvent('vip'),
     ]
     for (const [index, event] of events.entries()) {
       const trigger = { type: event.type, ...(event.type === 'tag_added' ? { tag: 'vip' } : {}) }
@@ -84,12 +84,12 @@ describe('the other triggers', () => {
     }
   })
 
-  it('know a tag whatever its case', () => {
+  it('match a tag case-insensitively', () => {
     expect(starts({ type: 'tag_added', tag: 'VIP' }, { type: 'tag_added', tag: 'vip' })).to.equal(true)
     expect(starts({ type: 'tag_added', tag: 'VIP' }, { type: 'tag_added', tag: 'vips' })).to.equal(false)
   })
 
-  it('know a custom event by its name, and see its data', () => {
+  it('match a custom event by its name and evaluate its data', () => {
     const trigger = {
       type: 'event',
       event: 'order.paid',
@@ -100,28 +100,28 @@ describe('the other triggers', () => {
     expect(starts(trigger, { type: 'event', event: 'order.sent', data: { total: 100 } })).to.equal(false)
   })
 
-  it('leave schedules and webhooks alone, which start their workflow themselves', () => {
+  it('never match as a schedule or webhook, which start their workflow directly', () => {
     for (const trigger of [{ type: 'webhook' }, { type: 'schedule', cron: '* * * * *' }]) {
       expect(starts(trigger, { type: 'event', event: trigger.type, data: null })).to.equal(false)
-      expect(starts(trigger, written(trigger.type))).to.equal(false)
+      expect(starts(trigger, messageEvent(trigger.type))).to.equal(false)
     }
   })
 
-  it('ask their condition, which sees the input', () => {
+  it('evaluate their condition with the input', () => {
     const trigger = { type: 'api', if: { left: '{{input.total}}', op: 'gte', right: 100 } }
     expect(starts(trigger, { type: 'api', input: { total: 100 } })).to.equal(true)
     expect(starts(trigger, { type: 'api', input: null })).to.equal(false)
   })
 })
 
-describe('several triggers of a workflow', () => {
-  it('count once: the one with the highest priority, then the first', () => {
+describe('matchTrigger', () => {
+  it('returns the matching trigger with the highest priority, the first of equal ones', () => {
     const triggers = [
       onMessage(undefined),
       onMessage(undefined, { priority: 2 }),
       onMessage(undefined, { priority: 2, first: false }),
     ]
     const compiled = compile({ triggers, steps: [] })
-    expect(matchTrigger(compiled, written('x'), someFacts(), now)).to.deep.equal({ trigger: compiled.triggers[1] })
+    expect(matchTrigger(compiled, messageEvent('x'), someFacts(), now)).to.deep.equal({ trigger: compiled.triggers[1] })
   })
 })

@@ -7,7 +7,7 @@ import { say } from '../../support/steps.ts'
 
 type Lost = { lost: string }
 
-/** Everything that there is to bring back: answers, variables, rounds, passed over and failed steps. */
+/** Covers all kinds of state: replies, variables, iterations, skipped and failed steps. */
 const DEFINITION = {
   variables: { size: { type: 'number', default: 3 }, list: { type: 'list', default: ['a', 'b', 'c'] } },
   steps: [
@@ -36,12 +36,12 @@ function play(): PlayedRun {
   return run
 }
 
-function recordsOf(run: PlayedRun): StepRecord[] {
+function listRecords(run: PlayedRun): StepRecord[] {
   const byIndex = new Map(run.decisions.flatMap(({ steps }) => steps.map((step) => [step.index, step])))
   return [...byIndex.values()].sort((a, b) => a.index - b.index)
 }
 
-function rebuildAt(run: PlayedRun, at: number, records = recordsOf(run)): RunState | Lost {
+function rebuildAt(run: PlayedRun, at: number, records = listRecords(run)): RunState | Lost {
   const { compiled, registry, run: old } = run
   const answered = records.slice(0, at).findLast(({ type }) => type === 'ask' || type === 'wait_for_reply')
   const message = answered ? { id: 'in-1', body: 'Bo' } : { id: 'in-0', body: 'hi' }
@@ -58,17 +58,17 @@ function rebuildAt(run: PlayedRun, at: number, records = recordsOf(run)): RunSta
   })
 }
 
-/** What a step came to, without what differs between any two runs. */
-function gist({ stepId, path, iteration, status, branch, output, error }: StepRecord): unknown {
+/** Returns the result of a step without IDs, which differ between runs. */
+function normalizeRecord({ stepId, path, iteration, status, branch, output, error }: StepRecord): unknown {
   return JSON.parse(
     JSON.stringify({ stepId, path, iteration, status, branch, output, error }).replaceAll(/[0-9a-f-]{36}/g, 'id'),
   )
 }
 
-describe('a state rebuilt from records', () => {
-  it('goes on from any step as the run did', () => {
+describe('rebuildState', () => {
+  it('returns a state that continues from any step like the original run', () => {
     const played = play()
-    const records = recordsOf(played)
+    const records = listRecords(played)
     expect(played.run.status).to.equal('completed')
     expect(records.map(({ path }) => path)).to.include.members(['each', 'each[2].more'])
     for (let at = 1; at < records.length; at += 1) {
@@ -78,44 +78,46 @@ describe('a state rebuilt from records', () => {
       again.run = state
       again.start()
       again.take({ type: 'reply', message: { id: 'in-2', body: 'done' } })
-      expect(recordsOf(again).map(gist), `from ${at}`).to.deep.equal(records.slice(at).map(gist))
+      expect(listRecords(again).map(normalizeRecord), `from ${at}`).to.deep.equal(
+        records.slice(at).map(normalizeRecord),
+      )
       expect(again.run.variables, `from ${at}`).to.deep.equal(played.run.variables)
     }
   })
 
-  it('says which step was not kept whole, rather than make something up', () => {
+  it('names the step whose record is incomplete', () => {
     const played = play()
-    const records = recordsOf(played)
-    const round = records.findIndex(({ stepId }) => stepId === 'more')
-    const cut = records.map((record, index) =>
-      index === round ? { ...record, output: { $truncated: true, bytes: 1, preview: '' } } : record,
+    const records = listRecords(played)
+    const iteration = records.findIndex(({ stepId }) => stepId === 'more')
+    const truncated = records.map((record, index) =>
+      index === iteration ? { ...record, output: { $truncated: true, bytes: 1, preview: '' } } : record,
     )
-    expect(rebuildAt(played, round + 3, cut)).to.deep.equal({ lost: 'more' })
-    // What only the newest state has whole is taken from there.
+    expect(rebuildAt(played, iteration + 3, truncated)).to.deep.equal({ lost: 'more' })
+    // The newest state still has the value that the record has lost.
     const first = records.map((record, index) => (index === 0 ? { ...record, output: '[redacted]' } : record))
     expect(rebuildAt(played, 1, first)).to.deep.nested.property('variables.name', 'Bo')
   })
 
-  it('takes other outputs instead of recorded ones', () => {
+  it('uses stepOutputs instead of recorded outputs', () => {
     const played = play()
     const { compiled, registry, run: old } = played
-    const given = {
+    const input = {
       compiled,
       registry,
       old,
-      records: recordsOf(played),
+      records: listRecords(played),
       at: 1,
       id: RUN_ID,
       message: null,
       now: new Date(NOON),
     }
-    const state = rebuildState({ ...given, stepOutputs: { name: { value: 'Eva' } } })
+    const state = rebuildState({ ...input, stepOutputs: { name: { value: 'Eva' } } })
     expect(state).to.have.nested.property('variables.name', 'Eva')
   })
 })
 
-describe('the nearest ids', () => {
-  it('are those that take the fewest changes', () => {
+describe('closestMatches', () => {
+  it('returns the candidates with the smallest edit distance first', () => {
     expect(closestMatches('thank', ['city', 'thanks', 'nap', 'think'])).to.deep.equal(['thanks', 'think', 'nap'])
     expect(closestMatches('a', [])).to.deep.equal([])
   })

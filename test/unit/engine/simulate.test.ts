@@ -25,7 +25,7 @@ const PARTY = {
 
 const ON_MESSAGE = [{ type: 'message_received', match: { mode: 'any' } }]
 
-/** Asks outside for a price, whatever a real step would do. */
+/** A step that makes an external request. */
 const lookup = defineStep({
   type: 'lookup',
   schema: z.strictObject({}),
@@ -37,7 +37,7 @@ const lookup = defineStep({
 })
 const registry = stepRegistry([...stepTypes.values(), lookup])
 
-function says(body: string, afterMs = 0): DialogueEntry {
+function customerMessage(body: string, afterMs = 0): DialogueEntry {
   return { type: 'message', body, afterMs }
 }
 
@@ -55,15 +55,15 @@ function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simul
   })
 }
 
-function said({ transcript }: SimulationTrace): string[] {
+function toLines({ transcript }: SimulationTrace): string[] {
   return transcript.map(({ from, body }) => `${from}: ${body}`)
 }
 
-function trail({ runs }: SimulationTrace): string[] {
+function toTrail({ runs }: SimulationTrace): string[] {
   return runs.flatMap(({ steps }) => steps.map(({ stepId, status }) => `${stepId}:${status}`))
 }
 
-describe('a simulation', () => {
+describe('simulate', () => {
   const ASKING = {
     triggers: ON_MESSAGE,
     steps: [
@@ -80,108 +80,113 @@ describe('a simulation', () => {
     ],
   }
 
-  it('plays a dialogue to its end, with the steps and the words of a live run', () => {
-    const played = play(ASKING, [says('hi'), says('Bo', MINUTE)])
-    expect(said(played)).to.deep.equal(['customer: hi', 'workflow: Your name?', 'customer: Bo', 'workflow: Hello Bo'])
-    expect(trail(played)).to.deep.equal(['name:completed', 'hello:completed'])
-    expect(played).to.include({ ended: 'settled', why: null, endedAt: '2026-03-02T12:01:00.000Z' })
-    expect(played.runs[0]?.state.variables).to.deep.equal({ name: 'Bo' })
-    expect(played.effects.map(({ type, stepId }) => [type, stepId])).to.deep.equal([
+  it('returns the transcript, steps, effects and variables of a completed dialogue', () => {
+    const trace = play(ASKING, [customerMessage('hi'), customerMessage('Bo', MINUTE)])
+    expect(toLines(trace)).to.deep.equal(['customer: hi', 'workflow: Your name?', 'customer: Bo', 'workflow: Hello Bo'])
+    expect(toTrail(trace)).to.deep.equal(['name:completed', 'hello:completed'])
+    expect(trace).to.include({ ended: 'settled', why: null, endedAt: '2026-03-02T12:01:00.000Z' })
+    expect(trace.runs[0]?.state.variables).to.deep.equal({ name: 'Bo' })
+    expect(trace.effects.map(({ type, stepId }) => [type, stepId])).to.deep.equal([
       ['send_message', 'name'],
       ['send_message', 'hello'],
     ])
   })
 
-  it('rings a timer when what comes next is later, at its own time', () => {
-    const played = play(ASKING, [says('hi'), says('Bo', 2 * HOUR)])
-    const nudge = played.transcript.find(({ body }) => body === 'Still there?')
+  it('fires a timer at its due time before a later message', () => {
+    const trace = play(ASKING, [customerMessage('hi'), customerMessage('Bo', 2 * HOUR)])
+    const nudge = trace.transcript.find(({ body }) => body === 'Still there?')
     expect(nudge?.at).to.equal('2026-03-02T13:00:00.000Z')
-    expect(played.runs).to.have.length(2)
+    expect(trace.runs).to.have.length(2)
   })
 
-  it('ends waiting where a reply is missing, and says for what', () => {
-    const played = play(ASKING, [says('hi')])
-    expect(played).to.include({
+  it('ends waiting with the reason when the dialogue has no reply', () => {
+    const trace = play(ASKING, [customerMessage('hi')])
+    expect(trace).to.include({
       ended: 'waiting',
       why: 'Step "name" waits for a reply, until 2026-03-02T13:00:00.000Z',
     })
   })
 
-  it('jumps over waits that nobody has to end', () => {
+  it('skips waits of a fixed duration', () => {
     const steps = [{ id: 'sleep', type: 'wait', for: '20h' }, say('later', 'Good morning')]
-    const played = play({ triggers: ON_MESSAGE, steps }, [says('hi')])
-    expect(played).to.include({ ended: 'settled', endedAt: '2026-03-03T08:00:00.000Z' })
-    expect(said(played).at(-1)).to.equal('workflow: Good morning')
+    const trace = play({ triggers: ON_MESSAGE, steps }, [customerMessage('hi')])
+    expect(trace).to.include({ ended: 'settled', endedAt: '2026-03-03T08:00:00.000Z' })
+    expect(toLines(trace).at(-1)).to.equal('workflow: Good morning')
   })
 
-  it('closes the window a day after the last message, as live', () => {
+  it('closes the service window 24 hours after the last message', () => {
     const steps = [{ id: 'sleep', type: 'wait', for: '25h' }, say('later', 'Too late')]
-    const [run] = play({ triggers: ON_MESSAGE, steps }, [says('hi')]).runs
+    const [run] = play({ triggers: ON_MESSAGE, steps }, [customerMessage('hi')]).runs
     expect(run?.state.error).to.deep.include({ code: 'outside_window', stepId: 'later' })
   })
 
-  it('gives steps what they are told the outside answers, and a placeholder else', () => {
+  it('returns given results to external steps and a placeholder otherwise', () => {
     const definition = { triggers: ON_MESSAGE, steps: [{ id: 'price', type: 'lookup', saveAs: 'vars.price' }] }
-    const bare = play(definition, [says('hi')])
-    expect(bare.runs[0]?.state.variables).to.deep.equal({ price: { simulated: true } })
-    const told = play(definition, [says('hi')], { answer: ({ stepId }) => ({ ok: true, output: `of ${stepId}` }) })
-    expect(told.runs[0]?.state.variables).to.deep.equal({ price: 'of price' })
+    const withPlaceholder = play(definition, [customerMessage('hi')])
+    expect(withPlaceholder.runs[0]?.state.variables).to.deep.equal({ price: { simulated: true } })
+    const withResult = play(definition, [customerMessage('hi')], {
+      answer: ({ stepId }) => ({ ok: true, output: `of ${stepId}` }),
+    })
+    expect(withResult.runs[0]?.state.variables).to.deep.equal({ price: 'of price' })
     const error = { code: 'http_500', message: 'It broke', retryable: false }
-    const failed = play(definition, [says('hi')], { answer: () => ({ ok: false, error }) })
+    const failed = play(definition, [customerMessage('hi')], { answer: () => ({ ok: false, error }) })
     expect(failed.runs[0]?.state).to.deep.include({
       status: 'failed',
       error: { code: 'http_500', message: 'It broke', stepId: 'price' },
     })
   })
 
-  it('starts nothing where no trigger is met, and says so', () => {
+  it('ends not_started when no trigger matches', () => {
     const triggers = [{ type: 'message_received', match: { mode: 'exact', values: ['order'] } }]
-    expect(play({ triggers, steps: [say('a', 'A')] }, [says('hi')])).to.deep.include({ ended: 'not_started', runs: [] })
+    expect(play({ triggers, steps: [say('a', 'A')] }, [customerMessage('hi')])).to.deep.include({
+      ended: 'not_started',
+      runs: [],
+    })
   })
 
-  it('begins with a run that is given to it', () => {
+  it('executes a queued run', () => {
     const compiled = compile({ steps: [say('a', 'For {{input.who}}')] })
     const workflow = { workflowId: 'f1', name: 'W', version: 3, compiled }
     const state = queueRun(compiled, { id: RUN_ID, trigger: { type: 'api' }, input: { who: 'you' } }, new Date(NOON))
-    const played = play({ steps: [] }, [], { queued: { workflow, state } })
-    expect(said(played)).to.deep.equal(['workflow: For you'])
-    expect(played.runs[0]).to.include({ id: RUN_ID, workflowVersion: 3 })
+    const trace = play({ steps: [] }, [], { queued: { workflow, state } })
+    expect(toLines(trace)).to.deep.equal(['workflow: For you'])
+    expect(trace.runs[0]).to.include({ id: RUN_ID, workflowVersion: 3 })
   })
 
-  it('comes to the same whenever it is played again', () => {
-    const dialogue = [says('hi'), says('Bo', MINUTE)]
+  it('is deterministic', () => {
+    const dialogue = [customerMessage('hi'), customerMessage('Bo', MINUTE)]
     expect(play(ASKING, dialogue)).to.deep.equal(play(ASKING, dialogue))
   })
 
-  it('ends by itself after a year of its clock, and when its time is up', () => {
+  it('ends after one year of simulated time and when its time limit is reached', () => {
     const steps = [
       { id: 'sleep', type: 'wait', for: '29d' },
       { id: 'again', type: 'set', values: { a: 1 }, next: 'sleep' },
     ]
     const settings = { maxDuration: '365d' }
     const dialogue: DialogueEntry[] = [
-      says('hi'),
+      customerMessage('hi'),
       { type: 'advance', afterMs: 364 * 24 * HOUR },
-      says('hi'),
+      customerMessage('hi'),
       { type: 'advance', afterMs: 364 * 24 * HOUR },
     ]
-    const played = play({ triggers: ON_MESSAGE, settings, steps }, dialogue)
-    expect(played.why).to.equal('A simulation ends after one year of its clock')
-    expect(play(ASKING, [says('hi')], { isOutOfTime: () => true })).to.include({
+    const trace = play({ triggers: ON_MESSAGE, settings, steps }, dialogue)
+    expect(trace.why).to.equal('A simulation ends after one year of its clock')
+    expect(play(ASKING, [customerMessage('hi')], { isOutOfTime: () => true })).to.include({
       ended: 'not_started',
       why: 'The simulation took too long',
     })
   })
 
-  it('collects a burst of messages as live', () => {
+  it('debounces a burst of messages', () => {
     const settings = { debounce: '5s' }
     const steps = [say('echo', '{{message.body}}')]
-    const played = play({ triggers: ON_MESSAGE, settings, steps }, [
-      says('one'),
-      says('two', 2000),
-      says('three', MINUTE),
+    const trace = play({ triggers: ON_MESSAGE, settings, steps }, [
+      customerMessage('one'),
+      customerMessage('two', 2000),
+      customerMessage('three', MINUTE),
     ])
-    expect(said(played)).to.deep.equal([
+    expect(toLines(trace)).to.deep.equal([
       'customer: one',
       'customer: two',
       'workflow: one\ntwo',
@@ -190,7 +195,7 @@ describe('a simulation', () => {
     ])
   })
 
-  it('lets a workflow run another, which nothing else starts', () => {
+  it('executes a child workflow of a run_workflow step', () => {
     const child = {
       workflowId: CHILD,
       name: 'Child',
@@ -202,15 +207,15 @@ describe('a simulation', () => {
       steps: [{ id: 'sub', type: 'run_workflow', workflowId: CHILD }, say('back', 'Back')],
     })
     const workflow = { workflowId: 'f1', name: 'Parent', version: 1, compiled: parent }
-    const played = play({ steps: [] }, [says('hello')], { published: [workflow, child] })
-    expect(said(played)).to.deep.equal(['customer: hello', 'workflow: From the child', 'workflow: Back'])
-    expect(played.runs.map(({ workflowVersion, state }) => [workflowVersion, state.status])).to.deep.equal([
+    const trace = play({ steps: [] }, [customerMessage('hello')], { published: [workflow, child] })
+    expect(toLines(trace)).to.deep.equal(['customer: hello', 'workflow: From the child', 'workflow: Back'])
+    expect(trace.runs.map(({ workflowVersion, state }) => [workflowVersion, state.status])).to.deep.equal([
       [1, 'completed'],
       [2, 'completed'],
     ])
   })
 
-  it('wakes a run with the event it waits for, and rests while a person talks', () => {
+  it('resumes a run with its event and waits while a handoff pauses automation', () => {
     const steps = [
       { id: 'paid', type: 'wait_for_event', event: 'paid' },
       { id: 'person', type: 'handoff', resumeAfter: '2h' },
@@ -221,12 +226,16 @@ describe('a simulation', () => {
       event: { type: 'event', event: 'paid', data: { sum: 7 } },
       afterMs: MINUTE,
     }
-    const played = play({ triggers: ON_MESSAGE, steps }, [says('hi'), event, says('anybody?', MINUTE)])
-    expect(said(played)).to.deep.equal(['customer: hi', 'customer: anybody?', 'workflow: Paid 7'])
-    expect(played).to.include({ ended: 'settled', endedAt: '2026-03-02T14:01:00.000Z' })
+    const trace = play({ triggers: ON_MESSAGE, steps }, [
+      customerMessage('hi'),
+      event,
+      customerMessage('anybody?', MINUTE),
+    ])
+    expect(toLines(trace)).to.deep.equal(['customer: hi', 'customer: anybody?', 'workflow: Paid 7'])
+    expect(trace).to.include({ ended: 'settled', endedAt: '2026-03-02T14:01:00.000Z' })
   })
 
-  it('goes on with what an effect makes happen', () => {
+  it('processes the events that an effect raises', () => {
     const triggers = [...ON_MESSAGE, { type: 'event', event: 'again' }]
     const steps = [
       {
@@ -238,7 +247,7 @@ describe('a simulation', () => {
     ]
     const raises: Simulation['raises'] = ({ type }) =>
       type === 'emit' ? [{ type: 'event', event: 'again', data: null }] : []
-    const played = play({ triggers, steps, settings: { reentry: 'parallel' } }, [says('hi')], { raises })
-    expect(played.runs.map(({ state }) => state.trigger['type'])).to.deep.equal(['message_received', 'event'])
+    const trace = play({ triggers, steps, settings: { reentry: 'parallel' } }, [customerMessage('hi')], { raises })
+    expect(trace.runs.map(({ state }) => state.trigger['type'])).to.deep.equal(['message_received', 'event'])
   })
 })

@@ -3,9 +3,7 @@ import type { Facts } from '../../../src/engine/model/step.ts'
 import { PlayedRun, someFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
-const ANY: Partial<Facts> = {}
-
-function asking(expectation: object, rest: object = {}, facts: Partial<Facts> = ANY): PlayedRun {
+function startAsk(expectation: object, rest: object = {}, facts: Partial<Facts> = {}): PlayedRun {
   const step = {
     id: 'q',
     type: 'ask',
@@ -25,8 +23,8 @@ const options = [
   { id: 'rj', title: 'Rio' },
 ]
 
-describe('an answer', () => {
-  const table: [expectation: object, body: string, value: unknown][] = [
+describe('reply to an ask step', () => {
+  const cases: [expectation: object, body: string, value: unknown][] = [
     [{ type: 'any' }, '', ''],
     [{ type: 'text' }, '  hello ', 'hello'],
     [{ type: 'text' }, ' ', undefined],
@@ -62,22 +60,22 @@ describe('an answer', () => {
     [{ type: 'choice', options }, '3', undefined],
     [{ type: 'choice', options }, '0', undefined],
   ]
-  for (const [expectation, body, value] of table) {
-    it(`to ${JSON.stringify(expectation)} may ${value === undefined ? 'not ' : ''}be "${body}"`, () => {
-      const run = asking(expectation)
+  for (const [expectation, body, value] of cases) {
+    it(`"${body}" is ${value === undefined ? 'rejected' : `saved as ${JSON.stringify(value)}`} with expect ${JSON.stringify(expectation)}`, () => {
+      const run = startAsk(expectation)
       run.reply(body)
       expect(run.run.variables['a']).to.equal(value)
       expect(run.run.status).to.equal(value === undefined ? 'failed' : 'completed')
     })
   }
 
-  it('has the month first where its writer does', () => {
-    const run = asking({ type: 'date' }, {}, { contact: { country: 'US' } })
+  it('is parsed as a date with the month first for a contact in the US', () => {
+    const run = startAsk({ type: 'date' }, {}, { contact: { country: 'US' } })
     run.reply('3/31/2026')
     expect(run.run.variables['a']).to.equal('2026-03-31')
   })
 
-  it('may be a button, pressed or written, and leads where the button leads', () => {
+  it('selects a button by press, title or number and continues at its target', () => {
     for (const [body, rest] of [
       ['anything', { content: { buttonId: 'rj' } }],
       ['rio', {}],
@@ -99,11 +97,11 @@ describe('an answer', () => {
   })
 })
 
-describe('a question', () => {
+describe('ask step', () => {
   const invalidMessage = { body: 'A number, please' }
 
-  it('is asked again, in other words, as often as it says', () => {
-    const run = asking({ type: 'number' }, { attempts: 3, invalidMessage })
+  it('repeats invalidMessage up to its number of attempts and then fails', () => {
+    const run = startAsk({ type: 'number' }, { attempts: 3, invalidMessage })
     run.reply('a')
     run.reply('b')
     expect(run.run.status).to.equal('waiting')
@@ -113,15 +111,15 @@ describe('a question', () => {
     expect(run.run.stepsCount).to.equal(1)
   })
 
-  it('is repeated as it was without other words, and takes a good answer at last', () => {
-    const run = asking({ type: 'number' }, { attempts: 2 })
+  it('repeats its message without invalidMessage and accepts a later valid reply', () => {
+    const run = startAsk({ type: 'number' }, { attempts: 2 })
     run.reply('a')
     run.reply('7')
     expect(run.sent).to.deep.equal(['?', '?'])
     expect(run.run.variables['a']).to.equal(7)
   })
 
-  it('gives up on the way that it names for that', () => {
+  it('continues at the onInvalid step after its last attempt', () => {
     const step = {
       id: 'q',
       type: 'ask',
@@ -137,8 +135,8 @@ describe('a question', () => {
   })
 })
 
-describe('waiting for a reply', () => {
-  it('takes any, or leaves to others what is not expected', () => {
+describe('wait_for_reply step', () => {
+  it('consumes any reply, or only a valid one with expect', () => {
     const run = new PlayedRun({
       steps: [
         { id: 'w', type: 'wait_for_reply', saveAs: 'vars.a' },

@@ -15,7 +15,7 @@ const split = (rest: object = {}) => [
   say('b', 'b'),
 ]
 
-function taken(contactId: string | null, id: string, rest: object = {}): unknown {
+function chooseBranch(contactId: string | null, id: string, rest: object = {}): unknown {
   const contact = contactId === null ? null : { id: contactId, tags: [] }
   const run = new PlayedRun({ steps: split(rest) }, { facts: someFacts({ contact }), id })
   return run.start().steps[0]?.branch
@@ -25,29 +25,29 @@ function runId(n: number): string {
   return `0199a7a0-0000-7000-8000-${String(n).padStart(12, '0')}`
 }
 
-describe('a split', () => {
+describe('split step', () => {
   const many = Array.from({ length: 400 }, (_, index) => index)
 
-  it('follows its weights, over contacts and over runs', () => {
-    for (const counted of [
-      many.map((n) => taken(`c${n}`, runId(0))),
-      many.map((n) => taken('c1', runId(n), { sticky: false })),
-      many.map((n) => taken(null, runId(n))),
+  it('distributes contacts and runs by its weights', () => {
+    for (const branches of [
+      many.map((n) => chooseBranch(`c${n}`, runId(0))),
+      many.map((n) => chooseBranch('c1', runId(n), { sticky: false })),
+      many.map((n) => chooseBranch(null, runId(n))),
     ]) {
-      const share = counted.filter((branch) => branch === 'a').length / many.length
+      const share = branches.filter((branch) => branch === 'a').length / many.length
       expect(share).to.be.within(0.65, 0.85)
-      expect(new Set(counted)).to.have.keys(['a', 'path 2'])
+      expect(new Set(branches)).to.have.keys(['a', 'path 2'])
     }
   })
 
-  it('sends a contact the same way in every run, and decides the same run alike', () => {
+  it('chooses the same path for a contact in every run and for a repeated run', () => {
     for (const n of many.slice(0, 20)) {
-      expect(taken(`c${n}`, runId(1))).to.equal(taken(`c${n}`, runId(2)))
-      expect(taken(null, runId(n))).to.equal(taken(null, runId(n)))
+      expect(chooseBranch(`c${n}`, runId(1))).to.equal(chooseBranch(`c${n}`, runId(2)))
+      expect(chooseBranch(null, runId(n))).to.equal(chooseBranch(null, runId(n)))
     }
   })
 
-  it('draws anew each time the run comes by, unless it is sticky', () => {
+  it('chooses again in every iteration unless it is sticky', () => {
     const steps = [
       { id: 'w', type: 'wait', for: '1m' },
       { id: 's', type: 'split', sticky: false, paths: paths.map((path) => ({ ...path, weight: 1, next: 'w' })) },
@@ -59,8 +59,8 @@ describe('a split', () => {
   })
 })
 
-describe('a goto', () => {
-  it('goes on with the step that it names, or ends the run', () => {
+describe('goto step', () => {
+  it('continues at its target or ends the run', () => {
     const run = new PlayedRun({ steps: [{ id: 'g', type: 'goto', to: 'c' }, say('b', 'b'), say('c', 'c')] })
     run.start()
     expect(run.sent).to.deep.equal(['c'])
@@ -70,15 +70,15 @@ describe('a goto', () => {
   })
 })
 
-describe('what a step wants done', () => {
-  function effectsOf(steps: object[], facts = someFacts()): unknown[] {
+describe('steps that emit effects', () => {
+  function listEffects(steps: object[], facts = someFacts()): unknown[] {
     const run = new PlayedRun({ steps }, { facts })
     return run.start().effects.map(({ effect }) => effect)
   }
 
-  it('is told with its placeholders filled in', () => {
+  it('resolve the placeholders of their effects', () => {
     expect(
-      effectsOf([
+      listEffects([
         { id: 'e', type: 'emit', event: 'order.placed', data: { who: '{{contact.name}}', tags: '{{contact.tags}}' } },
         { id: 'u', type: 'assign', to: { userId: USER } },
         { id: 'r', type: 'assign', to: { strategy: 'round_robin' } },
@@ -99,7 +99,7 @@ describe('what a step wants done', () => {
     ])
   })
 
-  it('is seen by the steps that follow', () => {
+  it('update the facts for the following steps', () => {
     const run = new PlayedRun({
       steps: [
         { id: 'u', type: 'assign', to: { userId: USER } },
@@ -114,20 +114,20 @@ describe('what a step wants done', () => {
     expect(run.facts.contact?.['groupIds']).to.deep.equal([GROUP])
   })
 
-  it('is nothing where the contact is in the group already, or is not', () => {
+  it('emit no group effect when the membership already is as requested', () => {
     const steps = [
       { id: 'a', type: 'add_to_group', groupId: GROUP },
       { id: 'b', type: 'add_to_group', groupId: GROUP.toUpperCase() },
       { id: 'c', type: 'remove_from_group', groupId: GROUP },
       { id: 'd', type: 'remove_from_group', groupId: GROUP },
     ]
-    expect(effectsOf(steps)).to.deep.equal([
+    expect(listEffects(steps)).to.deep.equal([
       { type: 'add_to_group', groupId: GROUP },
       { type: 'remove_from_group', groupId: GROUP },
     ])
   })
 
-  it('fails without whom it is about', () => {
+  it('fail without their contact, conversation or a valid value', () => {
     const cases: [object, string][] = [
       [{ type: 'assign', to: { unassign: true } }, 'no_conversation'],
       [{ type: 'assign', to: { userId: '{{workspace.name}}' } }, 'invalid_assignee'],
@@ -147,33 +147,33 @@ describe('what a step wants done', () => {
   })
 })
 
-describe('sending a file', () => {
+describe('send_message step with media', () => {
   const image = { type: 'image', url: 'https://a.example/{{contact.id}}.png' }
-  const sending = (message: object) => {
+  const send = (message: object) => {
     const run = new PlayedRun({ steps: [{ id: 's', type: 'send_message', message }] })
     const { effects } = run.start()
     return run.run.error?.code ?? { ...effects[0]?.effect, messageId: '' }
   }
 
-  it('fills in its address and its words', () => {
+  it('resolves URL, caption and file name', () => {
     const plain = { type: 'send_message', messageId: '', buttons: [] }
     const sent = { type: 'image', url: 'https://a.example/c1.png' }
-    expect(sending({ media: image })).to.deep.equal({ ...plain, body: null, media: sent })
-    expect(sending({ media: image, body: '{{vars.x}}' })).to.deep.equal({ ...plain, body: null, media: sent })
-    expect(sending({ media: image, body: 'Look' })).to.deep.equal({ ...plain, body: 'Look', media: sent })
+    expect(send({ media: image })).to.deep.equal({ ...plain, body: null, media: sent })
+    expect(send({ media: image, body: '{{vars.x}}' })).to.deep.equal({ ...plain, body: null, media: sent })
+    expect(send({ media: image, body: 'Look' })).to.deep.equal({ ...plain, body: 'Look', media: sent })
     const named = { type: 'document', url: 'http://a.example/x', filename: ' {{contact.name}}.pdf ' }
-    expect(sending({ media: named })).to.deep.equal({ ...plain, body: null, media: { ...named, filename: 'Ana.pdf' } })
+    expect(send({ media: named })).to.deep.equal({ ...plain, body: null, media: { ...named, filename: 'Ana.pdf' } })
   })
 
-  it('fails where the address is none, or there are too many words', () => {
+  it('fails with invalid_media_url or message_too_long after resolving its templates', () => {
     for (const url of ['{{contact.name}}', 'ftp://{{contact.id}}', 'https://a:b@{{contact.id}}/']) {
-      expect(sending({ media: { type: 'video', url } }), url).to.equal('invalid_media_url')
+      expect(send({ media: { type: 'video', url } }), url).to.equal('invalid_media_url')
     }
     const body = `{{contact.name}}${'x'.repeat(1024)}`
-    expect(sending({ media: image, body })).to.equal('message_too_long')
+    expect(send({ media: image, body })).to.equal('message_too_long')
   })
 
-  it('happens only within the window', () => {
+  it('fails with outside_window after the service window has closed', () => {
     const facts = someFacts({ conversation: { windowExpiresAt: NOON } })
     const run = new PlayedRun({ steps: [{ id: 's', type: 'send_message', message: { media: image } }] }, { facts })
     run.start()

@@ -3,17 +3,17 @@ import type { Facts } from '../../../src/engine/model/step.ts'
 import { NOON, PlayedRun, someFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
-describe('sending a message', () => {
+describe('send_message step', () => {
   const closed = someFacts({ conversation: { windowExpiresAt: NOON } })
 
-  it('is passed over outside the window, if it says so', () => {
+  it('is skipped outside the service window with ifWindowClosed skip', () => {
     const run = new PlayedRun({ steps: [say('a', 'x', { ifWindowClosed: 'skip' })] }, { facts: closed })
     const { steps } = run.start()
     expect(steps[0]).to.include({ status: 'completed', branch: 'window_closed', messageId: null })
     expect([run.sent, run.run.status]).to.deep.equal([[], 'completed'])
   })
 
-  it('fails outside the window, with nothing to say, and with nobody to say it to', () => {
+  it('fails outside the service window, with an empty or too long body and without a conversation', () => {
     const cases: [object, Facts, string][] = [
       [say('a', 'x'), closed, 'outside_window'],
       [say('a', 'x'), someFacts({ conversation: { windowExpiresAt: null } }), 'outside_window'],
@@ -28,7 +28,7 @@ describe('sending a message', () => {
     }
   })
 
-  it('fills in and shortens the titles of its buttons', () => {
+  it('resolves and truncates the titles of its buttons', () => {
     const buttons = [
       { id: 'a', title: '{{contact.name}}' },
       { id: 'b', title: '{{vars.nothing}}' },
@@ -46,8 +46,8 @@ describe('sending a message', () => {
   })
 })
 
-describe('changing the contact', () => {
-  it('adds and removes tags, whatever their case, and only where there is something to do', () => {
+describe('steps that change the contact', () => {
+  it('add and remove tags case-insensitively and only when something changes', () => {
     const run = new PlayedRun({
       variables: { more: { type: 'list', default: ['a', ' A ', ''] } },
       steps: [
@@ -64,7 +64,7 @@ describe('changing the contact', () => {
     expect(run.facts.contact?.['tags']).to.deep.equal(['A'])
   })
 
-  it('checks what the placeholders come to', () => {
+  it('fail with invalid_value when a resolved value is invalid', () => {
     for (const [values, code] of [
       [{ email: '{{contact.name}}' }, 'invalid_value'],
       [{ name: '{{vars.x}}' }, 'invalid_value'],
@@ -78,7 +78,7 @@ describe('changing the contact', () => {
   })
 })
 
-describe('a handoff', () => {
+describe('handoff step', () => {
   it('pauses automation and ends the run', () => {
     const run = new PlayedRun({ steps: [{ id: 'h', type: 'handoff', reason: 'for {{contact.name}}' }, say('b', 'x')] })
     const { effects } = run.start()
@@ -87,13 +87,13 @@ describe('a handoff', () => {
     expect(run.facts.conversation?.['automation']).to.equal('paused')
   })
 
-  it('is passed over on to the next step', () => {
+  it('continues with the next step when disabled', () => {
     const run = new PlayedRun({ steps: [{ id: 'h', type: 'handoff', disabled: true }, say('b', 'x')] })
     run.start()
     expect(run.sent).to.deep.equal(['x'])
   })
 
-  it('goes on after the time that it names', () => {
+  it('resumes automation and continues after resumeAfter', () => {
     const run = new PlayedRun({ steps: [{ id: 'h', type: 'handoff', resumeAfter: '30m' }, say('b', 'back')] })
     const { effects, wait } = run.start()
     expect(effects[0]?.effect['until']).to.equal('2026-03-02T12:30:00.000Z')
@@ -103,7 +103,7 @@ describe('a handoff', () => {
   })
 })
 
-describe('a branch', () => {
+describe('branch step', () => {
   const cases = [
     { name: 'big', if: { left: '{{vars.n}}', op: 'gte', right: 10 }, next: 'big' },
     { if: { left: '{{vars.n}}', op: 'gte', right: 5 }, next: 'middle' },
@@ -113,7 +113,7 @@ describe('a branch', () => {
     [7, 'case 2', 'middle'],
     [1, 'else', 'small'],
   ] as const) {
-    it(`of ${n} goes the way of ${branch}`, () => {
+    it(`chooses the branch "${branch}" for the value ${n}`, () => {
       const steps = [
         { id: 'x', type: 'branch', cases },
         say('small', 'small', { next: 'end' }),
@@ -128,8 +128,8 @@ describe('a branch', () => {
   }
 })
 
-describe('setting variables', () => {
-  it('reads all of them as they were before', () => {
+describe('set step', () => {
+  it('reads all variables before it changes any', () => {
     const run = new PlayedRun({
       variables: { a: { type: 'number', default: 1 } },
       steps: [
@@ -144,13 +144,13 @@ describe('setting variables', () => {
     expect(run.run.variables).to.deep.equal({ a: 2, b: 1, c: { list: [1] } })
   })
 
-  it('keeps their types, and fails where it cannot', () => {
+  it('converts values to the declared types and fails with type_mismatch otherwise', () => {
     const types = { n: 'number', b: 'boolean', s: 'string', d: 'date', l: 'list', o: 'object' }
     const variables = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type }]))
-    const good = { n: '12.5', b: 'TRUE', s: 7, d: '2026-03-31', l: [1], o: { a: 1 } }
-    const run = new PlayedRun({ variables, steps: [{ id: 's', type: 'set', values: good }] })
+    const values = { n: '12.5', b: 'TRUE', s: 7, d: '2026-03-31', l: [1], o: { a: 1 } }
+    const run = new PlayedRun({ variables, steps: [{ id: 's', type: 'set', values: values }] })
     run.start()
-    expect(run.run.variables).to.deep.equal({ ...good, n: 12.5, b: true, s: '7' })
+    expect(run.run.variables).to.deep.equal({ ...values, n: 12.5, b: true, s: '7' })
     for (const bad of [{ n: 'x' }, { b: 'maybe' }, { s: {} }, { d: 'soon' }, { l: {} }, { o: [] }]) {
       const failing = new PlayedRun({ variables, steps: [{ id: 's', type: 'set', values: bad }] })
       failing.start()
@@ -158,7 +158,7 @@ describe('setting variables', () => {
     }
   })
 
-  it('cannot grow a run without end', () => {
+  it('fails with value_too_large when a variable grows beyond the limit', () => {
     const steps = [
       { id: 'w', type: 'wait', for: '1m' },
       { id: 's', type: 'set', values: { a: { x: '{{vars.a}}', y: '{{vars.a}}' } }, next: 'w' },

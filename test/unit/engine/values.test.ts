@@ -13,7 +13,7 @@ const source: Source = {
   },
 }
 
-function refusal(template: string): string {
+function errorCode(template: string): string {
   try {
     resolveValue(template, source)
   } catch (error) {
@@ -23,8 +23,8 @@ function refusal(template: string): string {
   return 'none'
 }
 
-describe('placeholders', () => {
-  const table: [template: string, value: unknown][] = [
+describe('placeholder resolution', () => {
+  const cases: [template: string, value: unknown][] = [
     ['plain', 'plain'],
     ['Hi {{contact.name}}!', 'Hi Ana!'],
     ['{{contact.name}}{{contact.name}}', 'AnaAna'],
@@ -47,23 +47,23 @@ describe('placeholders', () => {
     ['{{"%00a" | url_decode}}', 'a'],
     ['{{"%00a,b" | url_decode | split: ","}}', ['a', 'b']],
   ]
-  for (const [template, value] of table) {
-    it(`${template} is ${JSON.stringify(value)}`, () => {
+  for (const [template, value] of cases) {
+    it(`resolves "${template}" to ${JSON.stringify(value)}`, () => {
       expect(resolveValue(template, source)).to.deep.equal(value)
     })
   }
 
-  it('are filled in at any depth, keys and other values staying as they are', () => {
+  it('resolves nested values and keeps keys and other values unchanged', () => {
     const value = { 'a{{x}}': [{ b: '{{vars.total}}' }, 3, null, true] }
     expect(resolveValue(value, source)).to.deep.equal({ 'a{{x}}': [{ b: 12.5 }, 3, null, true] })
   })
 
-  it('are not looked for in what they read', () => {
+  it('does not resolve placeholders inside resolved values', () => {
     const injected = { ...source, roots: { vars: { name: '{{contact.name}}' } } }
     expect(resolveText('Hi {{vars.name}}', injected)).to.equal('Hi {{contact.name}}')
   })
 
-  it('read own properties alone', () => {
+  it('reads only own properties', () => {
     for (const path of ['constructor', '__proto__', 'toString', 'name.constructor', 'tags.map', 'name.at']) {
       expect(resolveValue(`{{contact.${path}}}`, source), path).to.equal(null)
     }
@@ -71,8 +71,8 @@ describe('placeholders', () => {
   })
 })
 
-describe('dates in placeholders', () => {
-  const table: [template: string, text: string][] = [
+describe('date placeholder resolution', () => {
+  const cases: [template: string, text: string][] = [
     ['{{now}}', '2026-03-02T01:30:00.000Z'],
     ['{{now | date: "%Y-%m-%d %H:%M"}}', '2026-03-01 22:30'],
     ['{{"now" | date: "%H:%M"}}', '22:30'],
@@ -81,14 +81,14 @@ describe('dates in placeholders', () => {
     ['{{"2026-03-10T09:00Z" | date: "%H:%M"}}', '06:00'],
     ['{{"soon" | date: "%H:%M"}}', 'soon'],
   ]
-  for (const [template, text] of table) {
-    it(`${template} is ${text} in São Paulo`, () => {
+  for (const [template, text] of cases) {
+    it(`resolves "${template}" to "${text}" in the time zone America/Sao_Paulo`, () => {
       expect(resolveText(template, source)).to.equal(text)
     })
   }
 })
 
-describe('what a template cannot do', () => {
+describe('template limits', () => {
   for (const template of [
     '{% if a %}x{% endif %}{{a}}',
     '{{a',
@@ -97,8 +97,8 @@ describe('what a template cannot do', () => {
     '{{x | sample}}',
     '{{x | raw}}',
   ]) {
-    it(`${template} is refused`, () => {
-      expect(refusal(template)).to.equal('template_error')
+    it(`reject "${template}" with template_error`, () => {
+      expect(errorCode(template)).to.equal('template_error')
     })
   }
 
@@ -107,19 +107,19 @@ describe('what a template cannot do', () => {
     '{{vars.big | replace: "x", vars.big}}',
     '{{now | date: "%900000000Y"}}',
   ]) {
-    it(`${template} stops before it eats the memory`, () => {
-      expect(refusal(template)).to.equal('template_error')
+    it(`stop "${template}" with template_error before it exhausts memory`, () => {
+      expect(errorCode(template)).to.equal('template_error')
     })
   }
 
-  it('one value cannot grow without end, however it is nested', () => {
-    expect(refusal('{{vars.big}}{{vars.big}}')).to.equal('value_too_large')
+  it('reject a resolved value above the size limit, also when nested', () => {
+    expect(errorCode('{{vars.big}}{{vars.big}}')).to.equal('value_too_large')
     expect(() => resolveValue(Array(5).fill('{{vars.big}}'), source)).to.throw(StepError, 'too large')
   })
 })
 
-describe('the paths of a template', () => {
-  it('are all that it reads, in filters and brackets too', () => {
+describe('listPaths', () => {
+  it('returns all paths of a template, including filters and brackets', () => {
     expect(listPaths('{{a.b | append: c.d}} {{e["f g"][h.i].j}} {{"text"}}')).to.deep.equal([
       ['a', 'b'],
       ['c', 'd'],

@@ -2,63 +2,63 @@ import { expect } from 'chai'
 import { UnavailableError } from '../../../src/platform/errors.ts'
 import { Batcher } from '../../../src/platform/concurrency/batcher.ts'
 
-/** Work that is done when the test says so. */
-function heldWork(options: { batchMax?: number; waitingMax?: number; fails?: (items: number[]) => boolean } = {}) {
+/** Creates a batcher whose batches finish when the test releases them. */
+function createBatcher(options: { batchMax?: number; waitingMax?: number; fails?: (items: number[]) => boolean } = {}) {
   const { batchMax = 3, waitingMax = 5, fails = () => false } = options
   const batches: number[][] = []
-  const held: (() => void)[] = []
-  const work = new Batcher<number, string>({
+  const pendingReleases: (() => void)[] = []
+  const batcher = new Batcher<number, string>({
     batchMax,
     waitingMax,
     isOfOne: (error) => error instanceof RangeError,
     async work(_, items) {
       batches.push(items)
-      await new Promise<void>((release) => held.push(release))
+      await new Promise<void>((release) => pendingReleases.push(release))
       if (fails(items)) throw new RangeError(`not ${items.join(', ')}`)
       return items.map((item) => `done ${item}`)
     },
   })
   const releaseAll = async (all: Promise<unknown>) => {
-    let isOver = false
-    const over = all.finally(() => (isOver = true))
-    while (!isOver) {
-      held.shift()?.()
+    let isDone = false
+    const done = all.finally(() => (isDone = true))
+    while (!isDone) {
+      pendingReleases.shift()?.()
       await new Promise(setImmediate)
     }
-    return over
+    return done
   }
-  return { work, batches, releaseAll }
+  return { batcher, batches, releaseAll }
 }
 
-describe('shared work', () => {
-  it('serves the first at once, and those who come meanwhile together, in order', async () => {
-    const { work, batches, releaseAll } = heldWork()
-    const all = Promise.all([1, 2, 3, 4, 5].map((item) => work.do('a', item)))
+describe('Batcher', () => {
+  it('starts the first item immediately and batches later items in order', async () => {
+    const { batcher, batches, releaseAll } = createBatcher()
+    const all = Promise.all([1, 2, 3, 4, 5].map((item) => batcher.do('a', item)))
     expect(batches).to.deep.equal([[1]])
     expect(await releaseAll(all)).to.deep.equal(['done 1', 'done 2', 'done 3', 'done 4', 'done 5'])
     expect(batches).to.deep.equal([[1], [2, 3, 4], [5]])
   })
 
-  it('does not let one thing wait for another', async () => {
-    const { work, batches, releaseAll } = heldWork()
-    const all = Promise.all([work.do('a', 1), work.do('b', 2)])
+  it('runs batches of different keys in parallel', async () => {
+    const { batcher, batches, releaseAll } = createBatcher()
+    const all = Promise.all([batcher.do('a', 1), batcher.do('b', 2)])
     expect(batches).to.deep.equal([[1], [2]])
     await releaseAll(all)
   })
 
-  it('tries a failed batch one by one, so that only the item at fault fails', async () => {
-    const { work, releaseAll } = heldWork({ fails: (items) => items.includes(3) })
-    const all = Promise.allSettled([1, 2, 3, 4].map((item) => work.do('a', item)))
-    const settled = (await releaseAll(all)) as PromiseSettledResult<string>[]
-    expect(settled.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  it('retries a failed batch item by item so that only the faulty item fails', async () => {
+    const { batcher, releaseAll } = createBatcher({ fails: (items) => items.includes(3) })
+    const all = Promise.allSettled([1, 2, 3, 4].map((item) => batcher.do('a', item)))
+    const results = (await releaseAll(all)) as PromiseSettledResult<string>[]
+    expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
   })
 
-  it('refuses whoever comes when too many wait, and takes them again afterwards', async () => {
-    const { work, releaseAll } = heldWork({ waitingMax: 1 })
-    const taken = Promise.all([work.do('a', 1), work.do('a', 2)])
-    const refusal = await work.do('a', 3).catch((error: unknown) => error)
-    expect(refusal).to.be.instanceOf(UnavailableError)
-    await releaseAll(taken)
-    expect(await releaseAll(work.do('a', 4))).to.equal('done 4')
+  it('rejects items with UnavailableError while its queue is full and accepts them afterwards', async () => {
+    const { batcher, releaseAll } = createBatcher({ waitingMax: 1 })
+    const accepted = Promise.all([batcher.do('a', 1), batcher.do('a', 2)])
+    const error = await batcher.do('a', 3).catch((reason: unknown) => reason)
+    expect(error).to.be.instanceOf(UnavailableError)
+    await releaseAll(accepted)
+    expect(await releaseAll(batcher.do('a', 4))).to.equal('done 4')
   })
 })

@@ -2,104 +2,104 @@ import { expect } from 'chai'
 import { FairScheduler } from '../../../src/platform/jobs/fair-scheduler.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Work that lies about by key, and is done when it is told to be. */
-class Yard {
-  readonly heaps: Record<string, number>
-  readonly begun: string[] = []
-  readonly #open: (() => void)[] = []
+/** A backlog of tasks by key; started tasks finish when the test finishes them. */
+class Backlog {
+  readonly remaining: Record<string, number>
+  readonly started: string[] = []
+  readonly #running: (() => void)[] = []
 
-  constructor(heaps: Record<string, number>) {
-    this.heaps = heaps
+  constructor(remaining: Record<string, number>) {
+    this.remaining = remaining
   }
 
   take = async (key: string, limit: number): Promise<(() => Promise<void>)[]> => {
-    const taken = Math.min(this.heaps[key] ?? 0, limit)
-    this.heaps[key] = (this.heaps[key] ?? 0) - taken
-    return Array.from({ length: taken }, () => () => {
-      this.begun.push(key)
-      return new Promise<void>((resolve) => this.#open.push(resolve))
+    const count = Math.min(this.remaining[key] ?? 0, limit)
+    this.remaining[key] = (this.remaining[key] ?? 0) - count
+    return Array.from({ length: count }, () => () => {
+      this.started.push(key)
+      return new Promise<void>((resolve) => this.#running.push(resolve))
     })
   }
 
-  get underWay(): number {
-    return this.#open.length
+  get running(): number {
+    return this.#running.length
   }
 
   finish(count = 1): void {
-    for (const end of this.#open.splice(0, count)) end()
+    for (const end of this.#running.splice(0, count)) end()
   }
 }
 
-describe('work that keys take turns at', () => {
-  it('is done to the end, never more at once than allowed', async () => {
-    const yard = new Yard({ a: 23 })
-    const work = new FairScheduler({ max: 5, maxPerKey: 5, take: yard.take })
+describe('FairScheduler', () => {
+  it('completes the whole backlog within the concurrency limit', async () => {
+    const backlog = new Backlog({ a: 23 })
+    const scheduler = new FairScheduler({ max: 5, maxPerKey: 5, take: backlog.take })
     let isDone = false
-    const done = work.ask('a').then(() => (isDone = true))
-    while (yard.heaps['a'] !== 0) {
-      await waitUntil(() => yard.underWay === 5)
+    const done = scheduler.ask('a').then(() => (isDone = true))
+    while (backlog.remaining['a'] !== 0) {
+      await waitUntil(() => backlog.running === 5)
       expect(isDone).to.equal(false)
-      yard.finish()
-      await waitUntil(() => yard.underWay === 5)
+      backlog.finish()
+      await waitUntil(() => backlog.running === 5)
     }
-    await waitUntil(() => yard.begun.length === 23)
-    yard.finish(4)
+    await waitUntil(() => backlog.started.length === 23)
+    backlog.finish(4)
     await Promise.resolve()
     expect(isDone).to.equal(false)
-    yard.finish()
+    backlog.finish()
     await done
-    expect(yard.heaps).to.deep.equal({ a: 0 })
+    expect(backlog.remaining).to.deep.equal({ a: 0 })
   })
 
-  it('leaves room for others, however much one has to do', async () => {
-    const yard = new Yard({ flood: 1000, drop: 1 })
-    const work = new FairScheduler({ max: 10, maxPerKey: 4, take: yard.take })
-    const first = work.ask('flood')
-    await waitUntil(() => yard.underWay === 4)
-    await work.ask('drop')
-    await waitUntil(() => yard.begun.includes('drop'))
-    expect(yard.begun).to.have.length(5)
-    yard.heaps['flood'] = 0
-    yard.finish(5)
+  it('leaves capacity for other keys when one key has a large backlog', async () => {
+    const backlog = new Backlog({ flood: 1000, drop: 1 })
+    const scheduler = new FairScheduler({ max: 10, maxPerKey: 4, take: backlog.take })
+    const first = scheduler.ask('flood')
+    await waitUntil(() => backlog.running === 4)
+    await scheduler.ask('drop')
+    await waitUntil(() => backlog.started.includes('drop'))
+    expect(backlog.started).to.have.length(5)
+    backlog.remaining['flood'] = 0
+    backlog.finish(5)
     await first
   })
 
-  it('goes round among those that wait for room', async () => {
-    const yard = new Yard({ a: 100, b: 100, c: 100 })
-    const work = new FairScheduler({ max: 1, maxPerKey: 1, take: yard.take })
-    const done = work.ask('a')
-    await Promise.all([work.ask('b'), work.ask('c')])
+  it('serves waiting keys in round-robin order', async () => {
+    const backlog = new Backlog({ a: 100, b: 100, c: 100 })
+    const scheduler = new FairScheduler({ max: 1, maxPerKey: 1, take: backlog.take })
+    const done = scheduler.ask('a')
+    await Promise.all([scheduler.ask('b'), scheduler.ask('c')])
     for (let count = 1; count <= 9; count += 1) {
-      await waitUntil(() => yard.begun.length === count)
-      if (count === 9) Object.assign(yard.heaps, { a: 0, b: 0, c: 0 })
-      yard.finish()
+      await waitUntil(() => backlog.started.length === count)
+      if (count === 9) Object.assign(backlog.remaining, { a: 0, b: 0, c: 0 })
+      backlog.finish()
     }
     await done
-    expect(yard.begun.join('')).to.equal('abcabcabc')
+    expect(backlog.started.join('')).to.equal('abcabcabc')
   })
 
-  it('is not held up by what is slow', async () => {
-    const yard = new Yard({ a: 1 })
-    const work = new FairScheduler({ max: 10, maxPerKey: 4, take: yard.take })
-    const done = work.ask('a')
-    await waitUntil(() => yard.underWay === 1)
-    yard.heaps['a'] = 1
-    await work.ask('a')
-    await waitUntil(() => yard.underWay === 2)
-    yard.finish(2)
+  it('starts new tasks of a key while earlier ones are running', async () => {
+    const backlog = new Backlog({ a: 1 })
+    const scheduler = new FairScheduler({ max: 10, maxPerKey: 4, take: backlog.take })
+    const done = scheduler.ask('a')
+    await waitUntil(() => backlog.running === 1)
+    backlog.remaining['a'] = 1
+    await scheduler.ask('a')
+    await waitUntil(() => backlog.running === 2)
+    backlog.finish(2)
     await done
   })
 
-  it('goes on after taking failed once', async () => {
-    const yard = new Yard({ a: 1 })
+  it('recovers after taking tasks has failed', async () => {
+    const backlog = new Backlog({ a: 1 })
     let fails = true
-    const take = (key: string, limit: number) => (fails ? Promise.reject(new Error('away')) : yard.take(key, limit))
-    const work = new FairScheduler({ max: 1, maxPerKey: 1, take })
-    expect(await work.ask('a').catch((error: Error) => error.message)).to.equal('away')
+    const take = (key: string, limit: number) => (fails ? Promise.reject(new Error('away')) : backlog.take(key, limit))
+    const scheduler = new FairScheduler({ max: 1, maxPerKey: 1, take })
+    expect(await scheduler.ask('a').catch((error: Error) => error.message)).to.equal('away')
     fails = false
-    const done = work.ask('a')
-    await waitUntil(() => yard.underWay === 1)
-    yard.finish()
+    const done = scheduler.ask('a')
+    await waitUntil(() => backlog.running === 1)
+    backlog.finish()
     await done
   })
 })

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { isTimezone, parseInstant } from '../../../src/platform/zoned-time.ts'
 
-describe('a moment written down', () => {
-  const table: [text: string, timezone: string, moment: string | undefined][] = [
+describe('parseInstant', () => {
+  const cases: [text: string, timezone: string, instant: string | undefined][] = [
     ['2026-03-02T10:00:00Z', 'America/Sao_Paulo', '2026-03-02T10:00:00Z'],
     ['2026-03-02t10:00z', 'UTC', '2026-03-02T10:00:00Z'],
     ['2026-03-02T10:00:00.25+05:30', 'UTC', '2026-03-02T04:30:00.250Z'],
@@ -27,15 +27,15 @@ describe('a moment written down', () => {
     ['tomorrow', 'UTC', undefined],
     ['', 'UTC', undefined],
   ]
-  for (const [text, timezone, moment] of table) {
-    it(`as "${text}" in ${timezone} is ${moment ?? 'none'}`, () => {
-      expect(parseInstant(text, timezone)).to.equal(moment === undefined ? undefined : Date.parse(moment))
+  for (const [text, timezone, instant] of cases) {
+    it(`parses "${text}" in ${timezone} as ${instant ?? 'invalid'}`, () => {
+      expect(parseInstant(text, timezone)).to.equal(instant === undefined ? undefined : Date.parse(instant))
     })
   }
 })
 
-describe('a time zone', () => {
-  it('is one that the tables know', () => {
+describe('isTimezone', () => {
+  it('accepts only time zones of the IANA database', () => {
     expect(['UTC', 'America/Sao_Paulo', 'Europe/Lisbon'].map(isTimezone)).to.deep.equal([true, true, true])
     expect(['', 'Mars/Phobos', 'contact'].map(isTimezone)).to.deep.equal([false, false, false])
   })

@@ -1,37 +1,9 @@
 import type { Knex } from 'knex'
 import { phoneCountry } from '../../src/platform/phone.ts'
-import { Passwords } from '../../src/platform/security/passwords.ts'
 import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
+import { DEMO, demoId } from './ids.ts'
 
-/** `demoId('contact', 3)` is always the same id; the kinds keep apart by their first digits. */
-export function demoId(kind: keyof typeof KINDS, n: number): string {
-  return `0199c0de-${KINDS[kind]}-7000-8000-${String(n).padStart(12, '0')}`
-}
-
-const KINDS = {
-  base: '0000',
-  contact: '0001',
-  tag: '0002',
-  group: '0003',
-  workflow: '0004',
-  conversation: '0005',
-  message: '0006',
-  run: '0007',
-  broadcast: '0008',
-  recipient: '0009',
-  event: '000a',
-} as const
-
-export const DEMO = {
-  userId: demoId('base', 1),
-  workspaceId: demoId('base', 2),
-  sandboxId: demoId('base', 3),
-  templateId: demoId('base', 4),
-  email: 'demo@parley.example',
-  password: 'parley-demo',
-}
-
-/** Numbers of ranges that nobody is reached under, or made up in the form of the country. */
+/** The phone numbers are from ranges reserved for fiction, or invented in the format of the country. */
 const PEOPLE: [name: string, phone: string, language: string, timezone: string][] = [
   ['Ana Souza', '+5511900000001', 'pt-BR', 'America/Sao_Paulo'],
   ['Bruno Lima', '+5521900000002', 'pt-BR', 'America/Sao_Paulo'],
@@ -75,89 +47,70 @@ const PEOPLE: [name: string, phone: string, language: string, timezone: string][
   ['Nora Berg', '+4790000040', 'nb', 'Europe/Oslo'],
 ]
 
-const TAGS: [name: string, color: string, members: number[]][] = [
+/** The runs of the demo workflows tag further contacts. */
+const TAGS: [name: string, color: string, contacts: number[]][] = [
   ['vip', '#B45309', [1, 5, 11, 17, 29]],
   ['newsletter', '#1D4ED8', [1, 2, 3, 5, 7, 9, 11, 13, 15, 17, 20, 25, 30, 33]],
   ['wholesale', '#15803D', [4, 8, 12, 28, 36]],
   ['greeted', '#64748B', [1, 2, 5]],
-  ['opted-out', '#B91C1C', [16]],
+  ['opted-out', '#B91C1C', []],
 ]
 
-const GROUPS: [name: string, description: string, members: number[]][] = [
+const GROUPS: [name: string, description: string, contacts: number[]][] = [
   ['Brazil', 'Customers with a Brazilian number', [1, 2, 3, 4]],
   ['Europe', 'Customers in European time zones', [5, 6, 11, 12, 13, 14, 15, 16, 33, 36, 37, 39, 40]],
-  ['Spring sale', 'Who asked to hear of the spring sale', [1, 2, 3, 5, 7, 9, 11, 13, 15]],
+  ['Spring sale', 'Customers who asked for news of the spring sale', [1, 2, 3, 5, 7, 9, 11, 13, 15]],
 ]
 
 export const CONTACTS = PEOPLE.map(([name, phone], index) => ({ id: demoId('contact', index + 1), name, phone }))
 
-export async function seedPeople(tx: Knex, now: Date): Promise<void> {
-  const { userId, workspaceId, sandboxId, email, password } = DEMO
-  const created = { created_at: addMs(now, -60 * DAY), updated_at: now }
-  await tx('users')
-    .insert({ id: userId, email, name: 'Dana Demo', email_verified: true, ...created })
-    .onConflict('email')
-    .ignore()
-  const owner = (await tx('users').where({ email }).first('id')) as { id: string }
-  const passwordHash = await new Passwords().hash(password)
-  await tx('credentials')
-    .insert({ user_id: owner.id, password_hash: passwordHash, updated_at: now })
-    .onConflict('user_id')
-    .ignore()
-  await tx('workspaces').insert({ id: workspaceId, name: 'Casa Verde', timezone: 'America/Sao_Paulo', ...created })
-  await tx('memberships').insert({ workspace_id: workspaceId, user_id: owner.id, role: 'owner', created_at: now })
-  const sandbox = {
-    tenant_id: workspaceId,
-    id: sandboxId,
-    kind: 'sandbox',
-    name: 'Sandbox',
-    status: 'connected',
-    settings: {},
-  }
-  await tx('channels').insert({ ...sandbox, ...created })
-  await tx('channel_routes').insert({ channel_id: sandboxId, tenant_id: workspaceId })
+export async function seedContacts(tx: Knex, now: Date): Promise<void> {
   await tx('contacts').insert(
     PEOPLE.map(([name, phone, language, timezone], index) =>
       contactRow(index + 1, { name, phone, language, timezone }, now),
     ),
   )
-  await seedLists(tx, now)
+  await seedTags(tx, now)
+  await seedGroups(tx, now)
 }
 
 function contactRow(n: number, person: { name: string; phone: string; language: string; timezone: string }, now: Date) {
-  const isOut = n === 16
+  const hasOptedOut = n === 16
+  const hasOptedIn = n % 2 === 1
   return {
     tenant_id: DEMO.workspaceId,
     id: demoId('contact', n),
     ...person,
     country: phoneCountry(person.phone),
-    email:
-      n % 3 === 0
-        ? null
-        : `${person.name
-            .split(' ')[0]
-            ?.normalize('NFD')
-            .replaceAll(/[^a-z]/gi, '')
-            .toLowerCase()}@customer.example`,
+    email: n % 3 === 0 ? null : `${toLocalPart(person.name)}@customer.example`,
     fields: JSON.stringify(n % 4 === 0 ? { customerNumber: `C-${1000 + n}` } : {}),
-    marketing_consent: isOut ? 'opted_out' : n % 2 === 0 ? 'unknown' : 'opted_in',
-    consent_source: isOut ? 'keyword' : n % 2 === 0 ? null : 'import',
-    consent_at: isOut || n % 2 === 1 ? addMs(now, -n * DAY) : null,
+    marketing_consent: hasOptedOut ? 'opted_out' : hasOptedIn ? 'opted_in' : 'unknown',
+    consent_source: hasOptedOut ? 'keyword' : hasOptedIn ? 'import' : null,
+    consent_at: hasOptedOut || hasOptedIn ? addMs(now, -n * DAY) : null,
     source: n % 5 === 0 ? 'inbound' : 'import',
     created_at: addMs(now, -(50 * DAY - n * HOUR)),
     updated_at: addMs(now, -n * HOUR),
   }
 }
 
-async function seedLists(tx: Knex, now: Date): Promise<void> {
+/** Converts a name to the local part of an e-mail address: "Elena García" to "elena". */
+function toLocalPart(name: string): string {
+  const [firstName = ''] = name.split(' ')
+  return firstName
+    .normalize('NFD')
+    .replaceAll(/[^a-z]/gi, '')
+    .toLowerCase()
+}
+
+async function seedTags(tx: Knex, now: Date): Promise<void> {
   const tenant_id = DEMO.workspaceId
-  const created = { created_at: addMs(now, -40 * DAY), updated_at: addMs(now, -40 * DAY) }
+  const times = { created_at: addMs(now, -40 * DAY), updated_at: addMs(now, -40 * DAY) }
   await tx('tags').insert(
-    TAGS.map(([name, color], index) => ({ tenant_id, id: demoId('tag', index + 1), name, color, ...created })),
+    TAGS.map(([name, color], index) => ({ tenant_id, id: demoId('tag', index + 1), name, color, ...times })),
   )
   await tx('contact_tags').insert(
-    TAGS.flatMap(([, , members], index) =>
-      members.map((n) => ({
+    TAGS.flatMap(([, , contacts], index) =>
+      contacts.map((n) => ({
         tenant_id,
         contact_id: demoId('contact', n),
         tag_id: demoId('tag', index + 1),
@@ -165,18 +118,23 @@ async function seedLists(tx: Knex, now: Date): Promise<void> {
       })),
     ),
   )
+}
+
+async function seedGroups(tx: Knex, now: Date): Promise<void> {
+  const tenant_id = DEMO.workspaceId
+  const times = { created_at: addMs(now, -40 * DAY), updated_at: addMs(now, -40 * DAY) }
   await tx('groups').insert(
     GROUPS.map(([name, description], index) => ({
       tenant_id,
       id: demoId('group', index + 1),
       name,
       description,
-      ...created,
+      ...times,
     })),
   )
   await tx('group_contacts').insert(
-    GROUPS.flatMap(([, , members], index) =>
-      members.map((n) => ({
+    GROUPS.flatMap(([, , contacts], index) =>
+      contacts.map((n) => ({
         tenant_id,
         contact_id: demoId('contact', n),
         group_id: demoId('group', index + 1),

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import type { Knex } from 'knex'
+import { createTasks } from '../../src/jobs.ts'
+import { createSingleFlight } from '../../src/platform/concurrency/single-flight.ts'
+import type { Job, JobQueue, Tasks } from '../../src/platform/jobs/job-queue.ts'
+import { createLogger } from '../../src/platform/log.ts'
+import { Secrets } from '../../src/platform/security/secrets.ts'
+import { addMs, type Clock, SECOND } from '../../src/platform/time.ts'
+import { type Actor, type Scope, SystemScope } from '../../src/scope.ts'
+import { DEMO } from './ids.ts'
+
+/** The time between an action and the jobs it enqueued. */
+const JOB_DELAY_MS = SECOND
+
+/**
+ * Runs the application on a clock that moves through the past, so that its rows carry past times. Everything happens in
+ * the seed's transaction; jobs run in this process, right after the action that enqueued them.
+ */
+export class History {
+  readonly #end: Date
+  readonly #clock: PastClock
+  readonly #jobs = new InlineJobQueue()
+  readonly #system: SystemScope
+  readonly #tasks: Tasks
+
+  constructor(tx: Knex, end: Date) {
+    this.#end = end
+    this.#clock = new PastClock()
+    this.#system = new SystemScope({
+      db: tx,
+      clock: this.#clock,
+      log: createLogger('warn'),
+      jobs: this.#jobs,
+      notifications: { publish: () => undefined, subscribe: () => () => undefined, close: () => Promise.resolve() },
+      singleFlight: createSingleFlight(),
+      // The demo workspace stores no credentials, so nothing is ever sealed with this key.
+      secrets: new Secrets(randomBytes(32).toString('hex')),
+      mail: { send: () => Promise.reject(new Error('the seed sends no mail')) },
+      // The seed's own definitions need no budget.
+      computePool: { run: async (task, input) => task.run(input) },
+      allowsLoopback: false,
+    })
+    this.#tasks = createTasks(this.#system)
+  }
+
+  /** Performs an action as of `agoMs` before the end, then the jobs it enqueued. Call it in chronological order. */
+  async act<T>(agoMs: number, actor: Actor, action: (scope: Scope) => Promise<T>): Promise<T> {
+    this.#clock.moveTo(addMs(this.#end, -agoMs))
+    const result = await action(this.#system.forTenant(DEMO.workspaceId, actor))
+    this.#clock.moveTo(addMs(this.#clock.now(), JOB_DELAY_MS))
+    await this.#jobs.run(this.#tasks)
+    return result
+  }
+}
+
+class PastClock implements Clock {
+  #now = new Date(0)
+
+  now(): Date {
+    return this.#now
+  }
+
+  moveTo(time: Date): void {
+    this.#now = time
+  }
+}
+
+/** Keeps jobs in memory until they are run, one per key. */
+class InlineJobQueue implements JobQueue {
+  readonly #jobs = new Map<string, Job>()
+
+  enqueue(_db: Knex, jobs: Job[]): Promise<void> {
+    for (const job of jobs) this.#jobs.set(job.key, job)
+    return Promise.resolve()
+  }
+
+  /** Runs jobs, and those which they enqueue, until none is left. */
+  async run(tasks: Tasks): Promise<void> {
+    for (let [job] = this.#jobs.values(); job; [job] = this.#jobs.values()) {
+      this.#jobs.delete(job.key)
+      const task = tasks[job.task]
+      if (!task) throw new Error(`No task is named ${job.task}. Add it to src/jobs.ts.`)
+      await task(job.payload)
+    }
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve()
+  }
+}

@@ -1,0 +1,24 @@
+const KINDS = {
+  base: '0000',
+  contact: '0001',
+  tag: '0002',
+  group: '0003',
+  workflow: '0004',
+  conversation: '0005',
+  broadcast: '0008',
+  recipient: '0009',
+} as const
+
+/** The fixed ID of the nth demo row of a kind. */
+export function demoId(kind: keyof typeof KINDS, n: number): string {
+  return `0199c0de-${KINDS[kind]}-7000-8000-${String(n).padStart(12, '0')}`
+}
+
+export const DEMO = {
+  userId: demoId('base', 1),
+  workspaceId: demoId('base', 2),
+  sandboxId: demoId('base', 3),
+  templateId: demoId('base', 4),
+  email: 'demo@parley.example',
+  password: 'parley-demo',
+}

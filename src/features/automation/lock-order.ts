@@ -1,0 +1,43 @@
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+
+/*
+ * Lock order. Every transaction takes its locks in this order, and rows of one table in the order of their ids (or of
+ * another unique key). Two transactions that touch the same rows then wait for each other instead of deadlocking.
+ *
+ *   1. advisory locks of unknown senders (inbound)
+ *   2. conversations
+ *   3. contacts
+ *   4. runs
+ *   5. external calls of a run
+ *   6. all other tables: channels, templates, groups, tags, memberships, messages, provider message ids
+ *
+ * Conversations, contacts and runs are the mailboxes of the engine, which locks them with `lockMailboxes` in this order.
+ * Deleting a contact or channel locks its conversations first, since the delete cascades to them.
+ */
+
+/** Locks all conversations of a contact or channel that is about to be deleted. */
+export async function lockConversationsBy(
+  tx: Scope,
+  { column, id }: { column: 'contact_id' | 'channel_id'; id: string },
+): Promise<void> {
+  if (!isUuid(id)) return
+  // Counted in the database: a channel may have a great many conversations.
+  await tx.db.raw(
+    `select count(*) from (
+       select id from conversations where tenant_id = :tenantId and ${column} = :id order by id for update) locked`,
+    { tenantId: tx.tenantId, id },
+  )
+}
+
+/**
+ * SQL that locks the contacts `:contactIds` of `:tenantId`, for statements whose transaction holds the conversations. A
+ * contact may write on one channel while another channel sends to it, so two transactions can share many contacts.
+ */
+export const LOCK_CONTACTS_SQL = `select id from contacts
+  where tenant_id = :tenantId and id = any(:contactIds) order by id for no key update`
+
+/** Sorts rows by a unique key, so that every transaction inserts and locks them in the same order. */
+export function sortForLocking<Row>(rows: Row[], key: (row: Row) => string): Row[] {
+  return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
+}

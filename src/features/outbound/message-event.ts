@@ -1,0 +1,8 @@
+import type { Event } from '../../scope.ts'
+
+export type MessageRef = { messageId: string; conversationId: string; contactId: string }
+
+/** Builds the event of a message from its ids. */
+export function messageEvent(type: Event['type'], { messageId, conversationId, contactId }: MessageRef): Event {
+  return { type, data: { messageId, conversationId, contactId } }
+}

@@ -1,0 +1,43 @@
+import { raw } from 'objection'
+import { Tag as TagRow } from '../../models/contacts/tag.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import type { Tag, TagRef } from './schema.ts'
+
+/** Tag with the number of contacts that have it. */
+class TagView extends TagRow {
+  declare contactCount: number
+}
+
+const CONTACT_COUNT = raw(`(
+  select count(*)::int from contact_tags ct where ct.tenant_id = tags.tenant_id and ct.tag_id = tags.id) as contact_count`)
+
+function tagQuery(scope: Scope) {
+  return scope.query(TagView).select('tags.*', CONTACT_COUNT)
+}
+
+/** @throws NotFoundError */
+export async function getTag(scope: Scope, { tagId }: TagRef): Promise<Tag> {
+  const row = isUuid(tagId) ? await tagQuery(scope).findOne('id', tagId) : undefined
+  if (!row) throw new NotFoundError('Tag')
+  return row
+}
+
+/** Lists all tags, newest first. */
+export async function listTags(scope: Scope): Promise<{ items: Tag[] }> {
+  const items = await tagQuery(scope).orderBy([
+    { column: 'createdAt', order: 'desc' },
+    { column: 'id', order: 'desc' },
+  ])
+  return { items }
+}
+
+/** Deletes a tag and removes it from its contacts. */
+export function deleteTag(scope: Scope, { tagId }: TagRef): Promise<Record<string, never>> {
+  return scope.transaction(async (tx) => {
+    await tx.lock(TagRow, tagId)
+    await tx.query(TagRow).delete().where('id', tagId)
+    return {}
+  })
+}

@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { DEMO, demoId } from '../../seeds/demo/ids.ts'
+import { type Database, openDatabase, seedIfEmpty, SEEDS } from '../../src/platform/database/database.ts'
+import { MINUTE, systemClock } from '../../src/platform/time.ts'
+import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+
+describe('demo workspace', () => {
+  let app: TestApp
+  let db: Database
+  let session: TestSession
+
+  before(async () => {
+    app = await startTestApp({}, systemClock)
+    db = openDatabase(app.databaseUrl)
+    await seedIfEmpty(db)
+    const { headers, body } = await app.rest('POST', '/api/auth/sign-in/email', {
+      body: { email: DEMO.email, password: DEMO.password },
+    })
+    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    session = { cookie, tenantId: DEMO.workspaceId, userId: body.user.id, email: DEMO.email, password: DEMO.password }
+  })
+
+  after(async () => {
+    await db.destroy()
+    await app.stop()
+  })
+
+  async function read(path: string) {
+    const { status, body } = await app.rest('GET', path, { session })
+    expect(status, path).to.equal(200)
+    return body
+  }
+
+  it('the demo runs end as completed, failed and waiting, newest first', async () => {
+    const { items } = await read('/api/runs')
+    expect(items.map((run: Record<string, unknown>) => [run['contactId'], run['workflowName'], run['status']])).to.eql([
+      [demoId('contact', 2), 'Order status', 'waiting'],
+      [demoId('contact', 11), 'Welcome', 'completed'],
+      [demoId('contact', 1), 'Order status', 'completed'],
+      [demoId('contact', 5), 'Order status', 'failed'],
+      [demoId('contact', 16), 'Opt-out', 'completed'],
+      [demoId('contact', 15), 'Welcome', 'completed'],
+    ])
+  })
+
+  it("the demo conversation with Ana shows her messages and the workflow's replies in order", async () => {
+    const { messages } = await read(`/api/conversations/${demoId('conversation', 1)}/messages`)
+    expect(messages.map((message: Record<string, unknown>) => `${message['status']}: ${message['body']}`)).to.eql([
+      'received: Oi, where is my order?',
+      'delivered: What is your order number? It has four digits.',
+      'received: 4711',
+      'delivered: Order 4711 left our warehouse and arrives within two days.',
+    ])
+  })
+
+  it('the demo conversation that the owner answered is paused for automation', async () => {
+    const { automation } = await read(`/api/conversations/${demoId('conversation', 3)}`)
+    expect(automation).to.include({ state: 'paused', reason: 'human_reply' })
+  })
+
+  it('the demo seed leaves no mailbox item, queued message or job', async () => {
+    for (const table of ['mailbox_items', 'outbox', 'external_calls', 'graphile_worker.jobs']) {
+      expect(await db(table).select(), table).to.eql([])
+    }
+  })
+
+  it('the demo rows are dated in the past, in the order of their IDs', async () => {
+    const rows = await db('messages').orderBy('conversation_id').orderBy('id').select('conversation_id', 'created_at')
+    for (const [index, row] of rows.entries()) {
+      const next = rows[index + 1]
+      expect(row.created_at.getTime()).to.be.lessThan(Date.now() - 19 * MINUTE)
+      if (next?.conversation_id === row.conversation_id) expect(next.created_at >= row.created_at).to.equal(true)
+    }
+  })
+
+  it('seeding a database that contains the demo workspace changes nothing', async () => {
+    await app.rest('PATCH', `/api/contacts/${demoId('contact', 1)}`, { session, body: { name: 'Ana Maria' } })
+    const before = await db('events').count()
+    await db.seed.run(SEEDS)
+    expect(await db('events').count()).to.eql(before)
+    const { name } = await read(`/api/contacts/${demoId('contact', 1)}`)
+    expect(name).to.equal('Ana Maria')
+  })
+})
