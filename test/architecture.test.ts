@@ -48,6 +48,7 @@ const LAYERS: Record<string, string[]> = {
 const TOP_LEVEL_FILES: Record<string, string[]> = {
   'scope.ts': ['engine', 'channels', 'models', 'platform'],
   'router.ts': ['features', 'trpc'],
+  'compute-worker.ts': ['features', 'engine', 'platform'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope.ts', 'platform'],
   'config.ts': [],
   'client.ts': ['router.ts'],

@@ -11,7 +11,7 @@ const RESULT_BYTES_MAX = 16_777_216
  */
 export type ComputeTask<Input, Output> = {
   name: string
-  /** How long one execution may take, from the moment it starts. */
+  /** The longest execution, from the moment it starts. */
   deadlineMs: number
   /** The error text for a task that exceeds its time or memory: what was too expensive and how to make it cheaper. */
   budgetMessage: string
