@@ -36,6 +36,10 @@ export class BenchClient {
     await this.#request('GET', baseUrl + path, '')
   }
 
+  async getJson<T>(path: string): Promise<T> {
+    return JSON.parse((await this.#request('GET', this.#url + path, '')).text) as T
+  }
+
   async post<T>(path: string, body: unknown): Promise<T> {
     return JSON.parse((await this.#request('POST', this.#url + path, JSON.stringify(body))).text) as T
   }
