@@ -23,7 +23,7 @@ export function startStatusSender(sender: WebhookSender, workspace: Workspace, r
       processed += 1
       for (const status of random.shuffle(STATUSES)) {
         const delivery = sender
-          .deliver(() => provider.webhooks.tell([{ wamid, status, callbackData }]))
+          .deliver(() => provider.webhooks.sendStatuses([{ wamid, status, callbackData }]))
           .finally(() => pending.delete(delivery))
         pending.add(delivery)
       }

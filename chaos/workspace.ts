@@ -1,7 +1,7 @@
-import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
+import { type AcceptedSend,FakeCloudApi } from '../test/support/fake-cloud-api.ts'
 import type { Customer } from './customer-factory.ts'
 import type { Random } from './random.ts'
-import { CHILD_DEFINITION, SCENARIOS } from './scenarios.ts'
+import { CHILD_DEFINITION,SCENARIOS } from './scenarios.ts'
 
 export type ProviderBehavior = {
   /** Sends status webhooks; without them, a message whose response was lost keeps an unknown delivery. */
@@ -58,8 +58,8 @@ export function toInboundUrl(url: string, channelId: string): string {
  */
 export function simulateProviderErrors({ provider }: Workspace, random: Random): number {
   const [dropsResponse, limitsRate] = [random.chance(0.15), random.chance(0.15)]
-  if (dropsResponse) provider.loseNext('reset')
-  if (limitsRate) provider.refuseNext(131056)
+  if (dropsResponse) provider.dropNextResponse('reset')
+  if (limitsRate) provider.rejectNext(131056)
   return Number(dropsResponse) + Number(limitsRate)
 }
 
@@ -81,7 +81,7 @@ export function listAcceptedSends({ provider }: Workspace, { phone }: Customer):
 async function startProvider({ sendsStatusBeforeResponse }: ProviderBehavior): Promise<FakeCloudApi> {
   const provider = await FakeCloudApi.start()
   provider.latencyMs = 5
-  provider.isAhead = sendsStatusBeforeResponse
+  provider.reportsStatusesFirst = sendsStatusBeforeResponse
   if (sendsStatusBeforeResponse) provider.statuses = ['sent']
   return provider
 }

@@ -12,16 +12,19 @@ import type { AppRouter } from './router.ts'
 export type { AppRouter }
 export type ParleyClient = TRPCClient<AppRouter>
 
+/** The part of an EventSource that subscriptions use. */
+type EventSourceClass = NonNullable<Parameters<typeof httpSubscriptionLink>[0]['EventSource']>
+
 export type ParleyClientOptions = {
-  /** Where Parley listens, such as `https://api.example.com`. */
+  /** The address of Parley, such as `https://api.example.com`. */
   url: string
-  /** The workspace all calls act on; sign-in says which there are. Without it only auth can be called. */
+  /** The workspace of all calls; sign-in returns the ids. Without it only auth can be called. */
   tenantId?: string
-  /** Headers of every call. Outside a browser, this is where the session cookie goes. */
+  /** Headers of every call. Outside of a browser, set the session cookie here. */
   headers?: Record<string, string>
   fetch?: typeof fetch
-  /** Outside a browser: an EventSource that can send headers, such as that of the package `eventsource`. */
-  EventSource?: unknown
+  /** Outside of a browser: an EventSource that can send headers, such as that of the package `eventsource`. */
+  EventSource?: EventSourceClass
 }
 
 const BATCH_MAX = 10
@@ -35,45 +38,45 @@ const transformer = {
   deserialize: superjson.deserialize,
 }
 
-/** A typed client of every procedure. Calls of the same moment travel together; subscriptions resume by themselves. */
+/** Creates a typed client of all procedures. Concurrent calls are sent as one batch; subscriptions resume by themselves. */
 export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   const { tenantId, headers = {} } = options
   const url = `${options.url.replace(/\/$/, '')}/api/trpc`
   const call = options.fetch ?? fetch
-  const plain = {
+  const link = {
     url,
     transformer,
     headers: { ...headers, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
-    // The session is a cookie, which a browser sends to another origin only when asked to.
+    // The session is a cookie, which a browser sends to another origin only with this option.
     fetch: (input: URL | string, init?: object) => call(input, { ...init, credentials: 'include' }),
   }
   return createTRPCClient<AppRouter>({
     links: [
       splitLink({
         condition: ({ type }) => type === 'subscription',
-        true: subscriptions(options, url),
+        true: subscriptionLink(options, url),
         false: splitLink({
-          // What sets the session cookie goes alone.
+          // Calls that set the session cookie are not batched.
           condition: ({ path }) => path.startsWith('auth.'),
-          true: httpLink(plain),
-          false: httpBatchLink({ ...plain, maxItems: BATCH_MAX }),
+          true: httpLink(link),
+          false: httpBatchLink({ ...link, maxItems: BATCH_MAX }),
         }),
       }),
     ],
   })
 }
 
-function subscriptions({ tenantId, headers = {}, EventSource }: ParleyClientOptions, url: string) {
-  return httpSubscriptionLink<AppRouter, never>({
+function subscriptionLink({ tenantId, headers = {}, EventSource }: ParleyClientOptions, url: string) {
+  return httpSubscriptionLink<AppRouter, EventSourceClass>({
     url,
     transformer,
-    // A browser's EventSource sends no headers of ours, so the workspace travels with the connection.
+    // An EventSource of a browser sends no custom headers, so the workspace is sent with the connection.
     ...(tenantId === undefined ? {} : { connectionParams: { tenantId } }),
-    ...(EventSource === undefined ? {} : { EventSource: EventSource as never }),
+    ...(EventSource === undefined ? {} : { EventSource }),
     eventSourceOptions: {
       withCredentials: true,
-      fetch: (input: string, init: RequestInit) =>
-        fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...headers } }),
-    } as never,
+      fetch: (input: string, init: { headers: Record<string, string> }) =>
+        fetch(input, { ...init, headers: { ...init.headers, ...headers } }),
+    },
   })
 }

@@ -15,9 +15,9 @@ import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
 import { HOUR, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope.ts'
-import { purgeIdempotencyKeys } from './trpc/purge-idempotency-keys.ts'
+import { purgeIdempotencyKeys } from './trpc/idempotency.ts'
 
-/** Background work's table of contents: what a bell makes a worker do. */
+/** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
@@ -27,15 +27,15 @@ export function createTasks(system: SystemScope): Tasks {
   }
 }
 
-/** What a worker does without being called. */
+/** Tasks that a worker runs periodically, without a job. */
 export function periodicTasks(system: SystemScope): PeriodicTask[] {
   return [
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
-    { name: 'wake waits', everyMs: SECOND, run: () => fireDueTimers(system) },
-    { name: 'sweep inbox', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
-    { name: 'sweep outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
-    { name: 'sweep effects', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
-    { name: 'fold run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
+    { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system) },
+    { name: 'enqueue due mailboxes', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
+    { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
+    { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
+    { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },

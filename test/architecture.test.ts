@@ -28,6 +28,7 @@ const LAYERS: Record<string, string[]> = {
     'steps',
     'triggers',
     'conditions',
+    'workflow-language.ts',
     'trpc',
     'scope.ts',
     'engine',
@@ -36,8 +37,8 @@ const LAYERS: Record<string, string[]> = {
     'platform',
   ],
   trpc: ['trpc', 'scope.ts', 'platform'],
-  steps: ['steps', 'engine', 'platform'],
-  triggers: ['triggers', 'engine', 'platform'],
+  steps: ['steps', 'conditions', 'engine', 'platform'],
+  triggers: ['triggers', 'conditions', 'engine', 'platform'],
   conditions: ['conditions', 'engine', 'platform'],
   engine: ['engine', 'platform'],
   channels: ['channels', 'platform'],
@@ -48,6 +49,7 @@ const LAYERS: Record<string, string[]> = {
 const TOP_LEVEL_FILES: Record<string, string[]> = {
   'scope.ts': ['engine', 'channels', 'models', 'platform'],
   'router.ts': ['features', 'trpc'],
+  'workflow-language.ts': ['steps', 'triggers', 'conditions', 'engine'],
   'compute-worker.ts': ['features', 'engine', 'platform'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope.ts', 'platform'],
   'config.ts': [],
@@ -57,8 +59,15 @@ const TOP_LEVEL_FILES: Record<string, string[]> = {
 /** The floors of the engine, the lowest first. A folder imports itself and lower floors. */
 const ENGINE_FLOORS = [['language'], ['model'], ['compile', 'decide', 'redact'], ['replay'], ['mailbox'], ['simulate']]
 
-/** Types that are terms of the engine as well: an event is the unit that a mailbox delivers to a run. */
-const ENGINE_TERMS = ['event']
+/** Types that are terms of the engine as well, each with its meaning there. */
+const ENGINE_TERMS: Record<string, string> = {
+  event: 'the unit that a mailbox delivers to a run',
+  loop: 'a frame that repeats its steps, and the root of its variables',
+  branch: 'the way that a step record says it took',
+}
+
+/** Files that may use a word of the product in another sense. */
+const OTHER_SENSES: Record<string, string> = { 'src/engine/language/liquid.ts': 'Liquid calls its statements tags' }
 
 /** Words of the product that the engine does not know. */
 const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
@@ -206,8 +215,9 @@ describe('architecture: engine', () => {
     )
     expect(types.size).to.be.greaterThan(30)
     expect(tables.size).to.be.greaterThan(30)
-    for (const term of ENGINE_TERMS) types.delete(term)
-    assertNone(engine.flatMap((file) => codeNodes(file, (node) => productWord(node, types, tables))))
+    for (const term of Object.keys(ENGINE_TERMS)) types.delete(term)
+    const checked = engine.filter(({ path }) => !OTHER_SENSES[path])
+    assertNone(checked.flatMap((file) => codeNodes(file, (node) => findProductWord(node, types, tables))))
   })
 })
 
@@ -320,8 +330,8 @@ function isCast(node: ts.Node): node is ts.AsExpression | ts.TypeAssertion {
   return (ts.isAsExpression(node) || ts.isTypeAssertionExpression(node)) && node.type.getText() !== 'const'
 }
 
-/** Says which word of the product a text, a template or an identifier contains. */
-function productWord(node: ts.Node, types: Set<string>, tables: Set<string>): string | undefined {
+/** Finds a word of the product in an identifier, a text or a template. */
+function findProductWord(node: ts.Node, types: Set<string>, tables: Set<string>): string | undefined {
   if (ts.isImportDeclaration(node.parent ?? node)) return undefined
   if (ts.isIdentifier(node)) {
     const words = splitWords(node.text)

@@ -1,4 +1,4 @@
-import type { Answer, TestApp } from './support/app.ts'
+import type { ApiResponse, TestApp } from './support/app.ts'
 import type { FakeCloudApi } from './support/fake-cloud-api.ts'
 import { WorkspaceClient } from './support/workspace-client.ts'
 
@@ -26,14 +26,17 @@ export async function buildMember(
 }
 
 /** Creates a contact; fields of the request body override the defaults. */
-export function buildContact(workspace: WorkspaceClient, fields: object = {}): Promise<Answer['body']> {
+export function buildContact(workspace: WorkspaceClient, fields: object = {}): Promise<ApiResponse['body']> {
   return workspace.call('POST', '/api/contacts', { name: 'Ana', phone: newPhone(), ...fields })
 }
 
 export type CustomerMessage = { phone?: string; contactId?: string; name?: string; body?: string }
 
 /** Sends a message from a customer on the sandbox channel, by default from a new phone number; returns the message. */
-export function sendAsCustomer(workspace: WorkspaceClient, message: CustomerMessage = {}): Promise<Answer['body']> {
+export function sendAsCustomer(
+  workspace: WorkspaceClient,
+  message: CustomerMessage = {},
+): Promise<ApiResponse['body']> {
   const sender = message.contactId === undefined ? { phone: newPhone() } : {}
   return workspace.call('POST', '/api/sandbox/messages', { ...sender, body: 'Hello', ...message })
 }
@@ -42,7 +45,7 @@ export function sendAsCustomer(workspace: WorkspaceClient, message: CustomerMess
 export async function buildConversation(
   workspace: WorkspaceClient,
   message: CustomerMessage = {},
-): Promise<Answer['body']> {
+): Promise<ApiResponse['body']> {
   const { conversationId } = await sendAsCustomer(workspace, message)
   return workspace.call('GET', `/api/conversations/${conversationId}`)
 }
@@ -54,7 +57,7 @@ export async function buildWorkflow(
   workspace: WorkspaceClient,
   definition: object,
   { name = 'Workflow', publish = true }: WorkflowOptions = {},
-): Promise<Answer['body']> {
+): Promise<ApiResponse['body']> {
   const defaults = { version: 1, triggers: [{ type: 'message_received', match: { mode: 'any' } }], steps: [] }
   const body = { name, definition: { ...defaults, ...definition } }
   const workflow = await workspace.call('POST', '/api/workflows', body)
@@ -66,14 +69,14 @@ export async function publishWorkflow(
   workspace: WorkspaceClient,
   workflowId: string,
   definition?: object,
-): Promise<Answer['body']> {
+): Promise<ApiResponse['body']> {
   const path = `/api/workflows/${workflowId}`
   if (definition) await workspace.call('PATCH', path, { definition: { version: 1, ...definition } })
   return workspace.call('POST', `${path}/publish`, {})
 }
 
 /** Creates a WhatsApp channel; fields of the request body override the defaults. */
-export function buildChannel(workspace: WorkspaceClient, fields: object = {}): Promise<Answer['body']> {
+export function buildChannel(workspace: WorkspaceClient, fields: object = {}): Promise<ApiResponse['body']> {
   nextPhoneNumberId += 1
   return workspace.call('POST', '/api/channels', {
     kind: 'whatsapp',
@@ -87,7 +90,10 @@ export function buildChannel(workspace: WorkspaceClient, fields: object = {}): P
 }
 
 /** Creates a WhatsApp channel that exchanges messages with a fake Cloud API in both directions. */
-export async function buildCloudApiChannel(workspace: WorkspaceClient, cloud: FakeCloudApi): Promise<Answer['body']> {
+export async function buildCloudApiChannel(
+  workspace: WorkspaceClient,
+  cloud: FakeCloudApi,
+): Promise<ApiResponse['body']> {
   const channel = await buildChannel(workspace, { ...cloud.settings, ...cloud.credentials })
   cloud.webhooks.callbackUrl = workspace.app.url + channel.webhookPath
   return channel
@@ -100,7 +106,7 @@ export async function getSandboxId(workspace: WorkspaceClient): Promise<string> 
 }
 
 /** Creates a message template, on the sandbox channel unless the fields name another. */
-export async function buildTemplate(workspace: WorkspaceClient, fields: object = {}): Promise<Answer['body']> {
+export async function buildTemplate(workspace: WorkspaceClient, fields: object = {}): Promise<ApiResponse['body']> {
   const template = {
     channelId: await getSandboxId(workspace),
     name: 'sale',

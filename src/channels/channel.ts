@@ -1,28 +1,28 @@
 /**
- * What a provider's adapter does. It knows nothing of contacts or workflows: messages come out of it and go into it,
- * and every way a provider can answer is one of a few.
+ * Adapter of a provider. It knows nothing of contacts or workflows: it parses inbound messages, sends outbound ones and
+ * maps every response of the provider to one of five results.
  */
 export interface Channel {
-  /** Answers the question a provider asks before it sends; undefined refuses. */
+  /** Returns the response to the verification request of a provider; undefined rejects it. */
   answerHandshake(query: URLSearchParams): string | undefined
-  /** Whether the provider wrote these bytes. */
+  /** Returns true if the provider signed this body. */
   isGenuine(body: Buffer, header: (name: string) => string): boolean
   /**
-   * Reads what a genuine body says. Kinds it does not know are passed over, never refused.
-   * @throws InvalidError when the body is no JSON
+   * Parses the body of a genuine webhook call. Unknown kinds are skipped, never rejected.
+   * @throws InvalidError when the body is not JSON
    */
   parse(body: Buffer): Inbound
-  /** Never throws. A send that `signal` cuts short may have been accepted: it ends as `unknown`. */
+  /** Sends a message; never throws. A send that `signal` aborts may have been accepted: its result is `unknown`. */
   send(message: OutboundMessage, signal?: AbortSignal): Promise<SendResult>
 }
 
-/** At least one of `phone` and `userId` is there. */
+/** Author of an inbound message. At least one of `phone` and `userId` is not null. */
 export type Sender = {
-  /** E.164; null for somebody whom the provider names otherwise. */
+  /** E.164; null if the provider identifies the sender otherwise. */
   phone: string | null
-  /** The provider's own id of a person, scoped to the business. */
+  /** The provider's id of the person, scoped to the business. */
   userId: string | null
-  /** The same person's id at a group of businesses, where the provider has such. */
+  /** The provider's id of the person, scoped to a group of businesses. */
   parentUserId?: string | null
   profileName: string | null
   username: string | null
@@ -32,9 +32,9 @@ export type InboundMessage = {
   providerMessageId: string
   from: Sender
   type: string
-  /** What a list can show, or null where there is no text. */
+  /** Text to show in a list; null if the message has none. */
   body: string | null
-  /** What it holds beyond its text, by type; `buttonId` is the option that was chosen. */
+  /** Content other than text, by type. `buttonId` is the chosen option. */
   content: Record<string, unknown> | null
   replyToProviderId?: string | null
   at: Date
@@ -47,24 +47,24 @@ export type StatusUpdate = {
   status: ProviderStatus
   at: Date
   error: ProviderError | null
-  /** The id of our own message, if the provider gives it back. */
+  /** Our own id of the message, if the provider returns it. */
   messageId: string | null
-  /** The phone number or the provider's id of whom it went to. */
+  /** Phone number or provider's id of the recipient. */
   recipient: string | null
-  /** What the provider says of its price, in the provider's words. */
+  /** Pricing as the provider reports it. */
   pricing: Record<string, unknown> | null
 }
 
-/** `ignored` counts what was passed over. */
+/** Parsed webhook call. `ignored` counts the parts that were skipped. */
 export type Inbound = { messages: InboundMessage[]; statuses: StatusUpdate[]; ignored: number }
 
 export type ProviderError = {
-  /** Ours, whichever provider it is. */
+  /** Our own code, the same for all providers. */
   code: string
   message: string
   providerCode: number | null
   retryable: boolean
-  /** What can be done about it. */
+  /** Suggested remedy. */
   hint?: string | null
 }
 
@@ -72,17 +72,17 @@ export type OutboundMessage = {
   messageId: string
   to: { phone: string | null; userId: string | null }
   body: string
-  /** `buttons`, a list of `{id, title}`, are answers to choose from; `media`, `{type, url, filename}`, is a file. */
+  /** `buttons`, a list of `{id, title}`, are options to reply with; `media`, `{type, url, filename}`, is a file. */
   content: Record<string, unknown> | null
   replyToProviderId?: string | null
 }
 
 /**
- * How a send ended.
- * `accepted`: the provider has it, under an address it may spell otherwise. `refused`: it does not, and never will.
- * `retry`: it does not, and may later; `scope` says who has to wait (a person's messages keep their order, so all of
- * them), `afterMs` how long the first time. `stopped`: nothing can be sent on this channel until somebody mends it.
- * `unknown`: it may or may not have it.
+ * Result of a send.
+ * `accepted`: the provider took the message; `recipientAddress` is its spelling of the address. `refused`: it did not,
+ * and never will. `retry`: it did not, and may later; `scope` states whether only this recipient's messages wait, which
+ * keep their order, or the whole channel, and `afterMs` how long after a first attempt. `stopped`: nothing can be sent
+ * on this channel until it is repaired. `unknown`: the provider may or may not have taken it.
  */
 export type SendResult =
   | { kind: 'accepted'; providerMessageId: string; recipientAddress: string | null }

@@ -3,8 +3,8 @@ import { sandboxChannel } from './sandbox/sandbox-channel.ts'
 import { whatsappChannel, type WhatsappOptions } from './whatsapp/whatsapp-channel.ts'
 
 /**
- * The channels there are. `settings` and `credentials` are what the adapter's own schema makes of what was stored.
- * @throws ZodError or InvalidError when they are not what the adapter takes
+ * Creates the adapter of a channel from its stored settings and credentials.
+ * @throws ZodError or InvalidError when the adapter does not accept them
  */
 export function openChannel(
   kind: 'sandbox' | 'whatsapp',

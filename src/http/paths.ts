@@ -8,8 +8,8 @@ export const OPENAPI_PATH = '/openapi.json'
 
 /** `/inbound/{kind}/{channelId}` of a channel's provider. */
 export const PROVIDER_WEBHOOK_PATH = /^\/inbound\/([a-z]+)\/([0-9A-Za-z-]+)$/
-/** `/inbound/hooks/{webhookId}` of a workflow. */
-export const WORKFLOW_WEBHOOK_PATH = /^\/inbound\/hooks\/([0-9A-Za-z-]+)$/
+/** `/inbound/webhooks/{webhookId}` of a workflow. */
+export const WORKFLOW_WEBHOOK_PATH = /^\/inbound\/webhooks\/([0-9A-Za-z-]+)$/
 
 export function isUnder(path: string, prefix: string): boolean {
   return path.startsWith(`${prefix}/`)

@@ -15,7 +15,7 @@ export type HandleProviderWebhook = (call: {
 
 /** Handles a call to the webhook of a workflow: raw bytes and headers in, a JSON answer out. */
 export type HandleWorkflowWebhook = (call: {
-  hookId: string
+  webhookId: string
   header: (name: string) => string
   body: Buffer
 }) => Promise<{ status: number; body: object }>
@@ -44,13 +44,13 @@ export function providerWebhookRoutes(handle: HandleProviderWebhook): Middleware
 /** Workflow webhooks are outside `/api`: no session, no tenant header; the secret decides. */
 export function workflowWebhookRoutes(handle: HandleWorkflowWebhook): Middleware {
   return async function answerWorkflowWebhook(ctx: Context, next) {
-    const [, hookId] = WORKFLOW_WEBHOOK_PATH.exec(ctx.path) ?? []
-    if (!hookId) return next()
+    const [, webhookId] = WORKFLOW_WEBHOOK_PATH.exec(ctx.path) ?? []
+    if (!webhookId) return next()
     if (ctx.method !== 'POST') {
       throw new TransportError('METHOD_NOT_SUPPORTED', { message: 'This path takes POST', headers: { Allow: 'POST' } })
     }
     const answer = await handle({
-      hookId,
+      webhookId,
       header: (name) => ctx.get(name),
       body: await readBytes(ctx.req, BODY_BYTES_MAX),
     })

@@ -2,10 +2,13 @@ import type { Knex } from 'knex'
 import { Model, QueryBuilder, type Page, type QueryContext, snakeCaseMappers } from 'objection'
 
 type WhereStatement = { grouping: string; bool?: string }
+/** Members that the types of Knex and Objection leave out. */
+type Statements = { _statements: WhereStatement[] }
+type BuildKnex = (this: unknown, builder: Knex.QueryBuilder) => Knex.QueryBuilder & Statements
 
 /**
- * Names the tenant in every statement, after all other clauses are known, so that an `orWhere` cannot step outside it.
- * A query whose context carries no tenant throws. Two things it cannot see: `union`, and raw SQL.
+ * Query builder that adds the tenant to every statement, after all other clauses are known, so that an `orWhere` cannot
+ * widen it. A query whose context has no tenant throws. It covers neither `union` nor raw SQL.
  */
 export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M, R> {
   declare ArrayQueryBuilderType: TenantQueryBuilder<M, M[]>
@@ -14,21 +17,24 @@ export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M
   declare NumberQueryBuilderType: TenantQueryBuilder<M, number>
   declare PageQueryBuilderType: TenantQueryBuilder<M, Page<M>>
 
-  /** Objection calls this for every statement it is about to run, joins and sub-queries included. */
+  /** Objection calls this for every statement before it runs, including joins and subqueries. */
   executeOnBuildKnex(builder: Knex.QueryBuilder): Knex.QueryBuilder {
-    const parent = QueryBuilder.prototype as unknown as {
-      executeOnBuildKnex: (builder: Knex.QueryBuilder) => Knex.QueryBuilder
-    }
-    const built = parent.executeOnBuildKnex.call(this, builder) as Knex.QueryBuilder & { _statements: WhereStatement[] }
-    if ((this as unknown as { isPartial(): boolean }).isPartial()) return built
-    const { tenantId } = this.context() as { tenantId?: string }
+    const buildKnex: BuildKnex = Reflect.get(QueryBuilder.prototype, 'executeOnBuildKnex')
+    const isPartial: (this: unknown) => boolean = Reflect.get(QueryBuilder.prototype, 'isPartial')
+    const built = buildKnex.call(this, builder)
+    if (isPartial.call(this)) return built
+    const tenantId: unknown = Reflect.get(this.context(), 'tenantId')
     const table = this.modelClass().tableName
-    if (!tenantId) throw new Error(`a query on ${table} names no tenant`)
+    if (typeof tenantId !== 'string' || tenantId === '')
+      throw new Error(`A query on ${table} has no tenant in its context. Run it through a scope.`)
     if (this.isInsert()) return built
     const wheres = built._statements.filter((statement) => statement.grouping === 'where')
     if (wheres.some((statement) => statement.bool === 'or')) {
       built._statements = built._statements.filter((statement) => statement.grouping !== 'where')
-      void built.where((group) => void (group as unknown as typeof built)._statements.push(...wheres))
+      void built.where((group) => {
+        const statements: WhereStatement[] = Reflect.get(group, '_statements')
+        statements.push(...wheres)
+      })
     }
     return built.where(`${this.tableRefFor(this.modelClass())}.tenant_id`, tenantId)
   }
@@ -43,11 +49,11 @@ export class TenantModel extends Model {
   declare tenantId: string
 
   override $beforeInsert({ tenantId }: QueryContext): void {
-    this.tenantId = tenantId as string
+    this.tenantId = tenantId
   }
 
-  /** A row never moves to another tenant. */
+  /** Prevents updates from moving a row to another tenant. */
   override $beforeUpdate(): void {
-    delete (this as { tenantId?: string }).tenantId
+    Reflect.deleteProperty(this, 'tenantId')
   }
 }

@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Finds the address a request came from. `X-Forwarded-For` is read from the right, as each proxy appended to it, for as
- * long as the one who wrote is trusted; what stands further left anybody may have written.
+ * Finds the address a request came from. `X-Forwarded-For` is read from the right, in the order in which proxies append
+ * to it, and only as far as trusted proxies wrote it; entries further left can be forged.
  */
 export function createAddressResolver(
   trustedProxies: string[],
@@ -25,16 +25,16 @@ export function createAddressResolver(
   }
 }
 
-/** The one spelling of an address, IPv4 for an IPv4 one mapped into IPv6; undefined for what is none. */
+/** Returns the canonical form of an address, IPv4 for one mapped into IPv6; undefined for other texts. */
 function normalize(text: string): string | undefined {
   const address = text.trim()
-  return isIP(address) === 0 ? undefined : ipaddr.process(address.split('%')[0] as string).toString()
+  return isIP(address) === 0 ? undefined : ipaddr.process(address.split('%')[0] ?? address).toString()
 }
 
-/** Whoever has one IPv6 address has 2^64 of them, so they count as one. */
+/** Returns the key that limits count by. An IPv6 client usually has a whole /64 network, which counts as one. */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address
-  const parsed = ipaddr.parse(address) as ipaddr.IPv6
+  const parsed = ipaddr.IPv6.parse(address)
   return `${parsed.parts
     .slice(0, 4)
     .map((part) => part.toString(16))

@@ -5,14 +5,14 @@ import { fromWallTime, toWallTime } from './zoned-time.ts'
 const FIVE_FIELDS = /^[0-9a-z*,/#-]+(?: +[0-9a-z*,/#-]+){4}$/i
 
 /**
- * Why a text is no cron expression that can be used; undefined if it is one. The five fields are minute, hour, day of
- * the month, month and day of the week; a day that fits either of the day fields counts, as everywhere.
+ * Returns the reason why a text is no usable cron expression; undefined if it is one. The five fields are minute, hour,
+ * day of the month, month and day of the week; as usual, a day that matches either day field counts.
  */
 export function cronError(text: string): string | undefined {
-  if (!FIVE_FIELDS.test(text)) return 'it has five fields: minute, hour, day of the month, month, day of the week'
+  if (!FIVE_FIELDS.test(text)) return 'it must have five fields: minute, hour, day of the month, month, day of the week'
   try {
-    // Whether it ever comes must not depend on when it is asked.
-    return nextOccurrence(text, 'UTC', new Date(0)) ? undefined : 'it never comes'
+    // The result must not depend on the time of the check.
+    return nextOccurrence(text, 'UTC', new Date(0)) ? undefined : 'it never occurs'
   } catch (error) {
     return error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
   }

@@ -1,12 +1,12 @@
 export type ErrorDetail = { path: string; message: string }
 
 /**
- * What a rule throws when the caller can do something about it. `message` and `code` are shown to the caller as they
- * are; whatever must stay inside goes to `cause`. The subclass says which kind of refusal it is, and knows no transport.
+ * An error that the caller can act on. `message` and `code` are sent to the caller unchanged; internal details belong in
+ * `cause`. The subclass is the kind of error; it is independent of the transport.
  */
 export abstract class AppError extends Error {
   readonly code: string
-  /** A list names the inputs at fault; an object carries what the caller needs to go on. */
+  /** A list of the invalid inputs, or data that the caller needs to resolve the error. */
   readonly details: ErrorDetail[] | Record<string, unknown> | undefined
 
   constructor(code: string, message: string, details?: AppError['details'], options?: ErrorOptions) {
@@ -16,7 +16,7 @@ export abstract class AppError extends Error {
   }
 }
 
-/** The input is not of the form the procedure takes. */
+/** The input is invalid. */
 export class InvalidError extends AppError {
   override name = 'InvalidError'
   constructor(message: string, details?: AppError['details'], code = 'validation_failed', options?: ErrorOptions) {
@@ -24,7 +24,7 @@ export class InvalidError extends AppError {
   }
 }
 
-/** Nobody is signed in, or the credentials are wrong. */
+/** There is no valid session, or the credentials are wrong. */
 export class UnauthorizedError extends AppError {
   override name = 'UnauthorizedError'
   constructor(message = 'Unauthorized', code = 'unauthorized') {
@@ -32,7 +32,7 @@ export class UnauthorizedError extends AppError {
   }
 }
 
-/** Signed in, but not allowed here. */
+/** The session does not give access to this workspace or action. */
 export class ForbiddenError extends AppError {
   override name = 'ForbiddenError'
   constructor(message = 'Forbidden', code = 'forbidden') {
@@ -40,7 +40,7 @@ export class ForbiddenError extends AppError {
   }
 }
 
-/** The row is not there, or belongs to another tenant: the caller cannot tell which. */
+/** The resource does not exist or belongs to another tenant; the caller cannot tell which. */
 export class NotFoundError extends AppError {
   override name = 'NotFoundError'
   constructor(noun: string) {
@@ -48,12 +48,12 @@ export class NotFoundError extends AppError {
   }
 }
 
-/** The row is there, but in a state that does not allow this. */
+/** The state of the resource does not allow the action. */
 export class ConflictError extends AppError {
   override name = 'ConflictError'
 }
 
-/** Well-formed and in the right state, but a business rule refuses it. */
+/** A business rule does not allow a well-formed request. */
 export class UnprocessableError extends AppError {
   override name = 'UnprocessableError'
 }
@@ -66,7 +66,7 @@ export class BudgetExceededError extends UnprocessableError {
   }
 }
 
-/** Too much, too often. */
+/** A limit is exceeded. */
 export class LimitExceededError extends AppError {
   override name = 'LimitExceededError'
   readonly retryAfterSeconds: number
@@ -76,7 +76,7 @@ export class LimitExceededError extends AppError {
   }
 }
 
-/** Not now: something this process depends on is away or overloaded. */
+/** A dependency of this process is unreachable or overloaded. */
 export class UnavailableError extends AppError {
   override name = 'UnavailableError'
   readonly retryAfterSeconds: number

@@ -2,17 +2,17 @@ import { randomFillSync } from 'node:crypto'
 import { stringify } from 'uuid'
 import { systemClock } from './time.ts'
 
-/** Asking for random bytes costs more than the rest of an id, so they are fetched for many. */
+/** Fetching random bytes costs more than the rest of an id, so they are fetched for many ids at once. */
 const POOL_BYTES = 8192
 const RANDOM_BYTES = 10
 const pool = Buffer.alloc(POOL_BYTES)
 let used = POOL_BYTES
 
-/** Ids of one millisecond count on from a random number, with room above it. */
+/** Ids of one millisecond count up from a random number, with room above it. */
 const COUNT_MAX = 2 ** 26
 const last = { ms: 0, count: 0 }
 
-/** A UUIDv7: ids made by one process sort by time, so an index on `(tenant_id, id)` is also the order of creation. */
+/** Creates a UUIDv7. Ids of one process sort by time, so an index on `(tenant_id, id)` is also the order of creation. */
 export function newId(): string {
   if (used + RANDOM_BYTES > POOL_BYTES) {
     randomFillSync(pool)
@@ -21,13 +21,13 @@ export function newId(): string {
   const bytes = new Uint8Array(16)
   bytes.set(pool.subarray(used, used + RANDOM_BYTES), 6)
   used += RANDOM_BYTES
-  moveOn(((bytes[6] ?? 0) << 16) | ((bytes[7] ?? 0) << 8) | (bytes[8] ?? 0))
+  advance(((bytes[6] ?? 0) << 16) | ((bytes[7] ?? 0) << 8) | (bytes[8] ?? 0))
   writeTime(bytes)
   return stringify(bytes)
 }
 
-/** A clock that goes back does not take the ids with it. */
-function moveOn(start: number): void {
+/** Keeps ids in order when the clock is set back. */
+function advance(start: number): void {
   const now = systemClock.now().getTime()
   if (now > last.ms) {
     last.ms = now
@@ -40,7 +40,7 @@ function moveOn(start: number): void {
   }
 }
 
-/** 48 bits of time, then the count: 12 bits behind the version, 14 behind the variant. */
+/** Writes 48 bits of time, then the count: 12 bits after the version, 14 after the variant. */
 function writeTime(bytes: Uint8Array): void {
   const { ms, count } = last
   const high = Math.floor(ms / 2 ** 32)

@@ -14,7 +14,7 @@ const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/
 const DATE = /^\d{4}-\d\d-\d\d$/
 const DATE_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i
 
-/** By the schema's text: an object that is read from the database is another one each time. */
+/** Keyed by the schema's text, as every read from the database gives another object. */
 const compiled = new LRUCache<string, ValidateFunction | Error>({ max: 500 })
 
 const BUDGET = {
@@ -35,7 +35,7 @@ export const findMismatchTask = defineTask({
 })
 
 /**
- * Returns the reason why values cannot be checked against the schema, or undefined. A schema that refers to itself
+ * Returns the reason why a schema cannot be used; undefined if it can. A schema that refers to itself
  * without end, or multiplies its work with each reference, often shows on an empty object already.
  */
 export function jsonSchemaError(schema: JsonSchema): string | undefined {
@@ -50,7 +50,7 @@ export function jsonSchemaError(schema: JsonSchema): string | undefined {
   }
 }
 
-/** Undefined if the value is what the schema says; else what is wrong with it, as `input.city must be string`. */
+/** Returns the first error of a value, such as `input.city must be string`; undefined if it matches the schema. */
 export function findMismatch(schema: JsonSchema, value: unknown, name: string): string | undefined {
   const validate = compile(schema)
   if (validate instanceof Error) return `${name} cannot be checked: ${validate.message}`
@@ -60,14 +60,14 @@ export function findMismatch(schema: JsonSchema, value: unknown, name: string): 
 
 function compile(schema: JsonSchema): ValidateFunction | Error {
   const text = JSON.stringify(schema)
-  const known = compiled.get(text)
-  if (known) return known
-  const fresh = tryCompile(schema, text)
-  compiled.set(text, fresh)
-  return fresh
+  const cached = compiled.get(text)
+  if (cached) return cached
+  const result = tryCompile(schema, text)
+  compiled.set(text, result)
+  return result
 }
 
-/** An instance for each schema: ids and definitions of one customer's schema are nothing to another's. */
+/** Compiles with an instance per schema, so that ids and definitions of customers' schemas never mix. */
 function tryCompile(schema: JsonSchema, text: string): ValidateFunction | Error {
   if (text.length > SCHEMA_LENGTH_MAX) return new Error(`the schema is longer than ${SCHEMA_LENGTH_MAX} characters`)
   const { $async: _async, $schema: _dialect, ...checked } = schema
@@ -77,14 +77,14 @@ function tryCompile(schema: JsonSchema, text: string): ValidateFunction | Error 
       .addFormat('email', EMAIL)
       .addFormat('date', DATE)
       .addFormat('date-time', DATE_TIME)
-      .addFormat('uri', (given) => URL.canParse(given))
+      .addFormat('uri', (text: string) => URL.canParse(text))
       .compile(checked)
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
 }
 
-/** A pattern in a schema is a customer's expression: RE2's time grows with the text alone. */
+/** Compiles a pattern of a customer's schema with RE2, whose time is linear in the length of the text. */
 const safePattern = Object.assign(
   (source: string) => {
     if (source.length > PATTERN_MAX) throw new Error(`a pattern is longer than ${PATTERN_MAX} characters`)
@@ -95,9 +95,9 @@ const safePattern = Object.assign(
 )
 
 function describe(error: ErrorObject | undefined, name: string): string {
-  if (!error) return `${name} is not what the schema says`
+  if (!error) return `${name} does not match the schema`
   const path = error.instancePath.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   const more = error.keyword === 'additionalProperties' ? `: ${String(error.params['additionalProperty'])}` : ''
   const allowed = error.keyword === 'enum' ? `: ${JSON.stringify(error.params['allowedValues'])}` : ''
-  return `${name}${path} ${error.message ?? 'is not what the schema says'}${more}${allowed}`.slice(0, 500)
+  return `${name}${path} ${error.message ?? 'does not match the schema'}${more}${allowed}`.slice(0, 500)
 }

@@ -7,32 +7,32 @@ import type { Logger } from './log.ts'
 export type Email = { to: { name: string; address: string }; subject: string; text: string }
 
 export interface Mailer {
-  send(letter: Email): Promise<void>
+  send(email: Email): Promise<void>
 }
 
 const FROM = { name: 'Parley', address: 'no-reply@parley.invalid' }
 
-/** The recipient is an object on purpose: a plain string would be split at commas. */
+/** Sends through an SMTP server. The recipient is an object, because a plain text would be split at commas. */
 export function smtpMail(url: string): Mailer {
   const transport = createTransport(url)
   return {
-    async send(letter) {
-      await transport.sendMail({ from: FROM, ...letter })
+    async send(email) {
+      await transport.sendMail({ from: FROM, ...email })
     },
   }
 }
 
-/** Without SMTP a letter becomes a file that the operator, and nobody else on the machine, can read. */
+/** Writes each email to a file that only the operator's account can read, for use without an SMTP server. */
 export function fileMail(directory: string, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true })
   return {
-    async send(letter) {
-      const { message } = await transport.sendMail({ from: FROM, ...letter })
+    async send(email) {
+      const { message } = await transport.sendMail({ from: FROM, ...email })
       await mkdir(dirname(directory), { recursive: true })
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const path = join(directory, `${newId()}.eml`)
-      await writeFile(path, message as Buffer, { mode: 0o600 })
-      log.info({ path }, 'mail written to a file because SMTP_URL is not set')
+      await writeFile(path, message, { mode: 0o600 })
+      log.info({ path }, 'email written to a file because SMTP_URL is not set')
     },
   }
 }

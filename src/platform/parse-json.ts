@@ -1,4 +1,4 @@
-/** Undefined if it is no JSON. */
+/** Parses JSON; undefined if the text is not valid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

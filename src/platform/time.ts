@@ -3,7 +3,7 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** The only source of "now": rules receive one, tests bring one that they move by hand. */
+/** The only source of the current time. Tests use a clock that they set. */
 export interface Clock {
   now(): Date
 }

@@ -8,15 +8,15 @@ const formatters = new LRUCache<string, Intl.DateTimeFormat>({ max: 600 })
 
 export function isTimezone(zone: string): boolean {
   try {
-    return Boolean(formatterOf(zone))
+    return Boolean(getFormatter(zone))
   } catch {
     return false
   }
 }
 
 /**
- * The milliseconds of an ISO 8601 date or time. One that names no offset is a time on the clocks of `timezone`, never
- * of this machine: the same text means the same moment on every node.
+ * Parses an ISO 8601 date or time to milliseconds. Without an offset it is local time in `timezone`, never in the zone
+ * of this machine, so a text means the same time on every node.
  */
 export function parseInstant(text: string, timezone: string): number | undefined {
   const [, year, month, day, hours, minutes, seconds, fraction, offset] = ISO.exec(text.trim()) ?? []
@@ -24,11 +24,11 @@ export function parseInstant(text: string, timezone: string): number | undefined
   if (!isCalendarDay(Number(year), Number(month), Number(day))) return undefined
   const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const time = Number(hours ?? 0) * HOUR + Number(minutes ?? 0) * MINUTE + Number(seconds ?? 0) * SECOND
-  const wall = date + time + Number((fraction ?? '').padEnd(3, '0'))
-  return offset ? wall - offsetMsOf(offset) : fromWall(wall, timezone)
+  const local = date + time + Number((fraction ?? '').padEnd(3, '0'))
+  return offset ? local - parseOffset(offset) : fromLocalTime(local, timezone)
 }
 
-/** When the clocks of the zone show this time of day (`09:30`) for the first time after `after`, in milliseconds. */
+/** Returns the first time after `after`, in milliseconds, at which it is `time` (`09:30`) in the zone. */
 export function nextTimeOfDay(time: string, timezone: string, after: Date): number {
   const ms = after.getTime()
   const local = new Date(ms + offsetAt(ms, timezone))
@@ -69,36 +69,36 @@ function findClockChange(from: number, to: number, timezone: string): number {
 }
 
 export function isCalendarDay(year: number, month: number, day: number): boolean {
-  // Date.UTC reads years below 100 as of the twentieth century.
+  // Date.UTC reads years below 100 as years of the twentieth century.
   if (year < 100 || month < 1 || month > 12 || day < 1) return false
   return day <= (Date.UTC(year, month, 1) - Date.UTC(year, month - 1, 1)) / DAY
 }
 
-function offsetMsOf(offset: string): number {
+function parseOffset(offset: string): number {
   if (offset.toUpperCase() === 'Z') return 0
   const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(-2))
   return (offset.startsWith('-') ? -minutes : minutes) * MINUTE
 }
 
 /**
- * The offset is looked up twice, because the first guess may lie on the other side of a clock change. A time that the
- * change skips becomes the moment as long after it.
+ * Converts local time to UTC. The offset is looked up twice, because the first guess may be on the other side of a
+ * clock change. A time that the change skips is moved forward by the length of the change.
  */
-function fromWall(wall: number, timezone: string): number {
-  const guess = wall - offsetAt(wall, timezone)
-  return wall - offsetAt(guess, timezone)
+function fromLocalTime(local: number, timezone: string): number {
+  const guess = local - offsetAt(local, timezone)
+  return local - offsetAt(guess, timezone)
 }
 
 function offsetAt(ms: number, timezone: string): number {
-  const parts = formatterOf(timezone).formatToParts(ms)
-  const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.find((one) => one.type === type)?.value)
+  const parts = getFormatter(timezone).formatToParts(ms)
+  const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.find((entry) => entry.type === type)?.value)
   const day = Date.UTC(part('year'), part('month') - 1, part('day'))
   const local = day + part('hour') * HOUR + part('minute') * MINUTE + part('second') * SECOND
   return local - Math.floor(ms / SECOND) * SECOND
 }
 
-/** Throws on a zone that does not exist. */
-function formatterOf(timezone: string): Intl.DateTimeFormat {
+/** @throws RangeError for a zone that does not exist */
+function getFormatter(timezone: string): Intl.DateTimeFormat {
   const known = formatters.get(timezone)
   if (known) return known
   const formatter = new Intl.DateTimeFormat('en-US', {

@@ -15,14 +15,14 @@ import { drainWork } from './work.ts'
 
 export type TestSession = { cookie: string; tenantId: string; userId: string; email: string; password: string }
 
-export type Answer = {
+export type ApiResponse = {
   status: number
   headers: Headers
-  /** Parsed JSON, or the text of an answer that is none. */
-  body: any // oxlint-disable-line no-explicit-any -- tests look into answers of every shape
+  /** Parsed JSON, or the text of a response that is not JSON. */
+  body: any // oxlint-disable-line no-explicit-any -- tests read responses of every shape
 }
 
-export type Call = {
+export type RequestOptions = {
   body?: unknown
   session?: TestSession | undefined
   headers?: Record<string, string>
@@ -30,7 +30,7 @@ export type Call = {
 
 const LOG = createLogger((process.env['TEST_LOG_LEVEL'] as Config['logLevel'] | undefined) ?? 'silent')
 
-/** Migrates the database that all others are copied from. */
+/** Migrates the database that all test databases are copied from. */
 async function prepareTemplate(url: string): Promise<void> {
   const db = openDatabase(url)
   await migrate(db)
@@ -42,7 +42,7 @@ async function prepareTemplate(url: string): Promise<void> {
 
 let nextAddress = 0
 
-/** An address of its own for each caller, so that limits meet only the tests that are about them. */
+/** A new client address, so that requests share no rate limit unless a test wants them to. */
 export function newAddress(): string {
   nextAddress += 1
   return `10.${(nextAddress >> 16) & 255}.${(nextAddress >> 8) & 255}.${nextAddress & 255}`
@@ -53,7 +53,7 @@ export function readSessionCookie({ headers }: { headers: Headers }): string {
   return headers.getSetCookie().at(-1)?.split(';')[0] ?? ''
 }
 
-/** The real app, on a database of its own, with a clock that stands still. */
+/** The complete application on its own database, with a clock that only the test advances. */
 export class TestApp {
   readonly clock: TestClock
   readonly databaseUrl: string
@@ -68,7 +68,7 @@ export class TestApp {
   }
 
   get url(): string {
-    if (this.#app.url === undefined) throw new Error('this app answers no HTTP')
+    if (this.#app.url === undefined) throw new Error('This app does not serve HTTP')
     return this.#app.url
   }
 
@@ -76,7 +76,7 @@ export class TestApp {
     return this.#app.system
   }
 
-  async rest(method: string, path: string, { body, session, headers = {} }: Call = {}): Promise<Answer> {
+  async rest(method: string, path: string, { body, session, headers = {} }: RequestOptions = {}): Promise<ApiResponse> {
     const response = await fetch(this.url + path, {
       method,
       redirect: 'manual',
@@ -93,7 +93,7 @@ export class TestApp {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 
-  /** A typed client, as a frontend would have it. */
+  /** A typed tRPC client, as a frontend uses it. */
   client(session?: TestSession, headers: Record<string, string> = {}) {
     return createTRPCClient<AppRouter>({
       links: [
@@ -110,7 +110,7 @@ export class TestApp {
     })
   }
 
-  /** Somebody new, with a workspace of their own. */
+  /** Signs up a new user, who owns a new workspace. */
   async signUp(name = 'Ada'): Promise<TestSession> {
     const email = `user-${newAddress()}@parley.example`
     const password = 'correct horse battery'
@@ -126,7 +126,7 @@ export class TestApp {
     }
   }
 
-  /** Somebody new who is a member of an existing workspace. */
+  /** Signs up a new user and adds them to an existing workspace. */
   async join(tenantId: string, role: 'admin' | 'agent' | 'viewer'): Promise<TestSession> {
     const session = await this.signUp(role)
     await this.system
@@ -135,7 +135,7 @@ export class TestApp {
     return { ...session, tenantId }
   }
 
-  /** Returns when nothing is left that background work could do at this moment of the clock. */
+  /** Runs background work until nothing is due at the current time of the clock. */
   work(): Promise<void> {
     return drainWork(this.system)
   }
@@ -146,8 +146,8 @@ export class TestApp {
   }
 }
 
-/** `environment` overrides what the test app is configured with; a `given` clock replaces the one that stands still. */
-export async function startTestApp(environment: Record<string, string> = {}, given?: Clock): Promise<TestApp> {
+/** Starts the application; `environment` overrides its configuration, and a clock replaces the one of the test. */
+export async function startTestApp(environment: Record<string, string> = {}, customClock?: Clock): Promise<TestApp> {
   const database = await cloneDatabase(prepareTemplate)
   const folder = createTempDir()
   const clock = new TestClock()
@@ -160,8 +160,13 @@ export async function startTestApp(environment: Record<string, string> = {}, giv
     DATA_DIR: folder.path,
     ...environment,
   })
-  return new TestApp(await createApp(config, { log: LOG, clock: given ?? clock }), clock, database.url, async () => {
-    await database.drop()
-    await folder.remove()
-  })
+  return new TestApp(
+    await createApp(config, { log: LOG, clock: customClock ?? clock }),
+    clock,
+    database.url,
+    async () => {
+      await database.drop()
+      await folder.remove()
+    },
+  )
 }

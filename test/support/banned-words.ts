@@ -50,7 +50,6 @@ export const BANNED_COMPOUNDS: Record<string, string> = {
   'took reply': 'reply_consumed',
   'too often': 'cascade_rate_limited',
   'too deep': 'max_depth_exceeded',
-  'started before': 'duplicate',
   'no such trigger': 'trigger_not_found',
   'run was dry': 'run_is_dry_run',
   'run is partial': 'run_is_partial_replay',

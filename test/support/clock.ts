@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/platform/time.ts'
 
-/** Stands still until it is told to move. */
+/** A clock that moves only by `advance`. */
 export class TestClock implements Clock {
   #now: number
 

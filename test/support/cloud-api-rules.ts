@@ -1,27 +1,28 @@
-/** What the Cloud API checks of a send, as far as it concerns us; an error is what its envelope would say. */
-export type CloudApiRefusal = { status: number; code: number; details: string }
+/** An error of the Cloud API, as in its error envelope. */
+export type CloudApiError = { status: number; code: number; details: string }
 export type CloudApiSend = Record<string, unknown>
 
-export function refusalOfSend(send: CloudApiSend): CloudApiRefusal | undefined {
+/** Validates a send request as the Cloud API does, as far as the application depends on it. */
+export function validateSend(send: CloudApiSend): CloudApiError | undefined {
   const { messaging_product, to, recipient, biz_opaque_callback_data: callbackData, context } = send
   if (messaging_product !== 'whatsapp') return invalid('messaging_product must be whatsapp')
   if ((to === undefined) === (recipient === undefined)) return invalid('either to or recipient is required')
-  // The real one guesses the country of a number without its plus, and loses a person's id in `to` without a word.
-  if (to !== undefined && !matches(/^\+[1-9]\d{6,14}$/, to)) return invalid('to must be a number with its plus')
+  // The real API guesses the country of a number without a plus, and silently ignores a user ID in `to`.
+  if (to !== undefined && !matches(/^\+[1-9]\d{6,14}$/, to)) return invalid('to must be a number with a plus')
   if (recipient !== undefined && !matches(/^[A-Z]{2}\.\w+$/, recipient)) return invalid('recipient must be a user id')
   if (callbackData !== undefined && !hasLength(callbackData, 512)) return invalid('callback data is too long')
   if (context !== undefined && !matches(/^wamid\./, at(context, 'message_id'))) return invalid('context is wrong')
-  if (send['type'] === 'text') return refusalOfText(send['text'])
-  if (send['type'] === 'interactive') return refusalOfButtons(send['interactive'])
+  if (send['type'] === 'text') return validateText(send['text'])
+  if (send['type'] === 'interactive') return validateButtons(send['interactive'])
   return typeof send['type'] === 'string' && FILES.has(send['type'])
-    ? refusalOfFile(send, true)
+    ? validateFile(send, true)
     : invalid('type is not known')
 }
 
 const FILES = new Set(['image', 'video', 'audio', 'document'])
 
-/** A file as the message itself, or over buttons, where it has no words and is never audio. */
-function refusalOfFile(part: unknown, isMessage: boolean): CloudApiRefusal | undefined {
+/** Validates a file as the message itself, or as the header of buttons, which takes neither caption nor audio. */
+function validateFile(part: unknown, isMessage: boolean): CloudApiError | undefined {
   const type = at(part, 'type')
   const file = at(part, String(type))
   if (!matches(/^https?:\/\//, at(file, 'link'))) return invalid(`${String(type)}.link must be an address`)
@@ -32,29 +33,29 @@ function refusalOfFile(part: unknown, isMessage: boolean): CloudApiRefusal | und
   return isMessage || type !== 'audio' ? undefined : outOfRange('interactive.header.type')
 }
 
-function refusalOfText(text: unknown): CloudApiRefusal | undefined {
+function validateText(text: unknown): CloudApiError | undefined {
   return hasLength(at(text, 'body'), 4096) ? undefined : invalid('text.body must have 1 to 4096 characters')
 }
 
-function refusalOfButtons(interactive: unknown): CloudApiRefusal | undefined {
+function validateButtons(interactive: unknown): CloudApiError | undefined {
   if (at(interactive, 'type') !== 'button') return outOfRange('interactive.type')
   const header = at(interactive, 'header')
-  const refused = header === undefined ? undefined : refusalOfFile(header, false)
-  if (refused) return refused
+  const headerError = header === undefined ? undefined : validateFile(header, false)
+  if (headerError) return headerError
   if (!hasLength(at(at(interactive, 'body'), 'text'), 1024)) return outOfRange('interactive.body.text')
   const buttons = at(at(interactive, 'action'), 'buttons')
   if (!Array.isArray(buttons) || buttons.length < 1 || buttons.length > 3)
     return outOfRange('interactive.action.buttons')
   const titles = buttons.map((button) => at(at(button, 'reply'), 'title'))
-  const isRight = titles.every((title) => hasLength(title, 20)) && new Set(titles).size === titles.length
-  return isRight ? undefined : outOfRange('interactive.action.buttons.reply.title')
+  const isValid = titles.every((title) => hasLength(title, 20)) && new Set(titles).size === titles.length
+  return isValid ? undefined : outOfRange('interactive.action.buttons.reply.title')
 }
 
-function invalid(details: string): CloudApiRefusal {
+function invalid(details: string): CloudApiError {
   return { status: 400, code: 100, details }
 }
 
-function outOfRange(field: string): CloudApiRefusal {
+function outOfRange(field: string): CloudApiError {
   return { status: 400, code: 131009, details: `${field} is not valid` }
 }
 

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../src/platform/time.ts'
 
-export type Received = { wamid: string; status: number }
+export type SentWebhook = { wamid: string; status: number }
 
-/** What a customer sends; `from` is the number without its plus, absent for somebody known by `userId` alone. */
-export type Customer = { from?: string; userId?: string; name?: string; username?: string }
+/** The sender of a message; `from` is the number without its plus, absent if only `userId` is known. */
+export type CloudApiSender = { from?: string; userId?: string; name?: string; username?: string }
 export type StatusName = 'sent' | 'delivered' | 'read' | 'played' | 'failed'
 
 const TIMEOUT_MS = 10_000
@@ -13,9 +13,9 @@ export function newWamid(): string {
   return `wamid.HBgL${randomBytes(24).toString('base64')}`
 }
 
-/** The webhooks of one business number: signed, and sent where its app listens. */
+/** Sends the signed webhooks of one business number to the application. */
 export class CloudApiWebhooks {
-  /** Where webhooks go; nothing is sent before it is set. */
+  /** URL that receives the webhooks; it must be set before the first one is sent. */
   callbackUrl: string | undefined
   readonly #number: { phoneNumberId: string; appSecret: string; verifyToken: string; clock: Clock }
 
@@ -23,7 +23,7 @@ export class CloudApiWebhooks {
     this.#number = number
   }
 
-  /** Sends any body; `signature` replaces the right one. Answers the status it was met with. */
+  /** Sends any body, by default with a valid signature, and returns the status of the response. */
   async post(body: string, signature = this.sign(body)): Promise<number> {
     const response = await fetch(this.#url(), {
       method: 'POST',
@@ -39,7 +39,7 @@ export class CloudApiWebhooks {
     return `sha256=${createHmac('sha256', this.#number.appSecret).update(body).digest('hex')}`
   }
 
-  async handshake(
+  async requestHandshake(
     verifyToken = this.#number.verifyToken,
   ): Promise<{ status: number; body: string; challenge: string }> {
     const challenge = String(randomBytes(4).readUInt32BE())
@@ -50,19 +50,24 @@ export class CloudApiWebhooks {
     return { status: response.status, body: await response.text(), challenge }
   }
 
-  receiveText({ body, ...given }: Customer & { body: string; wamid?: string; replyTo?: string }): Promise<Received> {
-    return this.receive({ ...given, message: { type: 'text', text: { body } } })
+  sendText({
+    body,
+    ...message
+  }: CloudApiSender & { body: string; wamid?: string; replyTo?: string }): Promise<SentWebhook> {
+    return this.sendMessage({ ...message, message: { type: 'text', text: { body } } })
   }
 
-  /** A message of any kind: `message` holds its type and what stands under that name. */
-  async receive(given: Customer & { message: object; wamid?: string; replyTo?: string }): Promise<Received> {
-    const { wamid = newWamid(), from, userId, name = 'Ana Souza', username, message, replyTo } = given
-    const known = {
+  /** Sends a message of any kind: `message` holds its type and the content under that name. */
+  async sendMessage(
+    inbound: CloudApiSender & { message: object; wamid?: string; replyTo?: string },
+  ): Promise<SentWebhook> {
+    const { wamid = newWamid(), from, userId, name = 'Ana Souza', username, message, replyTo } = inbound
+    const contact = {
       profile: { name, ...(username ? { username } : {}) },
       ...(from ? { wa_id: from } : {}),
       ...(userId ? { user_id: userId } : {}),
     }
-    const sent = {
+    const payload = {
       ...(from ? { from } : {}),
       ...(userId ? { from_user_id: userId } : {}),
       id: wamid,
@@ -70,12 +75,12 @@ export class CloudApiWebhooks {
       ...(replyTo ? { context: { from: '15550783881', id: replyTo } } : {}),
       ...message,
     }
-    return { wamid, status: await this.post(this.envelope({ contacts: [known], messages: [sent] })) }
+    return { wamid, status: await this.post(this.envelope({ contacts: [contact], messages: [payload] })) }
   }
 
-  /** Tells of sends; a failure needs an error code. Answers the status it was met with. */
-  tell(statuses: { wamid: string; status: StatusName; callbackData?: string | null; errorCode?: number }[]) {
-    const told = statuses.map(({ wamid, status, callbackData, errorCode }) => ({
+  /** Reports statuses of sent messages and returns the status of the response; a failure needs an error code. */
+  sendStatuses(statuses: { wamid: string; status: StatusName; callbackData?: string | null; errorCode?: number }[]) {
+    const payload = statuses.map(({ wamid, status, callbackData, errorCode }) => ({
       id: wamid,
       status,
       timestamp: this.#timestamp(),
@@ -83,10 +88,10 @@ export class CloudApiWebhooks {
       ...(errorCode === undefined ? {} : { errors: [errorBody(errorCode)] }),
       ...(status === 'failed' ? {} : { pricing: { billable: true, pricing_model: 'PMP', category: 'service' } }),
     }))
-    return this.post(this.envelope({ statuses: told }))
+    return this.post(this.envelope({ statuses: payload }))
   }
 
-  /** The text of a webhook of this number. */
+  /** Body of a webhook of this number. */
   envelope(value: object): string {
     const metadata = { display_phone_number: '15550783881', phone_number_id: this.#number.phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
@@ -101,7 +106,7 @@ export class CloudApiWebhooks {
   }
 
   #url(): string {
-    if (this.callbackUrl === undefined) throw new Error('The fake Cloud API was not told where to send webhooks.')
+    if (this.callbackUrl === undefined) throw new Error('Set callbackUrl before the fake Cloud API sends webhooks.')
     return this.callbackUrl
   }
 }

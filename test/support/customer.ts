@@ -1,73 +1,62 @@
 import { expect } from 'chai'
-import type { TestApp, TestSession } from './app.ts'
+import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../factories.ts'
+import type { ApiResponse, TestApp } from './app.ts'
+import { listRunSteps, listSentBodies } from './queries.ts'
+import type { WorkspaceClient } from './workspace-client.ts'
 
-let customers = 0
-
-/** A workspace of its own with one published workflow that answers every message, and somebody who writes to it. */
+/** A contact of a new workspace with one published workflow, which starts on each message of the contact. */
 export class Customer {
-  readonly app: TestApp
-  readonly owner: TestSession
+  readonly workspace: WorkspaceClient
   readonly contactId: string
 
-  private constructor(app: TestApp, owner: TestSession, contactId: string) {
-    this.app = app
-    this.owner = owner
+  private constructor(workspace: WorkspaceClient, contactId: string) {
+    this.workspace = workspace
     this.contactId = contactId
   }
 
-  /** `prepare` furnishes the workspace before the workflow is published. */
-  static async of(
+  /** Creates the workspace; `prepare` runs before the workflow is published. */
+  static async create(
     app: TestApp,
     steps: object[],
     prepare?: (customer: Customer) => Promise<unknown>,
   ): Promise<Customer> {
-    const owner = await app.signUp()
-    customers += 1
-    const phone = `+4915300${String(customers).padStart(5, '0')}`
-    const { body } = await app.rest('POST', '/api/contacts', { session: owner, body: { name: 'Ana', phone } })
-    const customer = new Customer(app, owner, body.id)
+    const workspace = await buildWorkspace(app)
+    const { id } = await buildContact(workspace)
+    const customer = new Customer(workspace, id)
     await prepare?.(customer)
-    const triggers = [{ type: 'message_received', match: { mode: 'any' } }]
-    const { id } = await customer.rest('POST', '/workflows', { name: 'W', definition: { version: 1, triggers, steps } })
-    await customer.rest('POST', `/workflows/${id}/publish`, {})
+    await buildWorkflow(workspace, { steps })
     return customer
   }
 
   get scope() {
-    return this.app.system.forTenant(this.owner.tenantId)
+    return this.workspace.app.system.forTenant(this.workspace.tenantId)
   }
 
-  async rest(method: string, path: string, body?: object) {
-    const answer = await this.app.rest(method, `/api${path}`, { session: this.owner, body })
-    expect(answer.status, JSON.stringify(answer.body)).to.be.within(200, 299)
-    return answer.body
+  /** Sends a request below `/api`; throws unless the status is 2xx. */
+  call(method: string, path: string, body?: object): Promise<ApiResponse['body']> {
+    return this.workspace.call(method, `/api${path}`, body)
   }
 
-  async write(body = 'hello'): Promise<void> {
-    await this.rest('POST', '/sandbox/messages', { contactId: this.contactId, body })
+  async send(body = 'hello'): Promise<void> {
+    await sendAsCustomer(this.workspace, { contactId: this.contactId, body })
   }
 
-  /** The newest run, with its steps. */
+  /** Returns the newest run with its steps. */
   async run() {
-    const [run = expect.fail('nothing ran')] = (await this.rest('GET', '/runs')).items
-    const { steps } = await this.rest('GET', `/runs/${run.id}/steps`)
-    return { ...run, steps }
+    const [run = expect.fail('there is no run')] = (await this.call('GET', '/runs')).items
+    return { ...run, steps: await listRunSteps(this.workspace, run.id) }
   }
 
-  async contact() {
-    return this.rest('GET', `/contacts/${this.contactId}`)
+  contact(): Promise<ApiResponse['body']> {
+    return this.call('GET', `/contacts/${this.contactId}`)
   }
 
-  async conversation() {
-    const { items } = await this.rest('GET', `/conversations?contactId=${this.contactId}`)
-    return items[0]
+  async conversation(): Promise<ApiResponse['body']> {
+    return (await this.call('GET', `/conversations?contactId=${this.contactId}`)).items[0]
   }
 
+  /** Returns the bodies of the outbound messages, oldest first. */
   async sent(): Promise<string[]> {
-    const { id } = await this.conversation()
-    const { messages } = await this.rest('GET', `/conversations/${id}/messages`)
-    return messages.flatMap((message: { direction: string; body: string }) =>
-      message.direction === 'outbound' ? [message.body] : [],
-    )
+    return listSentBodies(this.workspace, (await this.conversation()).id)
   }
 }

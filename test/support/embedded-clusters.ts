@@ -7,24 +7,24 @@ import {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { killForkedHolders } from './fork-embedded-postgres.ts'
+import { killEmbeddedPostgresProcesses } from './fork-embedded-postgres.ts'
 import { removeAbandonedTempDirs, type TempDir, createTempDir } from './temp-dir.ts'
 
-/** Clusters that a test may kill: each test has its own, and cleans up after itself with `discardClusters`. */
+/** Clusters that a test may kill. Each test has its own and removes them with `discardClusters`. */
 const folders: TempDir[] = []
 const servers: EmbeddedPostgres[] = []
 let prepared: Promise<TempDir> | undefined
 
-export function emptyDataDir(): string {
+export function createEmptyDataDir(): string {
   const folder = createTempDir()
   folders.push(folder)
   return folder.path
 }
 
-/** A folder in which a server has run and was stopped: a copy, because making a cluster takes a second. */
-export async function usedDataDir(): Promise<string> {
+/** Copies a data directory in which a server has run, because initializing one takes a second. */
+export async function createInitializedDataDir(): Promise<string> {
   prepared ??= prepareCluster()
-  const dataDir = emptyDataDir()
+  const dataDir = createEmptyDataDir()
   copyDataDir((await prepared).path, dataDir)
   return dataDir
 }
@@ -35,23 +35,26 @@ export function copyDataDir(from: string, to: string): void {
 }
 
 /** Starts the server in this process. */
-export async function open(dataDir: string, options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> {
+export async function startServer(
+  dataDir: string,
+  options: Partial<EmbeddedPostgresOptions> = {},
+): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({ dataDir, ...options })
   servers.push(server)
   return server
 }
 
-export async function ask(url: string, sql: string): Promise<Record<string, unknown>> {
+export async function queryRow(url: string, sql: string): Promise<Record<string, unknown>> {
   const { rows } = await withClient(url, (client) => client.query<Record<string, unknown>>(sql))
   return rows[0] ?? {}
 }
 
-export function isServed(dataDir: string): boolean {
+export function hasRunningServer(dataDir: string): boolean {
   return findLivePostmaster(dataDirectory(dataDir)) !== undefined
 }
 
 export async function discardClusters(): Promise<void> {
-  killForkedHolders()
+  killEmbeddedPostgresProcesses()
   for (const server of servers.splice(0)) await server.stop()
   for (const folder of folders.splice(0)) await folder.remove()
 }

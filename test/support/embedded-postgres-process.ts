@@ -2,10 +2,10 @@ import pg from 'pg'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 
 /**
- * A process of its own that holds an embedded server. It answers over the channel it was forked with; Ctrl-C makes it
- * drain: it finishes a row of queries and only then lets go of the server.
+ * Main module of a process that uses an embedded server and reports over its IPC channel. On SIGINT it drains: it
+ * finishes a number of queries and only then releases the server.
  */
-export type Order = 'write' | 'stop'
+export type Command = 'write' | 'stop'
 
 export type Report =
   | { kind: 'started'; adopted: boolean; pid: number; adminConnectionString: string; connectionString: string }
@@ -31,7 +31,7 @@ try {
     report({ kind: 'stopped' })
     process.disconnect()
   }
-  process.on('message', (order: Order) => void (order === 'write' ? write(pool).catch(() => undefined) : finish()))
+  process.on('message', (order: Command) => void (order === 'write' ? write(pool).catch(() => undefined) : finish()))
   void interrupted.then(() => drain(pool)).then(finish)
   report({ kind: 'started', adopted, pid, adminConnectionString, connectionString })
 } catch (error) {

@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 
 type Message = { role: string; content: string | null; tool_call_id?: string; tool_calls?: unknown[] }
 
-/** What the model was asked, as it came over the wire. */
-export type Asked = {
+/** A chat-completion request as the provider received it. */
+export type AiRequest = {
   path: string
   authorization: string | undefined
   body: {
@@ -16,14 +16,14 @@ export type Asked = {
   }
 }
 
-type Answer =
+type Reply =
   { say: string } | { call: [name: string, input: unknown][] } | { status: number; error?: string } | { raw: string }
 
-/** A provider that answers chat completions with what it was told to, in order; when nothing is left, it says "OK". */
+/** A model provider that returns the planned replies in order, and "OK" when none is left. */
 export class FakeAi {
-  readonly asked: Asked[] = []
-  /** A promise answers when it is kept. */
-  readonly #answers: (Answer | Promise<Answer>)[] = []
+  readonly requests: AiRequest[] = []
+  /** A promise delays the response until it resolves. */
+  readonly #replies: (Reply | Promise<Reply>)[] = []
   readonly #server: Server
   #calls = 0
 
@@ -37,9 +37,9 @@ export class FakeAi {
     server.on('request', (request, response) => {
       void text(request).then(async (body) => {
         const { url = '', headers } = request
-        fake.asked.push({ path: url, authorization: headers.authorization, body: JSON.parse(body) })
-        const { status, text: answer } = fake.#render(await (fake.#answers.shift() ?? { say: 'OK' }))
-        response.writeHead(status, { 'content-type': 'application/json' }).end(answer)
+        fake.requests.push({ path: url, authorization: headers.authorization, body: JSON.parse(body) })
+        const { status, text: reply } = fake.#render(await (fake.#replies.shift() ?? { say: 'OK' }))
+        response.writeHead(status, { 'content-type': 'application/json' }).end(reply)
       })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -50,27 +50,27 @@ export class FakeAi {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`
   }
 
-  will(...answers: (Answer | Promise<Answer>)[]): void {
-    this.#answers.push(...answers)
+  replyWith(...replies: (Reply | Promise<Reply>)[]): void {
+    this.#replies.push(...replies)
   }
 
-  #render(answer: Answer): { status: number; text: string } {
-    if ('raw' in answer) return { status: 200, text: answer.raw }
-    if ('status' in answer) {
-      return { status: answer.status, text: JSON.stringify({ error: { message: answer.error ?? 'not now' } }) }
+  #render(reply: Reply): { status: number; text: string } {
+    if ('raw' in reply) return { status: 200, text: reply.raw }
+    if ('status' in reply) {
+      return { status: reply.status, text: JSON.stringify({ error: { message: reply.error ?? 'not now' } }) }
     }
     const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 }
     const message =
-      'say' in answer
-        ? { role: 'assistant', content: answer.say }
-        : { role: 'assistant', content: null, tool_calls: answer.call.map((one) => this.#toolCall(one)) }
+      'say' in reply
+        ? { role: 'assistant', content: reply.say }
+        : { role: 'assistant', content: null, tool_calls: reply.call.map((one) => this.#toolCall(one)) }
     return { status: 200, text: JSON.stringify({ id: 'c', choices: [{ index: 0, message }], usage }) }
   }
 
   #toolCall([name, input]: [name: string, input: unknown]): object {
     this.#calls += 1
-    const given = typeof input === 'string' ? input : JSON.stringify(input)
-    return { id: `call-${this.#calls}`, type: 'function', function: { name, arguments: given } }
+    const json = typeof input === 'string' ? input : JSON.stringify(input)
+    return { id: `call-${this.#calls}`, type: 'function', function: { name, arguments: json } }
   }
 
   async stop(): Promise<void> {

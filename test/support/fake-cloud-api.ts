@@ -5,21 +5,21 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../src/platform/time.ts'
 import { CloudApiWebhooks, newWamid, type StatusName } from './cloud-api-webhooks.ts'
-import { type CloudApiRefusal, type CloudApiSend, refusalOfSend } from './cloud-api-rules.ts'
+import { type CloudApiError, type CloudApiSend, validateSend } from './cloud-api-rules.ts'
 
 export type AcceptedSend = {
   wamid: string
   /** A number with its plus, or a user id. */
   recipient: string
-  /** The words of a text, or over the buttons. */
+  /** Body of a text message, or of a message with buttons. */
   body: string
   callbackData: string | null
   payload: CloudApiSend
 }
 
-/** How a call goes that does not go well. Both `hang` and `reset` accept the message first. */
-type Trouble =
-  | { kind: 'refuse'; refusal: CloudApiRefusal }
+/** A planned failure of a call. Both `hang` and `reset` accept the message first. */
+type Fault =
+  | { kind: 'reject'; error: CloudApiError }
   | { kind: 'answer'; status: number; body: string; headers: Record<string, string> }
   | { kind: 'hang' }
   | { kind: 'reset' }
@@ -27,7 +27,7 @@ type Trouble =
 const BODY_BYTES_MAX = 1024 * 1024
 const KEPT_MAX = 20_000
 
-/** The Cloud API of one business number, on this machine: takes sends as the real one does, and calls back. */
+/** A local Cloud API of one business number: accepts sends as the real one does, and sends webhooks. */
 export class FakeCloudApi {
   readonly phoneNumberId = String(randomBytes(6).readUIntBE(0, 6))
   readonly credentials = {
@@ -37,24 +37,24 @@ export class FakeCloudApi {
   }
   readonly webhooks: CloudApiWebhooks
   readonly accepted: AcceptedSend[] = []
-  /** Calls of any kind, also those that were refused. */
+  /** Number of calls, including rejected ones. */
   calls = 0
   latencyMs = 0
-  /** Told of every accepted send, in this order, whatever order that is, and as often as it stands here. */
+  /** Statuses reported for every accepted send, in this order; repetitions are reported too. */
   statuses: StatusName[] = []
-  /** Statuses come before the send itself is answered. */
-  isAhead = false
-  /** What statuses were met with, other than 200. */
-  readonly refusedCallbacks: number[] = []
+  /** Reports statuses before it responds to the send. */
+  reportsStatusesFirst = false
+  /** Status codes, other than 200, of the responses to status webhooks. */
+  readonly failedCallbacks: number[] = []
 
   readonly #server = createServer((request, response) => {
-    this.#answer(request, response).catch((error: unknown) => {
-      if (!response.headersSent) answer(response, 500, { fault: String(error) })
+    this.#handle(request, response).catch((error: unknown) => {
+      if (!response.headersSent) respond(response, 500, { error: String(error) })
     })
   })
-  readonly #troubles: Trouble[] = []
-  readonly #told = new Set<Promise<void>>()
-  readonly #heard = new EventEmitter()
+  readonly #faults: Fault[] = []
+  readonly #reports = new Set<Promise<void>>()
+  readonly #emitter = new EventEmitter()
 
   private constructor(clock: Clock) {
     this.webhooks = new CloudApiWebhooks({ phoneNumberId: this.phoneNumberId, ...this.credentials, clock })
@@ -75,64 +75,64 @@ export class FakeCloudApi {
     return { phoneNumberId: this.phoneNumberId, baseUrl: this.url }
   }
 
-  /** The next `count` sends end in an error of the Cloud API. */
-  refuseNext(code: number, { count = 1, status = 400, details = `Details of ${code}` } = {}): void {
-    this.#plan(count, { kind: 'refuse', refusal: { status, code, details } })
+  /** Rejects the next `count` sends with an error of the Cloud API. */
+  rejectNext(code: number, { count = 1, status = 400, details = `Details of ${code}` } = {}): void {
+    this.#plan(count, { kind: 'reject', error: { status, code, details } })
   }
 
-  /** The next `count` sends get an answer that is not the Cloud API's, and are not accepted. */
-  answerNext(status: number, body: string, { count = 1, headers = {} } = {}): void {
+  /** Responds to the next `count` sends as a proxy in front of the Cloud API may, without accepting them. */
+  respondNext(status: number, body: string, { count = 1, headers = {} } = {}): void {
     this.#plan(count, { kind: 'answer', status, body, headers })
   }
 
-  /** The next `count` sends are accepted, but the answer never comes, or the connection breaks instead. */
-  loseNext(how: 'hang' | 'reset', { count = 1 } = {}): void {
+  /** Accepts the next `count` sends; then either never responds, or resets the connection. */
+  dropNextResponse(how: 'hang' | 'reset', { count = 1 } = {}): void {
     this.#plan(count, { kind: how })
   }
 
-  /** Resolves when so many sends were accepted since the start. */
+  /** Resolves when `count` sends have been accepted since the start. */
   async whenAccepted(count: number): Promise<void> {
-    while (this.accepted.length < count) await once(this.#heard, 'accepted')
+    while (this.accepted.length < count) await once(this.#emitter, 'accepted')
   }
 
-  /** Resolves when every status of `statuses` has been told for the sends so far. */
-  async whenTold(): Promise<void> {
-    while (this.#told.size > 0) await Promise.all(this.#told)
+  /** Resolves when every status of `statuses` has been reported for the sends so far. */
+  async whenStatusesReported(): Promise<void> {
+    while (this.#reports.size > 0) await Promise.all(this.#reports)
   }
 
   async stop(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
     this.#server.closeAllConnections()
-    await Promise.all([closed, this.whenTold()])
+    await Promise.all([closed, this.whenStatusesReported()])
   }
 
-  #plan(count: number, trouble: Trouble): void {
-    this.#troubles.push(...Array<Trouble>(count).fill(trouble))
+  #plan(count: number, fault: Fault): void {
+    this.#faults.push(...Array<Fault>(count).fill(fault))
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.calls += 1
     const text = await readText(request)
     if (this.latencyMs > 0) await delay(this.latencyMs)
     const payload = parse(text)
-    const refusal = this.#refusalOfCall(request) ?? (payload ? refusalOfSend(payload) : NO_JSON)
-    const trouble = refusal ? undefined : this.#troubles.shift()
-    if (refusal || !payload) return refuse(response, refusal ?? NO_JSON)
-    if (trouble?.kind === 'refuse') return refuse(response, trouble.refusal)
-    if (trouble?.kind === 'answer') {
-      response.writeHead(trouble.status, trouble.headers).end(trouble.body)
+    const error = this.#validateCall(request) ?? (payload ? validateSend(payload) : INVALID_JSON)
+    const fault = error ? undefined : this.#faults.shift()
+    if (error || !payload) return respondWithError(response, error ?? INVALID_JSON)
+    if (fault?.kind === 'reject') return respondWithError(response, fault.error)
+    if (fault?.kind === 'answer') {
+      response.writeHead(fault.status, fault.headers).end(fault.body)
       return
     }
     const send = this.#accept(payload)
-    const telling = this.isAhead ? this.#tell(send) : undefined
-    await telling
-    if (trouble?.kind === 'reset') request.socket.resetAndDestroy()
-    else if (!trouble) answer(response, 200, acceptance(send))
-    if (!telling) void this.#tell(send)
+    const report = this.reportsStatusesFirst ? this.#reportStatuses(send) : undefined
+    await report
+    if (fault?.kind === 'reset') request.socket.resetAndDestroy()
+    else if (!fault) respond(response, 200, acceptance(send))
+    if (!report) void this.#reportStatuses(send)
   }
 
-  #refusalOfCall({ method, url = '', headers }: IncomingMessage): CloudApiRefusal | undefined {
+  #validateCall({ method, url = '', headers }: IncomingMessage): CloudApiError | undefined {
     const [, phoneNumberId] = /^\/v\d+\.\d\/(\d+)\/messages$/.exec(url) ?? []
     if (method !== 'POST' || !phoneNumberId) return { status: 400, code: 2500, details: 'Unknown path components' }
     const [, token] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? []
@@ -161,23 +161,23 @@ export class FakeCloudApi {
       payload,
     }
     this.accepted.push(send)
-    this.#heard.emit('accepted')
+    this.#emitter.emit('accepted')
     return send
   }
 
-  #tell({ wamid, callbackData }: AcceptedSend): Promise<void> {
-    const telling = (async () => {
+  #reportStatuses({ wamid, callbackData }: AcceptedSend): Promise<void> {
+    const report = (async () => {
       for (const status of this.webhooks.callbackUrl === undefined ? [] : this.statuses) {
-        const met = await this.webhooks.tell([{ wamid, status, callbackData }]).catch(() => 0)
-        if (met !== 200) this.refusedCallbacks.push(met)
+        const responseStatus = await this.webhooks.sendStatuses([{ wamid, status, callbackData }]).catch(() => 0)
+        if (responseStatus !== 200) this.failedCallbacks.push(responseStatus)
       }
-    })().finally(() => this.#told.delete(telling))
-    this.#told.add(telling)
-    return telling
+    })().finally(() => this.#reports.delete(report))
+    this.#reports.add(report)
+    return report
   }
 }
 
-const NO_JSON: CloudApiRefusal = { status: 400, code: 100, details: 'The body must be a JSON object' }
+const INVALID_JSON: CloudApiError = { status: 400, code: 100, details: 'The body must be a JSON object' }
 
 async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
@@ -206,7 +206,7 @@ function acceptance({ wamid, recipient }: AcceptedSend): object {
   return { messaging_product: 'whatsapp', contacts: [contact], messages: [{ id: wamid }] }
 }
 
-function refuse(response: ServerResponse, { status, code, details }: CloudApiRefusal): void {
+function respondWithError(response: ServerResponse, { status, code, details }: CloudApiError): void {
   const error = {
     message: `(#${code}) ${details}`,
     type: 'OAuthException',
@@ -214,9 +214,9 @@ function refuse(response: ServerResponse, { status, code, details }: CloudApiRef
     error_data: { messaging_product: 'whatsapp', details },
     fbtrace_id: randomBytes(8).toString('base64url'),
   }
-  answer(response, status, { error })
+  respond(response, status, { error })
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function respond(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }

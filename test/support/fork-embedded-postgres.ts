@@ -1,18 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import type { Order, Report } from './embedded-postgres-process.ts'
+import type { Command, Report } from './embedded-postgres-process.ts'
 
 type Kind = Report['kind']
-type ReportOf<K extends Kind> = Extract<Report, { kind: K }>
+type ReportFor<K extends Kind> = Extract<Report, { kind: K }>
 
 export type ForkOptions = { uid?: number; gid?: number; env?: NodeJS.ProcessEnv; detached?: boolean }
 
 const SCRIPT = path.join(import.meta.dirname, 'embedded-postgres-process.ts')
 const running = new Set<ChildProcess>()
 
-/** Another process that starts the embedded server of `dataDir`, or joins it. */
-export class ForkedHolder {
+/** A process that starts the embedded server of a data directory, or joins a running one. */
+export class EmbeddedPostgresProcess {
   readonly #child: ChildProcess
   readonly #reports: Report[] = []
   readonly #waiting: (() => void)[] = []
@@ -36,50 +36,50 @@ export class ForkedHolder {
     return this.#child.pid ?? 0
   }
 
-  /** The first report of the kind for which `isIt` holds, as soon as it has come. */
-  async next<K extends Kind>(kind: K, isIt: (report: ReportOf<K>) => boolean = () => true): Promise<ReportOf<K>> {
+  /** Waits for the first report of the kind that satisfies the predicate. */
+  async next<K extends Kind>(kind: K, matches: (report: ReportFor<K>) => boolean = () => true): Promise<ReportFor<K>> {
     for (;;) {
-      const found = this.#all(kind).find(isIt)
-      if (found) return found
-      const [refusal] = this.#all('refused')
-      if (refusal || !this.#child.connected)
-        throw new Error(`no "${kind}": ${refusal?.message ?? 'the process is gone'}`)
+      const report = this.#all(kind).find(matches)
+      if (report) return report
+      const [failure] = this.#all('refused')
+      if (failure || !this.#child.connected)
+        throw new Error(`No report "${kind}": ${failure?.message ?? 'the process has exited'}`)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }
 
-  last<K extends Kind>(kind: K): ReportOf<K> | undefined {
+  last<K extends Kind>(kind: K): ReportFor<K> | undefined {
     return this.#all(kind).at(-1)
   }
 
-  order(order: Order): void {
+  send(order: Command): void {
     this.#child.send(order)
   }
 
   async stop(): Promise<void> {
-    this.order('stop')
+    this.send('stop')
     await this.next('stopped')
-    await this.#gone()
+    await this.#waitForExit()
   }
 
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
-    await this.#gone()
+    await this.#waitForExit()
   }
 
   #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  #all<K extends Kind>(kind: K): ReportOf<K>[] {
-    return this.#reports.filter((report): report is ReportOf<K> => report.kind === kind)
+  #all<K extends Kind>(kind: K): ReportFor<K>[] {
+    return this.#reports.filter((report): report is ReportFor<K> => report.kind === kind)
   }
 
-  async #gone(): Promise<void> {
+  async #waitForExit(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
   }
 }
 
-export function killForkedHolders(): void {
+export function killEmbeddedPostgresProcesses(): void {
   for (const child of running) child.kill('SIGKILL')
 }

@@ -7,11 +7,11 @@ import { cloneDatabase } from './postgres.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Where counters are kept, and how a test opens limits over it: each call is as another process would. */
+/** A store of rate-limit counters. Each call of `open` behaves as another process that shares the store. */
 export type LimitStore = {
   open(clock: Clock): Promise<RateLimits>
-  /** As if `ms` had passed for the counters of tiers, which go by the wall clock. */
-  pass(ms: number): Promise<void>
+  /** Lets `ms` pass for the counters, which expire by the system clock. */
+  advance(ms: number): Promise<void>
   redis?: TestRedis
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ async function prepare(url: string): Promise<void> {
   await db.destroy()
 }
 
-export async function postgresStore(): Promise<LimitStore & { db: Database; url: string }> {
+export async function openPostgresStore(): Promise<LimitStore & { db: Database; url: string }> {
   const { url, drop } = await cloneDatabase(prepare)
   const db = openDatabase(url)
   const opened: RateLimits[] = []
@@ -36,7 +36,7 @@ export async function postgresStore(): Promise<LimitStore & { db: Database; url:
       opened.push(limits)
       return limits
     },
-    async pass(ms) {
+    async advance(ms) {
       await db('rate_limits').update({ expire: db.raw('expire - ?', [ms]) })
     },
     async close() {
@@ -47,11 +47,11 @@ export async function postgresStore(): Promise<LimitStore & { db: Database; url:
   }
 }
 
-/** Undefined where there is no Redis to be had. */
-export async function redisStore(): Promise<(LimitStore & { redis: TestRedis }) | undefined> {
+/** Returns undefined where Redis is not installed. */
+export async function openRedisStore(): Promise<(LimitStore & { redis: TestRedis }) | undefined> {
   const redis = await startRedis()
   if (!redis) return undefined
-  const postgres = await postgresStore()
+  const postgres = await openPostgresStore()
   const clients: ReturnType<typeof connectRedis>[] = []
   const connect = async () => {
     const client = connectRedis(redis.url, LOG)
@@ -67,7 +67,7 @@ export async function redisStore(): Promise<(LimitStore & { redis: TestRedis }) 
       opened.push(limits)
       return limits
     },
-    async pass(ms) {
+    async advance(ms) {
       const client = await connect()
       for (const key of await client.keys('*')) await client.pExpire(key, (await client.pTTL(key)) - ms)
     },
@@ -80,8 +80,8 @@ export async function redisStore(): Promise<(LimitStore & { redis: TestRedis }) 
   }
 }
 
-/** What is left when neither Redis nor Postgres can count: here for want of the table. */
-export async function memoryStore(): Promise<LimitStore> {
+/** The fallback in memory, used because the database has no table for counters. */
+export async function openMemoryStore(): Promise<LimitStore> {
   const { url, drop } = await cloneDatabase(async () => undefined)
   const opened: RateLimits[] = []
   return {
@@ -90,7 +90,7 @@ export async function memoryStore(): Promise<LimitStore> {
       opened.push(limits)
       return limits
     },
-    pass: () => Promise.reject(new Error('time in memory passes by itself only')),
+    advance: () => Promise.reject(new Error('Counters in memory expire by the system clock only')),
     async close() {
       await Promise.all(opened.map((limits) => limits.close()))
       await drop()

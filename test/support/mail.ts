@@ -3,12 +3,12 @@ import { join } from 'node:path'
 
 export type ReceivedEmail = { to: string; subject: string; text: string }
 
-/** What the app at this `DATA_DIR` has sent to an address, oldest first. */
+/** Lists the emails that the application with this `DATA_DIR` has sent to an address, oldest first. */
 export async function listEmailsTo(address: string, dataDir: string): Promise<ReceivedEmail[]> {
   const folder = join(dataDir, 'mail')
   const names = await readdir(folder).catch(() => [])
-  const letters = await Promise.all(names.sort().map(async (name) => parse(await readFile(join(folder, name), 'utf8'))))
-  return letters.filter(({ to }) => to.includes(`<${address}>`))
+  const emails = await Promise.all(names.sort().map(async (name) => parse(await readFile(join(folder, name), 'utf8'))))
+  return emails.filter(({ to }) => to.includes(`<${address}>`))
 }
 
 function parse(raw: string): ReceivedEmail {

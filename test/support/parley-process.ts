@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Parley as a process of its own, which a test may kill. */
+/** A separate process of the application, which a test may kill. */
 export type ParleyProcess = { url: string | undefined; kill(): Promise<void> }
 
 export async function startParleyProcess(environment: Record<string, string>): Promise<ParleyProcess> {
@@ -14,9 +14,9 @@ export async function startParleyProcess(environment: Record<string, string>): P
     url: started.url,
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
-      const gone = once(child, 'exit')
+      const exited = once(child, 'exit')
       child.kill('SIGKILL')
-      await gone
+      await exited
     },
   }
 }

@@ -6,9 +6,9 @@ import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/star
 import { removeAbandonedTempDirs, createTempDir } from './temp-dir.ts'
 
 export type TestCluster = {
-  /** As a superuser. */
+  /** Connects as a superuser. */
   adminUrl: string
-  /** As the account the application runs under in production: it owns its database and nothing else. */
+  /** Connects as the role of the application in production, which owns its database and nothing else. */
   appUrl: string
 }
 
@@ -16,7 +16,7 @@ export type Migrate = (url: string) => Promise<void>
 
 export type TestDatabase = { url: string; drop(): Promise<void> }
 
-/** Nothing here outlives the run, so nothing has to reach the disk. */
+/** Settings without durability, because no data outlives the test run. */
 const TEST_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -35,12 +35,12 @@ const databases = new Set<string>()
 const teardown: (() => Promise<void>)[] = []
 let closing: Promise<void> | undefined
 
-/** The server all test files share: that of TEST_DATABASE_URL, else a throw-away one that starts on first use. */
+/** Server that all test files share: the one of TEST_DATABASE_URL, else a temporary one that starts on first use. */
 export function testCluster(): Promise<TestCluster> {
   return (cluster ??= openCluster())
 }
 
-/** A database of its own for a test file, copied from one that `migrate` has prepared once for all files. */
+/** Creates a database for one test file, copied from a template that `migrate` has prepared once for all files. */
 export async function cloneDatabase(migrate: Migrate): Promise<TestDatabase> {
   const template = templates.get(migrate) ?? makeTemplate(migrate)
   templates.set(migrate, template)
@@ -51,8 +51,8 @@ export async function cloneDatabase(migrate: Migrate): Promise<TestDatabase> {
 async function openCluster(): Promise<TestCluster> {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.on(signal, () => void closeCluster().finally(() => process.exit(1)))
-  const given = process.env['TEST_DATABASE_URL']
-  if (given) return { adminUrl: given, appUrl: given }
+  const url = process.env['TEST_DATABASE_URL']
+  if (url) return { adminUrl: url, appUrl: url }
   await removeAbandonedTempDirs()
   const folder = createTempDir()
   teardown.push(() => folder.remove())
@@ -68,12 +68,12 @@ async function openCluster(): Promise<TestCluster> {
 async function makeTemplate(migrate: Migrate): Promise<string> {
   const name = await createDatabase('')
   await migrate(await databaseUrl(name))
-  // A database that somebody is connected to cannot be copied.
+  // A database with open connections cannot be copied.
   await administer(`alter database ${name} with allow_connections false`)
   return name
 }
 
-/** A server that writes through to the disk copies by log faster than by file. */
+/** A durable server copies a database faster through its log than by file. */
 function copyStrategy(): string {
   return process.env['TEST_DATABASE_URL'] ? '' : ' strategy file_copy'
 }
@@ -110,5 +110,5 @@ function closeCluster(): Promise<void> {
   })())
 }
 
-/** Registered for the whole run: whoever imports this file at the top of a test file does so outside of any suite. */
-after('the test database server goes away', closeCluster)
+/** Registered for the whole run, because test files import this file outside of any suite. */
+after('stop the test database server', closeCluster)

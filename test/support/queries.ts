@@ -1,8 +1,8 @@
-import type { Answer } from './app.ts'
+import type { ApiResponse } from './app.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
 
 /** Messages of a conversation, oldest first. */
-export async function listMessages(workspace: WorkspaceClient, conversationId: string): Promise<Answer['body'][]> {
+export async function listMessages(workspace: WorkspaceClient, conversationId: string): Promise<ApiResponse['body'][]> {
   return (await workspace.call('GET', `/api/conversations/${conversationId}/messages`)).messages
 }
 
@@ -18,14 +18,14 @@ export async function listSentBodies(workspace: WorkspaceClient, conversationId:
 }
 
 /** Runs that match a query string such as `workflowId=…&status=waiting`, newest first. */
-export async function listRuns(workspace: WorkspaceClient, query = ''): Promise<Answer['body'][]> {
+export async function listRuns(workspace: WorkspaceClient, query = ''): Promise<ApiResponse['body'][]> {
   return (await workspace.call('GET', `/api/runs?limit=100&${query}`)).items
 }
 
-export async function getRun(workspace: WorkspaceClient, runId: string): Promise<Answer['body']> {
+export async function getRun(workspace: WorkspaceClient, runId: string): Promise<ApiResponse['body']> {
   return workspace.call('GET', `/api/runs/${runId}`)
 }
 
-export async function listRunSteps(workspace: WorkspaceClient, runId: string): Promise<Answer['body'][]> {
+export async function listRunSteps(workspace: WorkspaceClient, runId: string): Promise<ApiResponse['body'][]> {
   return (await workspace.call('GET', `/api/runs/${runId}/steps`)).steps
 }

@@ -4,24 +4,25 @@ import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { createTempDir } from './temp-dir.ts'
 
-/** A Redis of a test's own, which the test may hurt. */
+/** A Redis server that a test may kill and pause. */
 export type TestRedis = {
   url: string
-  /** Dies at once. What it has acknowledged is on the disk. */
+  /** Kills the server. Acknowledged writes are on disk. */
   kill(): Promise<void>
-  /** Comes back on the same port with what it knew. */
+  /** Starts it again on the same port with its data. */
   restart(): Promise<void>
-  /** Keeps its connections and answers nobody. */
+  /** Keeps its connections open without responding. */
   pause(): void
   resume(): void
   stop(): Promise<void>
 }
 
-/** Undefined where no redis-server is installed. With CI set that is an error: nothing may pass for lack of a server. */
+/** Returns undefined where redis-server is not installed, which is an error if CI is set: tests must not be skipped there. */
 export async function startRedis(): Promise<TestRedis | undefined> {
   if (spawnSync('redis-server', ['--version']).status !== 0) {
-    if (process.env['CI']) throw new Error('redis-server is not on the PATH, and CI must not skip what needs it')
-    process.stderr.write('\n  !!! SKIPPED: no redis-server on the PATH, so nothing here has been tried on Redis\n\n')
+    if (process.env['CI'])
+      throw new Error('redis-server is not on the PATH, and CI must not skip the tests that need it')
+    process.stderr.write('\n  !!! SKIPPED: no redis-server on the PATH, so the Redis tests are skipped\n\n')
     return undefined
   }
   const port = await freePort()
@@ -44,8 +45,8 @@ export async function startRedis(): Promise<TestRedis | undefined> {
 
 async function launch(port: number, folder: string): Promise<ChildProcess> {
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
-  const where = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder]
-  const server = spawn('redis-server', [...where, ...durable], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const address = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder]
+  const server = spawn('redis-server', [...address, ...durable], { stdio: ['ignore', 'pipe', 'ignore'] })
   process.once('exit', () => server.kill('SIGKILL'))
   for await (const line of createInterface(server.stdout)) {
     if (!line.includes('Ready to accept connections')) continue
@@ -57,9 +58,9 @@ async function launch(port: number, folder: string): Promise<ChildProcess> {
 
 async function end(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return
-  const gone = once(server, 'exit')
+  const exited = once(server, 'exit')
   server.kill('SIGKILL')
-  await gone
+  await exited
 }
 
 async function freePort(): Promise<number> {

@@ -6,7 +6,7 @@ export type ReceivedCall = { method: string; url: string; headers: IncomingHttpH
 
 type Reply = (call: ReceivedCall, response: ServerResponse) => void
 
-/** Somebody else's API, which answers as it is told to and remembers what it was asked. */
+/** An external API that responds as scripted and records the calls it receives. */
 export class ScriptedServer {
   readonly calls: ReceivedCall[] = []
   readonly #server: Server
@@ -40,8 +40,8 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Forgets what was, and answers in this order; the last answer is given from then on. */
-  play(...script: Reply[]): void {
+  /** Clears the recorded calls and responds with these replies in order, repeating the last one. */
+  replyWith(...script: Reply[]): void {
     this.calls.length = 0
     this.#script.splice(0, this.#script.length, ...script)
   }
@@ -56,5 +56,5 @@ export function json(value: unknown, status = 200): Reply {
   return (_, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 }
 
-/** Takes the call and never says a word. */
-export const silence: Reply = () => undefined
+/** Accepts the call and never responds. */
+export const neverReply: Reply = () => undefined

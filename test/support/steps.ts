@@ -1,4 +1,4 @@
-/** Steps as tests write them, with what a test does not care about filled in. */
+/** Builders of steps with defaults for the fields that a test does not depend on. */
 export function say(id: string, body = id, rest: object = {}): object {
   return { id, type: 'send_message', message: { body }, ...rest }
 }

@@ -9,21 +9,21 @@ import { stopPostmaster } from '../../src/platform/embedded-postgres/stop-postma
 export type TempDir = { path: string; remove(): Promise<void> }
 
 const PREFIX = 'parley-test-'
-const ROOM_BYTES = 2 ** 30
+const FREE_BYTES_MIN = 2 ** 30
 
-/** In memory where there is room. An account that a root process drops to may pass through it. */
+/** Creates a folder, in memory where there is space. Its mode lets the account traverse it that a root process drops to. */
 export function createTempDir(): TempDir {
   const owner = `${process.pid}.${processToken(process.pid)}`
-  const folder = path.join(roomiest(), `${PREFIX}${owner}.${randomBytes(4).toString('hex')}`)
+  const folder = path.join(findTempRoot(), `${PREFIX}${owner}.${randomBytes(4).toString('hex')}`)
   fs.mkdirSync(folder)
   fs.chmodSync(folder, 0o711)
   return { path: folder, remove: () => removeFolder(folder) }
 }
 
-/** Test runs that were killed leave servers behind, and their data in memory. */
+/** Removes the folders and servers of test runs that were killed. */
 export async function removeAbandonedTempDirs(): Promise<void> {
-  for (const name of fs.readdirSync(roomiest())) {
-    const folder = path.join(roomiest(), name)
+  for (const name of fs.readdirSync(findTempRoot())) {
+    const folder = path.join(findTempRoot(), name)
     const [pid, token] = name.slice(PREFIX.length).split('.')
     if (!name.startsWith(PREFIX) || processToken(Number(pid)) === token) continue
     if (fs.statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()) await removeFolder(folder)
@@ -31,16 +31,16 @@ export async function removeAbandonedTempDirs(): Promise<void> {
 }
 
 async function removeFolder(folder: string): Promise<void> {
-  await stopPostmaster(dataDirectory(folder), () => Promise.reject(new Error('Stop it by hand.')))
+  await stopPostmaster(dataDirectory(folder), () => Promise.reject(new Error('Stop the server manually.')))
   fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
-function roomiest(): string {
+function findTempRoot(): string {
   try {
     const { bavail, bsize } = fs.statfsSync('/dev/shm')
-    if (bavail * bsize > ROOM_BYTES) return '/dev/shm'
+    if (bavail * bsize > FREE_BYTES_MIN) return '/dev/shm'
   } catch {
-    // Only Linux has it.
+    // /dev/shm exists only on Linux.
   }
   return os.tmpdir()
 }

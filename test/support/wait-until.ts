@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { SECOND } from '../../src/platform/time.ts'
 
-const PATIENCE_MS = 60 * SECOND
+const TIMEOUT_MS = 60 * SECOND
 
 /**
- * For what happens in another process, which cannot tell us: looks until it is so. It gives up, because a test that ran
- * out of time still goes on behind the others and would keep them from ending.
+ * Polls until the condition holds, for changes in another process that sends no notification. It times out on its own,
+ * because mocha does not stop a test that has timed out, and polling forever would keep the process alive.
  */
-export async function waitUntil(isSo: () => boolean | Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
-  const until = performance.now() + patienceMs
-  while (!(await isSo())) {
-    if (performance.now() > until) throw new Error(`It was still not so after ${patienceMs / SECOND} seconds`)
+export async function waitUntil(condition: () => boolean | Promise<boolean>, timeoutMs = TIMEOUT_MS): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`The condition did not hold within ${timeoutMs / SECOND} seconds`)
     await delay(5)
   }
 }

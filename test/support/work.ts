@@ -6,9 +6,9 @@ import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Does by hand what comes round by itself, then waits until the running workers have nothing left to do. */
+/** Runs the periodic tasks of the dispatcher, then waits until the workers have no jobs left. */
 export async function drainWork(system: SystemScope): Promise<void> {
-  // What is done first may leave something for the others: a second round finds it.
+  // A later task may create work for an earlier one, which the second round processes.
   for (let round = 0; round < 2; round += 1) {
     await fireSchedules(system)
     await fireDueTimers(system)

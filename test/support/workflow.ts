@@ -10,8 +10,8 @@ import { stepTypes } from '../../src/steps/index.ts'
 export const RUN_ID = '0199a7a0-0000-7000-8000-000000000001'
 export const NOON = '2026-03-02T12:00:00.000Z'
 
-/** Ana in São Paulo, whose window is open for another hour. */
-export function someFacts(change: Partial<Facts> = {}): Facts {
+/** Facts about a contact in São Paulo whose service window is open for another hour. */
+export function buildFacts(change: Partial<Facts> = {}): Facts {
   return {
     contact: {
       id: 'c1',
@@ -34,8 +34,8 @@ export function compile(definition: object, registry: StepRegistry = stepTypes):
   throw new Error(errors.map(({ message }) => message).join('\n'))
 }
 
-/** A run that is played by hand: events go in, and it keeps what they came to. */
-export class PlayedRun {
+/** A run without a database: applies events and records the decisions. */
+export class TestRun {
   readonly compiled: CompiledDefinition
   readonly registry: StepRegistry
   now = new Date(NOON)
@@ -44,7 +44,7 @@ export class PlayedRun {
   readonly decisions: Decision[] = []
   #replies = 0
 
-  constructor(definition: object, { facts = someFacts(), registry = stepTypes, ...start }: Options = {}) {
+  constructor(definition: object, { facts = buildFacts(), registry = stepTypes, ...start }: Options = {}) {
     this.compiled = compile(definition, registry)
     this.registry = registry
     this.facts = facts
@@ -52,27 +52,27 @@ export class PlayedRun {
   }
 
   start(): Decision {
-    return this.take({ type: 'started' })
+    return this.apply({ type: 'started' })
   }
 
   reply(body: string, rest: object = {}): Decision {
     this.#replies += 1
-    return this.take({ type: 'reply', message: { id: `in-${this.#replies}`, body, ...rest } })
+    return this.apply({ type: 'reply', message: { id: `in-${this.#replies}`, body, ...rest } })
   }
 
-  /** Moves the clock to when the run wants to be woken, and wakes it. */
-  ring(): Decision {
+  /** Advances the clock to the time of the run's timer and fires it. */
+  fireTimer(): Decision {
     const wakeAt = this.decisions.at(-1)?.wait?.wakeAt
-    if (wakeAt === undefined) throw new Error('The run waits for nothing')
+    if (wakeAt === undefined) throw new Error('The run has no timer')
     this.now = addMs(this.now, Date.parse(wakeAt) - this.now.getTime())
-    return this.take({ type: 'timer', epoch: this.run.epoch })
+    return this.apply({ type: 'timer', epoch: this.run.epoch })
   }
 
-  pass(ms: number): void {
+  advanceClock(ms: number): void {
     this.now = addMs(this.now, ms)
   }
 
-  take(event: EngineEvent): Decision {
+  apply(event: EngineEvent): Decision {
     const { compiled, run, facts, now, registry } = this
     const decision = decide({ compiled, run, event, facts, now, registry })
     this.run = decision.run
@@ -81,15 +81,15 @@ export class PlayedRun {
     return decision
   }
 
-  /** The texts sent so far. */
+  /** Bodies of the messages sent so far. */
   get sent(): unknown[] {
     return this.decisions.flatMap(({ effects }) =>
       effects.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['body']] : [])),
     )
   }
 
-  /** What became of each step, in order: `ask:waiting`. */
-  get trail(): string[] {
+  /** Status of each step in order, such as `ask:waiting`. */
+  get stepStatuses(): string[] {
     return this.decisions.flatMap(({ steps }) => steps.map(({ stepId, status }) => `${stepId}:${status}`))
   }
 }

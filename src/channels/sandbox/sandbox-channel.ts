@@ -1,6 +1,6 @@
 import type { Channel } from '../channel.ts'
 
-/** A phone that is played from the API: what it accepts has arrived, and nobody calls it from outside. */
+/** Sandbox channel: it delivers immediately, and its inbound messages come from the API instead of webhook calls. */
 export const sandboxChannel: Channel = {
   answerHandshake: () => undefined,
   isGenuine: () => false,

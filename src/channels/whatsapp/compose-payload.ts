@@ -21,14 +21,14 @@ const Content = z.object({
 type Button = z.output<typeof Content>['buttons'][number]
 type Media = NonNullable<z.output<typeof Content>['media']>
 
-/** A message as the Cloud API takes it. Our id goes along and comes back with every status. */
+/** Builds the payload of a message for the Cloud API. It has our message id, which every status report returns. */
 export function composePayload(message: OutboundMessage): Record<string, unknown> {
   const { messageId, to, body, content, replyToProviderId } = message
   const { buttons = [], media } = Content.safeParse(content).data ?? {}
   return {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
-    // A number without its plus is read as one of the business's own country; a person's id in `to` is lost silently.
+    // A number without its plus is taken for a national one; an id of a person in `to` is ignored silently.
     ...(to.phone === null ? { recipient: to.userId } : { to: `+${to.phone.replace(/^\+/, '')}` }),
     ...(replyToProviderId ? { context: { message_id: replyToProviderId } } : {}),
     ...compose(body, buttons, media),
@@ -38,11 +38,11 @@ export function composePayload(message: OutboundMessage): Record<string, unknown
 
 function compose(body: string, buttons: Button[], media: Media | undefined): Record<string, unknown> {
   if (fitButtons(body, buttons) && media?.type !== 'audio') return withButtons(body, buttons, media)
-  const text = textOf(body, buttons)
+  const text = composeText(body, buttons)
   return media ? withMedia(media, text) : { type: 'text', text: { preview_url: false, body: text } }
 }
 
-/** The provider fetches the file itself. Audio has no words under it. */
+/** The provider fetches the file by its URL. Audio has no caption. */
 function withMedia({ type, url, filename }: Media, text: string): Record<string, unknown> {
   const caption = type === 'audio' || text === '' ? {} : { caption: text.slice(0, CAPTION_MAX).toWellFormed() }
   return { type, [type]: { link: url, ...caption, ...(filename ? { filename } : {}) } }
@@ -64,8 +64,8 @@ function withButtons(body: string, buttons: Button[], media: Media | undefined):
   return { type: 'interactive', interactive: { type: 'button', ...header, body: { text: body }, action } }
 }
 
-/** Options that do not fit buttons are numbered under the text. */
-function textOf(body: string, options: Button[]): string {
+/** Lists options that do not fit into buttons under the text, numbered. */
+function composeText(body: string, options: Button[]): string {
   const list = options.map(({ title }, index) => `\n${index + 1}. ${title}`).join('')
   return list === '' ? body : `${body.slice(0, TEXT_MAX - list.length - 1).toWellFormed()}\n${list}`
 }

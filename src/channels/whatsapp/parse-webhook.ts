@@ -3,8 +3,8 @@ import { InvalidError } from '../../platform/errors.ts'
 import { toE164 } from '../../platform/phone.ts'
 import type { Inbound, StatusUpdate } from '../channel.ts'
 import { toProviderError, ProviderErrorBody } from './classify-error.ts'
-import { parseMessage } from './read-message.ts'
-import { parseTimestamp, list, readableText, text } from './webhook-parts.ts'
+import { parseMessage } from './parse-message.ts'
+import { timestamp, list, parseValid, text } from './webhook-parts.ts'
 
 const Envelope = z.looseObject({ entry: list })
 const Entry = z.looseObject({ changes: list })
@@ -21,7 +21,7 @@ const Change = z.looseObject({
 const Status = z.looseObject({
   id: z.string().min(1).max(512),
   status: z.enum(['sent', 'delivered', 'read', 'played', 'failed']),
-  timestamp: parseTimestamp,
+  timestamp,
   recipient_id: text,
   recipient_user_id: text,
   biz_opaque_callback_data: text,
@@ -30,12 +30,12 @@ const Status = z.looseObject({
 })
 
 /**
- * One call carries any number of entries, also of other numbers of the same app: those are not ours to read. A part
- * that cannot be read must not cost us the rest, nor make the provider send it all again for days.
+ * Parses a webhook call. It may have entries of other numbers of the same app, which are skipped. So are malformed
+ * parts: rejecting the call would lose the valid parts and make the provider repeat it for days.
  */
 export function parseWebhook(body: Buffer, phoneNumberId: string): Inbound {
   const inbound: Inbound = { messages: [], statuses: [], ignored: 0 }
-  const entries = readableText(Envelope, [readJson(body)]).flatMap(({ entry }) => readableText(Entry, entry))
+  const entries = parseValid(Envelope, [parseJson(body)]).flatMap(({ entry }) => parseValid(Entry, entry))
   for (const change of entries.flatMap(({ changes }) => changes)) {
     const value = Change.safeParse(change).data?.value
     if (value?.metadata.phone_number_id !== phoneNumberId) {
@@ -43,18 +43,18 @@ export function parseWebhook(body: Buffer, phoneNumberId: string): Inbound {
       continue
     }
     const messages = value.messages.map((message) => parseMessage(message, value.contacts))
-    const statuses = value.statuses.map(readStatus)
+    const statuses = value.statuses.map(parseStatus)
     inbound.messages.push(...messages.filter((message) => message !== undefined))
     inbound.statuses.push(...statuses.filter((status) => status !== undefined))
-    inbound.ignored += [...messages, ...statuses].filter((read) => read === undefined).length
+    inbound.ignored += [...messages, ...statuses].filter((part) => part === undefined).length
   }
   return inbound
 }
 
 const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g
 
-/** Postgres stores neither NUL nor half a character, in a text or in JSON: they go before anything is read. */
-function readJson(body: Buffer): unknown {
+/** Parses JSON without NUL characters and lone surrogates, which Postgres cannot store. */
+function parseJson(body: Buffer): unknown {
   const json = body.toString('utf8').replaceAll(ESCAPE, (escape) => {
     if (escape === '\\u0000') return ''
     return escape.length === 6 && /^\\u[dD][89a-fA-F]/.test(escape) ? '\\ufffd' : escape
@@ -66,10 +66,10 @@ function readJson(body: Buffer): unknown {
   }
 }
 
-function readStatus(given: unknown): StatusUpdate | undefined {
-  const status = Status.safeParse(given).data
+function parseStatus(input: unknown): StatusUpdate | undefined {
+  const status = Status.safeParse(input).data
   if (!status) return undefined
-  const [error] = readableText(ProviderErrorBody, status.errors)
+  const [error] = parseValid(ProviderErrorBody, status.errors)
   return {
     providerMessageId: status.id,
     status: status.status,
@@ -83,7 +83,7 @@ function readStatus(given: unknown): StatusUpdate | undefined {
 
 const UNEXPLAINED = {
   code: 'provider_refused',
-  message: 'WhatsApp could not deliver the message and gave no reason',
+  message: 'WhatsApp did not deliver the message and gave no reason',
   providerCode: null,
   retryable: false,
   hint: null,

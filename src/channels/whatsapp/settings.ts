@@ -6,8 +6,8 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 const digits = (noun: string) => z.string().regex(/^\d{1,32}$/, `must be the digits of a ${noun}`)
 
 /**
- * Whoever sets this address chooses whom the server calls. Over TLS, and by a name: what answers must own a certificate
- * for that name, which nothing inside a private network does for a name of the outside. Else only this very machine.
+ * Returns true for an https URL with a host name, or a URL on this machine. This keeps customers from making the server
+ * call private networks: no host there has a certificate for a public name.
  */
 function isCallable(text: string): boolean {
   if (!URL.canParse(text)) return false
@@ -34,7 +34,7 @@ export const WhatsappSettings = z.object({
 })
 export type WhatsappSettings = z.output<typeof WhatsappSettings>
 
-/** Printable characters only: anything else cannot stand in a header, and came with copying. */
+/** Printable characters only: others cannot be sent in a header and usually come from copying. */
 const secret = (min: number, max: number) =>
   z
     .string()
@@ -50,9 +50,12 @@ export const WhatsappCredentials = z.object({
 })
 export type WhatsappCredentials = z.output<typeof WhatsappCredentials>
 
-/** An emulator on this machine is for tests and trials: a tenant of a shared installation has no business there. */
+/**
+ * Rejects a base URL on this machine. Emulators are for tests; tenants of a shared installation must not call them.
+ * @throws InvalidError
+ */
 export function assertNotLoopback({ baseUrl }: WhatsappSettings): void {
   if (!LOOPBACK.has(new URL(baseUrl).hostname)) return
-  const message = 'must not be an address of the server itself, unless the installation allows it'
+  const message = 'must not be an address on the server itself unless the installation allows it'
   throw new InvalidError(`baseUrl ${message}`, [{ path: 'baseUrl', message }])
 }

@@ -1,5 +1,5 @@
 import type { Channel } from '../channel.ts'
-import { verifyHandshake } from './answer-handshake.ts'
+import { verifyHandshake } from './verify-handshake.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { sendMessage } from './send-message.ts'
 import { assertNotLoopback, WhatsappCredentials, WhatsappSettings } from './settings.ts'
@@ -7,16 +7,15 @@ import { verifySignature } from './verify-signature.ts'
 
 export type WhatsappOptions = { allowLoopback?: boolean; timeoutMs?: number }
 
-/** A business number at the Cloud API. */
+/** Creates the adapter of a WhatsApp business number on the Cloud API. */
 export function whatsappChannel(settings: unknown, credentials: unknown, options: WhatsappOptions): Channel {
-  const known = WhatsappSettings.parse(settings)
-  const secret = WhatsappCredentials.parse(credentials)
-  if (!options.allowLoopback) assertNotLoopback(known)
+  const parsed = WhatsappSettings.parse(settings)
+  const { verifyToken, appSecret, accessToken } = WhatsappCredentials.parse(credentials)
+  if (!options.allowLoopback) assertNotLoopback(parsed)
   return {
-    answerHandshake: (query) => verifyHandshake(query, secret.verifyToken),
-    isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), secret.appSecret),
-    parse: (body) => parseWebhook(body, known.phoneNumberId),
-    send: (message, signal) =>
-      sendMessage(message, { ...known, accessToken: secret.accessToken, timeoutMs: options.timeoutMs, signal }),
+    answerHandshake: (query) => verifyHandshake(query, verifyToken),
+    isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), appSecret),
+    parse: (body) => parseWebhook(body, parsed.phoneNumberId),
+    send: (message, signal) => sendMessage(message, { ...parsed, accessToken, timeoutMs: options.timeoutMs, signal }),
   }
 }

@@ -1,26 +1,34 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { deleteAiProvider } from './delete-ai-provider.ts'
-import { getAiProvider } from './get-ai-provider.ts'
+import { deleteAiProvider, getAiProvider } from './queries.ts'
 import { putAiProvider } from './put-ai-provider.ts'
 import { AiProvider, PutAiProvider } from './schema.ts'
 
 export const aiProviderRouter = router({
   get: viewerProcedure
-    .meta(rest('GET', '/ai-provider', 'Get the language model that AI steps ask'))
+    .meta(rest('GET', '/ai-provider', 'Get the AI provider'))
     .input(empty.strict())
     .output(AiProvider)
     .query(({ ctx }) => getAiProvider(ctx.scope)),
 
   put: adminProcedure
-    .meta(rest('PUT', '/ai-provider', 'Say which OpenAI-compatible endpoint AI steps ask'))
+    .meta(
+      rest('PUT', '/ai-provider', 'Set the AI provider', {
+        description: 'Creates or replaces the OpenAI-compatible endpoint that AI steps use.',
+      }),
+    )
     .input(PutAiProvider)
     .output(AiProvider)
     .mutation(({ ctx, input }) => putAiProvider(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/ai-provider', 'Forget the language model and its key', { status: 204 }))
+    .meta(
+      rest('DELETE', '/ai-provider', 'Delete the AI provider', {
+        status: 204,
+        description: 'Deletes its API key too.',
+      }),
+    )
     .input(empty.strict())
     .output(empty)
     .mutation(({ ctx }) => deleteAiProvider(ctx.scope)),

@@ -17,10 +17,10 @@ export const PutAiProvider = z.strictObject({
     .string()
     .max(500)
     .meta({
-      description: 'What stands before /chat/completions',
+      description: 'Base URL of the API; requests go to /chat/completions below it',
       examples: ['https://api.example.com/v1'],
     }),
-  model: text(200).meta({ description: 'For steps that name none', examples: ['small-1'] }),
+  model: text(200).meta({ description: 'Default model of steps that name none', examples: ['small-1'] }),
   apiKey: z
     .string()
     .trim()
@@ -29,7 +29,7 @@ export const PutAiProvider = z.strictObject({
     .regex(/^[\x21-\x7e]*$/, 'must have no spaces, line breaks or special characters')
     .nullish()
     .meta({
-      description: 'Stored sealed, and never shown again. Left out, the one that is there stays; null removes it',
+      description: 'Stored encrypted and never returned. If absent, the stored key is kept; null removes it',
     }),
 })
 export type PutAiProvider = z.infer<typeof PutAiProvider>

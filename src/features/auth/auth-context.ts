@@ -1,4 +1,4 @@
 import type { RequestContext } from '../../trpc/context.ts'
 
-/** Somebody at the door: where they come from, who they were so far, and what lets them in. */
+/** The part of a request that authentication needs: its origin, its session and the services for signing in. */
 export type AuthContext = Pick<RequestContext, 'system' | 'auth' | 'caller' | 'client' | 'setHeader'>

@@ -3,8 +3,8 @@ import type { SystemScope } from '../../scope.ts'
 import type { Caller } from '../../trpc/context.ts'
 
 /**
- * Why somebody who was let in would not be let in any more; undefined for who would. It goes by the session, not by its
- * token: who has come by a newer one is still the same.
+ * Returns the error if the caller's session or membership is no longer valid. It checks the session, not its token, which
+ * may have been renewed since.
  */
 export async function checkAccess(system: SystemScope, caller: Caller): Promise<AppError | undefined> {
   const workspaceId = typeof caller.workspace === 'string' ? null : caller.workspace.id

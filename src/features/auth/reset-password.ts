@@ -4,17 +4,17 @@ import type { SystemScope } from '../../scope.ts'
 import type { PasswordReset, ResetPassword } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
 
-/** The token works once. With the old password go all sessions and all other letters: whoever held them is out. */
+/** Sets a new password. The token works once; all sessions and all other reset tokens of the user become invalid. */
 export async function resetPassword({ system, auth }: AuthContext, input: ResetPassword): Promise<PasswordReset> {
   const tokenHash = hashToken(input.token)
-  // A wrong token must not cost the work of a hash; whether this one still counts is decided below.
-  const [userId] = await validLetter(system, tokenHash).pluck<string[]>('user_id')
-  if (userId === undefined) throw refusal()
+  // A wrong token must not cost the work of a hash; a valid one is checked again in the transaction.
+  const [userId] = await validToken(system, tokenHash).pluck<string[]>('user_id')
+  if (userId === undefined) throw invalidTokenError()
   const passwordHash = await auth.passwords.hash(input.newPassword)
   await system.transaction(async (tx) => {
-    // Resets of one user take turns here, and after sign-ins with the old password that are under way.
+    // Resets of one user run one after the other, and after concurrent sign-ins with the old password.
     await tx.db('credentials').where('user_id', userId).forUpdate().first('user_id')
-    if ((await validLetter(tx, tokenHash).delete()) === 0) throw refusal()
+    if ((await validToken(tx, tokenHash).delete()) === 0) throw invalidTokenError()
     await tx.db('credentials').where('user_id', userId).update({ password_hash: passwordHash, updated_at: tx.now() })
     await tx.db('sessions').where('user_id', userId).delete()
     await tx.db('password_resets').where('user_id', userId).delete()
@@ -23,13 +23,13 @@ export async function resetPassword({ system, auth }: AuthContext, input: ResetP
   return { status: true }
 }
 
-function validLetter(system: SystemScope, tokenHash: Buffer) {
+function validToken(system: SystemScope, tokenHash: Buffer) {
   return system.db('password_resets').where('token_hash', tokenHash).where('expires_at', '>', system.now())
 }
 
-function refusal(): InvalidError {
+function invalidTokenError(): InvalidError {
   return new InvalidError(
-    'This token was used, has expired or never was valid. Ask for a new one with forget-password',
+    'This token is not valid, was used or has expired. Request a new one with forget-password',
     undefined,
     'invalid_token',
   )

@@ -11,7 +11,10 @@ import { signUp } from './sign-up.ts'
 export const authRouter = router({
   signUp: publicProcedure
     .meta(
-      rest('POST', '/auth/sign-up/email', 'Create an account and a first workspace', { tier: 'signUp', public: true }),
+      rest('POST', '/auth/sign-up/email', 'Create an account and its first workspace', {
+        tier: 'signUp',
+        public: true,
+      }),
     )
     .input(schema.SignUp)
     .output(schema.SignedUp)
@@ -24,25 +27,25 @@ export const authRouter = router({
     .mutation(({ ctx, input }) => signIn(ctx, input)),
 
   signOut: publicProcedure
-    .meta(rest('POST', '/auth/sign-out', 'End the session', { tier: 'auth', public: true }))
+    .meta(rest('POST', '/auth/sign-out', 'Sign out', { tier: 'auth', public: true }))
     .input(schema.SignOut)
     .output(schema.SignedOut)
     .mutation(({ ctx }) => signOut(ctx)),
 
   getSession: publicProcedure
-    .meta(rest('GET', '/auth/get-session', 'Say who is signed in', { tier: 'auth', public: true }))
+    .meta(rest('GET', '/auth/get-session', 'Get the current session', { tier: 'auth', public: true }))
     .output(schema.CurrentSession.nullable())
     .query(({ ctx }) => getSession(ctx)),
 
   forgetPassword: publicProcedure
-    .meta(rest('POST', '/auth/forget-password', 'Ask for a password reset', { tier: 'forgot', public: true }))
+    .meta(rest('POST', '/auth/forget-password', 'Request a password reset', { tier: 'forgot', public: true }))
     .input(schema.RequestPasswordReset)
     .output(schema.PasswordResetRequested)
     .mutation(({ ctx, input }) => requestPasswordReset(ctx, input)),
 
   requestPasswordReset: publicProcedure
     .meta(
-      rest('POST', '/auth/request-password-reset', 'Ask for a password reset, by its newer name', {
+      rest('POST', '/auth/request-password-reset', 'Request a password reset (alias)', {
         tier: 'forgot',
         public: true,
       }),
@@ -52,7 +55,7 @@ export const authRouter = router({
     .mutation(({ ctx, input }) => requestPasswordReset(ctx, input)),
 
   resetPassword: publicProcedure
-    .meta(rest('POST', '/auth/reset-password', 'Set a new password', { tier: 'reset', public: true }))
+    .meta(rest('POST', '/auth/reset-password', 'Reset a password', { tier: 'reset', public: true }))
     .input(schema.ResetPassword)
     .output(schema.PasswordReset)
     .mutation(({ ctx, input }) => resetPassword(ctx, input)),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { id, timestamp, text } from '../../trpc/schemas.ts'
 
-/** Fields that better-auth's client may send and that change nothing here. */
+/** Fields that the client of better-auth may send and that have no effect here. */
 const tolerated = {
   callbackURL: z.string().optional().meta({ description: 'Accepted and ignored' }),
   rememberMe: z.boolean().optional().meta({ description: 'Accepted and ignored: every session lasts 7 days' }),
@@ -19,11 +19,11 @@ const email = z
 
 const PASSWORD_MAX = 128
 
-/** Bounded before anything is computed from it. Never trimmed: a space may be part of it. */
+/** Limited before anything is computed from it. Never trimmed, as a space may be part of it. */
 const password = z
   .string()
   .max(PASSWORD_MAX, `must have at most ${PASSWORD_MAX} characters`)
-  .refine((given) => given.isWellFormed() && !given.includes('\u0000'), 'contains characters that cannot be typed')
+  .refine((value) => value.isWellFormed() && !value.includes('\u0000'), 'contains invalid characters')
 
 const newPassword = password.normalize('NFKC').min(8, 'must have at least 8 characters')
 
@@ -44,15 +44,15 @@ export type User = z.infer<typeof User>
 
 const workspaces = z
   .array(z.object({ id, name: z.string(), role: z.enum(['owner', 'admin', 'agent', 'viewer']) }))
-  .meta({ description: 'Where the user may work: the ids go into the x-tenant-id header' })
+  .meta({ description: 'The workspaces of the user. Send the id of one in the x-tenant-id header' })
 
-const token = z.null().meta({ description: 'Always null: the token travels in the cookie alone' })
+const token = z.null().meta({ description: 'Always null: the token is sent in the cookie only' })
 
 export const SignUp = z.strictObject({
   name,
   email,
   password: newPassword,
-  workspaceName: name.optional().meta({ description: 'Name of the first workspace, or else "<name>\'s workspace"' }),
+  workspaceName: name.optional().meta({ description: 'Name of the first workspace; default "<name>\'s workspace"' }),
   image: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .max(2048, 'must have at most 2048 characters')
@@ -105,7 +105,7 @@ export const RequestPasswordReset = z.strictObject({
     .string()
     .max(2048, 'must have at most 2048 characters')
     .optional()
-    .meta({ description: 'The page the letter links to, on one of APP_ORIGINS; the token is added to its query' }),
+    .meta({ description: 'The page that the email links to, on one of APP_ORIGINS; the token is added to its query' }),
 })
 export type RequestPasswordReset = z.infer<typeof RequestPasswordReset>
 

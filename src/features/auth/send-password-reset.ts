@@ -4,17 +4,17 @@ import type { SystemScope } from '../../scope.ts'
 
 const RESET_MS = HOUR
 
-/** Anybody may ask for anybody: so many letters are valid at a time, and then no more are written. */
-const LETTERS_MAX = 5
+/** Everybody can request a reset for any address, so the number of valid tokens is limited. */
+const TOKENS_MAX = 5
 
-/** Running twice sends a second letter with a token of its own; using either ends both. */
+/** Emails a reset token. If the job runs twice there are two tokens; using either invalidates both. */
 export async function sendPasswordReset(system: SystemScope, payload: Record<string, string>): Promise<void> {
   const { email = '', page } = payload
   const user = await system
     .db('users')
     .where('email', email)
     .first<{ id: string; name: string } | undefined>('id', 'name')
-  if (!user || (await countLetters(system, user.id)) >= LETTERS_MAX) return
+  if (!user || (await countResetTokens(system, user.id)) >= TOKENS_MAX) return
   const token = newToken()
   const now = system.now()
   await system.db('password_resets').insert({
@@ -26,11 +26,11 @@ export async function sendPasswordReset(system: SystemScope, payload: Record<str
   await system.mail.send({
     to: { name: user.name, address: email },
     subject: 'Reset your Parley password',
-    text: write(user.name, page === undefined ? inRequest(token) : inLink(token, page)),
+    text: composeText(user.name, page === undefined ? toRequest(token) : toLink(token, page)),
   })
 }
 
-async function countLetters(system: SystemScope, userId: string): Promise<number> {
+async function countResetTokens(system: SystemScope, userId: string): Promise<number> {
   const row = await system
     .db('password_resets')
     .where('user_id', userId)
@@ -40,23 +40,23 @@ async function countLetters(system: SystemScope, userId: string): Promise<number
   return row?.count ?? 0
 }
 
-function write(name: string, way: string): string {
+function composeText(name: string, instruction: string): string {
   return `Hello ${name},
 
-somebody asked for a new password for your Parley account. If it was you, ${way}
+we received a request to reset the password of your Parley account. If you made it, ${instruction}
 
-This works once, within an hour. If it was not you, do nothing: your password stays as it is.
+This works once, within an hour. If you did not make the request, ignore this email: your password stays unchanged.
 `
 }
 
-function inLink(token: string, page: string): string {
+function toLink(token: string, page: string): string {
   const url = new URL(page)
   url.searchParams.set('token', token)
   return `open this page:\n\n${url.href}`
 }
 
-function inRequest(token: string): string {
-  return `send this request with the password you want:
+function toRequest(token: string): string {
+  return `send this request with your new password:
 
 POST /api/auth/reset-password
 {"token": "${token}", "newPassword": "..."}`

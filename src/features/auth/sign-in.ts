@@ -4,20 +4,20 @@ import { createSession } from './sessions/create-session.ts'
 import type { SignedIn, SignIn, User } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
 
-/** An unknown address and a wrong password are refused alike: in words, in time and in what they count. */
-export async function signIn(visit: AuthContext, input: SignIn): Promise<SignedIn> {
-  const { user, passwordHash } = await counted(visit, input.email, () => checkPassword(visit, input))
-  const entered = await createSession(visit, async (tx) => {
-    await holdPassword(tx, user.id, passwordHash)
+/** Creates a session. An unknown address and a wrong password give the same error, take the same time and count alike. */
+export async function signIn(context: AuthContext, input: SignIn): Promise<SignedIn> {
+  const { user, passwordHash } = await withLockout(context, input.email, () => checkPassword(context, input))
+  const session = await createSession(context, async (tx) => {
+    await lockPassword(tx, user.id, passwordHash)
     return user
   })
-  return { redirect: false, token: null, url: null, ...entered }
+  return { redirect: false, token: null, url: null, ...session }
 }
 
 type Account = { user: User; passwordHash: string }
 
-/** The try is reserved before the password is looked at: guesses sent at once are as many guesses. */
-async function counted(
+/** Reserves the attempt before the password is checked, so that concurrent guesses are all counted. */
+async function withLockout(
   { auth, client }: AuthContext,
   email: string,
   check: () => Promise<Account | undefined>,
@@ -34,7 +34,7 @@ async function counted(
   })
   if (!account) {
     await attempt.fail()
-    throw refusal()
+    throw invalidCredentialsError()
   }
   await attempt.succeed()
   return account
@@ -55,16 +55,16 @@ async function checkPassword({ system, auth }: AuthContext, { email, password }:
   return { user, passwordHash }
 }
 
-/** A reset that came in between has ended all sessions of the old password; it must not get a new one. */
-async function holdPassword(tx: SystemScope, userId: string, passwordHash: string): Promise<void> {
-  const held = await tx
+/** Locks the password until commit. A reset in between has ended all sessions of the old one, which gets no new session. */
+async function lockPassword(tx: SystemScope, userId: string, passwordHash: string): Promise<void> {
+  const credentials = await tx
     .db('credentials')
     .where({ user_id: userId, password_hash: passwordHash })
     .forShare()
     .first('user_id')
-  if (!held) throw refusal()
+  if (!credentials) throw invalidCredentialsError()
 }
 
-function refusal(): UnauthorizedError {
+function invalidCredentialsError(): UnauthorizedError {
   return new UnauthorizedError('Invalid email or password', 'invalid_email_or_password')
 }

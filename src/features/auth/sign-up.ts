@@ -6,19 +6,19 @@ import { createSession } from './sessions/create-session.ts'
 import type { SignedUp, SignUp, User } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
 
-/** A user, their first workspace and a session, or none of them. Signing up signs in. */
-export async function signUp(visit: AuthContext, input: SignUp): Promise<SignedUp> {
-  // Also for an address that is taken: the time it takes must not say so.
-  const passwordHash = await visit.auth.passwords.hash(input.password)
-  const entered = await createSession(visit, async (tx) => {
+/** Creates a user, their first workspace and a session, or none of them. */
+export async function signUp(context: AuthContext, input: SignUp): Promise<SignedUp> {
+  // Hashes for an existing address too, so that the response time does not reveal it.
+  const passwordHash = await context.auth.passwords.hash(input.password)
+  const session = await createSession(context, async (tx) => {
     const user = await createUser(tx, input, passwordHash)
     await createWorkspace(tx, { name: input.workspaceName ?? `${input.name}'s workspace`, ownerId: user.id })
     return user
   })
-  return { token: null, ...entered }
+  return { token: null, ...session }
 }
 
-/** Of sign-ups with one address the database lets one through; the others wait for it and then find it taken. */
+/** Creates the user. Of concurrent sign-ups with one address the database accepts one; the others fail. */
 async function createUser(tx: SystemScope, input: SignUp, passwordHash: string): Promise<User> {
   const { name, email, image = null } = input
   const now = tx.now()

@@ -5,15 +5,20 @@ import type { Scope } from '../../scope.ts'
  * Lock order. Every transaction takes its locks in this order, and rows of one table in the order of their ids (or of
  * another unique key). Two transactions that touch the same rows then wait for each other instead of deadlocking.
  *
- *   1. advisory locks of unknown senders (inbound)
- *   2. conversations
- *   3. contacts
- *   4. runs
- *   5. external calls of a run
- *   6. all other tables: channels, templates, groups, tags, memberships, messages, provider message ids
+ *   1. idempotency key of a request (advisory; fails instead of waiting)
+ *   2. identities of unknown senders (advisory)
+ *   3. conversations
+ *   4. contacts
+ *   5. runs
+ *   6. ids of start events (advisory)
+ *   7. external calls
+ *   8. other tables: memberships, channels, templates, groups, tags
+ *   9. messages, then their outbox rows
+ *  10. job keys, by the last statement of a transaction
  *
  * Conversations, contacts and runs are the mailboxes of the engine, which locks them with `lockMailboxes` in this order.
- * Deleting a contact or channel locks its conversations first, since the delete cascades to them.
+ * Deleting a contact or channel locks its conversations first, since the delete cascades to them. Unique keys wait like
+ * locks, so rows with one are inserted in its order.
  */
 
 /** Locks all conversations of a contact or channel that is about to be deleted. */

@@ -1,7 +1,7 @@
 import type { Scope } from '../../scope.ts'
 import { advanceJob } from './jobs.ts'
 
-/** Makes what a pause of automation held back in these conversations due now instead of at its next check. */
+/** Makes the items and waits that a pause of automation delayed in these conversations due now. */
 export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
   const bindings = { tenantId: tx.tenantId, now: tx.now(), conversationIds }

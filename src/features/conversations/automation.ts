@@ -5,7 +5,7 @@ import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import type { Conversation } from './schema.ts'
 
 /**
- * Automation of a conversation is `on`, or `paused` for a reason until a time or until somebody resumes it. While it is
+ * Automation of a conversation is `on`, or `paused` for a reason until a time or until it is resumed. While it is
  * paused, workflows neither start nor send in the conversation.
  */
 type AutomationColumns = Pick<ConversationRow, 'automationState' | 'automationReason' | 'automationUntil'>

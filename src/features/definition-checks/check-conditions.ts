@@ -1,49 +1,50 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { ROOTS } from '../../engine/language/values.ts'
-import { type RawPart, listSteps, listTriggers, valuesAt } from '../workflows/stored-definition.ts'
+import { type DefinitionPart, listSteps, listTriggers, findValues } from '../workflows/stored-definition.ts'
 
 const CONDITIONS = ['if', 'while', 'match', 'cases.*.if']
 
-/** A path without its braces is a text like any other. */
-const BARE_PATH = new RegExp(`^(?:${ROOTS.join('|')})(?:\\.[\\w-]+)+$`)
+/** Matches a path without braces, which is read as literal text. */
+const UNBRACED_PATH = new RegExp(`^(?:${ROOTS.join('|')})(?:\\.[\\w-]+)+$`)
 
-/** These compare with one text or number: a list is equal to none. */
-const WITH_ONE: ReadonlySet<unknown> = new Set(
+/** Operators that compare with a single text or number; a list never matches. */
+const SINGLE_VALUE_OPERATORS: ReadonlySet<unknown> = new Set(
   'gt gte lt lte contains not_contains starts_with ends_with has_tag in_group'.split(' '),
 )
 
 type Comparison = { path: string; left: unknown; op: unknown; right: unknown }
 
-/** Warns of conditions of a sound definition that can only ever come to the same. */
+/** Warns of conditions of a valid definition that always have the same result. */
 export function checkConditions(definition: unknown): Problem[] {
-  return [...listTriggers(definition), ...listSteps(definition)].flatMap((part) => problemsIn(part))
+  return [...listTriggers(definition), ...listSteps(definition)].flatMap((part) => findProblems(part))
 }
 
-function problemsIn(part: RawPart): Problem[] {
-  const comparisons = CONDITIONS.flatMap((at) => valuesAt(part, at)).flatMap(comparisonsIn)
+function findProblems(part: DefinitionPart): Problem[] {
+  const comparisons = CONDITIONS.flatMap((at) => findValues(part, at)).flatMap(listComparisons)
   return comparisons.flatMap(({ path, left, op, right }) => {
-    if (typeof left === 'string' && BARE_PATH.test(left)) {
-      const what = `is the text ${JSON.stringify(left)} itself: write {{${left}}} to read it`
-      return [problemAt(part.place, `${path}.left`, 'literal_instead_of_placeholder', what)]
+    if (typeof left === 'string' && UNBRACED_PATH.test(left)) {
+      const description = `is the literal text ${JSON.stringify(left)}: write {{${left}}} to read the value`
+      return [problemAt(part.location, `${path}.left`, 'literal_instead_of_placeholder', description)]
     }
-    const isOfNoUse = op === 'matches' ? typeof right !== 'string' : WITH_ONE.has(op) && typeof right === 'object'
-    if (!isOfNoUse) return []
-    const what =
+    const isAlwaysFalse =
+      op === 'matches' ? typeof right !== 'string' : SINGLE_VALUE_OPERATORS.has(op) && typeof right === 'object'
+    if (!isAlwaysFalse) return []
+    const description =
       op === 'matches'
-        ? 'is no text, and matches nothing'
-        : `is not one text or number, which "${String(op)}" compares with: put several into an any`
-    return [problemAt(part.place, `${path}.right`, 'not_comparable', what)]
+        ? 'is not a text, so it never matches'
+        : `is not a single text or number, as "${String(op)}" requires: use an any condition to compare with several`
+    return [problemAt(part.location, `${path}.right`, 'not_comparable', description)]
   })
 }
 
-function comparisonsIn({ path, value }: { path: string; value: unknown }): Comparison[] {
+function listComparisons({ path, value }: { path: string; value: unknown }): Comparison[] {
   if (typeof value !== 'object' || value === null) return []
-  const { left, op, right, ...groups } = value as Record<string, unknown>
-  const own = op === undefined ? [] : [{ path, left, op, right }]
-  const within = Object.entries(groups).flatMap(([name, group]) =>
+  const { left, op, right, ...groups } = Object.fromEntries(Object.entries(value))
+  const comparisons = op === undefined ? [] : [{ path, left, op, right }]
+  const nested = Object.entries(groups).flatMap(([name, group]) =>
     Array.isArray(group)
-      ? group.flatMap((one: unknown, index) => comparisonsIn({ path: `${path}.${name}.${index}`, value: one }))
-      : comparisonsIn({ path: `${path}.${name}`, value: group }),
+      ? group.flatMap((one: unknown, index) => listComparisons({ path: `${path}.${name}.${index}`, value: one }))
+      : listComparisons({ path: `${path}.${name}`, value: group }),
   )
-  return [...own, ...within]
+  return [...comparisons, ...nested]
 }

@@ -1,24 +1,24 @@
 import { type Compilation, compileDefinition } from '../../engine/compile/compile-definition.ts'
 import type { Problem } from '../../engine/language/definition/problems.ts'
 import { findRemovedNames } from './find-removed-names.ts'
-import { findUnsupported, type Unsupported } from './not-supported.ts'
+import { findUnsupported, type Unsupported } from './find-unsupported.ts'
 import { stepTypes, stepTypesWithLoopback } from '../../steps/index.ts'
 
 /**
- * A definition in the form that runs, or everything that keeps it from running, as far as the definition alone tells.
- * What is of the language and not supported is refused as that, never ignored and never called a mistake.
+ * Compiles a definition, or lists its errors as far as they can be found without the workspace. Features of the language
+ * that are not supported yet are reported as `not_supported`, instead of being ignored or reported as invalid.
  */
 export function checkDefinition(definition: unknown, { allowsLoopback }: { allowsLoopback: boolean }): Compilation {
   const registry = allowsLoopback ? stepTypesWithLoopback : stepTypes
   const { compiled, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
-  const lost = findRemovedNames(definition).filter(({ path }) => !errors.some((error) => error.path === path))
-  if (unsupported.length + lost.length === 0) return { compiled, errors, warnings }
-  const others = errors.filter((error) => !unsupported.some((one) => explains(one, error)))
-  const refused = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))
-  return { compiled: null, errors: [...others, ...lost, ...refused], warnings }
+  const removed = findRemovedNames(definition).filter(({ path }) => !errors.some((error) => error.path === path))
+  if (unsupported.length + removed.length === 0) return { compiled, errors, warnings }
+  const others = errors.filter((error) => !unsupported.some((one) => covers(one, error)))
+  const unsupportedErrors = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))
+  return { compiled: null, errors: [...others, ...removed, ...unsupportedErrors], warnings }
 }
 
-function explains({ within }: Unsupported, { path }: Problem): boolean {
+function covers({ within }: Unsupported, { path }: Problem): boolean {
   return within.some((one) => path === one || path.startsWith(`${one}.`))
 }

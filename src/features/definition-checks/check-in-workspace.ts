@@ -11,7 +11,7 @@ import { checkReferences } from './check-references.ts'
 import { checkWindow } from './check-window.ts'
 import { listSteps, listTriggers } from '../workflows/stored-definition.ts'
 
-/** What publishing says: what the definition alone tells, and how it fits into the workspace. */
+/** Runs all checks of publishing: those of the definition itself and those against the workspace. */
 export async function checkInWorkspace(
   scope: Scope,
   definition: unknown,
@@ -19,8 +19,8 @@ export async function checkInWorkspace(
 ): Promise<Compilation> {
   const { compiled, errors, warnings } = checkDefinition(definition, scope)
   const references = await checkReferences(scope, definition)
-  const found = [...errors, ...references.errors]
-  if (!compiled || found.length > 0) return { compiled: null, errors: found, warnings }
+  const allErrors = [...errors, ...references.errors]
+  if (!compiled || allErrors.length > 0) return { compiled: null, errors: allErrors, warnings }
   return {
     compiled,
     errors: [],
@@ -31,24 +31,22 @@ export async function checkInWorkspace(
       ...checkConditions(definition),
       ...(await checkSchedules(scope, compiled)),
       ...checkWindow(compiled, definition),
-      ...contactless(definition),
+      ...checkContactRequired(definition),
       ...(await checkAi(scope, definition)),
       ...(await checkKeywords(scope, compiled, { definition, workflowId })),
     ],
   }
 }
 
-const TO_SOMEBODY: ReadonlySet<unknown> = new Set(['send_message', 'ask', 'wait_for_reply', 'handoff'])
+const CONTACT_STEPS: ReadonlySet<unknown> = new Set(['send_message', 'ask', 'wait_for_reply', 'handoff'])
 
-/** A schedule without a group starts a run that is about nobody. */
-function contactless(definition: unknown): Problem[] {
-  const isAboutNobody = listTriggers(definition).some(
+/** Warns of steps that need a contact in a workflow whose schedule has no group: its runs have no contact. */
+function checkContactRequired(definition: unknown): Problem[] {
+  const isContactless = listTriggers(definition).some(
     ({ fields }) => fields['type'] === 'schedule' && fields['groupId'] === undefined,
   )
-  const talking = isAboutNobody
-    ? listSteps(definition).find(({ fields }) => TO_SOMEBODY.has(fields['type']))
-    : undefined
-  if (!talking) return []
-  const what = 'needs a contact, and a schedule without groupId starts runs that have none'
-  return [problemAt(talking.place, '', 'no_contact', what)]
+  const step = isContactless ? listSteps(definition).find(({ fields }) => CONTACT_STEPS.has(fields['type'])) : undefined
+  if (!step) return []
+  const description = 'needs a contact, and a schedule without groupId starts runs without one'
+  return [problemAt(step.location, '', 'no_contact', description)]
 }

@@ -1,118 +1,145 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { type RawPart, listSteps, listTriggers, valuesAt, asDocument } from '../workflows/stored-definition.ts'
+import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } from '../workflows/stored-definition.ts'
 
-/** A field that changes nothing where it stands, and why. */
-type Idle = { at: string; why: string; isIdle?: (part: RawPart) => boolean }
+/** A field that has no effect in some context, with the reason. Without `isIneffective` it never has an effect. */
+type FieldRule = { at: string; reason: string; isIneffective?: (part: DefinitionPart) => boolean }
 
-const OF_TRIGGERS: Record<string, Idle[]> = {
+const TRIGGER_RULES: Record<string, FieldRule[]> = {
   message_received: [
     {
       at: 'match.values',
-      why: 'match.mode is any: use exact, contains, starts_with or regex',
-      isIdle: (trigger) => valueAt(trigger, 'match.mode') === 'any' && isFilled(valueAt(trigger, 'match.values')),
+      reason: 'match.mode is any: use exact, contains, starts_with or regex',
+      isIneffective: (trigger) =>
+        firstValue(trigger, 'match.mode') === 'any' && isNonEmptyList(firstValue(trigger, 'match.values')),
     },
   ],
 }
 
-const NOTHING_TO_TIME = 'the step is over at once: only steps that wait for an answer have a timeout'
-const OWN_TIME = 'the step says itself how long it waits'
-const OWN_WAY = 'the step says itself where to go on'
+const NO_TIMEOUT = 'the step completes immediately: only steps that wait have a timeout'
+const OWN_DURATION = 'the step defines its own duration'
+const OWN_TARGETS = 'the step defines its own targets'
 
-const OF_REPLIES: Idle[] = [
-  { at: 'expect.min', why: 'it is for text and number', isIdle: (step) => !isExpected(step, 'text', 'number') },
-  { at: 'expect.max', why: 'it is for text and number', isIdle: (step) => !isExpected(step, 'text', 'number') },
-  { at: 'expect.pattern', why: 'a choice is one of its options', isIdle: (step) => isExpected(step, 'choice') },
+const REPLY_RULES: FieldRule[] = [
+  {
+    at: 'expect.min',
+    reason: 'it applies to text and number only',
+    isIneffective: (step) => !expectsType(step, 'text', 'number'),
+  },
+  {
+    at: 'expect.max',
+    reason: 'it applies to text and number only',
+    isIneffective: (step) => !expectsType(step, 'text', 'number'),
+  },
+  {
+    at: 'expect.pattern',
+    reason: 'a choice is matched against its options',
+    isIneffective: (step) => expectsType(step, 'choice'),
+  },
 ]
-const UNTIMED = ['timeout', 'onTimeout']
-const TO_REPEAT = ['attempts', 'invalidMessage', 'onInvalid']
+const TIMEOUT_FIELDS = ['timeout', 'onTimeout']
+const RETRY_FIELDS = ['attempts', 'invalidMessage', 'onInvalid']
 
-const OF_STEPS: Record<string, Idle[]> = {
+const STEP_RULES: Record<string, FieldRule[]> = {
   ask: [
-    ...OF_REPLIES,
-    ...TO_REPEAT.map((at) => ({ at, why: 'any reply is taken: say in expect which', isIdle: takesAnything })),
-    { at: 'message.buttons', why: 'the options of expect are shown instead', isIdle: hasOtherOptions },
+    ...REPLY_RULES,
+    ...RETRY_FIELDS.map((at) => ({
+      at,
+      reason: 'any reply is accepted: set expect to validate replies',
+      isIneffective: acceptsAnyReply,
+    })),
+    {
+      at: 'message.buttons',
+      reason: 'the options of expect are sent as buttons instead',
+      isIneffective: differsFromOptions,
+    },
   ],
-  wait_for_reply: OF_REPLIES,
-  wait: UNTIMED.map((at) => ({ at, why: OWN_TIME })),
-  handoff: UNTIMED.map((at) => ({ at, why: OWN_TIME })),
-  goto: [{ at: 'next', why: OWN_WAY, isIdle: isAlwaysTaken }],
-  split: [{ at: 'next', why: OWN_WAY, isIdle: isAlwaysTaken }],
-  branch: [{ at: 'next', why: OWN_WAY, isIdle: (step) => 'else' in step.fields && isAlwaysTaken(step) }],
+  wait_for_reply: REPLY_RULES,
+  wait: TIMEOUT_FIELDS.map((at) => ({ at, reason: OWN_DURATION })),
+  handoff: TIMEOUT_FIELDS.map((at) => ({ at, reason: OWN_DURATION })),
+  goto: [{ at: 'next', reason: OWN_TARGETS, isIneffective: neverContinues }],
+  split: [{ at: 'next', reason: OWN_TARGETS, isIneffective: neverContinues }],
+  branch: [{ at: 'next', reason: OWN_TARGETS, isIneffective: (step) => 'else' in step.fields && neverContinues(step) }],
   stop: [
-    { at: 'next', why: 'the run ends here', isIdle: isAlwaysTaken },
-    { at: 'saveAs', why: 'the run ends here' },
+    { at: 'next', reason: 'the run ends here', isIneffective: neverContinues },
+    { at: 'saveAs', reason: 'the run ends here' },
   ],
 }
 
-/** Steps that are given something later: by the customer, an event, or the outside. */
-const TIMED: ReadonlySet<unknown> = new Set(
+/** Types of steps that wait: for the customer, an event, a time or an external call. */
+const WAITING_TYPES: ReadonlySet<unknown> = new Set(
   'ask wait_for_reply wait_for_event http tool ai run_workflow wait handoff'.split(' '),
 )
-const OF_ALL_STEPS: Idle[] = [
-  ...UNTIMED.map((at) => ({ at, why: NOTHING_TO_TIME, isIdle: ({ fields }: RawPart) => !TIMED.has(fields['type']) })),
+const COMMON_STEP_RULES: FieldRule[] = [
+  ...TIMEOUT_FIELDS.map((at) => ({
+    at,
+    reason: NO_TIMEOUT,
+    isIneffective: ({ fields }: DefinitionPart) => !WAITING_TYPES.has(fields['type']),
+  })),
   {
     at: 'onTimeout',
-    why: 'the step has no timeout',
-    isIdle: ({ fields }) => TIMED.has(fields['type']) && !('timeout' in fields) && !isSelfTimed(fields['type']),
+    reason: 'the step has no timeout',
+    isIneffective: ({ fields }) =>
+      WAITING_TYPES.has(fields['type']) && !('timeout' in fields) && !hasOwnDuration(fields['type']),
   },
 ]
 
-const OF_THE_WHOLE: Idle[] = [
+const ROOT_RULES: FieldRule[] = [
   {
     at: 'settings.debounce',
-    why: 'it is for message_received triggers, and there is none',
-    isIdle: ({ fields }) => !listTriggers(fields).some((trigger) => trigger.fields['type'] === 'message_received'),
+    reason: 'it applies to message_received triggers, and there is none',
+    isIneffective: ({ fields }) =>
+      !listTriggers(fields).some((trigger) => trigger.fields['type'] === 'message_received'),
   },
 ]
 
-/** Warns of everything that a sound definition says in vain. */
+/** Warns of fields of a valid definition that have no effect. */
 export function checkIneffectiveFields(definition: unknown): Problem[] {
   return [
-    ...idleIn(asDocument(definition), OF_THE_WHOLE),
-    ...listTriggers(definition).flatMap((trigger) => idleIn(trigger, listOf(OF_TRIGGERS, trigger))),
+    ...findIneffective(toRootPart(definition), ROOT_RULES),
+    ...listTriggers(definition).flatMap((trigger) => findIneffective(trigger, rulesFor(TRIGGER_RULES, trigger))),
     ...listSteps(definition)
       .filter(({ fields }) => fields['disabled'] !== true)
-      .flatMap((step) => idleIn(step, [...OF_ALL_STEPS, ...listOf(OF_STEPS, step)])),
+      .flatMap((step) => findIneffective(step, [...COMMON_STEP_RULES, ...rulesFor(STEP_RULES, step)])),
   ]
 }
 
-function idleIn(part: RawPart, fields: Idle[]): Problem[] {
+function findIneffective(part: DefinitionPart, fields: FieldRule[]): Problem[] {
   return fields
-    .filter(({ at, isIdle = () => true }) => valuesAt(part, at).length > 0 && isIdle(part))
-    .map(({ at, why }) => problemAt(part.place, at, 'ineffective_field', `has no effect: ${why}`))
+    .filter(({ at, isIneffective = () => true }) => findValues(part, at).length > 0 && isIneffective(part))
+    .map(({ at, reason }) => problemAt(part.location, at, 'ineffective_field', `has no effect: ${reason}`))
 }
 
-function listOf(table: Record<string, Idle[]>, { fields: { type } }: RawPart): Idle[] {
+function rulesFor(table: Record<string, FieldRule[]>, { fields: { type } }: DefinitionPart): FieldRule[] {
   return (typeof type === 'string' && Object.hasOwn(table, type) ? table[type] : undefined) ?? []
 }
 
-function valueAt(part: RawPart, path: string): unknown {
-  return valuesAt(part, path)[0]?.value
+function firstValue(part: DefinitionPart, path: string): unknown {
+  return findValues(part, path)[0]?.value
 }
 
-function isFilled(value: unknown): boolean {
+function isNonEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0
 }
 
-function isSelfTimed(type: unknown): boolean {
+function hasOwnDuration(type: unknown): boolean {
   return type === 'wait' || type === 'handoff'
 }
 
-function isExpected(step: RawPart, ...types: string[]): boolean {
-  return types.includes(String(valueAt(step, 'expect.type') ?? 'any'))
+function expectsType(step: DefinitionPart, ...types: string[]): boolean {
+  return types.includes(String(firstValue(step, 'expect.type') ?? 'any'))
 }
 
-function takesAnything(step: RawPart): boolean {
-  return isExpected(step, 'any') && valueAt(step, 'expect.pattern') === undefined
+function acceptsAnyReply(step: DefinitionPart): boolean {
+  return expectsType(step, 'any') && firstValue(step, 'expect.pattern') === undefined
 }
 
-/** Who passes the step over, or goes on after it failed, goes where `next` says. */
-function isAlwaysTaken({ fields }: RawPart): boolean {
+/** A run that skips the step, or continues after its failure, uses `next`. */
+function neverContinues({ fields }: DefinitionPart): boolean {
   return fields['if'] === undefined && fields['onError'] !== 'continue'
 }
 
-function hasOtherOptions(step: RawPart): boolean {
-  const ids = (path: string) => valuesAt(step, path).map(({ value }) => value)
+function differsFromOptions(step: DefinitionPart): boolean {
+  const ids = (path: string) => findValues(step, path).map(({ value }) => value)
   const options = ids('expect.options.*.id')
   return options.length > 0 && ids('message.buttons.*.id').join() !== options.join()
 }

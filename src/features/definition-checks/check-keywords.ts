@@ -8,28 +8,28 @@ import { listTriggers } from '../workflows/stored-definition.ts'
 
 type Keyword = { text: string; mode: string; channelId: string | undefined; path: string }
 
-/** Warns of words that start a published workflow already: both would answer. */
+/** Warns of keywords that also start another published workflow: both would respond. */
 export async function checkKeywords(
   scope: Scope,
   compiled: CompiledDefinition,
   { definition, workflowId }: { definition: unknown; workflowId: string | null },
 ): Promise<Problem[]> {
-  const own = compiled.triggers.flatMap((_, index) => keywordsOf(compiled, index))
-  if (own.length === 0) return []
+  const keywords = compiled.triggers.flatMap((_, index) => listKeywords(compiled, index))
+  if (keywords.length === 0) return []
   const others = (await listPublished(scope)).filter((other) => other.workflowId !== workflowId)
   const triggers = listTriggers(definition)
-  return own.flatMap((keyword) => {
-    const rival = others.find((other) => hasKeyword(other, keyword))
-    const place = triggers[Number(keyword.path.split('.')[0])]?.place
-    if (!rival || !place) return []
-    const what = `${JSON.stringify(keyword.text)} starts the published workflow "${rival.name}" too`
-    return [problemAt(place, keyword.path.split('.').slice(1), 'duplicate_keyword', what)]
+  return keywords.flatMap((keyword) => {
+    const duplicate = others.find((other) => hasKeyword(other, keyword))
+    const location = triggers[Number(keyword.path.split('.')[0])]?.location
+    if (!duplicate || !location) return []
+    const description = `${JSON.stringify(keyword.text)} also starts the published workflow "${duplicate.name}"`
+    return [problemAt(location, keyword.path.split('.').slice(1), 'duplicate_keyword', description)]
   })
 }
 
 function hasKeyword({ compiled }: PublishedWorkflow, keyword: Keyword): boolean {
   return compiled.triggers
-    .flatMap((_, index) => keywordsOf(compiled, index))
+    .flatMap((_, index) => listKeywords(compiled, index))
     .some(
       ({ text, mode, channelId }) =>
         text === keyword.text &&
@@ -38,8 +38,8 @@ function hasKeyword({ compiled }: PublishedWorkflow, keyword: Keyword): boolean 
     )
 }
 
-/** `path` begins with the trigger's index. Conditions may keep two triggers apart, so those with one have no keywords. */
-function keywordsOf({ triggers }: CompiledDefinition, index: number): Keyword[] {
+/** `path` starts with the trigger's index. A condition may separate two triggers, so those with one are left out. */
+function listKeywords({ triggers }: CompiledDefinition, index: number): Keyword[] {
   const trigger = triggers[index]
   if (trigger?.type !== 'message_received' || trigger.if) return []
   const { match, channelId } = trigger

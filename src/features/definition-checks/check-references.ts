@@ -2,23 +2,23 @@ import { problemAt, type Location, type Problem } from '../../engine/language/de
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from '../tools/builtin-tools.ts'
-import { listSteps, listTriggers, valuesAt } from '../workflows/stored-definition.ts'
+import { listSteps, listTriggers, findValues } from '../workflows/stored-definition.ts'
 
-export type Findings = { errors: Problem[]; warnings: Problem[] }
+type ReferenceProblems = { errors: Problem[]; warnings: Problem[] }
 
 type Kind = 'group' | 'channel' | 'workflow' | 'member' | 'tool'
 
-/** A name of something outside the definition. */
-type Reference = { kind: Kind; place: Location; path: string; name: string }
+/** A name or ID of an object of the workspace. */
+type Reference = { kind: Kind; location: Location; path: string; name: string }
 
-/** Where definitions name something of the workspace, by the type of the trigger or step; `*` is every type. */
-const OF_TRIGGERS: [type: string, at: string, kind: Kind][] = [
+/** Fields of definitions that refer to the workspace, by the type of the trigger or step. */
+const TRIGGER_FIELDS: [type: string, at: string, kind: Kind][] = [
   ['message_received', 'channelId', 'channel'],
   ['schedule', 'groupId', 'group'],
   ['group_joined', 'groupId', 'group'],
   ['group_left', 'groupId', 'group'],
 ]
-const OF_STEPS: [type: string, at: string, kind: Kind][] = [
+const STEP_FIELDS: [type: string, at: string, kind: Kind][] = [
   ['add_to_group', 'groupId', 'group'],
   ['remove_from_group', 'groupId', 'group'],
   ['run_workflow', 'workflowId', 'workflow'],
@@ -28,47 +28,52 @@ const OF_STEPS: [type: string, at: string, kind: Kind][] = [
   ['ai', 'tools.*', 'tool'],
 ]
 
-/** Whether everything that a definition names is there, in this workspace. */
-export async function checkReferences(scope: Scope, definition: unknown): Promise<Findings> {
-  const references = referencesIn(definition)
-  const known = await loadKnown(scope, references)
-  const found = references.map((reference) => judge(reference, known.get(reference.kind)?.get(reference.name)))
-  return { errors: found.flatMap(({ error }) => error ?? []), warnings: found.flatMap(({ warning }) => warning ?? []) }
+/** Checks that everything a definition refers to exists in this workspace. */
+export async function checkReferences(scope: Scope, definition: unknown): Promise<ReferenceProblems> {
+  const references = listReferences(definition)
+  const states = await loadStatesByKind(scope, references)
+  const problems = references.map((reference) =>
+    checkReference(reference, states.get(reference.kind)?.get(reference.name)),
+  )
+  return {
+    errors: problems.flatMap(({ error }) => error ?? []),
+    warnings: problems.flatMap(({ warning }) => warning ?? []),
+  }
 }
 
-function referencesIn(definition: unknown): Reference[] {
+function listReferences(definition: unknown): Reference[] {
   const parts = [
-    ...listTriggers(definition).map((part) => ({ part, table: OF_TRIGGERS })),
-    ...listSteps(definition).map((part) => ({ part, table: OF_STEPS })),
+    ...listTriggers(definition).map((part) => ({ part, table: TRIGGER_FIELDS })),
+    ...listSteps(definition).map((part) => ({ part, table: STEP_FIELDS })),
   ]
   return parts.flatMap(({ part, table }) =>
     table
       .filter(([type]) => type === part.fields['type'])
-      .flatMap(([, at, kind]) => valuesAt(part, at).map((found) => ({ ...found, kind, place: part.place })))
-      // What a placeholder comes to is only known when the step is taken.
+      .flatMap(([, at, kind]) => findValues(part, at).map((match) => ({ ...match, kind, location: part.location })))
+      // The value of a placeholder is only known when the step is executed.
       .flatMap(({ value, ...reference }) =>
         typeof value === 'string' && !value.includes('{{')
-          ? [{ ...reference, name: nameOf(reference.kind, value) }]
+          ? [{ ...reference, name: normalizeName(reference.kind, value) }]
           : [],
       ),
   )
 }
 
-/** Ids have one spelling in the database. */
-function nameOf(kind: Kind, value: string): string {
+/** IDs are lower case in the database. */
+function normalizeName(kind: Kind, value: string): string {
   return kind === 'tool' ? value : value.toLowerCase()
 }
 
-/** Off: it is there, and not at work. */
+/** `off` exists and is not in operation. */
 type State = 'on' | 'off'
 
-async function loadKnown(scope: Scope, references: Reference[]): Promise<Map<Kind, Map<string, State>>> {
-  const known = new Map<Kind, Map<string, State>>()
+async function loadStatesByKind(scope: Scope, references: Reference[]): Promise<Map<Kind, Map<string, State>>> {
+  const states = new Map<Kind, Map<string, State>>()
   for (const kind of new Set(references.map((reference) => reference.kind))) {
     const names = references.filter((reference) => reference.kind === kind).map(({ name }) => name)
-    known.set(kind, await LOADERS[kind](scope, names))
+    states.set(kind, await LOADERS[kind](scope, names))
   }
-  return known
+  return states
 }
 
 type Loader = (scope: Scope, names: string[]) => Promise<Map<string, State>>
@@ -80,16 +85,20 @@ const LOADERS: Record<Kind, Loader> = {
   workflow: (scope, names) =>
     loadStates(scope, { table: 'workflows', names, state: `case status when 'published' then 'on' else 'off' end` }),
   member: async (scope, names) => {
-    const rows = scope.db('memberships').where('workspace_id', scope.tenantId).whereIn('user_id', names.filter(isUuid))
-    return new Map(((await rows.pluck('user_id')) as string[]).map((id) => [id, 'on']))
+    const rows = await scope
+      .db('memberships')
+      .where('workspace_id', scope.tenantId)
+      .whereIn('user_id', names.filter(isUuid))
+      .select<{ user_id: string }[]>('user_id')
+    return new Map(rows.map(({ user_id }) => [user_id, 'on']))
   },
   tool: async (scope, names) => {
-    const own = await scope
+    const workspaceTools = await scope
       .db('tools')
       .where('tenant_id', scope.tenantId)
       .whereIn('name', names)
       .select<{ name: string; enabled: boolean }[]>('name', 'enabled')
-    const rows = [...BUILTIN_TOOLS, ...own]
+    const rows = [...BUILTIN_TOOLS, ...workspaceTools]
     return new Map(rows.map(({ name, enabled }) => [name, enabled ? 'on' : 'off']))
   },
 }
@@ -106,27 +115,30 @@ async function loadStates(
   return new Map(rows.map((row) => [row.id, row.state]))
 }
 
-const ABSENT: Record<Kind, string> = {
-  group: 'is not the id of a group of this workspace',
-  channel: 'is not the id of a channel of this workspace',
-  workflow: 'is not the id of a workflow of this workspace',
-  member: 'is not the id of a member of this workspace: the conversation will stay as it is',
+const MISSING: Record<Kind, string> = {
+  group: 'is not the ID of a group of this workspace',
+  channel: 'is not the ID of a channel of this workspace',
+  workflow: 'is not the ID of a workflow of this workspace',
+  member: 'is not the ID of a member of this workspace: the step will not assign the conversation',
   tool: 'is not the name of a tool of this workspace',
 }
 
-const OFF: Partial<Record<Kind, [code: string, what: string]>> = {
-  channel: ['channel_disconnected', 'is a channel that is disconnected: nothing comes in on it'],
-  workflow: ['workflow_not_published', 'is a workflow that is not published: it cannot be run as it is'],
-  tool: ['tool_disabled', 'is a tool that is switched off: calling it fails'],
+const OFF: Partial<Record<Kind, [code: string, description: string]>> = {
+  channel: ['channel_disconnected', 'is a disconnected channel: it receives no messages'],
+  workflow: ['workflow_not_published', 'is a workflow that is not published: running it fails until it is'],
+  tool: ['tool_disabled', 'is a disabled tool: calling it fails'],
 }
 
-/** A member may leave between publishing and running, so a stranger is no error either. */
-function judge({ kind, place, path, name }: Reference, state?: State): { error?: Problem; warning?: Problem } {
+/** An unknown member is only a warning, since a member may leave after publishing anyway. */
+function checkReference(
+  { kind, location, path, name }: Reference,
+  state?: State,
+): { error?: Problem; warning?: Problem } {
   const named = JSON.stringify(name.slice(0, 100))
   if (state === undefined) {
-    const problem = problemAt(place, path, `unknown_${kind}`, `${named} ${ABSENT[kind]}`)
+    const problem = problemAt(location, path, `unknown_${kind}`, `${named} ${MISSING[kind]}`)
     return kind === 'member' ? { warning: problem } : { error: problem }
   }
   const off = state === 'off' ? OFF[kind] : undefined
-  return off ? { warning: problemAt(place, path, off[0], `${named} ${off[1]}`) } : {}
+  return off ? { warning: problemAt(location, path, off[0], `${named} ${off[1]}`) } : {}
 }

@@ -4,15 +4,15 @@ import { parseInstant } from '../../platform/zoned-time.ts'
 import type { Scope } from '../../scope.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
 
-/** Warns of moments that have passed: they start nothing. */
+/** Warns of scheduled times in the past: they start no runs. */
 export async function checkSchedules(scope: Scope, { triggers, settings }: CompiledDefinition): Promise<Problem[]> {
   if (!triggers.some((trigger) => trigger.type === 'schedule' && trigger.at !== undefined)) return []
-  const zone = await workflowTimezone(scope, settings.timezone)
+  const timezone = await workflowTimezone(scope, settings.timezone)
   return triggers.flatMap((trigger, index) => {
     if (trigger.type !== 'schedule' || trigger.at === undefined) return []
-    const at = parseInstant(trigger.at, trigger.timezone ?? zone)
+    const at = parseInstant(trigger.at, trigger.timezone ?? timezone)
     if (at === undefined || at > scope.now().getTime()) return []
-    const place = { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` }
-    return [problemAt(place, 'at', 'past_schedule', 'has passed, and starts nothing: write a moment to come')]
+    const location = { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` }
+    return [problemAt(location, 'at', 'past_schedule', 'is in the past and starts no runs: set a time in the future')]
   })
 }

@@ -10,27 +10,29 @@ type JsonSchema = Record<string, unknown>
 let document: JsonSchema | undefined
 
 /**
- * The language of definitions as JSON Schema 2020-12, drawn from what validates them. It tells every mistake of form;
- * whether targets are there, expressions can be read and names exist is only told by validating.
+ * Returns the definition language as JSON Schema 2020-12, generated from the schemas that validate definitions. It finds
+ * every structural error; targets, expressions and references are only checked by validating a definition.
  */
 export function definitionSchema(): JsonSchema {
   return (document ??= build())
 }
 
 function build(): JsonSchema {
-  const Trigger = z.union(Object.entries(TRIGGERS).map(triggerOf)).meta({ id: 'Trigger' })
-  const Step: z.ZodType = z.union([...stepTypes.values()].map((type) => stepOf(type, () => Step))).meta({ id: 'Step' })
-  const whole = z.strictObject({
+  const Trigger = z.union(Object.entries(TRIGGERS).map(toTriggerSchema)).meta({ id: 'Trigger' })
+  const Step: z.ZodType = z
+    .union([...stepTypes.values()].map((type) => toStepSchema(type, () => Step)))
+    .meta({ id: 'Step' })
+  const schema = z.strictObject({
     ...Definition.shape,
-    triggers: z.array(Trigger).max(limitOf(Definition.shape.triggers)).default([]),
-    steps: z.array(Step).max(limitOf(Definition.shape.steps)),
+    triggers: z.array(Trigger).max(maxItems(Definition.shape.triggers)).default([]),
+    steps: z.array(Step).max(maxItems(Definition.shape.steps)),
   })
-  const { $schema, ...schema } = z.toJSONSchema(whole, { io: 'input', override: nameTypes })
-  return { $schema, title: 'Workflow definition', ...schema }
+  const { $schema, ...jsonSchema } = z.toJSONSchema(schema, { io: 'input', override: addDiscriminator })
+  return { $schema, title: 'Workflow definition', ...jsonSchema }
 }
 
-/** One of several by its `type`, so that a reader of mistakes looks at that one only. */
-function nameTypes({
+/** Marks triggers and steps as unions discriminated by `type`, so that validators report errors of that variant only. */
+function addDiscriminator({
   jsonSchema,
   zodSchema,
 }: {
@@ -44,19 +46,19 @@ function nameTypes({
   jsonSchema['discriminator'] = { propertyName: 'type' }
 }
 
-function triggerOf([type, schema]: [string, z.ZodObject]): z.ZodObject {
+function toTriggerSchema([type, schema]: [string, z.ZodObject]): z.ZodObject {
   return schema.meta({ ...schema.meta(), id: `trigger_${type}` })
 }
 
-/** The fields that every step has, and those of the type; what a loop goes through are steps again. */
-function stepOf({ type, schema, hasBody }: StepType, step: () => z.ZodType): z.ZodObject {
+/** Combines the common fields of steps with those of a type; the body of a loop is a list of steps again. */
+function toStepSchema({ type, schema, hasBody }: StepType, step: () => z.ZodType): z.ZodObject {
   const body = hasBody ? { steps: z.array(z.lazy(step)).min(1) } : {}
   const fields = { ...StepBase.shape, ...schema.shape, ...body, type: z.literal(type) }
   return z.strictObject(fields).meta({ ...schema.meta(), id: `step_${type}` })
 }
 
-function limitOf(list: z.ZodType): number {
+function maxItems(list: z.ZodType): number {
   const limit: unknown = z.toJSONSchema(list, { io: 'input' })['maxItems']
-  if (typeof limit !== 'number') throw new TypeError('a list of a definition has no limit')
+  if (typeof limit !== 'number') throw new TypeError('a list of the definition schema has no maxItems')
   return limit
 }

@@ -1,28 +1,30 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { type RawPart, listSteps, listTriggers, asDocument } from '../workflows/stored-definition.ts'
+import { type DefinitionPart, listSteps, listTriggers, toRootPart } from '../workflows/stored-definition.ts'
 
-/** Objects of JavaScript lose what stands under this name when they are copied. */
-const LOST = '__proto__'
-/** What is looked at as a part of its own, or not at all. */
-const APART: ReadonlySet<string> = new Set(['steps', 'triggers', 'ui'])
+/** Property that JavaScript objects lose when they are copied. */
+const REMOVED_NAME = '__proto__'
+/** Fields that are visited as parts of their own, or not at all. */
+const SKIPPED_FIELDS: ReadonlySet<string> = new Set(['steps', 'triggers', 'ui'])
 
-/** Names in a definition that would be lost without a word. */
+/** Finds names in a definition that would silently be lost. */
 export function findRemovedNames(definition: unknown): Problem[] {
-  const parts = [asDocument(definition), ...listTriggers(definition), ...listSteps(definition)]
-  return parts.flatMap((part) => pathsIn(part).map((path) => tell(part, path)))
+  const parts = [toRootPart(definition), ...listTriggers(definition), ...listSteps(definition)]
+  return parts.flatMap((part) => listPaths(part).map((path) => toProblem(part, path)))
 }
 
-function pathsIn({ fields }: RawPart): string[] {
-  return Object.entries(fields).flatMap(([name, value]) => (APART.has(name) ? [] : pathsWithin(value, name)))
-}
-
-function pathsWithin(value: unknown, path: string): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, child]) =>
-    name === LOST ? [`${path}.${name}`] : pathsWithin(child, `${path}.${name}`),
+function listPaths({ fields }: DefinitionPart): string[] {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    SKIPPED_FIELDS.has(name) ? [] : listNestedPaths(value, name),
   )
 }
 
-function tell({ place }: RawPart, path: string): Problem {
-  return problemAt(place, path, 'unknown_field', 'is not a name that can be used here')
+function listNestedPaths(value: unknown, path: string): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, child]) =>
+    name === REMOVED_NAME ? [`${path}.${name}`] : listNestedPaths(child, `${path}.${name}`),
+  )
+}
+
+function toProblem({ location }: DefinitionPart, path: string): Problem {
+  return problemAt(location, path, 'unknown_field', 'is not a name that can be used here')
 }

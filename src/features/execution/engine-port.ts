@@ -22,6 +22,6 @@ export function enginePort(system: SystemScope): EnginePort<Scope> {
   return {
     ...decisionPort,
     transaction: (tenantId, work) => system.forTenant(tenantId).transaction(work),
-    report: (error, about) => system.log.error({ err: error, ...about }, 'a mailbox could not be brought forward'),
+    report: (error, about) => system.log.error({ err: error, ...about }, 'failed to advance a mailbox'),
   }
 }

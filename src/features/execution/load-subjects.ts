@@ -1,7 +1,10 @@
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { isAutomationPaused } from '../conversations/automation.ts'
+import { isWindowOpen } from '../conversations/service-window.ts'
 
 type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
   conversationId: string
@@ -23,7 +26,7 @@ const CONTACT = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone
     where gc.tenant_id = c.tenant_id and gc.contact_id = c.id), '[]'))`
 const WORKSPACE = `jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)`
 
-/** All of a batch in one statement for each kind of mailbox, after their locks are taken. */
+/** Loads the subjects of locked mailboxes, with one statement per kind of mailbox. */
 export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Subject[]> {
   const idsOf = (kind: Mailbox['kind']) => mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
   const [conversations, contacts, runs] = [idsOf('conversation'), idsOf('contact'), idsOf('run')]
@@ -35,12 +38,13 @@ export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Sub
 }
 
 async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
-  const { rows } = await tx.db.raw<{ rows: ConversationRow[] }>(
-    `select cv.id as "conversationId", cv.channel_id as "channelId", cv.contact_id as "contactId",
-       cv.automation_state as "automationState", cv.automation_reason as "automationReason", cv.automation_until as "automationUntil", ${CONTACT} as contact,
+  const rows = await selectRows<ConversationRow>(
+    tx.db,
+    `select cv.id as conversation_id, cv.channel_id, cv.contact_id,
+       cv.automation_state, cv.automation_reason, cv.automation_until, ${CONTACT} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
-       ${WORKSPACE} as workspace, cv.last_inbound_at as "lastInboundAt", cv.window_expires_at as "windowExpiresAt"
+       ${WORKSPACE} as workspace, cv.last_inbound_at, cv.window_expires_at
      from conversations cv
      join contacts c on c.tenant_id = cv.tenant_id and c.id = cv.contact_id
      join channels ch on ch.tenant_id = cv.tenant_id and ch.id = cv.channel_id
@@ -48,44 +52,52 @@ async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
      where cv.tenant_id = ? and cv.id = any(?)`,
     [tx.tenantId, ids],
   )
-  return rows.map((row) => presentConversation(row, tx.now()))
+  return rows.map((row) => toConversationSubject(row, tx.now()))
 }
 
-function presentConversation(row: ConversationRow, now: Date): Subject {
+function toConversationSubject(row: ConversationRow, now: Date): Subject {
   const { automationState, automationReason, automationUntil, lastInboundAt, windowExpiresAt, ...loaded } = row
   return {
     ...loaded,
     mailbox: { kind: 'conversation', id: loaded.conversationId },
     isPausedByReply: automationReason === 'human_reply',
-    isPaused: automationState === 'paused' && (automationUntil === null || automationUntil > now),
+    isPaused: isAutomationPaused({ automationState, automationUntil }, now),
     conversation: {
       ...loaded.conversation,
       lastInboundAt: lastInboundAt?.toISOString() ?? null,
       windowExpiresAt: windowExpiresAt?.toISOString() ?? null,
-      canSendFreeform: windowExpiresAt !== null && now < windowExpiresAt,
+      canSendFreeform: isWindowOpen(windowExpiresAt, now),
     },
   }
 }
 
-const NOBODY = { conversationId: null, channelId: null, conversation: null, isPaused: false, isPausedByReply: false }
+const NO_CONVERSATION = {
+  conversationId: null,
+  channelId: null,
+  conversation: null,
+  isPaused: false,
+  isPausedByReply: false,
+}
 
 async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
-  const { rows } = await tx.db.raw<{ rows: { contactId: string; contact: JsonObject; workspace: JsonObject }[] }>(
-    `select c.id as "contactId", ${CONTACT} as contact, ${WORKSPACE} as workspace
+  const rows = await selectRows<{ contactId: string; contact: JsonObject; workspace: JsonObject }>(
+    tx.db,
+    `select c.id as contact_id, ${CONTACT} as contact, ${WORKSPACE} as workspace
      from contacts c join workspaces w on w.id = c.tenant_id where c.tenant_id = ? and c.id = any(?)`,
     [tx.tenantId, ids],
   )
-  return rows.map((row) => ({ ...NOBODY, ...row, mailbox: { kind: 'contact', id: row.contactId } }))
+  return rows.map((row) => ({ ...NO_CONVERSATION, ...row, mailbox: { kind: 'contact', id: row.contactId } }))
 }
 
 async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
-  const { rows } = await tx.db.raw<{ rows: { id: string; workspace: JsonObject }[] }>(
+  const rows = await selectRows<{ id: string; workspace: JsonObject }>(
+    tx.db,
     `select r.id, ${WORKSPACE} as workspace from runs r join workspaces w on w.id = r.tenant_id
      where r.tenant_id = ? and r.id = any(?)`,
     [tx.tenantId, ids],
   )
   return rows.map(({ id, workspace }) => ({
-    ...NOBODY,
+    ...NO_CONVERSATION,
     workspace,
     contactId: null,
     contact: null,

@@ -1,7 +1,7 @@
 import type { EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import type { Scope } from '../../scope.ts'
 
-/** One insert for a batch. An event that is taken again, after a rollback, is written down once. */
+/** Stores the evaluations of a batch with one insert. An event that is processed again is stored once. */
 export async function recordEvaluations(tx: Scope, events: EvaluatedEvent[]): Promise<void> {
   const rows = events
     .filter(({ evaluations }) => evaluations.length > 0)

@@ -5,8 +5,8 @@ import type { Event } from '../../scope.ts'
 const NO_STEPS = { firstStep: null, lastStep: null }
 
 /**
- * What is told of runs that changed. An event says which of the run's steps were written with it, from `firstStep` to
- * `lastStep`, so that whoever follows the run reads those and no others.
+ * Builds the events of changed runs. An event names the range of steps that were written with it, from `firstStep` to
+ * `lastStep`, so that subscribers of the run only read those.
  */
 export function toRunEvents(runs: StoredRun[], steps: { runId: string; step: StepRecord }[]): Event[] {
   const written = new Map<string, number[]>()

@@ -1,68 +1,68 @@
-import { CASCADES_MAX } from '../../engine/mailbox/cascade-limiter.ts'
-import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { Match, Trigger } from '../../engine/language/definition/triggers.ts'
 import { normalizeText } from '../../engine/language/normalize-text.ts'
+import { CASCADES_MAX } from '../../engine/mailbox/cascade-limiter.ts'
 import { matchesText } from '../../engine/mailbox/match-trigger.ts'
-import { describeCondition } from './describe-condition.ts'
+import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
+import { describeCondition } from './describe-condition.ts'
 
-/** What is still known of an event: its message may be gone. */
-export type OutcomeDescription = {
+/** An evaluated event with what is still stored of it: its message may have been deleted. */
+export type OutcomeContext = {
   event: EvaluatedEvent['event']
   message: { body: string | null; channelId: string } | undefined
-  /** The version that was published then. */
+  /** The version that was published when the event was evaluated. */
   compiled: CompiledDefinition | undefined
 }
 
-/** Why the workflow was not started, in a sentence that says what would have to be different. */
-export function describeOutcome({ outcome, detail }: Evaluation, explained: OutcomeDescription): string {
+/** Explains in one sentence why the event did not start the workflow, and what to change. */
+export function describeOutcome({ outcome, detail }: Evaluation, context: OutcomeContext): string {
   switch (outcome) {
     case 'no_match':
-      return describeMismatch(explained)
+      return describeMismatches(context)
     case 'condition_not_met':
-      return describeUnmet(explained)
+      return describeConditions(context)
     case 'already_running':
       return 'The workflow was already running, and its re-entry policy is "ignore". Wait for that run or cancel it, or set settings.reentry to "queue", "restart" or "parallel"'
     case 'automation_paused':
       return `Automation was paused by a person${detail ? ` until ${detail}` : ''}. Resume it in the conversation to let workflows start`
     case 'consumed_as_reply':
-      return 'A run that waited for a reply took the message. Give the trigger a priority above 0 to go before waiting runs'
+      return 'A run that was waiting for a reply consumed the message. Give the trigger a priority above 0 to evaluate it before waiting runs'
     case 'preempted_by_priority':
-      return 'A trigger with a higher priority took the message. Give this trigger a priority above 0 to start beside it'
+      return 'A trigger with a higher priority consumed the message. Give this trigger a priority above 0 to start as well'
     case 'max_depth_exceeded':
-      return 'The event came from a chain of workflows that start each other, and the chain was too long. Break the circle'
+      return 'Workflows triggered each other too many times in a row. Remove the loop'
     case 'cascade_rate_limited':
-      return `The event came from workflows that start each other, and they had started this one ${CASCADES_MAX} times within a minute. Break the circle`
+      return `Workflows triggered each other, and had started this one ${CASCADES_MAX} times within a minute. Remove the loop`
   }
 }
 
-function triggersFor({ event, compiled }: OutcomeDescription): Trigger[] {
+function triggersFor({ event, compiled }: OutcomeContext): Trigger[] {
   return compiled?.triggers.filter(({ type }) => type === event.type) ?? []
 }
 
-function describeMismatch(explained: OutcomeDescription): string {
-  const reasons = triggersFor(explained).map((trigger) => describeMiss(trigger, explained))
+function describeMismatches(context: OutcomeContext): string {
+  const reasons = triggersFor(context).map((trigger) => describeMismatch(trigger, context))
   return reasons.length > 0 ? [...new Set(reasons)].join('. ') : 'No trigger of the workflow matched'
 }
 
-function describeMiss(trigger: Trigger, { event, message }: OutcomeDescription): string {
+function describeMismatch(trigger: Trigger, { event, message }: OutcomeContext): string {
   if (trigger.type === 'message_received') {
-    if (!message) return 'The message did not match, and is no longer there'
+    if (!message) return 'The message did not match, and has been deleted since'
     if (trigger.channelId !== undefined && trigger.channelId !== message.channelId)
-      return `The message came in on channel ${message.channelId}, and the trigger listens to ${trigger.channelId}`
+      return `The message was received on channel ${message.channelId}, but the trigger requires channel ${trigger.channelId}`
     if (!matchesText(trigger.match, message.body ?? '')) return describeText(trigger.match, message.body)
-    return 'The message was not the first since the conversation was opened, and the trigger wants the first'
+    return 'The message was not the first since the conversation was opened, but the trigger requires the first message'
   }
   if (trigger.type === 'tag_added')
-    return `The tag "${event.name}" was added, and the trigger waits for "${trigger.tag}"`
+    return `The tag "${event.name}" was added, but the trigger requires the tag "${trigger.tag}"`
   if (trigger.type === 'contact_updated')
-    return `Something else of the contact was changed than ${(trigger.fields ?? []).join(', ')}`
+    return `The contact was updated, but none of the fields that the trigger requires changed: ${(trigger.fields ?? []).join(', ')}`
   if (trigger.type === 'tag_removed')
-    return `The tag "${event.name}" was removed, and the trigger waits for "${trigger.tag}"`
+    return `The tag "${event.name}" was removed, but the trigger requires the tag "${trigger.tag}"`
   if (trigger.type === 'group_joined' || trigger.type === 'group_left')
-    return `It was another group than ${trigger.groupId}`
-  const wanted = 'event' in trigger ? String(trigger.event) : trigger.type
-  return `The event was "${event.name ?? event.type}", and the trigger waits for "${wanted}"`
+    return `The event was for a different group, but the trigger requires group ${trigger.groupId}`
+  const expected = 'event' in trigger ? String(trigger.event) : trigger.type
+  return `The event was "${event.name ?? event.type}", but the trigger requires "${expected}"`
 }
 
 const VERBS: Record<Match['mode'], string> = {
@@ -73,18 +73,18 @@ const VERBS: Record<Match['mode'], string> = {
   regex: 'matches none of',
 }
 
-const VALUES_SHOWN = 20
+const VALUES_MAX = 20
 
 function describeText({ mode, values }: Match, body: string | null): string {
-  const shown = values.slice(0, VALUES_SHOWN).join(', ')
-  const list = values.length > VALUES_SHOWN ? `${shown} and ${values.length - VALUES_SHOWN} more` : shown
-  if (body === null) return `The message has no text, and the trigger wants one of: ${list}`
-  const quoted = body.length > 100 ? `${body.slice(0, 100)}…` : body
-  return `The message "${quoted}" ${VERBS[mode]}: ${list}`
+  const listed = values.slice(0, VALUES_MAX).join(', ')
+  const list = values.length > VALUES_MAX ? `${listed} and ${values.length - VALUES_MAX} more` : listed
+  if (body === null) return `The message has no text, but the trigger requires one of: ${list}`
+  const text = body.length > 100 ? `${body.slice(0, 100)}…` : body
+  return `The message "${text}" ${VERBS[mode]}: ${list}`
 }
 
-/** Whether the trigger matched, as far as is still known. */
-function maySuit(trigger: Trigger, { event, message }: OutcomeDescription): boolean {
+/** Returns true if the trigger matches the event, as far as the event is still stored. */
+function mayMatch(trigger: Trigger, { event, message }: OutcomeContext): boolean {
   if (trigger.type === 'message_received') {
     const { channelId, match } = trigger
     if (!message) return true
@@ -95,8 +95,8 @@ function maySuit(trigger: Trigger, { event, message }: OutcomeDescription): bool
   return !('event' in trigger) || trigger.event === event.name
 }
 
-function describeUnmet(explained: OutcomeDescription): string {
-  const matching = triggersFor(explained).filter((trigger) => maySuit(trigger, explained))
+function describeConditions(context: OutcomeContext): string {
+  const matching = triggersFor(context).filter((trigger) => mayMatch(trigger, context))
   const conditions = matching.flatMap((trigger) => (trigger.if ? [describeCondition(trigger.if)] : []))
   if (conditions.length === 0) return 'The condition of the trigger was not met'
   return `The trigger matched, but its condition was not met: ${[...new Set(conditions)].join('; ')}`

@@ -2,7 +2,7 @@ import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { Trigger } from '../../engine/language/definition/triggers.ts'
 import { matchesText } from '../../engine/mailbox/match-trigger.ts'
 
-type Started = {
+type TriggerContext = {
   trigger: { type: string } & Record<string, unknown>
   body: string | null
   compiled: CompiledDefinition | undefined
@@ -12,38 +12,38 @@ const SENTENCES: Record<string, string> = {
   conversation_opened: 'The conversation was opened',
   conversation_closed: 'The conversation was closed',
   group_joined: 'The contact was added to the group',
-  group_left: 'The contact was taken out of the group',
+  group_left: 'The contact was removed from the group',
   contact_created: 'The contact was created',
-  api: 'Somebody called the API',
-  manual: 'Somebody started it by hand',
+  api: 'The workflow was started with the API',
+  manual: 'The workflow was started manually',
   webhook: 'The webhook of the workflow was called',
-  schedule: 'It was the time that the schedule names',
-  workflow: 'A run of another workflow started it',
+  schedule: 'The workflow was started by its schedule',
+  workflow: 'A run of another workflow started the workflow',
 }
 
-/** What started a run, in a sentence: of a message, which of the words wanted it has. */
-export function describeTrigger(started: Started): string {
-  const { trigger } = started
-  if (trigger.type === 'message_received') return describeMessage(started)
+/** Describes in one sentence what started a run; for a message, which values of the trigger it matched. */
+export function describeTrigger(context: TriggerContext): string {
+  const { trigger } = context
+  if (trigger.type === 'message_received') return describeMessage(context)
   if (trigger.type === 'tag_added') return `The tag "${String(trigger['tag'] ?? '')}" was added`
-  if (trigger.type === 'contact_updated') return `The contact was changed: ${[trigger['fields']].flat().join(', ')}`
+  if (trigger.type === 'contact_updated') return `The contact was updated: ${[trigger['fields']].flat().join(', ')}`
   if (trigger.type === 'tag_removed') return `The tag "${String(trigger['tag'] ?? '')}" was removed`
-  if (trigger.type === 'event') return `The event "${String(trigger['event'] ?? '')}" was raised`
+  if (trigger.type === 'event') return `The event "${String(trigger['event'] ?? '')}" was sent`
   return SENTENCES[trigger.type] ?? `A trigger of type ${trigger.type} fired`
 }
 
 type MessageTrigger = Extract<Trigger, { type: 'message_received' }>
 
-function describeMessage({ body, compiled }: Started): string {
+function describeMessage({ body, compiled }: TriggerContext): string {
   const text = body ?? ''
   const matching = (compiled?.triggers ?? [])
     .filter((trigger): trigger is MessageTrigger => trigger.type === 'message_received')
     .filter(({ match }) => matchesText(match, text))
     .sort((a, b) => b.priority - a.priority)
   const [match] = matching.map((trigger) => trigger.match)
-  if (!match || match.mode === 'any') return 'A message came in, and the trigger takes any'
-  const met = match.values.filter((value) => matchesText({ ...match, values: [value] }, text))
-  return `The message ${VERBS[match.mode]} ${met.map((value) => `"${value}"`).join(', ')}`
+  if (!match || match.mode === 'any') return 'A message was received, and the trigger accepts any message'
+  const values = match.values.filter((value) => matchesText({ ...match, values: [value] }, text))
+  return `The message ${VERBS[match.mode]} ${values.map((value) => `"${value}"`).join(', ')}`
 }
 
 const VERBS = { exact: 'is', contains: 'contains', starts_with: 'starts with', regex: 'matches' }

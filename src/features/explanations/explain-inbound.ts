@@ -1,80 +1,79 @@
-import type { Message as MessageRow } from '../../models/messaging/message.ts'
+import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import type { Message as MessageRow } from '../../models/messaging/message.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
-import { runQuery } from '../runs/run-rows.ts'
+import { type RunDetails, runQuery, toRunState } from '../runs/queries.ts'
 import { describeOutcome } from './describe-outcome.ts'
-import { messageLink } from './message-links.ts'
+import { messageLink, runLink, stepLink, triggerLink } from './links.ts'
 import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
-import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
-import { type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
 import type { Link, Explanation } from './schema.ts'
 
-/** Of more runs that were not over when it came, the oldest are looked at. */
+/** Limit of the runs that are examined; the oldest come first. */
 const RUNS_MAX = 100
 
-/** What a customer's message started, which run took it as a reply, or why nothing did. */
+/** Explains which runs an inbound message started, which run consumed it as a reply, or why it did neither. */
 export async function explainInbound(scope: Scope, message: MessageRow): Promise<Omit<Explanation, 'messageId'>> {
   const runs = await findRuns(scope, message)
   const started = runs.filter(({ trigger, replayOf }) => trigger.messageId === message.id && replayOf === null)
-  const steps = await findSteps(scope, message, runs)
-  const debouncing = await findCollecting(scope, message, runs)
-  const taking = runs
+  const steps = await findReplySteps(scope, message, runs)
+  const debouncing = await findDebouncing(scope, message, runs)
+  const consumers = runs
     .filter((run) => !debouncing.includes(run) && !isInherited(run, message, { runs, steps }))
-    .filter((run) => isTakenBy(run, message) || steps.some(({ runId }) => runId === run.id))
+    .filter((run) => isConsumedBy(run, message) || steps.some(({ runId }) => runId === run.id))
   const evaluations = await evaluationLinks(scope, message)
   const links: Link[] = [{ kind: 'sender', ...message.sender }, messageLink(message)]
   for (const run of started) links.push(await triggerLink(scope, run, message), runLink(run, 'started'))
   links.push(...debouncing.map((run) => runLink(run, 'debounced')))
-  for (const run of taking) {
-    const own = steps.filter(({ runId }) => runId === run.id)
-    links.push(runLink(run, 'reply_consumed'), ...own.map((step) => stepLink(step, undefined)))
+  for (const run of consumers) {
+    const runSteps = steps.filter(({ runId }) => runId === run.id)
+    links.push(runLink(run, 'reply_consumed'), ...runSteps.map((step) => stepLink(step, undefined)))
   }
   return {
-    summary: await summarize(scope, { message, started, debouncing, taking, evaluations }),
+    summary: await summarize(scope, { message, started, debouncing, consumers, evaluations }),
     links: [...links, ...evaluations],
   }
 }
 
-/** The runs of the conversation that the message could have met: those that it started, then the oldest. */
-async function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<NamedRun[]> {
-  return (await runQuery(scope)
+/** Finds the runs of the conversation that may have received the message: those that it started, then the oldest. */
+async function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<RunDetails[]> {
+  return await runQuery(scope)
     .where({ conversationId })
     .where((open) => open.whereNull('finishedAt').orWhere('finishedAt', '>=', createdAt))
     .orderByRaw(`trigger ->> 'messageId' is not distinct from ? desc, id`, [id])
-    .limit(RUNS_MAX)) as NamedRun[]
+    .limit(RUNS_MAX)
 }
 
-/** A child and a replay know the message from the run before them: they did not take it. */
-function isInherited(run: NamedRun, message: MessageRow, { runs, steps }: { runs: NamedRun[]; steps: StepRow[] }) {
+/** Returns true for a child run or replay that only copied the message from another run's state. */
+function isInherited(run: RunDetails, message: MessageRow, { runs, steps }: { runs: RunDetails[]; steps: StepRow[] }) {
   if (run.replayOf !== null) return run.createdAt > message.createdAt || run.id > message.id
-  const hasStep = ({ id }: NamedRun) => steps.some(({ runId }) => runId === id)
+  const hasStep = ({ id }: RunDetails) => steps.some(({ runId }) => runId === id)
   const parent = runs.find(({ id }) => id === run.parentRunId)
   if (!parent || hasStep(run)) return false
-  return parent.trigger.messageId === message.id || isTakenBy(parent, message) || hasStep(parent)
+  return parent.trigger.messageId === message.id || isConsumedBy(parent, message) || hasStep(parent)
 }
 
-/** The run has it as its newest reply, whether or not a step was content with it. */
-function isTakenBy({ state, trigger }: NamedRun, { id }: MessageRow): boolean {
-  const newest = state['message'] as { id?: string } | null | undefined
-  return newest?.id === id && trigger.messageId !== id
+/** Returns true if the message is the last reply of the run, accepted by a step or not. */
+function isConsumedBy(run: RunDetails, { id }: MessageRow): boolean {
+  return toRunState(run).message?.id === id && run.trigger.messageId !== id
 }
 
-/** Runs that waited for the customer to finish writing when the message came. */
-async function findCollecting(scope: Scope, message: MessageRow, runs: NamedRun[]): Promise<NamedRun[]> {
-  const waiting = runs.filter(({ trigger, createdAt, startedAt }) => {
+/** Finds the runs that were debouncing messages when this one arrived. */
+async function findDebouncing(scope: Scope, message: MessageRow, runs: RunDetails[]): Promise<RunDetails[]> {
+  const candidates = runs.filter(({ trigger, createdAt, startedAt }) => {
     if (trigger.type !== 'message_received' || trigger.messageId === message.id) return false
     return createdAt <= message.createdAt && (startedAt === null || startedAt > message.createdAt)
   })
-  const keys = waiting.map(({ workflowId, workflowVersion: version }) => ({ workflowId, version }))
+  const keys = candidates.map(({ workflowId, workflowVersion: version }) => ({ workflowId, version }))
   const versions = await loadVersions(scope, keys)
-  return waiting.filter(({ workflowId, workflowVersion }) => {
+  return candidates.filter(({ workflowId, workflowVersion }) => {
     return (versions.get(`${workflowId}:${workflowVersion}`)?.settings.debounceMs ?? 0) > 0
   })
 }
 
-async function findSteps(scope: Scope, message: MessageRow, runs: NamedRun[]): Promise<StepRow[]> {
+async function findReplySteps(scope: Scope, message: MessageRow, runs: RunDetails[]): Promise<StepRow[]> {
   if (runs.length === 0) return []
   return scope
     .query(StepRow)
@@ -88,11 +87,17 @@ async function findSteps(scope: Scope, message: MessageRow, runs: NamedRun[]): P
     .orderBy(['runId', 'index'])
 }
 
-type Row = { at: Date; event: EvaluatedEvent['event']; evaluation: Evaluation; workflowName: string | null }
+type EvaluationRow = {
+  at: Date
+  event: EvaluatedEvent['event']
+  evaluation: Evaluation
+  workflowName: string | null
+}
 
 async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[]> {
-  const { rows } = await scope.db.raw<{ rows: Row[] }>(
-    `select e.created_at as at, e.event, x.value as evaluation, w.name as "workflowName"
+  const rows = await selectRows<EvaluationRow>(
+    scope.db,
+    `select e.created_at as at, e.event, x.value as evaluation, w.name as workflow_name
      from trigger_evaluations e
      cross join lateral jsonb_array_elements(e.evaluations) x
      left join workflows w on w.tenant_id = e.tenant_id and w.id = (x.value ->> 'workflowId')::uuid
@@ -106,36 +111,37 @@ async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[
   )
   return rows.map(({ at, event, evaluation, workflowName }) => {
     const { workflowId, version, outcome } = evaluation
-    const explained = { event, message, compiled: versions.get(`${workflowId}:${version}`) }
-    const sentence = describeOutcome(evaluation, explained)
+    const context = { event, message, compiled: versions.get(`${workflowId}:${version}`) }
+    const sentence = describeOutcome(evaluation, context)
     return { kind: 'evaluation', at, workflowId, workflowName, version, outcome, message: sentence }
   })
 }
 
-type Found = {
+type InboundEffects = {
   message: MessageRow
-  started: NamedRun[]
-  debouncing: NamedRun[]
-  taking: NamedRun[]
+  started: RunDetails[]
+  debouncing: RunDetails[]
+  consumers: RunDetails[]
   evaluations: Link[]
 }
 
-async function summarize(scope: Scope, found: Found): Promise<string> {
-  const { message, started, debouncing, taking, evaluations } = found
-  const names = (runs: NamedRun[]) => runs.map(({ workflowName }) => `"${workflowName}"`).join(', ')
+async function summarize(scope: Scope, effects: InboundEffects): Promise<string> {
+  const { message, started, debouncing, consumers, evaluations } = effects
+  const names = (runs: RunDetails[]) => runs.map(({ workflowName }) => `"${workflowName}"`).join(', ')
   if (started.length > 0) return `Started ${names(started)}`
-  if (debouncing.length > 0) return `Was read together with the messages before it by ${names(debouncing)}`
-  if (taking.length > 0) return `Was taken as a reply by ${names(taking)}`
-  if (await isWaiting(scope, message)) return 'Waits in the mailbox and has not been looked at yet'
-  if (evaluations.length > 0) return 'Started nothing: no workflow was ready for it'
+  if (debouncing.length > 0) return `Was combined with earlier messages by ${names(debouncing)}`
+  if (consumers.length > 0) return `Was consumed as a reply by ${names(consumers)}`
+  if (await isPending(scope, message)) return 'Is queued and has not been processed yet'
+  if (evaluations.length > 0) return 'Started nothing: each evaluated workflow has a reason not to start'
   const isOld = message.createdAt < addMs(scope.now(), -EVALUATION_RETENTION_MS)
   return isOld
-    ? 'Started nothing; why is kept for 7 days only'
-    : 'Started nothing: no published workflow waited for messages then'
+    ? 'Started nothing; the reasons are deleted after 7 days'
+    : 'Started nothing: no workflow with a trigger for messages was published at that time'
 }
 
-async function isWaiting(scope: Scope, { id }: MessageRow): Promise<boolean> {
-  const { rows } = await scope.db.raw<{ rows: object[] }>(
+async function isPending(scope: Scope, { id }: MessageRow): Promise<boolean> {
+  const rows = await selectRows<object>(
+    scope.db,
     `select 1 from mailbox_items where tenant_id = ? and kind = 'message' and payload ->> 'messageId' = ? limit 1`,
     [scope.tenantId, id],
   )

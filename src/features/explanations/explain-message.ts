@@ -4,9 +4,9 @@ import { explainInbound } from './explain-inbound.ts'
 import { explainOutbound } from './explain-outbound.ts'
 import type { ExplainMessage, Explanation } from './schema.ts'
 
-/** What led to a message, and what came of it. */
+/** Explains the causes and the effects of a message. */
 export async function explainMessage(scope: Scope, { messageId }: ExplainMessage): Promise<Explanation> {
   const message = await scope.get(MessageRow, messageId)
-  const explained = message.direction === 'inbound' ? explainInbound : explainOutbound
-  return { messageId: message.id, ...(await explained(scope, message)) }
+  const explain = message.direction === 'inbound' ? explainInbound : explainOutbound
+  return { messageId: message.id, ...(await explain(scope, message)) }
 }

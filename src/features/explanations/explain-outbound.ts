@@ -1,33 +1,34 @@
+import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
-import { runQuery } from '../runs/run-rows.ts'
-import { messageLink, statusLinks } from './message-links.ts'
-import { eventLink, type NamedRun, runLink, stepLink, triggerLink } from './run-links.ts'
+import { type RunDetails, runQuery } from '../runs/queries.ts'
+import { eventLink, messageLink, runLink, statusLinks, stepLink, triggerLink } from './links.ts'
 import type { Link, Explanation } from './schema.ts'
 
-/** Who or what sent a message, and how it fared. */
+/** Explains who or what sent a message, with its status history. */
 export async function explainOutbound(scope: Scope, message: MessageRow): Promise<Omit<Explanation, 'messageId'>> {
-  const cause = (await causeInRun(scope, message)) ?? (await causeInBroadcast(scope, message)) ?? causeInPerson(message)
+  const origin =
+    (await findRunOrigin(scope, message)) ?? (await findBroadcastOrigin(scope, message)) ?? toSenderOrigin(message)
   const isNote = message.direction === 'internal'
   const statuses = isNote ? [] : await statusLinks(scope, message)
   return {
-    summary: `${isNote ? 'Written' : 'Sent'} by ${cause.by}`,
-    links: [...cause.links, messageLink(message), ...statuses],
+    summary: `${isNote ? 'Written' : 'Sent'} by ${origin.by}`,
+    links: [...origin.links, messageLink(message), ...statuses],
   }
 }
 
-type Cause = { by: string; links: Link[] }
+type Origin = { by: string; links: Link[] }
 
-async function causeInRun(scope: Scope, message: MessageRow): Promise<Cause | undefined> {
+async function findRunOrigin(scope: Scope, message: MessageRow): Promise<Origin | undefined> {
   if (message.runId === null) return undefined
-  const run = (await runQuery(scope).findOne('id', message.runId)) as NamedRun | undefined
+  const run: RunDetails | undefined = await runQuery(scope).findOne('id', message.runId)
   if (!run) return undefined
   const callers = await findCallers(scope, run)
   const first = callers[0] ?? run
   const trigger = first.trigger.messageId === null ? undefined : await scope.find(MessageRow, first.trigger.messageId)
-  const [step, before] = await findSteps(scope, message)
+  const [step, previous] = await findSteps(scope, message)
   return {
     by: `step "${message.stepId}" of the workflow "${run.workflowName}", version ${run.workflowVersion}`,
     links: [
@@ -35,15 +36,16 @@ async function causeInRun(scope: Scope, message: MessageRow): Promise<Cause | un
       await triggerLink(scope, first, trigger),
       ...callers.map((caller) => runLink(caller, 'called')),
       runLink(run, 'sent'),
-      ...(step ? [stepLink(step, before)] : []),
+      ...(step ? [stepLink(step, previous)] : []),
     ],
   }
 }
 
-/** The runs that called each other down to this one, the first of them first. */
-async function findCallers(scope: Scope, { id, parentRunId }: NamedRun): Promise<NamedRun[]> {
+/** Finds the chain of runs that called this one, outermost first. */
+async function findCallers(scope: Scope, { id, parentRunId }: RunDetails): Promise<RunDetails[]> {
   if (parentRunId === null) return []
-  const { rows } = await scope.db.raw<{ rows: { id: string }[] }>(
+  const rows = await selectRows<{ id: string }>(
+    scope.db,
     `with recursive callers as (
        select r.id, r.parent_run_id, 0 as distance from runs r where r.tenant_id = :tenantId and r.id = :id
        union all
@@ -53,13 +55,13 @@ async function findCallers(scope: Scope, { id, parentRunId }: NamedRun): Promise
     { tenantId: scope.tenantId, id },
   )
   const ids = rows.map((row) => row.id)
-  const runs = (await runQuery(scope).whereIn('id', ids)) as NamedRun[]
+  const runs = await runQuery(scope).whereIn('id', ids)
   return runs.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
 }
 
 /**
- * The step that sent the message, and the one before it. A step that asked several times names its last question, so an
- * earlier one is found by the step's name and its time.
+ * Finds the step that sent the message, and the step before it. A step that asked several times only refers to its last
+ * question, so earlier questions are found by step ID and time.
  */
 async function findSteps(scope: Scope, message: MessageRow): Promise<StepRow[]> {
   const { id, runId, stepId, createdAt } = message
@@ -71,11 +73,11 @@ async function findSteps(scope: Scope, message: MessageRow): Promise<StepRow[]> 
     .orderByRaw('message_id = ? desc nulls last, index desc', [id])
     .first()
   if (!step || step.index === 0) return step ? [step] : []
-  const before = await scope.query(StepRow).findOne({ runId, index: step.index - 1 })
-  return before ? [step, before] : [step]
+  const previous = await scope.query(StepRow).findOne({ runId, index: step.index - 1 })
+  return previous ? [step, previous] : [step]
 }
 
-async function causeInBroadcast(scope: Scope, message: MessageRow): Promise<Cause | undefined> {
+async function findBroadcastOrigin(scope: Scope, message: MessageRow): Promise<Origin | undefined> {
   if (message.broadcastId === null) return undefined
   const broadcast = await scope.find(BroadcastRow, message.broadcastId)
   if (!broadcast) return undefined
@@ -84,14 +86,14 @@ async function causeInBroadcast(scope: Scope, message: MessageRow): Promise<Caus
 }
 
 const SENDERS: Record<string, string> = {
-  user: 'a person',
-  api: 'a call of the API',
-  workflow: 'a workflow whose run is no longer there',
-  broadcast: 'a broadcast that is no longer there',
-  system: 'Parley itself',
+  user: 'a member of the workspace',
+  api: 'an API call',
+  workflow: 'a workflow whose run has been deleted',
+  broadcast: 'a broadcast that has been deleted',
+  system: 'the system',
 }
 
-function causeInPerson({ sender: { type, id, name } }: MessageRow): Cause {
+function toSenderOrigin({ sender: { type, id, name } }: MessageRow): Origin {
   return {
     by: type === 'user' && name ? name : (SENDERS[type] ?? type),
     links: [{ kind: 'sender', type, id, name }],

@@ -1,10 +1,10 @@
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
 
-/** How long it can be asked why a trigger did not fire. */
+/** Retention of trigger evaluations. */
 export const EVALUATION_RETENTION_MS = 7 * DAY
 
-/** Purging twice purges once. */
+/** Deletes old trigger evaluations; running it concurrently or repeatedly is safe. */
 export async function purgeEvaluations(system: SystemScope): Promise<void> {
   const oldest = addMs(system.now(), -EVALUATION_RETENTION_MS)
   await system.db('trigger_evaluations').where('created_at', '<', oldest).delete()

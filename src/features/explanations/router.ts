@@ -1,4 +1,4 @@
-import { listTriggerEvaluations } from './evaluate-triggers.ts'
+import { listTriggerEvaluations } from './list-trigger-evaluations.ts'
 import { router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { ExplainMessage, Explanation, ListTriggerEvaluations, TriggerEvaluations } from './schema.ts'
@@ -8,7 +8,8 @@ export const messageExplanationsRouter = router({
   explanation: viewerProcedure
     .meta(
       rest('GET', '/messages/{messageId}/explanation', 'Explain a message', {
-        description: 'What led to it and what came of it: event, trigger, run, step, message, statuses',
+        description:
+          'Lists the causes and effects of the message in order: event, trigger, run, step, message, statuses.',
       }),
     )
     .input(ExplainMessage)
@@ -19,8 +20,9 @@ export const messageExplanationsRouter = router({
 export const contactExplanationsRouter = router({
   triggerEvaluations: viewerProcedure
     .meta(
-      rest('GET', '/contacts/{contactId}/trigger-evaluations', 'Explain why a workflow was not started by a contact', {
-        description: 'What keeps it from starting now, and what happened in the last 7 days and did not start it',
+      rest('GET', '/contacts/{contactId}/trigger-evaluations', 'List the trigger evaluations of a contact', {
+        description:
+          'Explains why the contact does not start a workflow: what blocks it now, and the events of the last 7 days that did not start it.',
       }),
     )
     .input(ListTriggerEvaluations)

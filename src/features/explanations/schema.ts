@@ -12,22 +12,22 @@ const OUTCOMES = [
   'cascade_rate_limited',
 ] as const
 
-const Happened = z.object({
-  type: z.string().meta({ description: 'What happened, as triggers name it', examples: ['message_received'] }),
+const EvaluatedEvent = z.object({
+  type: z.string().meta({ description: 'The type of the event, as in triggers', examples: ['message_received'] }),
   messageId: id.nullable(),
-  name: z.string().nullable().meta({ description: 'Of an event its name, of a tag the tag' }),
+  name: z.string().nullable().meta({ description: 'The name of a custom event, or the tag' }),
 })
 
 const message = z.string().meta({
-  description: 'A sentence that says what would have to be different',
+  description: 'The reason, and what to change',
   examples: ['The message "hi" contains none of: price, precio'],
 })
 
 export const Evaluation = z
   .object({
     at: timestamp,
-    event: Happened,
-    version: z.int().meta({ description: 'The version that was published then' }),
+    event: EvaluatedEvent,
+    version: z.int().meta({ description: 'The version that was published at that time' }),
     outcome: z.enum(OUTCOMES),
     message,
     detail: z.string().nullable(),
@@ -39,8 +39,8 @@ export const TriggerEvaluations = z
   .object({
     contactId: id,
     workflowId: id,
-    since: timestamp.meta({ description: 'Nothing older is kept' }),
-    runsStarted: z.int().meta({ description: 'Runs of the workflow that the contact did start since then' }),
+    since: timestamp.meta({ description: 'Start of the period; older evaluations have been deleted' }),
+    runsStarted: z.int().meta({ description: 'Number of runs of the workflow that the contact started since then' }),
     reasons: z
       .array(
         z.object({
@@ -55,11 +55,11 @@ export const TriggerEvaluations = z
           message,
         }),
       )
-      .meta({ description: 'What keeps it from starting now, whatever happens' }),
-    evaluations: z.array(Evaluation).meta({ description: 'What happened and did not start it, the newest first' }),
-    hasMore: z.boolean().meta({ description: 'There are older ones: ask again with a higher `offset`' }),
+      .meta({ description: 'What currently prevents the workflow from starting' }),
+    evaluations: z.array(Evaluation).meta({ description: 'Events that did not start the workflow, newest first' }),
+    hasMore: z.boolean().meta({ description: 'True if there are older ones; request them with a higher `offset`' }),
   })
-  .meta({ id: 'WhyNot' })
+  .meta({ id: 'TriggerEvaluations' })
 export type TriggerEvaluations = z.infer<typeof TriggerEvaluations>
 
 const LIMIT = 'must be an integer between 1 and 100'
@@ -81,13 +81,15 @@ const Link = z.discriminatedUnion('kind', [
     .object({
       kind: z.literal('event'),
       at: timestamp,
-      id: id.meta({ description: 'The same event never starts a workflow twice' }),
+      id: id.meta({ description: 'Deduplication ID: the same event never starts a workflow twice' }),
       type: z.string(),
       message: z.object({ id, body: z.string().nullable() }).nullable(),
       startedBy: z.object({ type: z.string(), id: id.nullable() }),
     })
-    .meta({ description: 'What happened first' }),
-  z.object({ kind: z.literal('trigger'), type: z.string(), message: z.string() }).meta({ description: 'What it met' }),
+    .meta({ description: 'The event that started the chain' }),
+  z
+    .object({ kind: z.literal('trigger'), type: z.string(), message: z.string() })
+    .meta({ description: 'The trigger that the event matched' }),
   z.object({
     kind: z.literal('run'),
     at: timestamp,
@@ -98,7 +100,7 @@ const Link = z.discriminatedUnion('kind', [
     status: z.string(),
     relation: z
       .enum(['started', 'reply_consumed', 'debounced', 'called', 'sent'])
-      .meta({ description: '`debounced`: read together with the messages before it; `called`: called the next run' }),
+      .meta({ description: '`debounced`: combined with earlier messages; `called`: started the next run' }),
     parentRunId: id.nullable(),
     replayOf: id.nullable(),
   }),
@@ -115,9 +117,11 @@ const Link = z.discriminatedUnion('kind', [
     after: z
       .object({ index: z.int(), stepId: z.string(), type: z.string(), branch: z.string().nullable() })
       .nullable()
-      .meta({ description: 'The step before, and the branch it took' }),
+      .meta({ description: 'The previous step, and the branch it took' }),
   }),
-  z.object({ kind: z.literal('sender'), ...named.shape }).meta({ description: 'Who sent it, if no workflow did' }),
+  z
+    .object({ kind: z.literal('sender'), ...named.shape })
+    .meta({ description: 'The sender, unless a workflow sent the message' }),
   z.object({ kind: z.literal('broadcast'), id, name: z.string(), status: z.string() }),
   z.object({
     kind: z.literal('message'),
@@ -139,7 +143,7 @@ const Link = z.discriminatedUnion('kind', [
       outcome: z.enum(OUTCOMES),
       message,
     })
-    .meta({ description: 'A workflow that it did not start' }),
+    .meta({ description: 'A workflow that the message did not start' }),
 ])
 export type Link = z.infer<typeof Link>
 
@@ -147,9 +151,9 @@ export const Explanation = z
   .object({
     messageId: id,
     summary: z.string().meta({ examples: ['Sent by step "answer" of the workflow "Prices", version 3'] }),
-    links: z.array(Link).meta({ description: 'What led to what, from the beginning on' }),
+    links: z.array(Link).meta({ description: 'Causes and effects in order' }),
   })
-  .meta({ id: 'Why' })
+  .meta({ id: 'Explanation' })
 export type Explanation = z.infer<typeof Explanation>
 
 export const ExplainMessage = z.strictObject({ messageId: id })

@@ -2,72 +2,72 @@ import { lockMailboxes } from '../../engine/mailbox/mailbox.ts'
 import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { Scope } from '../../scope.ts'
-import type { ModelReply, Usage } from '../ai-provider/ask-model.ts'
+import type { ModelReply, Usage } from '../ai-provider/request-completion.ts'
 import type { ClaimedCall } from './claim-calls.ts'
 import { sanitizeResult } from './sanitize-result.ts'
 
-/** What a tool gave to the model, or how it failed. */
+/** A tool call of the model, with its output or error. */
 export type ModelToolCall = { tool: string; input: unknown } & ({ output: unknown } | { error: StepFailure })
 
-/** What was said and done within one step, in order. */
-export type Entry =
-  { type: 'asked'; reply: ModelReply; usage: Usage } | ({ type: 'called'; callId: string } & ModelToolCall)
+/** An entry of the conversation with a model within one step. */
+export type TranscriptEntry =
+  { type: 'model_reply'; reply: ModelReply; usage: Usage } | ({ type: 'tool_call'; callId: string } & ModelToolCall)
 
 /**
- * Keeps what a model asked for and what came of it, so that doing the step again, after a crash or as its next attempt,
- * goes on from there. Only the last who claimed the effect can add to it, and only to what it has read.
+ * Stores the replies and tool calls of a model, so that executing the step again, after a crash or as its next attempt,
+ * continues from there. Only the last claimer of the call can append, and only to the version it has loaded.
  */
 export class AiTranscript {
-  readonly entries: Entry[]
-  readonly #effect: ClaimedCall
+  readonly entries: TranscriptEntry[]
+  readonly #call: ClaimedCall
   #version: number
 
-  private constructor(effect: ClaimedCall, entries: Entry[], version: number) {
-    this.#effect = effect
+  private constructor(call: ClaimedCall, entries: TranscriptEntry[], version: number) {
+    this.#call = call
     this.entries = entries
     this.#version = version
   }
 
-  static async load(scope: Scope, effect: ClaimedCall): Promise<AiTranscript> {
-    const kept = await scope
+  static async load(scope: Scope, call: ClaimedCall): Promise<AiTranscript> {
+    const stored = await scope
       .db('ai_transcripts')
-      .where({ tenant_id: scope.tenantId, run_id: effect.runId, step_index: effect.stepIndex })
-      .first<{ entries: Entry[]; version: number } | undefined>('entries', 'version')
-    return new AiTranscript(effect, kept?.entries ?? [], kept?.version ?? 0)
+      .where({ tenant_id: scope.tenantId, run_id: call.runId, step_index: call.stepIndex })
+      .first<{ entries: TranscriptEntry[]; version: number } | undefined>('entries', 'version')
+    return new AiTranscript(call, stored?.entries ?? [], stored?.version ?? 0)
   }
 
-  /** Does something to our own tables and writes down what came of it: both, or neither. */
-  async add(scope: Scope, act: (tx: Scope) => Promise<Entry>): Promise<void> {
+  /** Executes an action on our own tables and appends its result, in one transaction. */
+  async append(scope: Scope, execute: (tx: Scope) => Promise<TranscriptEntry>): Promise<void> {
     const entry = await scope.transaction(async (tx) => {
-      await this.#hold(tx)
-      const made = checkStorable(await act(tx))
-      await this.#append(tx, made)
-      return made
+      await this.#lock(tx)
+      const result = sanitizeEntry(await execute(tx))
+      await this.#insert(tx, result)
+      return result
     })
     this.entries.push(entry)
     this.#version += 1
   }
 
-  /** What is told of a step that is done is in its output. */
-  async forget(tx: Scope): Promise<void> {
-    const { runId, stepIndex } = this.#effect
+  /** Deletes the transcript of a completed step, whose output has what is kept. */
+  async delete(tx: Scope): Promise<void> {
+    const { runId, stepIndex } = this.#call
     await tx.db('ai_transcripts').where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex }).delete()
   }
 
-  /** Locks in the order in which advancing a run does: the mailbox, then the effect. */
-  async #hold(tx: Scope): Promise<void> {
-    const { runId, stepIndex, attempt, claimCount, mailbox } = this.#effect
+  /** Takes the locks in the order of advancing a run: the mailbox, then the call. */
+  async #lock(tx: Scope): Promise<void> {
+    const { runId, stepIndex, attempt, claimCount, mailbox } = this.#call
     await lockMailboxes(tx.db, tx.tenantId, [mailbox])
-    const held = await tx
+    const row = await tx
       .db('external_calls')
       .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
       .forUpdate()
       .first('run_id')
-    if (!held) throw superseded()
+    if (!row) throw supersededError()
   }
 
-  async #append(tx: Scope, entry: Entry): Promise<void> {
-    const { runId, stepIndex } = this.#effect
+  async #insert(tx: Scope, entry: TranscriptEntry): Promise<void> {
+    const { runId, stepIndex } = this.#call
     const { rowCount } = await tx.db.raw<{ rowCount: number }>(
       `insert into ai_transcripts as t (tenant_id, run_id, step_index, version, entries, created_at, updated_at)
        values (:tenantId, :runId, :stepIndex, 1, :entries::jsonb, :now, :now)
@@ -83,18 +83,17 @@ export class AiTranscript {
         version: this.#version,
       },
     )
-    if (rowCount !== 1) throw superseded()
+    if (rowCount !== 1) throw supersededError()
   }
 }
 
 /** @throws StepError */
-function checkStorable(entry: Entry): Entry {
-  const cleaned = sanitizeResult({ ok: true, output: entry })
-  if (!cleaned.ok) throw new StepError(cleaned.error.code, cleaned.error.message, { retryable: false })
-  // Only texts were changed.
-  return cleaned.output as Entry
+function sanitizeEntry(entry: TranscriptEntry): TranscriptEntry {
+  const result = sanitizeResult<TranscriptEntry>({ ok: true, output: entry })
+  if (result.ok) return result.output
+  throw new StepError(result.error.code, result.error.message, { retryable: false })
 }
 
-function superseded(): StepError {
-  return new StepError('superseded', 'The step was given up, or taken over by another worker')
+function supersededError(): StepError {
+  return new StepError('superseded', 'The step was canceled, or claimed by another worker')
 }

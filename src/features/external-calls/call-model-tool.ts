@@ -1,79 +1,87 @@
 import type { JsonObject } from '../../engine/model/run.ts'
+import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { parseJson } from '../../platform/parse-json.ts'
 import type { Scope } from '../../scope.ts'
-import type { ModelReply } from '../ai-provider/ask-model.ts'
-import { findTool } from '../tools/find-tool.ts'
+import type { ModelReply } from '../ai-provider/request-completion.ts'
+import { findCallableTool } from '../tools/queries.ts'
 import { type CallLimits, prepareCall, type PreparedCall, type ToolCaller } from '../tools/prepare-call.ts'
 import { toFailure } from '../tools/tool-failure.ts'
-import type { AiTranscript, ModelToolCall, Entry } from './ai-transcript.ts'
-import { parseToolInput, findToolByName } from './model-tools.ts'
+import type { AiTranscript, TranscriptEntry } from './ai-transcript.ts'
+import { omitContextInput, toToolName } from './model-tools.ts'
 
 const OUTPUT_LENGTH_MAX = 32_768
 
 type ToolCall = NonNullable<ModelReply['tool_calls']>[number]
 
-/** Whose behalf, which tools, and within what. */
-export type CallBounds = { caller: ToolCaller; tools: readonly string[]; limits: CallLimits }
+/** The caller of a tool, the tools that the model may call, and the limits of a call. */
+export type ToolCallContext = { caller: ToolCaller; tools: readonly string[]; limits: CallLimits }
 
 /**
- * Makes a call that the model wants, and writes down what came of it. That it failed is for the model to know, which may
- * find another way.
+ * Executes a tool call of the model and appends its result to the transcript. An error is a result too, so that the model
+ * can react to it.
  */
 export async function callModelTool(
   scope: Scope,
   transcript: AiTranscript,
-  { id: callId, function: wanted }: ToolCall,
-  bounds: CallBounds,
+  { id: callId, function: request }: ToolCall,
+  context: ToolCallContext,
 ): Promise<void> {
-  const tool = findToolByName(wanted.name)
-  const given = readArguments(wanted.arguments)
-  const entry = (called: Omit<ModelToolCall, 'tool' | 'input'>, input: unknown = given) =>
-    ({ type: 'called', callId, tool, input, ...called }) as Entry
-  const prepared = await attempt(() => prepare(scope, { tool, given }, bounds))
-  if ('error' in prepared) return transcript.add(scope, async () => entry(prepared))
+  const tool = toToolName(request.name)
+  const args = parseArguments(request.arguments)
+  const toEntry = (result: ToolCallResult, input: unknown = args): TranscriptEntry => ({
+    type: 'tool_call',
+    callId,
+    tool,
+    input,
+    ...result,
+  })
+  const prepared = await toResult(() => prepare(scope, { tool, args }, context))
+  if ('error' in prepared) return transcript.append(scope, async () => toEntry(prepared))
   const { call, input } = prepared.output
-  if (call.kind === 'inside') {
-    return transcript.add(scope, async (tx) => entry(await attempt(() => tx.transaction(call.act)), input))
+  if (call.kind === 'local') {
+    return transcript.append(scope, async (tx) => toEntry(await toResult(() => tx.transaction(call.execute)), input))
   }
-  const made = await attempt(async () => cut(await call.act(bounds.limits)))
-  // What was called off says nothing of the tool.
-  bounds.limits.signal.throwIfAborted()
-  return transcript.add(scope, async () => entry(made, input))
+  const result = await toResult(async () => truncate(await call.execute(context.limits)))
+  // The result of an aborted call says nothing about the tool.
+  context.limits.signal.throwIfAborted()
+  return transcript.append(scope, async () => toEntry(result, input))
 }
 
 async function prepare(
   scope: Scope,
-  { tool, given }: { tool: string; given: unknown },
-  { caller, tools }: CallBounds,
+  { tool, args }: { tool: string; args: unknown },
+  { caller, tools }: ToolCallContext,
 ): Promise<{ call: PreparedCall; input: JsonObject }> {
   if (!tools.includes(tool)) {
-    throw new StepError('unknown_tool', `There is no tool "${tool.slice(0, 64)}" here`, { retryable: false })
+    throw new StepError('unknown_tool', `The step does not offer a tool "${tool.slice(0, 64)}"`, { retryable: false })
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new StepError('invalid_tool_input', 'The arguments are no JSON object', { retryable: false })
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+    throw new StepError('invalid_tool_input', 'The arguments are not a JSON object', { retryable: false })
   }
-  const { row } = await findTool(scope, tool)
-  const input = row ? (given as JsonObject) : parseToolInput(given as JsonObject)
+  const { row } = await findCallableTool(scope, tool)
+  const input = row ? { ...args } : omitContextInput({ ...args })
   return { call: await prepareCall(scope, { tool, input }, caller), input }
 }
 
-/** What a model reads of a long answer, and a run keeps. */
-function cut(output: unknown): unknown {
+/** Truncates a long output to what the model reads and the run stores. */
+function truncate(output: unknown): unknown {
   const text = JSON.stringify(output)
   if (text.length <= OUTPUT_LENGTH_MAX) return output
   return { $truncated: true, bytes: Buffer.byteLength(text), preview: text.slice(0, OUTPUT_LENGTH_MAX) }
 }
 
-async function attempt<T>(act: () => Promise<T>): Promise<{ output: T } | { error: ReturnType<typeof toFailure> }> {
+type ToolCallResult<T = unknown> = { output: T } | { error: StepFailure }
+
+async function toResult<T>(execute: () => Promise<T>): Promise<ToolCallResult<T>> {
   try {
-    return { output: await act() }
+    return { output: await execute() }
   } catch (error) {
     return { error: toFailure(error) }
   }
 }
 
-function readArguments(text: string): unknown {
-  const read = text.trim() === '' ? {} : parseJson(text)
-  return read === undefined ? text : read
+function parseArguments(text: string): unknown {
+  const value = text.trim() === '' ? {} : parseJson(text)
+  return value === undefined ? text : value
 }

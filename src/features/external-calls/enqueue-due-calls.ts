@@ -1,7 +1,7 @@
 import { executeJob } from '../automation/jobs.ts'
 import type { SystemScope } from '../../scope.ts'
 
-/** Rings for every tenant with something due: what a lost bell or a dead performer left behind is found here. */
+/** Enqueues a job for every tenant with due calls, in case a job was lost or a worker died. */
 export async function enqueueDueCalls(system: SystemScope): Promise<void> {
   const rows = await system
     .db('external_calls')

@@ -4,11 +4,11 @@ import { StepError } from '../../engine/language/step-error.ts'
 import { deadline } from '../../platform/concurrency/deadline.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { askModel } from '../ai-provider/ask-model.ts'
-import { findAiProvider, type LoadedAiProvider } from '../ai-provider/load-ai-provider.ts'
+import { requestCompletion } from '../ai-provider/request-completion.ts'
+import { findAiProvider, type LoadedAiProvider } from '../ai-provider/queries.ts'
 import { toFailure } from '../tools/tool-failure.ts'
 import { parseAiOutput } from './ai-output.ts'
-import { AiTranscript, type Entry } from './ai-transcript.ts'
+import { AiTranscript, type TranscriptEntry } from './ai-transcript.ts'
 import { callModelTool } from './call-model-tool.ts'
 import { type ClaimedCall, idempotencyKey } from './claim-calls.ts'
 import { describeTools } from './model-tools.ts'
@@ -16,7 +16,7 @@ import type { Executor } from './executors.ts'
 import { listRecentMessages } from './recent-messages.ts'
 
 const TIMEOUT_MS = MINUTE
-/** Short of what a performer has. */
+/** Less than the time limit of an execution. */
 const TIMEOUT_MS_MAX = 110 * SECOND
 const TOOL_TIMEOUT_MS = 30 * SECOND
 
@@ -30,14 +30,14 @@ const Request = z.object({
 })
 type Request = z.output<typeof Request>
 
-/** Lets a model answer, and makes the calls of tools that it asks for on the way: each of them once. */
-export const executeAi: Executor = async (scope, effect, signal) => {
-  const timeoutMs = Math.min(effect.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX)
+/** Requests completions from a model until it stops calling tools. Each of its tool calls is executed once. */
+export const executeAi: Executor = async (scope, call, signal) => {
+  const timeoutMs = Math.min(call.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX)
   const limit = deadline(timeoutMs, signal)
   try {
-    const transcript = await AiTranscript.load(scope, effect)
-    const output = await converse(scope, transcript, { effect, timeoutMs, signal: limit.signal })
-    return { settle: (tx) => transcript.forget(tx).then(() => ({ ok: true, output })) }
+    const transcript = await AiTranscript.load(scope, call)
+    const output = await runConversation(scope, transcript, { call, timeoutMs, signal: limit.signal })
+    return { complete: (tx) => transcript.delete(tx).then(() => ({ ok: true, output })) }
   } catch (error) {
     if (!limit.signal.aborted) return { ok: false, error: toFailure(error) }
     return { ok: false, error: { code: 'timed_out', message: 'The model did not finish within the time allowed' } }
@@ -46,41 +46,41 @@ export const executeAi: Executor = async (scope, effect, signal) => {
   }
 }
 
-type Bounds = { effect: ClaimedCall; timeoutMs: number; signal: AbortSignal }
+type Execution = { call: ClaimedCall; timeoutMs: number; signal: AbortSignal }
 
-async function converse(scope: Scope, transcript: AiTranscript, bounds: Bounds): Promise<JsonObject> {
-  const { effect, signal, timeoutMs } = bounds
-  const request = Request.parse(effect.request)
+async function runConversation(scope: Scope, transcript: AiTranscript, execution: Execution): Promise<JsonObject> {
+  const { call, signal, timeoutMs } = execution
+  const request = Request.parse(call.request)
   const provider = await getProvider(scope)
   const tools = await describeTools(scope, request.tools)
-  const opening = await openingOf(scope, effect, request)
+  const opening = await toOpening(scope, call, request)
   for (;;) {
-    await makeCalls(scope, transcript, request.tools, bounds)
-    const turns = transcript.entries.filter(({ type }) => type === 'asked').length
+    await executeToolCalls(scope, transcript, request.tools, execution)
+    const turns = transcript.entries.filter(({ type }) => type === 'model_reply').length
     if (turns >= request.maxTurns) {
-      const message = `The model asked for more tools after ${turns} turns, which is all that the step allows`
+      const message = `The model called more tools after ${turns} turns, the maximum of the step. Increase maxTurns`
       throw new StepError('turn_limit', message, { retryable: false })
     }
     signal.throwIfAborted()
-    const messages = [...opening, ...transcript.entries.map(messageOf)]
+    const messages = [...opening, ...transcript.entries.map(toMessage)]
     const { model, output } = request
     const limits = { signal, timeoutMs, allowsLoopback: scope.allowsLoopback }
-    const answer = await askModel(provider, { model, messages, tools, output }, limits)
-    if (!answer.reply.tool_calls?.length) return await parseAiOutput(scope, answer, transcript.entries, output)
-    await transcript.add(scope, async () => ({ type: 'asked', ...answer }))
+    const completion = await requestCompletion(provider, { model, messages, tools, output }, limits)
+    if (!completion.reply.tool_calls?.length) return await parseAiOutput(scope, completion, transcript.entries, output)
+    await transcript.append(scope, async () => ({ type: 'model_reply', ...completion }))
   }
 }
 
 async function getProvider(scope: Scope): Promise<LoadedAiProvider> {
   const provider = await findAiProvider(scope)
   if (provider) return provider
-  throw new StepError('no_ai_provider', 'The workspace has no AI provider. Say which one with PUT /api/ai-provider', {
+  throw new StepError('no_ai_provider', 'The workspace has no AI provider. Set one with PUT /api/ai-provider', {
     retryable: false,
   })
 }
 
-/** Some models want to be spoken to: without a conversation, the instructions are what is said. */
-async function openingOf(
+/** Builds the first messages. Some models require a user message, so without a conversation the instructions are one. */
+async function toOpening(
   scope: Scope,
   { conversationId }: ClaimedCall,
   { instructions, history }: Request,
@@ -89,30 +89,30 @@ async function openingOf(
   return [{ role: turns.length > 0 ? 'system' : 'user', content: instructions }, ...turns]
 }
 
-/** Those of the last turn that were not made yet, in order. */
-async function makeCalls(
+/** Executes the tool calls of the last turn that were not executed yet, in order. */
+async function executeToolCalls(
   scope: Scope,
   transcript: AiTranscript,
   tools: string[],
-  { effect, signal, timeoutMs }: Bounds,
+  { call, signal, timeoutMs }: Execution,
 ): Promise<void> {
   const { entries } = transcript
-  const last = entries.findLastIndex(({ type }) => type === 'asked')
-  const asked = entries[last]
-  if (asked?.type !== 'asked') return
-  const { runId, stepId, contactId, conversationId } = effect
+  const last = entries.findLastIndex(({ type }) => type === 'model_reply')
+  const lastReply = entries[last]
+  if (lastReply?.type !== 'model_reply') return
+  const { runId, stepId, contactId, conversationId } = call
   const limits = { timeoutMs: Math.min(timeoutMs, TOOL_TIMEOUT_MS), signal }
-  const calls = asked.reply.tool_calls ?? []
-  for (const call of calls.slice(entries.length - last - 1)) {
+  const toolCalls = lastReply.reply.tool_calls ?? []
+  for (const toolCall of toolCalls.slice(entries.length - last - 1)) {
     signal.throwIfAborted()
-    const key = `${idempotencyKey(effect)}:${entries.length}`
+    const key = `${idempotencyKey(call)}:${entries.length}`
     const caller = { runId, stepId, contactId, conversationId, key }
-    await callModelTool(scope, transcript, call, { caller, tools, limits })
+    await callModelTool(scope, transcript, toolCall, { caller, tools, limits })
   }
 }
 
-function messageOf(entry: Entry): JsonObject {
-  if (entry.type === 'asked') return { ...entry.reply, content: entry.reply.content ?? null }
-  const told = 'error' in entry ? { error: entry.error } : entry.output
-  return { role: 'tool', tool_call_id: entry.callId, content: JSON.stringify(told) }
+function toMessage(entry: TranscriptEntry): JsonObject {
+  if (entry.type === 'model_reply') return { ...entry.reply, content: entry.reply.content ?? null }
+  const result = 'error' in entry ? { error: entry.error } : entry.output
+  return { role: 'tool', tool_call_id: entry.callId, content: JSON.stringify(result) }
 }

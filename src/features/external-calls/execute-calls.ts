@@ -5,71 +5,75 @@ import { MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { claimCalls, type ClaimedCall, LEASE_MS } from './claim-calls.ts'
 import { type ExecutionResult, executors } from './executors.ts'
-import { settleCall } from './settle-call.ts'
+import { completeCall } from './complete-call.ts'
 
-/** How much one process does at once, and how much of that for one workspace. */
-const UNDER_WAY_MAX = 64
-const UNDER_WAY_PER_TENANT_MAX = 20
+/** Concurrency limits of one process, in total and per workspace. */
+const IN_FLIGHT_MAX = 64
+const IN_FLIGHT_PER_TENANT_MAX = 20
 
-/** Whoever performs is done before its lease ends, and before anybody else begins. */
-const PERFORMANCE_MS_MAX = LEASE_MS - MINUTE
+/** Time limit of an execution, shorter than its lease so that no two workers execute a call at once. */
+const EXECUTION_MS_MAX = LEASE_MS - MINUTE
 
-/** A call that ends the process which executes it would otherwise end all processes, one after the other. */
+/** Prevents a call that crashes its process from crashing every other process in turn. */
 const CLAIMS_MAX = 2
 
 /**
- * Does what runs asked for: claims, calls, settles. The claim is committed before anything is called and the result
- * after, so what a dead process left behind is done again, under the same key. Running twice is safe: an effect is
- * claimed by one, and settled only by the last who claimed it.
+ * Executes external calls: claims, executes and completes them. The claim is committed before the call is made and the
+ * result after it, so the calls of a dead process are made again, with the same idempotency key. Concurrent workers are
+ * safe: a call is claimed by one of them, and only the last claimer can complete it.
  */
 export function executeCalls(system: SystemScope): (payload: Record<string, string>) => Promise<void> {
   const work = new FairScheduler({
-    max: UNDER_WAY_MAX,
-    maxPerKey: UNDER_WAY_PER_TENANT_MAX,
+    max: IN_FLIGHT_MAX,
+    maxPerKey: IN_FLIGHT_PER_TENANT_MAX,
     async take(tenantId, limit) {
       const claimed = await claimCalls(system.forTenant(tenantId), limit)
-      return claimed.map((effect) => () => perform(system, tenantId, effect))
+      return claimed.map((call) => () => executeCall(system, tenantId, call))
     },
   })
-  return ({ tenantId = '' }) => work.ask(tenantId)
+  return ({ tenantId = '' }) => work.schedule(tenantId)
 }
 
-/** What fails here is left leased, and done again by whoever finds it due. */
-async function perform(system: SystemScope, tenantId: string, effect: ClaimedCall): Promise<void> {
-  const { runId, stepId, attempt } = effect
+/** If recording the result fails, the call stays leased and is executed again when the lease expires. */
+async function executeCall(system: SystemScope, tenantId: string, call: ClaimedCall): Promise<void> {
+  const { runId, stepId, attempt } = call
   const scope = system.forTenant(tenantId, { type: 'run', id: runId, name: null })
   try {
-    const isSettled = await settleCall(scope, effect, await resultOf(scope, effect))
-    if (!isSettled) scope.log.info({ tenantId, runId, stepId, attempt }, 'a result came too late to be used')
+    const isCompleted = await completeCall(scope, call, await execute(scope, call))
+    if (!isCompleted)
+      scope.log.info({ tenantId, runId, stepId, attempt }, 'discarded the late result of an external call')
   } catch (error) {
-    scope.log.error({ err: error, tenantId, runId, stepId, attempt }, 'the result of a call could not be recorded')
+    scope.log.error({ err: error, tenantId, runId, stepId, attempt }, 'failed to record the result of an external call')
   }
 }
 
-async function resultOf(scope: Scope, effect: ClaimedCall): Promise<ExecutionResult> {
-  const { request, claimCount, runId, stepId } = effect
+async function execute(scope: Scope, call: ClaimedCall): Promise<ExecutionResult> {
+  const { request, claimCount, runId, stepId } = call
   const type = String(request['type'])
-  const performer = executors.get(type)
-  if (!performer) return failed('unknown_request', `Nothing here knows how to do "${type}"`)
+  const executor = executors.get(type)
+  if (!executor) return toFailedResult('unknown_request', `There is no executor for requests of type "${type}"`)
   if (claimCount > CLAIMS_MAX) {
-    return failed('outcome_unknown', `The call was begun ${CLAIMS_MAX} times, and its outcome was lost each time`)
+    return toFailedResult('outcome_unknown', `The call was started ${CLAIMS_MAX} times without a recorded result`)
   }
-  const limit = deadline(PERFORMANCE_MS_MAX)
+  const limit = deadline(EXECUTION_MS_MAX)
   try {
-    return await Promise.race([performer(scope, effect, limit.signal), ended(limit.signal)])
+    return await Promise.race([executor(scope, call, limit.signal), toTimeout(limit.signal)])
   } catch (error) {
-    scope.log.error({ err: error, tenantId: scope.tenantId, runId, stepId }, 'a call could not be made')
-    return { ok: false, error: { code: 'internal', message: 'The call could not be made, by a fault of ours' } }
+    scope.log.error(
+      { err: error, tenantId: scope.tenantId, runId, stepId },
+      'an external call failed with an internal error',
+    )
+    return { ok: false, error: { code: 'internal', message: 'The call failed because of an internal error' } }
   } finally {
     limit.release()
   }
 }
 
-function ended(signal: AbortSignal): Promise<ExternalResult> {
-  const error = { code: 'timed_out', message: 'The result did not come within the time allowed' }
+function toTimeout(signal: AbortSignal): Promise<ExternalResult> {
+  const error = { code: 'timed_out', message: 'The call did not finish within its time limit' }
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ ok: false, error })))
 }
 
-function failed(code: string, message: string): ExternalResult {
+function toFailedResult(code: string, message: string): ExternalResult {
   return { ok: false, error: { code, message, retryable: false } }
 }

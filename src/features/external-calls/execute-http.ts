@@ -7,7 +7,7 @@ import type { Executor } from './executors.ts'
 
 const TIMEOUT_MS = 10 * SECOND
 const TIMEOUT_MS_MAX = 60 * SECOND
-const ANSWER_BYTES_MAX = 1024 * 1024
+const RESPONSE_BYTES_MAX = 1024 * 1024
 
 const Request = z.object({
   method: z.string(),
@@ -17,22 +17,22 @@ const Request = z.object({
   idempotencyKey: z.string().nullable(),
 })
 
-/** Makes the call of an `http` step. Every answer is a result, whatever its status. */
-export const executeHttp: Executor = async (scope, effect, signal) => {
-  const { idempotencyKey: ownKey, headers, ...request } = Request.parse(effect.request)
-  const key = ownKey ?? idempotencyKey(effect)
+/** Makes the call of an `http` step. Every response is a successful result, whatever its status. */
+export const executeHttp: Executor = async (scope, call, signal) => {
+  const { idempotencyKey: customKey, headers, ...request } = Request.parse(call.request)
+  const key = customKey ?? idempotencyKey(call)
   try {
-    const answer = await fetchPublic(
+    const response = await fetchPublic(
       {
         ...request,
         headers: { 'user-agent': 'Parley', 'idempotency-key': key, ...headers },
-        timeoutMs: Math.min(effect.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX),
-        bytesMax: ANSWER_BYTES_MAX,
+        timeoutMs: Math.min(call.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX),
+        bytesMax: RESPONSE_BYTES_MAX,
         allowsLoopback: scope.allowsLoopback,
       },
       signal,
     )
-    return { ok: true, output: read(answer) }
+    return { ok: true, output: toOutput(response) }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     const { code, message, retryable } = error
@@ -42,8 +42,8 @@ export const executeHttp: Executor = async (scope, effect, signal) => {
 
 const JSON_TYPE = /^(?:application\/(?:[\w.-]+\+)?|text\/)json\b/i
 
-/** What says it is JSON is read as such, and its text left out; what lies about it stays text. */
-function read({ status, headers, body }: PublicResponse): {
+/** Returns the parsed body of a JSON response, otherwise its text, also if the body is not valid JSON. */
+function toOutput({ status, headers, body }: PublicResponse): {
   status: number
   headers: object
   json: unknown
@@ -53,7 +53,7 @@ function read({ status, headers, body }: PublicResponse): {
     try {
       return { status, headers, json: JSON.parse(body), text: null }
     } catch {
-      // An error page under the name of JSON, most likely: the author may want to read it.
+      // Most likely an error page with the wrong content type, which the author may want to read.
     }
   }
   return { status, headers, json: null, text: body }

@@ -11,24 +11,24 @@ const TIMEOUT_MS_MAX = MINUTE
 
 const Request = z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()) })
 
-/** Calls the tool of a `tool` step. What it changes of ours, it changes together with the settling: once or not at all. */
-export const executeTool: Executor = async (scope, effect, signal) => {
-  const { runId, stepId, contactId, conversationId } = effect
-  const caller = { runId, stepId, contactId, conversationId, key: idempotencyKey(effect) }
-  const timeoutMs = Math.min(effect.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX)
+/** Executes the tool of a `tool` step. Changes of our tables commit together with the result, exactly once. */
+export const executeTool: Executor = async (scope, call, signal) => {
+  const { runId, stepId, contactId, conversationId } = call
+  const caller = { runId, stepId, contactId, conversationId, key: idempotencyKey(call) }
+  const timeoutMs = Math.min(call.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX)
   try {
-    const call = await prepareCall(scope, Request.parse(effect.request), caller)
-    if (call.kind === 'inside') return { settle: (tx) => resultOf(() => tx.transaction(call.act)) }
-    return await resultOf(() => call.act({ timeoutMs, signal }))
+    const prepared = await prepareCall(scope, Request.parse(call.request), caller)
+    if (prepared.kind === 'local') return { complete: (tx) => toResult(() => tx.transaction(prepared.execute)) }
+    return await toResult(() => prepared.execute({ timeoutMs, signal }))
   } catch (error) {
     return { ok: false, error: toFailure(error) }
   }
 }
 
-/** A refused change is undone to the last statement, and leaves the transaction around it as it was. */
-async function resultOf(act: () => Promise<unknown>): Promise<ExternalResult> {
+/** Converts an outcome to a result. A failed nested transaction is rolled back without affecting the outer one. */
+async function toResult(execute: () => Promise<unknown>): Promise<ExternalResult> {
   try {
-    return { ok: true, output: await act() }
+    return { ok: true, output: await execute() }
   } catch (error) {
     return { ok: false, error: toFailure(error) }
   }

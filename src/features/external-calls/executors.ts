@@ -6,16 +6,15 @@ import { executeHttp } from './execute-http.ts'
 import { executeTool } from './execute-tool.ts'
 
 /**
- * Does outside what a step asked for, outside of any transaction. It may be called again with the same effect when a
- * process died. It ends when the signal says so. An error that it throws is a fault of ours: what goes wrong outside is
- * a result.
+ * Makes an external call, outside of any transaction. It is called again with the same call if a process dies, and stops
+ * when the signal is aborted. A failed call is a result; a thrown error is an internal one.
  */
-export type Executor = (scope: Scope, effect: ClaimedCall, signal: AbortSignal) => Promise<ExecutionResult>
+export type Executor = (scope: Scope, call: ClaimedCall, signal: AbortSignal) => Promise<ExecutionResult>
 
-/** The result; or how to come by it in the very transaction that settles the effect, for what is done to our tables. */
-export type ExecutionResult = ExternalResult | { settle: (tx: Scope) => Promise<ExternalResult> }
+/** The result, or for changes of our tables a function that produces it in the transaction that completes the call. */
+export type ExecutionResult = ExternalResult | { complete: (tx: Scope) => Promise<ExternalResult> }
 
-/** By the `type` of the request. */
+/** Executors by the `type` of the request. */
 export const executors: ReadonlyMap<string, Executor> = new Map([
   ['http', executeHttp],
   ['tool', executeTool],

@@ -1,40 +1,40 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
-import { findTool } from '../tools/find-tool.ts'
+import { findCallableTool } from '../tools/queries.ts'
 
-/** What a model may not choose: it acts on the contact and the conversation of its run, whatever a customer talks it into. */
-const OWN = new Set(['contactId', 'conversationId'])
+/** Inputs that the run sets, not the model: a customer must not make it act on other contacts or conversations. */
+const CONTEXT_INPUTS = new Set(['contactId', 'conversationId'])
 
 /**
- * The tools as a model is told of them. It knows them by names without dots, which many providers refuse; no name of a
- * tool has a dash.
+ * Describes tools in the format of model providers. Many providers reject dots in names, so they become dashes, which
+ * tool names cannot contain.
  * @throws StepError `unknown_tool`, `tool_disabled`
  */
 export async function describeTools(scope: Scope, names: readonly string[]): Promise<JsonObject[]> {
-  const found = await Promise.all(names.map((name) => findTool(scope, name)))
-  return found.map(({ tool: { name, description, inputSchema }, row }) => ({
+  const tools = await Promise.all(names.map((name) => findCallableTool(scope, name)))
+  return tools.map(({ tool: { name, description, inputSchema }, row }) => ({
     type: 'function',
     function: {
       name: name.replaceAll('.', '-'),
       description,
-      parameters: row ? inputSchema : withoutOwn(inputSchema),
+      parameters: row ? inputSchema : toModelSchema(inputSchema),
     },
   }))
 }
 
-export function findToolByName(modelName: string): string {
+export function toToolName(modelName: string): string {
   return modelName.replaceAll('-', '.')
 }
 
-/** What the model gave a built-in tool, without what is not its to give. */
-export function parseToolInput(input: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(input).filter(([name]) => !OWN.has(name)))
+/** Removes the inputs of a built-in tool that the run sets. */
+export function omitContextInput(input: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !CONTEXT_INPUTS.has(name)))
 }
 
-function withoutOwn({ properties, required, ...schema }: JsonObject): JsonObject {
+function toModelSchema({ properties, required, ...schema }: JsonObject): JsonObject {
   return {
     ...schema,
-    properties: parseToolInput(Object(properties) as JsonObject),
-    required: (Array.isArray(required) ? required : []).filter((name) => !OWN.has(String(name))),
+    properties: omitContextInput({ ...Object(properties) }),
+    required: (Array.isArray(required) ? required : []).filter((name) => !CONTEXT_INPUTS.has(String(name))),
   }
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import type { Scope } from '../../scope.ts'
 
-/** The last of what was said, oldest first, as a model reads a conversation: its part is ours. */
+/** Lists the last messages of a conversation, oldest first, in the format of model providers. */
 export async function listRecentMessages(
   scope: Scope,
   conversationId: string | null,
@@ -14,7 +14,7 @@ export async function listRecentMessages(
     .select('direction', 'body')
     .where({ conversationId })
     .whereNotNull('body')
-    // Notes are the workspace's own, and no part of what was said.
+    // Notes are internal to the workspace.
     .whereNot('direction', 'internal')
     .whereNotIn('status', ['failed', 'canceled'])
     .orderBy([

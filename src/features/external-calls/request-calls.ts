@@ -1,25 +1,26 @@
 import { executeJob } from '../automation/jobs.ts'
-import type { JsonObject } from '../../engine/model/run.ts'
+import { type JsonObject, isFinished } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 
-/** What a step of a run wants done outside. `attempt` is the step's, `epoch` that of the wait for the result. */
+/** An external call of a step. `attempt` is that of the step, `epoch` that of the wait for the result. */
 export type NewCall = {
   runId: string
   stepId: string
   stepIndex: number
   attempt: number
   epoch: number
-  /** As the step has it; null if it leaves it to the performer. */
+  /** The timeout of the step; null for the default of the executor. */
   timeoutMs: number | null
   request: JsonObject
 }
 
-/** Writes down what is to be done, in the transaction that makes the runs wait for it. */
-export async function requestCalls(tx: Scope, effects: NewCall[]): Promise<void> {
-  if (effects.length === 0) return
+/** Stores calls, in the transaction that makes their runs wait for the results. */
+export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
+  if (calls.length === 0) return
   const now = tx.now()
   await tx.db('external_calls').insert(
-    effects.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request }) => ({
+    calls.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request }) => ({
       tenant_id: tx.tenantId,
       run_id: runId,
       step_index: stepIndex,
@@ -33,4 +34,18 @@ export async function requestCalls(tx: Scope, effects: NewCall[]): Promise<void>
     })),
   )
   await tx.enqueue(executeJob(tx.tenantId))
+}
+
+/**
+ * Deletes the calls that these runs no longer wait for: those not started yet are never made, and the results of those
+ * in flight are ignored. Must run before any job is enqueued, since completing a call enqueues while it locks the row.
+ */
+export async function discardCalls(tx: Scope, runs: Pick<StoredRun, 'state'>[]): Promise<void> {
+  if (runs.length === 0) return
+  const current = runs.map(({ state }) => ({ id: state.id, epoch: isFinished(state) ? null : state.epoch }))
+  await tx.db.raw(
+    `delete from external_calls e using jsonb_to_recordset(?::jsonb) as x (id uuid, epoch int)
+     where e.tenant_id = ? and e.run_id = x.id and e.epoch is distinct from x.epoch`,
+    [JSON.stringify(current), tx.tenantId],
+  )
 }

@@ -1,11 +1,14 @@
-import type { ExternalResult } from '../../engine/model/step.ts'
+import type { StepFailure } from '../../engine/model/step.ts'
 
 const DEPTH_MAX = 64
 
-/** The result, with nothing in it that cannot be stored as JSON and read again: whoever gave it may be anybody. */
-export function sanitizeResult(result: ExternalResult): ExternalResult {
+type Result<Output> = { ok: true; output: Output } | { ok: false; error: StepFailure }
+
+/** Removes from an untrusted result whatever Postgres cannot store as JSON. */
+export function sanitizeResult<Output = unknown>(result: Result<Output>): Result<Output> {
   try {
-    return clean(result, 0) as ExternalResult
+    // Only the characters of texts change, so the type stays the same.
+    return clean(result, 0) as Result<Output>
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return { ok: false, error: { code: 'invalid_response', message: error.message, retryable: false } }
@@ -14,7 +17,7 @@ export function sanitizeResult(result: ExternalResult): ExternalResult {
 
 /** @throws RangeError */
 function clean(value: unknown, depth: number): unknown {
-  if (depth > DEPTH_MAX) throw new RangeError(`The answer is nested more than ${DEPTH_MAX} levels deep`)
+  if (depth > DEPTH_MAX) throw new RangeError(`The response is nested more than ${DEPTH_MAX} levels deep`)
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\u0000', '')
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item: unknown) => clean(item, depth + 1))

@@ -21,7 +21,7 @@ export function createInboundBatcher(system: SystemScope): InboundBatcher {
   const channels = new Batcher<null, InboundChannel>({
     batchMax: WAITING_MAX,
     waitingMax: WAITING_MAX,
-    isOfOne: () => false,
+    isItemError: () => false,
     async work(channelId, calls) {
       const channel = await findInboundChannel(system, channelId)
       return calls.map(() => channel)
@@ -46,8 +46,8 @@ function batchByChannel<T>(
   const batcher = new Batcher<{ from: InboundChannel; items: T[] }, undefined>({
     batchMax: BATCH_MAX,
     waitingMax: WAITING_MAX,
-    sizeOf: ({ items }) => items.length,
-    isOfOne: (error) => !isOutage(error),
+    measure: ({ items }) => items.length,
+    isItemError: (error) => !isOutage(error),
     async work(_, calls) {
       const [first] = calls
       const items = calls.flatMap((call) => call.items)

@@ -1,124 +1,135 @@
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
+import { createWakeup } from './wakeup.ts'
 
 const BATCH = 200
-/** Followers move on together by so many transactions where they are told nothing, so that one read serves them all. */
+/** Positions advance in strides of transactions without matching events, so that one read serves all subscribers. */
 const STRIDE = 1000n
-/** Signals may be lost; a follower looks by itself this often. */
-const LOOK_EVERY_MS = 5 * SECOND
-/** An event lies behind a transaction that is still open: it will not be long. */
-const LOOK_SOON_MS = 25
+/** Polling interval: notifications may be lost. */
+const POLL_MS = 5 * SECOND
+/** Polling interval while an event waits for an older transaction, which will end soon. */
+const POLL_HIDDEN_MS = 25
 
 export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null>; at: Date }
+
 /**
- * Where a following starts anew, told before all else. `began`: nothing was followed before, and the cursor keeps the
- * place for who is cut off before anything happens. `reset`: events after the cursor may be gone. Either way whoever
- * reads what there is after the mark misses nothing.
+ * First item of a stream that does not resume where another ended. `ready`: a new stream; its cursor keeps the place of
+ * a subscriber that is disconnected before the first event. `gap`: events after the given cursor may have been purged.
+ * In both cases a subscriber that reads the current state after this item misses nothing.
  */
-export type Mark = { type: 'ready' | 'gap' }
+export type StreamStart = { type: 'ready' | 'gap' }
 
-/** What a follower is told, under the cursor from which it goes on afterwards. */
-export type Followed<T> = [cursor: string, told: T]
+/** Item of a stream, with the cursor from which the stream resumes after it. */
+export type StreamItem<T> = [cursor: string, item: T]
 
+/** Position behind an event, or behind all events of older transactions. */
 type Position = { xid: string; id: string }
-type Row = Position & { type: string; data: Record<string, string | null>; at: Date }
+type EventRow = Position & { type: string; data: Record<string, string | null>; at: Date }
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
-/** Without `types` all are told. */
+/** All types if `types` is null. */
 type Following = { types: string[] | null; signal: AbortSignal }
 
 /**
- * A workspace's events from `after` on, each once, in one order for everybody, until `signal` aborts. Without `after`
- * it begins now: where it begins is settled before this returns, so whatever is done after that is told.
- * @throws InvalidError for a cursor that is none
+ * Follows the events of a workspace from the cursor `after` until `signal` aborts: each event once, in the same order
+ * for every subscriber. Without `after` the stream starts now; its position is fixed before this returns, so every
+ * later event is part of it.
+ * @throws InvalidError for a malformed cursor
  */
 export async function followEvents(
   scope: Scope,
   { after, ...following }: Following & { after: string | null },
-): Promise<AsyncGenerator<FollowedEvent | (Mark & { cursor: string })>> {
+): Promise<AsyncGenerator<FollowedEvent | (StreamStart & { cursor: string })>> {
   const last = after === null ? undefined : parseCursor(after)
-  const now = await currentPosition(scope)
-  if (last && !isForgotten(scope, last) && BigInt(last.xid) <= BigInt(now.xidMax)) return follow(scope, last, following)
-  return markAndFollow(scope, last ? 'gap' : 'ready', now, following)
+  const { xidMax, ...current } = await currentPosition(scope)
+  if (last && !isPurged(scope, last) && BigInt(last.xid) <= BigInt(xidMax)) return follow(scope, last, following)
+  return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
 }
 
-async function* markAndFollow(
+async function* startAndFollow(
   scope: Scope,
-  type: Mark['type'],
+  type: StreamStart['type'],
   position: Position,
   following: Following,
-): AsyncGenerator<FollowedEvent | (Mark & { cursor: string })> {
-  yield { cursor: cursorOf(position), type }
+): AsyncGenerator<FollowedEvent | (StreamStart & { cursor: string })> {
+  yield { cursor: toCursor(position), type }
   yield* follow(scope, position, following)
 }
 
 async function* follow(scope: Scope, from: Position, { types, signal }: Following): AsyncGenerator<FollowedEvent> {
-  const bell = createBell()
-  const unsubscribe = scope.subscribe(bell.ring)
-  signal.addEventListener('abort', bell.ring)
+  const wakeup = createWakeup()
+  const unsubscribe = scope.subscribe(wakeup.wake)
+  signal.addEventListener('abort', wakeup.wake)
   let position = from
   try {
     while (!signal.aborted) {
-      const key = `events ${cursorOf(position)} ${JSON.stringify(types)}`
-      const { rows, hidden, readUpTo } = await scope.singleFlight(key, () => read(scope, position, types))
+      const key = `events ${toCursor(position)} ${JSON.stringify(types)}`
+      const { rows, hasHidden, readUpTo } = await scope.singleFlight(key, () => readBatch(scope, position, types))
       for (const { xid, id, type, data, at } of rows) {
         position = { xid, id }
-        yield { cursor: cursorOf(position), type, data, at }
+        yield { cursor: toCursor(position), type, data, at }
         if (signal.aborted) return
       }
       if (readUpTo) position = readUpTo
-      if (rows.length < BATCH) await bell.wait(hidden ? LOOK_SOON_MS : LOOK_EVERY_MS)
+      if (rows.length < BATCH) await wakeup.wait(hasHidden ? POLL_HIDDEN_MS : POLL_MS)
     }
   } finally {
     unsubscribe()
-    signal.removeEventListener('abort', bell.ring)
+    signal.removeEventListener('abort', wakeup.wake)
   }
 }
 
-function cursorOf({ xid, id }: Position): string {
+function toCursor({ xid, id }: Position): string {
   return `${xid}-${id}`
 }
 
 function parseCursor(cursor: string): Position {
   const [, xid, id] = CURSOR.exec(cursor) ?? []
   if (!xid || !id || BigInt(xid) >= 2n ** 63n)
-    throw new InvalidError('lastEventId is not one that this service gave out')
+    throw new InvalidError('lastEventId is not an ID of an item of this subscription. Leave it out to start now')
   return { xid, id }
 }
 
-/** Before all that is not yet told, with the time at its end. A cursor beyond `xidMax` is of another database. */
+/**
+ * Returns the position before all events that are not visible yet; its id ends with the current time. A cursor beyond
+ * `xidMax` comes from another database.
+ */
 async function currentPosition(scope: Scope): Promise<Position & { xidMax: string }> {
-  const { rows } = await scope.db.raw<{ rows: { xid: string; xidMax: string }[] }>(
-    `select pg_snapshot_xmin(s)::text as xid, pg_snapshot_xmax(s)::text as "xidMax" from pg_current_snapshot() s`,
+  const [snapshot] = await selectRows<{ xid: string; xidMax: string }>(
+    scope.db,
+    'select pg_snapshot_xmin(s)::text as xid, pg_snapshot_xmax(s)::text as xid_max from pg_current_snapshot() s',
   )
-  const at = scope.now().getTime().toString(16).padStart(12, '0')
-  return { ...(rows[0] as { xid: string; xidMax: string }), id: FIRST_ID.slice(0, -12) + at }
+  if (!snapshot) throw new Error('pg_current_snapshot() returned no row')
+  const time = scope.now().getTime().toString(16).padStart(12, '0')
+  return { ...snapshot, id: FIRST_ID.slice(0, -12) + time }
 }
 
 /**
- * An event's id begins with its time, that of a place without an event ends with it. A minute of grace keeps clear of a
- * purge that is just going on.
+ * Returns true if events after this position may have been purged. The id of an event starts with its time, that of a
+ * position without an event ends with it. A margin of one minute covers a purge that is running.
  */
-function isForgotten(scope: Scope, { id }: Position): boolean {
+function isPurged(scope: Scope, { id }: Position): boolean {
   const at = parseInt(id.replaceAll('-', '').slice(0, 12), 16) || parseInt(id.slice(-12), 16)
   return at < scope.now().getTime() - EVENT_RETENTION_MS + MINUTE
 }
 
 type Batch = {
-  rows: Row[]
-  /** There are events that an open transaction keeps from being told. */
-  hidden: boolean
-  /** All below it is told, or of other types: a follower of rare events need not pass the others again. */
+  rows: EventRow[]
+  /** True if there are events that must wait for an older transaction to end. */
+  hasHidden: boolean
+  /** Position up to which all matching events are read: subscribers of rare types need not read the others again. */
   readUpTo: Position | undefined
 }
 
-/** Stops below the oldest open transaction: what that one is about to commit must not be stepped over. */
-async function read(scope: Scope, { xid, id }: Position, types: string[] | null): Promise<Batch> {
-  const result = await scope.db.raw<{ rows: ({ horizon: string } & (Row | { xid: null }))[] }>(
+/** Reads events below the oldest open transaction: what that one commits must not be skipped. */
+async function readBatch(scope: Scope, { xid, id }: Position, types: string[] | null): Promise<Batch> {
+  const result = await selectRows<{ horizon: string } & (EventRow | { xid: null })>(
+    scope.db,
     `select s.horizon::text, e.* from (select pg_snapshot_xmin(pg_current_snapshot()) as horizon) s
      left join lateral (
        select xid::text, id, type, data, created_at as at from events
@@ -126,40 +137,15 @@ async function read(scope: Scope, { xid, id }: Position, types: string[] | null)
        order by events.xid, id limit ?) e on true`,
     [scope.tenantId, xid, id, types, types, BATCH],
   )
-  const horizon = BigInt((result.rows[0] as { horizon: string }).horizon)
-  const found = result.rows.filter((row): row is Row & { horizon: string } => row.xid !== null)
-  const rows = found.filter((row) => BigInt(row.xid) < horizon)
+  const horizon = BigInt(result[0]?.horizon ?? 0)
+  const committed = result.filter((row): row is EventRow & { horizon: string } => row.xid !== null)
+  const rows = committed.filter((row) => BigInt(row.xid) < horizon)
   const last = BigInt(rows.at(-1)?.xid ?? xid)
-  const strideBegin = horizon - (horizon % STRIDE)
-  const isComplete = found.length < BATCH && strideBegin > last
+  const strideStart = horizon - (horizon % STRIDE)
+  const isComplete = committed.length < BATCH && strideStart > last
   return {
     rows,
-    hidden: rows.length < found.length,
-    readUpTo: isComplete ? { xid: String(strideBegin), id: FIRST_ID } : undefined,
-  }
-}
-
-/** Remembers a ring that came while nobody waited. */
-function createBell(): { ring: () => void; wait: (ms: number) => Promise<void> } {
-  let rung = false
-  let wake: (() => void) | undefined
-  return {
-    ring: () => {
-      rung = true
-      wake?.()
-    },
-    wait: async (ms) => {
-      if (!rung) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms)
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      }
-      rung = false
-      wake = undefined
-    },
+    hasHidden: rows.length < committed.length,
+    readUpTo: isComplete ? { xid: String(strideStart), id: FIRST_ID } : undefined,
   }
 }

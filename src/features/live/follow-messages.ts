@@ -1,33 +1,34 @@
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import type { Scope } from '../../scope.ts'
-import { followEvents, type Followed, type Mark } from './follow-events.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
+import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = ['received', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled', 'noted'].map(
-  (what) => `message.${what}`,
+  (change) => `message.${change}`,
 )
 
-export type MessageChange = { type: 'message'; message: Message } | Mark
+export type MessageChange = { type: 'message'; message: Message } | StreamStart
 
 /**
- * Every new message of a conversation and every change of one's status, from `lastEventId` on. A message is told as it
- * is now, so one that changed twice in a moment is told twice alike.
+ * Follows the new messages of a conversation and the changes of their status, from `lastEventId`. Each item has the
+ * current state of the message, so two changes in quick succession may yield the same item twice.
  */
 export async function followMessages(
   scope: Scope,
   { conversationId, lastEventId }: FollowMessages,
   signal: AbortSignal,
-): Promise<AsyncGenerator<Followed<MessageChange>>> {
+): Promise<AsyncGenerator<StreamItem<MessageChange>>> {
   await scope.get(ConversationRow, conversationId)
-  return tell(scope, conversationId, await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal }))
+  const events = await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal })
+  return toMessageChanges(scope, conversationId, events)
 }
 
-async function* tell(
+async function* toMessageChanges(
   scope: Scope,
   conversationId: string,
   events: Awaited<ReturnType<typeof followEvents>>,
-): AsyncGenerator<Followed<MessageChange>> {
+): AsyncGenerator<StreamItem<MessageChange>> {
   for await (const event of events) {
     if (!('data' in event)) {
       yield [event.cursor, { type: event.type }]

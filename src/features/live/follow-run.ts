@@ -1,39 +1,38 @@
 import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
-import { type Followed, type FollowedEvent, followEvents, type Mark } from './follow-events.ts'
-import { toRunStep, runStepQuery } from '../runs/run-step-rows.ts'
-import { toRun, runQuery } from '../runs/run-rows.ts'
+import { type FollowedEvent, followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
+import { runQuery, runStepQuery, toRun, toRunStep } from '../runs/queries.ts'
 import { type FollowRun, Run, RunStep } from '../runs/schema.ts'
 
 const TYPES = [
   ...['started', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired', 'replayed'].map(
-    (what) => `run.${what}`,
+    (change) => `run.${change}`,
   ),
-  // A message is queued in the moment in which its step is written, and the run's own event tells that.
-  ...['sent', 'delivered', 'read', 'played', 'failed', 'canceled'].map((what) => `message.${what}`),
+  // `message.queued` is left out: a message is queued together with its step, for which the run has an event.
+  ...['sent', 'delivered', 'read', 'played', 'failed', 'canceled'].map((change) => `message.${change}`),
 ]
 
-/** The run as it is now with the steps that changed. */
-export type RunChange = { type: 'run'; run: Run; steps: RunStep[] } | Mark
+/** Current state of the run, with the steps that changed. */
+export type RunChange = { type: 'run'; run: Run; steps: RunStep[] } | StreamStart
 
 /**
- * Every change of a run from `lastEventId` on: what one event changed is told at once, so that whoever lost the
- * connection has either all of it or nothing.
+ * Follows the changes of a run from `lastEventId`. What one event changed is one item, so a subscriber that is
+ * disconnected has received either all of it or nothing.
  */
 export async function followRun(
   scope: Scope,
   { runId, lastEventId }: FollowRun,
   signal: AbortSignal,
-): Promise<AsyncGenerator<Followed<RunChange>>> {
+): Promise<AsyncGenerator<StreamItem<RunChange>>> {
   const run = await scope.get(RunRow, runId)
-  return tell(scope, run, await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal }))
+  return toRunChanges(scope, run, await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal }))
 }
 
-async function* tell(
+async function* toRunChanges(
   scope: Scope,
   run: RunRow,
   events: Awaited<ReturnType<typeof followEvents>>,
-): AsyncGenerator<Followed<RunChange>> {
+): AsyncGenerator<StreamItem<RunChange>> {
   for await (const event of events) {
     if (!('data' in event)) {
       yield [event.cursor, { type: event.type }]
@@ -46,21 +45,21 @@ async function* tell(
   }
 }
 
-/** Undefined if the event is of something else. */
+/** Returns the steps that an event changed; undefined if the event is not about this run. */
 async function changedSteps(scope: Scope, run: RunRow, { type, data }: FollowedEvent): Promise<RunStep[] | undefined> {
-  if (type.startsWith('message.')) return delivered(scope, run, data)
+  if (type.startsWith('message.')) return stepsOfMessage(scope, run, data)
   const isCopy = data['replayId'] === run.id
   if (data['runId'] !== run.id && !isCopy) return undefined
   const { firstStep, lastStep } = data
-  // A run that is replayed stays as it is, but for being told so.
+  // To replay a run changes none of its steps.
   if (firstStep === null || (type === 'run.replayed' && !isCopy)) return []
   const rows = runStepQuery(scope, run.id)
-  // An event that does not say which steps it wrote may have written any.
+  // An event without a range of steps may have changed any of them.
   if (firstStep !== undefined) void rows.whereBetween('index', [Number(firstStep), Number(lastStep)])
   return (await rows).map(toRunStep)
 }
 
-async function delivered(scope: Scope, run: RunRow, data: FollowedEvent['data']): Promise<RunStep[] | undefined> {
+async function stepsOfMessage(scope: Scope, run: RunRow, data: FollowedEvent['data']): Promise<RunStep[] | undefined> {
   const { messageId, conversationId } = data
   if (!messageId || run.conversationId === null || conversationId !== run.conversationId) return undefined
   const rows = await runStepQuery(scope, run.id).where({ messageId })

@@ -35,7 +35,7 @@ type ChangeName = keyof typeof STATUS_CHANGES
  * Statuses that a provider reports, by rank. `promoteStatuses` moves a message to the highest rank reported, so reports
  * may arrive in any order; a failure counts only until a delivery is reported.
  */
-export const PROVIDER_RANKS = ['sent', 'failed', 'delivered', 'read', 'played'] as const satisfies MessageStatus[]
+const PROVIDER_RANKS = ['sent', 'failed', 'delivered', 'read', 'played'] as const satisfies MessageStatus[]
 
 /** Ranks from here on are final: no report lowers them. */
 const FINAL_FROM = PROVIDER_RANKS.indexOf('delivered') + 1

@@ -8,7 +8,7 @@ import { allowsSql, IN_DOUBT_SQL, statusSql, STATUS_CHANGES } from './message-st
 import { promoteStatuses } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
-/** Wait of a channel on which nothing can be sent until somebody repairs it. */
+/** Wait of a channel on which nothing can be sent until it is repaired. */
 const STOPPED_MS = HOUR
 
 /** Stores the outcomes of sends: all of a batch in a few statements. */

@@ -2,10 +2,10 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
+import { getWorkflow } from '../workflows/queries.ts'
 import type { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 
-/** Puts a workflow away, whatever it was: it starts nothing new and cannot be published. Runs under way go on. */
+/** Archives a workflow in any status: it starts no new runs and cannot be published. Current runs continue. */
 export function archiveWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<WorkflowWithDefinition> {
   return scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
@@ -18,7 +18,7 @@ export function archiveWorkflow(scope: Scope, { workflowId }: WorkflowRef): Prom
   })
 }
 
-/** Takes it out again: paused if it was published once, else a draft. */
+/** Restores an archived workflow: as paused if it was ever published, otherwise as a draft. */
 export function unarchiveWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<WorkflowWithDefinition> {
   return scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)

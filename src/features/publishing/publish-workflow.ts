@@ -7,28 +7,27 @@ import { ensureWebhook } from '../workflow-webhooks/ensure-webhook.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
 import { listTestWarnings } from '../workflow-tests/test-warnings.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
-import type { PublishedWorkflow, PublishWorkflow } from '../workflows/schema.ts'
+import { getWorkflow } from '../workflows/queries.ts'
+import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
 
 /**
- * Makes the draft the version that new runs take; runs under way stay on theirs. Publishing what is already published
- * changes nothing.
+ * Makes the draft the version of new runs; current runs keep theirs. Publishing an unchanged draft creates no version.
  */
 export async function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
-  const { published, subject } = await scope.transaction(async (tx) => {
+  const { published, workflowVersion } = await scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
     if (workflow.status === 'archived') {
-      throw new ConflictError('workflow_archived', 'An archived workflow cannot be published')
+      throw new ConflictError('workflow_archived', 'An archived workflow cannot be published. Unarchive it first')
     }
     const { compiled, errors, warnings } = await checkInWorkspace(tx, workflow.draft, workflowId)
     if (!compiled) {
-      throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
+      throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The definition is not valid', errors)
     }
     await replaceSchedules(tx, workflowId, compiled)
     await ensureWebhook(tx, workflowId, compiled)
     const hash = definitionHash(workflow.draft)
     const version =
-      (await sameVersion(tx, workflow, hash)) ?? (await addVersion(tx, workflow, { hash, compiled, note }))
+      (await findSameVersion(tx, workflow, hash)) ?? (await addVersion(tx, workflow, { hash, compiled, note }))
     if (version !== workflow.version || workflow.status !== 'published') {
       const now = tx.now()
       await tx
@@ -38,16 +37,16 @@ export async function publishWorkflow(scope: Scope, { workflowId, note }: Publis
       await tx.record({ type: 'workflow.published', data: { workflowId } })
     }
     const published = { ...(await getWorkflow(tx, { workflowId })), warnings }
-    return { published, subject: { workflowId, name: workflow.name, version, compiled } }
+    return { published, workflowVersion: { workflowId, name: workflow.name, version, compiled } }
   })
-  // Tests only warn, and take their time: nothing is locked meanwhile.
-  return { ...published, warnings: [...published.warnings, ...(await listTestWarnings(scope, subject))] }
+  // Tests only add warnings and may be slow, so they run outside the transaction and its locks.
+  return { ...published, warnings: [...published.warnings, ...(await listTestWarnings(scope, workflowVersion))] }
 }
 
-async function sameVersion(tx: Scope, workflow: WorkflowRow, hash: string): Promise<number | undefined> {
+async function findSameVersion(tx: Scope, workflow: WorkflowRow, hash: string): Promise<number | undefined> {
   if (workflow.version === null) return undefined
-  const live = await tx.query(VersionRow).findOne({ workflowId: workflow.id, version: workflow.version })
-  return live?.hash === hash ? live.version : undefined
+  const current = await tx.query(VersionRow).findOne({ workflowId: workflow.id, version: workflow.version })
+  return current?.hash === hash ? current.version : undefined
 }
 
 async function addVersion(

@@ -2,17 +2,18 @@ import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { definitionSchema } from '../definition-checks/definition-schema.ts'
-import * as schema from '../workflows/schema.ts'
+import { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 import { archiveWorkflow, unarchiveWorkflow } from './archive-workflow.ts'
 import { publishWorkflow } from './publish-workflow.ts'
 import { unpublishWorkflow } from './unpublish-workflow.ts'
+import * as schema from './schema.ts'
 import { validateWorkflow } from './validate-workflow.ts'
 
 export const publishingRouter = router({
   validate: viewerProcedure
     .meta(
-      rest('POST', '/workflows/validate', 'Say what publishing a definition would say', {
-        description: 'Changes nothing. Answers 200 also for a definition with errors: `valid` tells.',
+      rest('POST', '/workflows/validate', 'Validate a workflow definition', {
+        description: 'Stores nothing. Responds with 200 even if the definition has errors: read `valid`.',
       }),
     )
     .input(schema.ValidateWorkflow)
@@ -20,17 +21,17 @@ export const publishingRouter = router({
     .mutation(({ ctx, input }) => validateWorkflow(ctx.scope, input)),
 
   definitionSchema: viewerProcedure
-    .meta(rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of definitions'))
+    .meta(rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of workflow definitions'))
     .input(empty.strict())
     .output(schema.DefinitionSchema)
     .query(() => definitionSchema()),
 
   publish: adminProcedure
     .meta(
-      rest('POST', '/workflows/{workflowId}/publish', 'Publish the draft as a new version', {
+      rest('POST', '/workflows/{workflowId}/publish', 'Publish a workflow', {
         example: { note: 'Asks for the city first' },
         description:
-          'New runs take the new version; those under way keep theirs. A draft that is as published makes no version. 422 `workflow_invalid` with one detail for each problem, by step.',
+          'Publishes the draft as a new version. New runs use it; current runs keep their version. An unchanged draft creates no version. Responds with 422 `workflow_invalid` and one detail per problem if the definition has errors.',
       }),
     )
     .input(schema.PublishWorkflow)
@@ -38,20 +39,32 @@ export const publishingRouter = router({
     .mutation(({ ctx, input }) => publishWorkflow(ctx.scope, input)),
 
   unpublish: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/unpublish', 'Start no new runs; those under way go on'))
-    .input(schema.WorkflowRef)
-    .output(schema.WorkflowWithDefinition)
+    .meta(
+      rest('POST', '/workflows/{workflowId}/unpublish', 'Unpublish a workflow', {
+        description: 'The workflow starts no new runs. Current runs continue.',
+      }),
+    )
+    .input(WorkflowRef)
+    .output(WorkflowWithDefinition)
     .mutation(({ ctx, input }) => unpublishWorkflow(ctx.scope, input)),
 
   archive: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/archive', 'Put a workflow away; runs under way go on'))
-    .input(schema.WorkflowRef)
-    .output(schema.WorkflowWithDefinition)
+    .meta(
+      rest('POST', '/workflows/{workflowId}/archive', 'Archive a workflow', {
+        description: 'The workflow starts no new runs and cannot be published. Current runs continue.',
+      }),
+    )
+    .input(WorkflowRef)
+    .output(WorkflowWithDefinition)
     .mutation(({ ctx, input }) => archiveWorkflow(ctx.scope, input)),
 
   unarchive: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/unarchive', 'Take a workflow out of the archive, paused or a draft'))
-    .input(schema.WorkflowRef)
-    .output(schema.WorkflowWithDefinition)
+    .meta(
+      rest('POST', '/workflows/{workflowId}/unarchive', 'Unarchive a workflow', {
+        description: 'The workflow becomes paused if it was ever published, otherwise a draft.',
+      }),
+    )
+    .input(WorkflowRef)
+    .output(WorkflowWithDefinition)
     .mutation(({ ctx, input }) => unarchiveWorkflow(ctx.scope, input)),
 })

@@ -2,10 +2,10 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
+import { getWorkflow } from '../workflows/queries.ts'
 import type { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 
-/** No new runs start; those under way go on. */
+/** Stops a workflow from starting new runs. Current runs continue. */
 export function unpublishWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<WorkflowWithDefinition> {
   return scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)

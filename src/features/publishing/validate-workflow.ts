@@ -1,9 +1,9 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import type { Scope } from '../../scope.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
-import type { ValidateWorkflow, Validation } from '../workflows/schema.ts'
+import type { ValidateWorkflow, Validation } from './schema.ts'
 
-/** What publishing this definition would say, without keeping anything. */
+/** Runs the checks of publishing on a definition, without storing anything. */
 export async function validateWorkflow(
   scope: Scope,
   { definition, workflowId }: ValidateWorkflow,

@@ -1,25 +1,25 @@
-import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { RunState } from '../../engine/model/run.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
 import type { ReplayPlan } from './plan-replay.ts'
 
-/** A run again: a run of its own, started by whoever asks for it, about whom the old one was about. */
+/** Builds a replay: a new run for the subject of the original one, started by the current actor. */
 export function buildReplay(
   tx: Scope,
-  old: RunRow,
+  original: RunRow,
   { plan, state, mode }: { plan: ReplayPlan; state: RunState; mode: StoredRun['mode'] },
 ): StoredRun {
-  const { subject, takenOver } = plan
+  const { workflow, reusedCount } = plan
   return {
-    ...old,
-    workflowVersion: subject.version,
+    ...original,
+    workflowVersion: workflow.version,
     mode,
     parentRunId: null,
     mailboxRunId: null,
     triggerEventId: state.id,
-    replayOf: old.id,
-    replayFromStepId: takenOver > 0 ? plan.state.stepId : null,
+    replayOf: original.id,
+    replayFromStepId: reusedCount > 0 ? plan.state.stepId : null,
     startedBy: { type: tx.actor.type, id: tx.actor.id },
     messagesSent: 0,
     createdAt: tx.now(),

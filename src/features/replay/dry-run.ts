@@ -1,92 +1,95 @@
 import { toMailbox } from '../../engine/model/mailbox-key.ts'
-import type { Subject } from '../../engine/model/subject.ts'
-import { closeWaitingRun } from '../../engine/simulate/close-reply-wait.ts'
 import type { StepRecord } from '../../engine/model/run.ts'
+import type { Subject } from '../../engine/model/subject.ts'
 import { copySteps, saveRuns, saveSteps } from '../../engine/mailbox/run-store.ts'
+import { closeWaitingRun } from '../../engine/simulate/close-reply-wait.ts'
 import type { DialogueEntry, SimulatedRun } from '../../engine/simulate/simulate.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { WINDOW_MS } from '../conversations/service-window.ts'
-import { loadOtherWorkflows } from '../simulations/load-other-workflows.ts'
-import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
-import { UNPUBLISHED } from '../simulations/load-simulated-workflow.ts'
-import { runQueuedSimulation } from '../simulations/run-simulation.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
-import type { ReplayPlan } from './plan-replay.ts'
-import { buildReplay } from './build-replay.ts'
 import type { ReplayRun } from '../runs/schema.ts'
+import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
+import { loadOtherWorkflows, UNPUBLISHED } from '../simulations/load-simulated-workflow.ts'
+import { runQueuedSimulation } from '../simulations/run-simulation.ts'
+import { buildReplay } from './build-replay.ts'
+import type { ReplayPlan } from './plan-replay.ts'
 
 const REAL_MS_MAX = 1000
 
-type DryRun = { old: RunRow; plan: ReplayPlan; options: ReplayRun }
+type DryRun = { original: RunRow; plan: ReplayPlan; options: ReplayRun }
 
 /**
- * Plays the run again, at the times and with the replies and the outside answers that were recorded, and keeps what came
- * of it. Nothing goes out, and nothing waits: where a reply is missing the run is canceled, and says so.
+ * Simulates the replay with the recorded replies, results and times, and stores its outcome. It sends and calls nothing
+ * and never waits: if a reply is missing, the run is canceled with an error that says so.
  */
-export async function dryRun(tx: Scope, { old, plan, options }: DryRun): Promise<void> {
-  const { subject, takenOver, records, state } = plan
-  const recording = await loadRunRecording(tx, old)
-  const now = records[takenOver]?.startedAt ?? recording.startedAt
-  const party = await partyOf(tx, old)
-  const played = runQueuedSimulation({
-    subject,
-    others: await loadOtherWorkflows(tx, subject),
-    party: asThen(party, recording, now),
+export async function dryRun(tx: Scope, { original, plan, options }: DryRun): Promise<void> {
+  const { workflow, reusedCount, records, state } = plan
+  const recording = await loadRunRecording(tx, original)
+  const now = records[reusedCount]?.startedAt ?? recording.startedAt
+  const subject = await loadSubject(tx, original)
+  const trace = runQueuedSimulation({
+    workflow,
+    others: await loadOtherWorkflows(tx, workflow),
+    subject: withWindowAt(subject, recording, now),
     now,
-    queued: { workflow: subject, state: { ...state, queuedAt: now.toISOString() } },
-    dialogue: laterThan(now, recording),
+    queued: { workflow, state: { ...state, queuedAt: now.toISOString() } },
+    dialogue: dialogueAfter(now, recording),
     stepOutputs: options.stepOutputs ?? {},
     recorded: options.effects === 'rerun' ? [] : [recording],
     realMsMax: REAL_MS_MAX,
   })
-  const run = played.runs.find(({ id }) => id === state.id)
-  if (run) await keep(tx, { old, plan }, closeWaitingRun(run, played.why, new Date(played.endedAt)))
+  const run = trace.runs.find(({ id }) => id === state.id)
+  if (run) await saveDryRun(tx, { original, plan }, closeWaitingRun(run, trace.why, new Date(trace.endedAt)))
 }
 
-/** Whom the run was about, as they are now; if they are gone, nobody. */
-async function partyOf(tx: Scope, old: RunRow): Promise<Subject> {
-  const [party] = await loadSubjects(tx, [toMailbox(old)])
-  if (!party) throw new NotFoundError('Run')
-  return { ...party, isPaused: false }
+/** Loads the subject of the run with its current facts. */
+async function loadSubject(tx: Scope, original: RunRow): Promise<Subject> {
+  const [subject] = await loadSubjects(tx, [toMailbox(original)])
+  if (!subject) throw new NotFoundError('Run')
+  return { ...subject, isPaused: false }
 }
 
-async function keep(tx: Scope, { old, plan }: Omit<DryRun, 'options'>, { state, steps }: SimulatedRun): Promise<void> {
-  const { subject, takenOver } = plan
-  const replay = buildReplay(tx, old, { plan, state, mode: 'dry_run' })
-  if (subject.version === UNPUBLISHED) replay.workflowVersion = old.workflowVersion
+async function saveDryRun(
+  tx: Scope,
+  { original, plan }: Omit<DryRun, 'options'>,
+  { state, steps }: SimulatedRun,
+): Promise<void> {
+  const { workflow, reusedCount } = plan
+  const replay = buildReplay(tx, original, { plan, state, mode: 'dry_run' })
+  if (workflow.version === UNPUBLISHED) replay.workflowVersion = original.workflowVersion
   await saveRuns(tx.db, tx.tenantId, [replay])
   const simulated = steps.map((step) => ({ runId: state.id, step: withoutMessage(step) }))
   await saveSteps(tx.db, tx.tenantId, simulated)
-  if (subject.version === UNPUBLISHED) await tx.query(RunRow).findOne('id', state.id).patch({ isDraft: true })
+  if (workflow.version === UNPUBLISHED) await tx.query(RunRow).findOne('id', state.id).patch({ isDraft: true })
   await tx.db('run_steps').where({ tenant_id: tx.tenantId, run_id: state.id }).update({ simulated: true })
-  await copySteps(tx.db, tx.tenantId, { from: old.id, to: state.id, count: takenOver })
+  await copySteps(tx.db, tx.tenantId, { from: original.id, to: state.id, count: reusedCount })
 }
 
-/** The message was never sent: there is none to refer to. */
+/** The message of a simulated step was never sent, so there is no row to refer to. */
 function withoutMessage(step: StepRecord): StepRecord {
   return { ...step, messageId: null }
 }
 
-/** The window as it was: it closed a day after what the customer had said last. */
-function asThen(party: Subject, { first, messages }: RunRecording, now: Date): Subject {
-  const said = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
-  if (!said || !party.conversation) return party
-  const windowExpiresAt = addMs(said.createdAt, WINDOW_MS).toISOString()
-  return { ...party, conversation: { ...party.conversation, windowExpiresAt } }
+/** Sets the service window as it was at a time: it closes one day after the customer's last message before. */
+function withWindowAt(subject: Subject, { first, messages }: RunRecording, now: Date): Subject {
+  const last = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
+  if (!last || !subject.conversation) return subject
+  const windowExpiresAt = windowExpiryFrom(last.createdAt).toISOString()
+  return { ...subject, conversation: { ...subject.conversation, windowExpiresAt } }
 }
 
-/** What was said and happened after that, the first of it after as long as it took then. */
-function laterThan(now: Date, { startedAt, later }: RunRecording): DialogueEntry[] {
+/** Recorded entries from `now` on, with the delay of the first one counted from `now`. */
+function dialogueAfter(now: Date, { startedAt, later }: RunRecording): DialogueEntry[] {
   let at = startedAt
-  let last = now
+  let previous = now
   return later.flatMap((entry) => {
     at = addMs(at, entry.afterMs)
     if (at < now || (at.getTime() === now.getTime() && entry.type === 'advance')) return []
-    const afterMs = at.getTime() - last.getTime()
-    last = at
+    const afterMs = at.getTime() - previous.getTime()
+    previous = at
     return [{ ...entry, afterMs }]
   })
 }

@@ -8,44 +8,45 @@ import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { dryRun } from './dry-run.ts'
-import { getRun } from '../runs/get-run.ts'
+import { getRun } from '../runs/queries.ts'
 import { planReplay, type ReplayPlan } from './plan-replay.ts'
 import { buildReplay } from './build-replay.ts'
 import type { ReplayRun, Run } from '../runs/schema.ts'
 
 /**
- * Runs again as a new run; the old one stays as it is. By default on the same version, a completed run from the start,
- * and one that failed, expired or was canceled from the step at which it stopped, with what the steps before it gave.
+ * Replays a finished run as a new run; the original stays unchanged. By default it uses the same version, and starts a
+ * completed run from the start and any other from the step at which it stopped, reusing the results of earlier steps.
  * @throws ConflictError `run_not_finished`
  * @throws UnprocessableError `run_is_dry_run`
  */
 export function replayRun(scope: Scope, { runId, ...options }: ReplayRun): Promise<Run> {
   return scope.transaction(async (tx) => {
-    const old = await tx.get(RunRow, runId)
-    if (!isFinished(old)) throw new ConflictError('run_not_finished', 'Only a finished run can be replayed')
-    if (old.mode === 'dry_run') {
-      const message = 'A dry run has sent nothing and met nobody. Replay the run that it tried'
-      throw new UnprocessableError('run_is_dry_run', message, { replayOf: old.replayOf })
+    const original = await tx.get(RunRow, runId)
+    if (!isFinished(original))
+      throw new ConflictError('run_not_finished', 'The run is not finished. Wait for it or cancel it, then replay it')
+    if (original.mode === 'dry_run') {
+      const message = 'Dry runs cannot be replayed. Replay the original run instead'
+      throw new UnprocessableError('run_is_dry_run', message, { replayOf: original.replayOf })
     }
-    const plan = await planReplay(tx, old, { runId, ...options })
-    if (options.mode === 'dry_run') await dryRun(tx, { old, plan, options: { runId, ...options } })
-    else await runLive(tx, { old, plan, stepOutputs: options.stepOutputs })
-    const data = { runId: old.id, replayId: plan.state.id, conversationId: old.conversationId }
+    const plan = await planReplay(tx, original, { runId, ...options })
+    if (options.mode === 'dry_run') await dryRun(tx, { original, plan, options: { runId, ...options } })
+    else await runLive(tx, { original, plan, stepOutputs: options.stepOutputs })
+    const data = { runId: original.id, replayId: plan.state.id, conversationId: original.conversationId }
     await tx.record({ type: 'run.replayed', data })
     return getRun(tx, { runId: plan.state.id })
   })
 }
 
-type Live = { old: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['stepOutputs'] }
+type LiveReplay = { original: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['stepOutputs'] }
 
-async function runLive(tx: Scope, { old, plan, stepOutputs }: Live): Promise<void> {
+async function runLive(tx: Scope, { original, plan, stepOutputs }: LiveReplay): Promise<void> {
   const state = { ...plan.state, ...(stepOutputs ? { answers: stepOutputs } : {}) }
   const at = { tenantId: tx.tenantId, now: tx.now() }
-  const replay = buildReplay(tx, old, { plan, state, mode: 'live' })
+  const replay = buildReplay(tx, original, { plan, state, mode: 'live' })
   const mailbox = runMailbox(replay)
   if (mailbox.kind !== 'run') await lockMailboxes(tx.db, tx.tenantId, [mailbox])
   await saveRuns(tx.db, tx.tenantId, [replay])
-  await copySteps(tx.db, tx.tenantId, { from: old.id, to: state.id, count: plan.takenOver })
+  await copySteps(tx.db, tx.tenantId, { from: original.id, to: state.id, count: plan.reusedCount })
   await putItems(tx.db, at, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
   await tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -6,11 +6,11 @@ import { replayRun } from './replay-run.ts'
 export const replayRouter = router({
   replay: adminProcedure
     .meta(
-      rest('POST', '/runs/{runId}/replay', 'Run a finished run again, as a new run', {
+      rest('POST', '/runs/{runId}/replay', 'Replay a run', {
         status: 201,
         example: { from: 'auto' },
         description:
-          'Without options a run that came to its end begins at its start, and any other where it stopped; the steps before are taken over with what they gave. 409 `run_not_finished`; 422 `run_is_dry_run`, `step_not_reached`, `definition_changed`, or `state_not_recorded` if what the run knew there is no longer known.',
+          'Creates a new run. By default a completed run is replayed from its start and any other from the step at which it stopped; the results of the steps before are reused. Responds with 409 `run_not_finished`, or 422 `run_is_dry_run`, `step_not_reached`, `definition_changed`, or `state_not_recorded` if the state before the step was not recorded completely.',
       }),
     )
     .input(ReplayRun)

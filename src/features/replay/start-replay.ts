@@ -1,6 +1,6 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import { rebuildState } from '../../engine/replay/rebuild-state.ts'
 import { type JsonObject, type MessageFacts, queueResumption, queueRun, type RunState } from '../../engine/model/run.ts'
+import { rebuildState } from '../../engine/replay/rebuild-state.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
@@ -9,72 +9,75 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { stepTypes } from '../../steps/index.ts'
 import { loadMessages } from '../execution/load-messages.ts'
+import { toRunState } from '../runs/queries.ts'
 
 export type ReplayStart = {
-  old: RunRow
-  /** What the old run recorded, in order, and how much of it is taken over. */
+  original: RunRow
+  /** Steps that the original run recorded, in order, and the number of those to reuse. */
   records: StepRow[]
-  takenOver: number
+  reusedCount: number
   compiled: CompiledDefinition
   stepOutputs: JsonObject
 }
 
 /**
- * A queued run that begins where a replay is to begin, and knows what the old one knew there.
+ * Returns the state of a queued run at the start of the replay, with what the original run knew at that point.
  * @throws UnprocessableError `state_not_recorded`
  */
-export async function startReplay(scope: Scope, beginning: ReplayStart): Promise<RunState> {
-  const { old, records, takenOver, compiled, stepOutputs } = beginning
+export async function startReplay(scope: Scope, start: ReplayStart): Promise<RunState> {
+  const { original, records, reusedCount, compiled, stepOutputs } = start
   const [now, id] = [scope.now(), newId()]
-  // What an earlier replay was told instead of asking does not hold for this one.
-  const { answers: _, ...newest } = old.state as RunState
-  const { first, last } = await messagesBefore(scope, old, records.slice(0, takenOver))
-  const { trigger, input, depth } = newest
-  const fresh = queueRun(compiled, { id, trigger, input, message: first, depth }, now)
-  if (takenOver === 0) return fresh
-  if (isWhereItStopped(newest, beginning)) {
-    const resumed = queueResumption(newest, { id, stepsCount: takenOver }, now)
-    const { sensitive, variables: defaults } = fresh
-    return { ...resumed, parent: null, sensitive, variables: { ...defaults, ...newest.variables } }
+  // The overrides of an earlier replay do not apply to this one.
+  const { answers: _, ...state } = toRunState(original)
+  const { first, last } = await loadConsumedMessages(scope, original, records.slice(0, reusedCount))
+  const { trigger, input, depth } = state
+  const initial = queueRun(compiled, { id, trigger, input, message: first, depth }, now)
+  if (reusedCount === 0) return initial
+  if (startsWhereStopped(state, start)) {
+    const resumed = queueResumption(state, { id, stepsCount: reusedCount }, now)
+    const { sensitive, variables: defaults } = initial
+    return { ...resumed, parent: null, sensitive, variables: { ...defaults, ...state.variables } }
   }
-  const given = {
+  const rebuilt = rebuildState({
     compiled,
     registry: stepTypes,
-    old: newest,
+    old: state,
     records,
-    at: takenOver,
+    at: reusedCount,
     id,
     message: last,
     stepOutputs,
     now,
-  }
-  const rebuilt = rebuildState(given)
+  })
   if (!('lost' in rebuilt)) return rebuilt
   throw new UnprocessableError(
     'state_not_recorded',
-    `What the run knew there is not kept: step "${rebuilt.lost}" gave more, or more secret things, than is written down. Replay from an earlier step`,
+    `The state before this step is incomplete: the output of step "${rebuilt.lost}" was truncated or redacted. Replay from an earlier step`,
     { stepId: rebuilt.lost },
   )
 }
 
-/** Where a run stopped by itself its newest state is what it knew, unless a step before is to have given something else. */
-function isWhereItStopped({ stepId }: RunState, { old, records, takenOver, stepOutputs }: ReplayStart): boolean {
-  if (old.status === 'completed' || takenOver < records.length - 1) return false
-  if (stepId !== (records[takenOver]?.stepId ?? stepId)) return false
-  return !records.slice(0, takenOver).some((record) => Object.hasOwn(stepOutputs, record.stepId))
+/** Returns true if the last stored state can be used: the replay starts where the run stopped, without overrides before. */
+function startsWhereStopped(
+  { stepId }: RunState,
+  { original, records, reusedCount, stepOutputs }: ReplayStart,
+): boolean {
+  if (original.status === 'completed' || reusedCount < records.length - 1) return false
+  if (stepId !== (records[reusedCount]?.stepId ?? stepId)) return false
+  return !records.slice(0, reusedCount).some((record) => Object.hasOwn(stepOutputs, record.stepId))
 }
 
-/** What started the run, and what it had taken last by then. */
-async function messagesBefore(
+/** Loads the message that started the run, and the last one that the given steps consumed. */
+async function loadConsumedMessages(
   scope: Scope,
   { trigger }: RunRow,
   records: StepRow[],
 ): Promise<{ first: MessageFacts | null; last: MessageFacts | null }> {
-  const taken = records.flatMap(({ output, messageId }) => {
+  const consumed = records.flatMap(({ output, messageId }) => {
     const id = getField(output, 'messageId')
     return typeof id === 'string' && id !== messageId ? [id] : []
   })
-  const messages = await loadMessages(scope, [...(trigger.messageId === null ? [] : [trigger.messageId]), ...taken])
+  const messages = await loadMessages(scope, [...(trigger.messageId === null ? [] : [trigger.messageId]), ...consumed])
   const first = messages.get(trigger.messageId ?? '') ?? null
-  return { first, last: messages.get(taken.at(-1) ?? '') ?? first }
+  return { first, last: messages.get(consumed.at(-1) ?? '') ?? first }
 }

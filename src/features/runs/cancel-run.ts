@@ -3,13 +3,13 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { cancelQueuedMessages } from '../outbound/cancel-queued-messages.ts'
 import { decisionPort } from '../execution/engine-port.ts'
-import { getRun } from './get-run.ts'
+import { getRun } from './queries.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, RunRef } from './schema.ts'
 
 /**
- * Ends a run under its mailbox's lock, so that it is not being decided meanwhile. Messages that it and the
- * runs ended with it queued are taken back; one that is on its way to the provider is not.
+ * Cancels a run while holding the lock of its mailbox, so that it is not being advanced concurrently. Queued messages of
+ * the run and of its child runs are canceled too; a message that is already being sent is not.
  * @throws ConflictError `run_finished`
  */
 export function cancelRun(scope: Scope, { runId }: RunRef): Promise<Run> {

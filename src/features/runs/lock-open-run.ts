@@ -6,7 +6,7 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 
 /**
- * Locks the mailbox of a run, so that it is not being decided meanwhile.
+ * Locks the mailbox of a run, so that it is not being advanced concurrently.
  * @throws ConflictError `run_finished`
  */
 export async function lockOpenRun(tx: Scope, runId: string): Promise<Mailbox> {

@@ -1,44 +1,47 @@
+import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
-import { type RunFilters, matchingRuns } from './run-filters.ts'
+import { type RunFilters, toRunCondition } from './run-filters.ts'
 
 const NEWEST_FIRST = 'order by created_at desc, id desc'
-/** A workflow with more versions than this is walked as a whole. */
+/** A workflow with more versions than this is read without splitting by version. */
 const VERSIONS_MAX = 100
 
 /**
- * The ids of one page, the newest first. Each status, and each version of a workflow, is walked along an index of its
- * own and the walks are merged, so that a rare one is not looked for among all the others.
+ * Returns the IDs of one page, newest first. Each status, and each version of a workflow, is read with its own index scan
+ * and the scans are merged, so that finding rare ones does not read all the others.
  */
 export async function pageRuns(
   scope: Scope,
   filters: RunFilters,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<string[]> {
-  const { sql, bindings, statuses } = matchingRuns(scope, filters)
-  const versions = await versionsToWalk(scope, filters)
-  // As literals, which are checked: a partial index serves a constant, and not every parameter.
+  const { sql, bindings, statuses } = toRunCondition(scope, filters)
+  const versions = await listVersions(scope, filters)
+  // Literals, validated by the schema: a partial index is used for a constant, but not for every parameter.
   const byStatus = statuses?.map((status) => ` and status = '${status}'`) ?? ['']
   const byVersion = versions?.map((version) => ` and workflow_version = ${version}`) ?? ['']
-  const walks = byVersion.flatMap((version) =>
+  const scans = byVersion.flatMap((version) =>
     byStatus.map(
       (status) => `(select id, created_at from runs where ${sql}${version}${status} ${NEWEST_FIRST} limit :reach)`,
     ),
   )
-  if (walks.length === 0) return []
-  const { rows } = await scope.db.raw<{ rows: { id: string }[] }>(
-    `select id from (${walks.join(' union all ')}) walked ${NEWEST_FIRST} limit :limit offset :offset`,
+  if (scans.length === 0) return []
+  const rows = await selectRows<{ id: string }>(
+    scope.db,
+    `select id from (${scans.join(' union all ')}) merged ${NEWEST_FIRST} limit :limit offset :offset`,
     { ...bindings, limit, offset, reach: limit + offset },
   )
   return rows.map(({ id }) => id)
 }
 
-/** The versions of the workflow that have runs; undefined where something else says sooner which runs are meant. */
-async function versionsToWalk(scope: Scope, filters: RunFilters): Promise<number[] | undefined> {
+/** Versions of the workflow that have runs; undefined if another filter is more selective, or there are too many. */
+async function listVersions(scope: Scope, filters: RunFilters): Promise<number[] | undefined> {
   const { workflowId, version, contactId, conversationId, replayOf } = filters
   if (workflowId === undefined || [version, contactId, conversationId, replayOf].some((one) => one !== undefined)) {
     return undefined
   }
-  const { rows } = await scope.db.raw<{ rows: { version: number }[] }>(
+  const rows = await selectRows<{ version: number }>(
+    scope.db,
     `select version from (
        select version from run_counts where tenant_id = :tenantId and workflow_id = :workflowId
        union select version from run_count_deltas where tenant_id = :tenantId and workflow_id = :workflowId) counted

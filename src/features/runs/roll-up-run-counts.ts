@@ -1,17 +1,19 @@
+import { selectRows } from '../../platform/database/sql.ts'
 import type { SystemScope } from '../../scope.ts'
 
 const BATCH = 10_000
 
 /**
- * Adds what has changed to the base of the counts. Whoever counts meanwhile sees a delta either as it was or added, and
- * two who fold at once take different ones. What is left of workflows that are gone is dropped.
+ * Adds the recorded deltas to the base counts. A concurrent count sees each delta exactly once, in one table or the other,
+ * and concurrent roll-ups take different deltas. Deltas of deleted workflows are dropped.
  */
 export async function rollUpRunCounts(system: SystemScope): Promise<void> {
-  for (let folded = BATCH; folded === BATCH;) folded = await foldBatch(system)
+  for (let count = BATCH; count === BATCH;) count = await rollUpBatch(system)
 }
 
-async function foldBatch(system: SystemScope): Promise<number> {
-  const { rows } = await system.db.raw<{ rows: { folded: number }[] }>(
+async function rollUpBatch(system: SystemScope): Promise<number> {
+  const [row] = await selectRows<{ count: number }>(
+    system.db,
     `with taken as (
        delete from run_count_deltas where (tenant_id, seq) in (
          select tenant_id, seq from run_count_deltas order by tenant_id, seq limit ? for update skip locked)
@@ -22,8 +24,8 @@ async function foldBatch(system: SystemScope): Promise<number> {
        join workflows w on w.tenant_id = t.tenant_id and w.id = t.workflow_id
        group by 1, 2, 3, 4 having sum(t.delta) <> 0 order by 1, 2, 3, 4
        on conflict (tenant_id, workflow_id, version, status) do update set count = base.count + excluded.count)
-     select count(*)::int as folded from taken`,
+     select count(*)::int as count from taken`,
     [BATCH],
   )
-  return rows[0]?.folded ?? 0
+  return row?.count ?? 0
 }

@@ -1,9 +1,7 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { cancelRun } from './cancel-run.ts'
-import { getRun } from './get-run.ts'
-import { listRunSteps } from './list-run-steps.ts'
-import { listRuns } from './list-runs.ts'
+import { getRun, listRunSteps, listRuns } from './queries.ts'
 import { ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
 import { signalRun } from './signal-run.ts'
 
@@ -21,17 +19,17 @@ export const runsRouter = router({
     .query(({ ctx, input }) => getRun(ctx.scope, input)),
 
   steps: viewerProcedure
-    .meta(rest('GET', '/runs/{runId}/steps', 'List the steps of a run, in order'))
+    .meta(rest('GET', '/runs/{runId}/steps', 'List the steps of a run'))
     .input(RunRef)
     .output(RunSteps)
     .query(({ ctx, input }) => listRunSteps(ctx.scope, input)),
 
   signal: adminProcedure
     .meta(
-      rest('POST', '/runs/{runId}/signal', 'Tell a run of an event that it may wait for', {
+      rest('POST', '/runs/{runId}/signal', 'Signal a run', {
         example: { event: 'order.paid', data: { total: 120 } },
         description:
-          'Only this run hears of it. A run that waits for something else goes on as if nothing had been said.',
+          'Sends an event to this run only. It has no effect unless the run waits for the event when the signal is processed.',
       }),
     )
     .input(SignalRun)
@@ -39,7 +37,11 @@ export const runsRouter = router({
     .mutation(({ ctx, input }) => signalRun(ctx.scope, input)),
 
   cancel: adminProcedure
-    .meta(rest('POST', '/runs/{runId}/cancel', 'Cancel a run and what it still had to send'))
+    .meta(
+      rest('POST', '/runs/{runId}/cancel', 'Cancel a run', {
+        description: 'Queued messages of the run are canceled too.',
+      }),
+    )
     .input(RunRef)
     .output(Run)
     .mutation(({ ctx, input }) => cancelRun(ctx.scope, input)),

@@ -5,7 +5,7 @@ import type { ListRuns } from './schema.ts'
 
 export type RunFilters = Omit<ListRuns, 'limit' | 'offset'>
 
-/** True if no run can be meant: a malformed id is a row that is not there. */
+/** Returns true if no run can match: a malformed ID is treated like an unknown one. */
 export function isImpossible({ workflowId, contactId, conversationId, replayOf }: RunFilters): boolean {
   return [workflowId, contactId, conversationId, replayOf].some((id) => id !== undefined && !isUuid(id))
 }
@@ -21,17 +21,19 @@ const CONDITIONS: Record<Exclude<keyof RunFilters, 'status'>, string> = {
   startedBefore: 'created_at < :startedBefore',
 }
 
-type Bindings = Record<string, string | number | Date>
+export type RunCondition = {
+  sql: string
+  bindings: Record<string, string | number | Date>
+  statuses: string[] | undefined
+}
 
-export type RunQuery = { sql: string; bindings: Bindings; statuses: string[] | undefined }
-
-/** The filters as a condition on `runs`, the statuses apart. What waits for something is waiting. */
-export function matchingRuns(scope: Scope, { status, ...filters }: RunFilters): RunQuery {
-  const bindings = definedFields(filters)
-  const names = Object.keys(bindings) as (keyof typeof CONDITIONS)[]
+/** Converts filters to an SQL condition on `runs`, with the statuses apart. A run that waits for something is `waiting`. */
+export function toRunCondition(scope: Scope, { status, ...filters }: RunFilters): RunCondition {
+  const bindings = { tenantId: scope.tenantId, ...definedFields(filters) }
+  const conditions = Object.entries(CONDITIONS).filter(([name]) => Object.hasOwn(bindings, name))
   return {
-    sql: ['tenant_id = :tenantId', ...names.map((name) => CONDITIONS[name])].join(' and '),
-    bindings: { tenantId: scope.tenantId, ...bindings } as Bindings,
+    sql: ['tenant_id = :tenantId', ...conditions.map(([, sql]) => sql)].join(' and '),
+    bindings,
     statuses: status ? [...new Set(status)] : filters.waitingFor ? ['waiting'] : undefined,
   }
 }

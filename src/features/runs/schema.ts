@@ -10,10 +10,10 @@ export const Run = z
     id,
     workflowId: id,
     workflowName: z.string(),
-    workflowVersion: z.int().meta({ description: 'The version this run took when it started, and keeps' }),
+    workflowVersion: z.int().meta({ description: 'The version of the workflow when the run was started' }),
     isDraft: z
       .boolean()
-      .meta({ description: 'It tried the draft of then, beside that version; only in mode `dry_run`' }),
+      .meta({ description: 'True if the run executed the draft instead of that version; only in mode `dry_run`' }),
     status: RunStatus,
     mode: z.enum(['live', 'dry_run']),
     trigger: z.object({ type: z.string(), eventId: id, messageId: id.nullable() }),
@@ -28,11 +28,14 @@ export const Run = z
     replayOf: id.nullable(),
     rootRunId: id,
     replayFromStepId: z.string().nullable(),
-    replayCount: z.int().meta({ description: 'How often this run was replayed' }),
-    currentStepId: z.string().nullable().meta({ description: 'The step that is next or waits; null once finished' }),
+    replayCount: z.int().meta({ description: 'Number of replays of this run' }),
+    currentStepId: z
+      .string()
+      .nullable()
+      .meta({ description: 'The next or waiting step; null once the run is finished' }),
     stepsCount: z.int(),
     messagesSent: z.int(),
-    hasDeliveryFailures: z.boolean().meta({ description: 'A message of the run could not be delivered' }),
+    hasDeliveryFailures: z.boolean().meta({ description: 'True if a message of the run could not be delivered' }),
     startedBy: z.object({ type: z.string(), id: id.nullable() }),
     queuedAt: timestamp,
     startedAt: timestamp.nullable(),
@@ -49,7 +52,7 @@ export const RunStep = z
   .object({
     id,
     runId: id,
-    index: z.int().meta({ description: 'Total order of the steps of a run, without gaps' }),
+    index: z.int().meta({ description: 'Position among the steps of the run, without gaps' }),
     stepId: z.string(),
     name: z.string().nullable(),
     type: z.string(),
@@ -64,7 +67,7 @@ export const RunStep = z
     reusedFromId: id.nullable(),
     simulated: z.boolean(),
     messageId: id.nullable(),
-    delivery: z.string().nullable().meta({ description: 'Where the message this step sent stands now' }),
+    delivery: z.string().nullable().meta({ description: 'Current status of the message that the step sent' }),
     waitingUntil: timestamp.nullable(),
     startedAt: timestamp,
     finishedAt: timestamp.nullable(),
@@ -84,7 +87,7 @@ export const ReplayRun = z.strictObject({
     .default('auto')
     .meta({
       description:
-        '`auto`: where a run stopped that did not come to its end, else the start. Or `start`, `failed`, the id of a step of the workflow, or that of a step of the run',
+        'The step to start from. `auto`: the step at which the run stopped, or the start if it completed. Otherwise `start`, `failed`, the ID of a step of the workflow, or the ID of a run step',
       examples: ['auto'],
     }),
   version: z
@@ -92,26 +95,27 @@ export const ReplayRun = z.strictObject({
       error: 'must be original, published, draft, or the number of a version, 1 or more',
     })
     .default('original')
-    .meta({ description: 'Which definition to run; `draft` only with mode `dry_run`' }),
+    .meta({ description: 'The definition to run; `draft` requires mode `dry_run`' }),
   mode: z
     .enum(['live', 'dry_run'])
     .default('live')
-    .meta({ description: '`dry_run` sends and asks nothing: recorded replies and outputs answer' }),
-  input: json.optional().meta({ description: 'Instead of what the run was given' }),
-  variables: json.optional().meta({ description: 'Over the variables that the run begins with' }),
+    .meta({ description: '`dry_run` sends and calls nothing: recorded replies and outputs are used instead' }),
+  input: json.optional().meta({ description: 'Replaces the input of the run' }),
+  variables: json.optional().meta({ description: 'Values that override the initial variables' }),
   stepOutputs: json.optional().meta({
-    description: 'By step id, what the step gives instead: an output, or {"error": {"code", "message"}}',
+    description:
+      'By step ID, the result to use instead of executing the step: an output, or {"error": {"code", "message"}}',
   }),
   effects: z
     .enum(['reuse', 'rerun'])
     .default('reuse')
-    .meta({ description: '`reuse` takes over the steps before `from`; `rerun` does all of them again' }),
+    .meta({ description: '`reuse` keeps the recorded steps before `from`; `rerun` executes them again' }),
 })
 export type ReplayRun = z.output<typeof ReplayRun>
 
 export const SignalRun = z.strictObject({
   runId: id,
-  event: eventName.meta({ description: 'The event that the run may wait for', examples: ['order.paid'] }),
+  event: eventName.meta({ description: 'The name of the event', examples: ['order.paid'] }),
   data: jsonValue.optional(),
 })
 export type SignalRun = z.infer<typeof SignalRun>
@@ -123,15 +127,15 @@ const statuses = z
   .string()
   .transform((text, issues) => {
     const names = text.split(',').map((name) => RunStatus.safeParse(name.trim()))
-    const wanted = names.flatMap(({ data }) => data ?? [])
-    if (wanted.length === names.length) return wanted
-    const message = `must be one or several of ${RunStatus.options.join(', ')}, with commas between them`
+    const values = names.flatMap(({ data }) => data ?? [])
+    if (values.length === names.length) return values
+    const message = `must be one or several of ${RunStatus.options.join(', ')}, separated by commas`
     issues.addIssue({ code: 'custom', message })
     return z.NEVER
   })
   .meta({
     override: { type: 'string' },
-    description: `One or several of ${RunStatus.options.join(', ')}, with commas between them`,
+    description: `One or several of ${RunStatus.options.join(', ')}, separated by commas`,
     examples: ['failed,expired'],
   })
 
@@ -145,11 +149,11 @@ export const ListRuns = z
     conversationId: id.optional(),
     waitingFor: WaitingFor.optional(),
     replayOf: id.optional(),
-    startedAfter: timestampInput.optional().meta({ description: 'Only runs with `createdAt` at this moment or later' }),
-    startedBefore: timestampInput.optional().meta({ description: 'Only runs with `createdAt` before this moment' }),
+    startedAfter: timestampInput.optional().meta({ description: 'Only runs with `createdAt` at or after this time' }),
+    startedBefore: timestampInput.optional().meta({ description: 'Only runs with `createdAt` before this time' }),
   })
   .refine(({ version, workflowId }) => version === undefined || workflowId !== undefined, {
     path: ['version'],
-    message: 'is counted for each workflow: give `workflowId` too',
+    message: 'requires `workflowId`, because versions are numbered per workflow',
   })
 export type ListRuns = z.output<typeof ListRuns>

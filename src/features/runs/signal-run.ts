@@ -2,12 +2,12 @@ import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../../engine/mailbox/mailbox.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { getRun } from './get-run.ts'
+import { getRun } from './queries.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, SignalRun } from './schema.ts'
 
 /**
- * Tells a run of an event. It is taken in its turn, and has no effect unless the run waits for it then.
+ * Queues an event for a run. It has no effect unless the run waits for that event when it is processed.
  * @throws ConflictError `run_finished`
  */
 export function signalRun(scope: Scope, { runId, event, data }: SignalRun): Promise<Run> {

@@ -1,137 +1,142 @@
-import type { Mailbox } from '../../engine/model/mailbox-key.ts'
-import { type StoredRun, runMailbox } from '../../engine/model/stored-run.ts'
-import { advanceJob } from '../automation/jobs.ts'
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
 import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
 import { matchTrigger } from '../../engine/mailbox/match-trigger.ts'
-import { newRun } from '../../engine/model/new-run.ts'
-import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
-import type { JsonObject } from '../../engine/model/run.ts'
 import { loadActiveRuns, saveRuns } from '../../engine/mailbox/run-store.ts'
+import type { Mailbox } from '../../engine/model/mailbox-key.ts'
+import { newRun } from '../../engine/model/new-run.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { type StoredRun, runMailbox } from '../../engine/model/stored-run.ts'
+import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
+import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
-import { loadSubjects } from '../execution/load-subjects.ts'
+import { advanceJob } from '../automation/jobs.ts'
 import { listPublished } from '../automation/published-workflows.ts'
+import { loadSubjects } from '../execution/load-subjects.ts'
 
-/** A run that is started on purpose. Without a contact it has a mailbox of its own. */
+/** A run that is started by request. Without a contact it has a mailbox of its own. */
 export type NewStart = {
   workflowId: string
   trigger: { type: 'api' | 'manual' | 'webhook' | 'schedule' } & JsonObject
   input?: unknown
-  /** Over the defaults that the definition declares. */
+  /** Override the defaults of the definition. */
   variables?: JsonObject
   contactId?: string | null
-  /** Of that contact; by default its newest. */
+  /** A conversation of that contact; by default the most recent one. */
   conversationId?: string | null
   startedBy: { type: string; id: string | null }
-  /** Starts with the same id start one run of a workflow. */
+  /** Starts with the same ID start one run of a workflow. */
   eventId?: string
 }
 
-export type NotStarted =
+export type StartRejection =
   'not_published' | 'trigger_not_found' | 'invalid_variables' | 'condition_not_met' | 'already_running' | 'duplicate'
-export type Started = { runId: string } | { refused: NotStarted }
+export type StartResult = { runId: string } | { rejection: StartRejection }
 
 /**
- * Queues runs, as the re-entry policies of their workflows allow, each behind what its mailbox already holds. Answers
- * one entry per start, in order.
+ * Queues runs, as the re-entry policies of their workflows allow, each behind the pending items of its mailbox. Returns
+ * one result per start, in order.
  */
-export async function startRuns(tx: Scope, starts: NewStart[]): Promise<Started[]> {
+export async function startRuns(tx: Scope, starts: NewStart[]): Promise<StartResult[]> {
   const published = new Map((await listPublished(tx)).map((workflow) => [workflow.workflowId, workflow]))
-  const places = await findMailboxes(
+  const contactMailboxes = await findMailboxes(
     tx,
     starts.flatMap(({ contactId }) => contactId ?? []),
   )
-  const plans = starts.map((start) => plan(start, published.get(start.workflowId), tx.now(), places))
-  const wanted = plans.flatMap((planned) => ('run' in planned ? [planned] : []))
-  const mailboxes = [...new Map(wanted.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
+  const plans = starts.map((start) => planStart(start, published.get(start.workflowId), tx.now(), contactMailboxes))
+  const plannedRuns = plans.flatMap((plan) => ('run' in plan ? [plan] : []))
+  const mailboxes = [...new Map(plannedRuns.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
   const shared = mailboxes.filter(({ kind }) => kind !== 'run')
   await lockMailboxes(tx.db, tx.tenantId, shared)
-  const known: Known = {
-    parties: new Map((await loadSubjects(tx, shared)).map((party) => [party.mailbox.id, party])),
-    open: await loadActiveRuns(tx.db, tx.tenantId, mailboxes),
-    started: await findStarted(tx, wanted),
+  const context: StartContext = {
+    subjects: new Map((await loadSubjects(tx, shared)).map((subject) => [subject.mailbox.id, subject])),
+    activeRuns: await loadActiveRuns(tx.db, tx.tenantId, mailboxes),
+    startedKeys: await findStartedKeys(tx, plannedRuns),
   }
-  const results = plans.map((planned) => ('run' in planned ? admit(planned, known, tx.now()) : planned))
-  await queue(
+  const results = plans.map((plan) => ('run' in plan ? admitRun(plan, context, tx.now()) : plan))
+  await queueRuns(
     tx,
     results.flatMap((result) => ('run' in result ? [result] : [])),
   )
   return results.map((result) => ('run' in result ? { runId: result.run.state.id } : result))
 }
 
-type Planned = { run: StoredRun; mailbox: Mailbox; workflow: PublishedWorkflow }
-type Admitted = Planned & { replaces: StoredRun[] }
-type Known = { parties: Map<string, Subject>; open: StoredRun[]; started: Set<string> }
+type PlannedRun = { run: StoredRun; mailbox: Mailbox; workflow: PublishedWorkflow }
+type AdmittedRun = PlannedRun & { replaces: StoredRun[] }
+type StartContext = { subjects: Map<string, Subject>; activeRuns: StoredRun[]; startedKeys: Set<string> }
 
-function plan(
+function planStart(
   start: NewStart,
   workflow: PublishedWorkflow | undefined,
   now: Date,
-  places: Awaited<ReturnType<typeof findMailboxes>>,
-): Planned | { refused: NotStarted } {
-  if (!workflow) return { refused: 'not_published' }
-  const { trigger, input = null, contactId = null, variables = {}, startedBy } = start
-  if (!workflow.compiled.triggers.some(({ type }) => type === trigger.type)) return { refused: 'trigger_not_found' }
+  contactMailboxes: Awaited<ReturnType<typeof findMailboxes>>,
+): PlannedRun | { rejection: StartRejection } {
+  if (!workflow) return { rejection: 'not_published' }
+  const { trigger: source, input = null, contactId = null, variables = {}, startedBy } = start
+  if (!workflow.compiled.triggers.some(({ type }) => type === source.type)) return { rejection: 'trigger_not_found' }
   const id = newId()
-  const conversationId = start.conversationId ?? (contactId && places.get(contactId)?.conversationId) ?? null
-  const told = { messageId: null, ...trigger }
-  const from = { id, trigger: told, eventId: start.eventId ?? id, contactId, conversationId, startedBy }
-  const run = newRun(workflow, { ...from, input }, now)
+  const conversationId = start.conversationId ?? (contactId && contactMailboxes.get(contactId)?.conversationId) ?? null
+  const trigger = { messageId: null, ...source }
+  const eventId = start.eventId ?? id
+  const run = newRun(workflow, { id, trigger, eventId, contactId, conversationId, startedBy, input }, now)
   if (assignVariables({ run: run.state, compiled: workflow.compiled }, variables))
-    return { refused: 'invalid_variables' }
+    return { rejection: 'invalid_variables' }
   return { run, mailbox: runMailbox(run), workflow }
 }
 
-/** The caller holds the mailbox's lock. Runs admitted before count as open. */
-function admit(planned: Planned, known: Known, now: Date): Admitted | { refused: NotStarted } {
-  const { run, mailbox, workflow } = planned
+/** Requires the lock of the mailbox. Runs that were admitted before count as active. */
+function admitRun(plan: PlannedRun, context: StartContext, now: Date): AdmittedRun | { rejection: StartRejection } {
+  const { run, mailbox, workflow } = plan
   const { reentry } = workflow.compiled.settings
-  const key = keyOf(run)
-  if (known.started.has(key)) return { refused: 'duplicate' }
-  if (!isAllowed(planned, known.parties.get(mailbox.id), now)) return { refused: 'condition_not_met' }
-  const others = known.open.filter(
+  const key = startKey(run)
+  if (context.startedKeys.has(key)) return { rejection: 'duplicate' }
+  if (!isConditionMet(plan, context.subjects.get(mailbox.id), now)) return { rejection: 'condition_not_met' }
+  const others = context.activeRuns.filter(
     (other) => other.workflowId === run.workflowId && runMailbox(other).id === mailbox.id,
   )
-  if (others.length > 0 && reentry === 'ignore') return { refused: 'already_running' }
-  known.started.add(key)
-  known.open.push(run)
-  return { ...planned, replaces: reentry === 'restart' ? others : [] }
+  if (others.length > 0 && reentry === 'ignore') return { rejection: 'already_running' }
+  context.startedKeys.add(key)
+  context.activeRuns.push(run)
+  return { ...plan, replaces: reentry === 'restart' ? others : [] }
 }
 
-function isAllowed({ run: { trigger, state }, workflow }: Planned, party: Subject | undefined, now: Date): boolean {
+function isConditionMet(
+  { run: { trigger, state }, workflow }: PlannedRun,
+  subject: Subject | undefined,
+  now: Date,
+): boolean {
   if (trigger.type !== 'api' && trigger.type !== 'manual') return true
-  const { contact = null, conversation = null, workspace = {} } = party ?? {}
+  const { contact = null, conversation = null, workspace = {} } = subject ?? {}
   const { workflowId: id, name, version, compiled } = workflow
   const facts = { contact, conversation, workspace, workflow: { id, name, version } }
   const match = matchTrigger(compiled, { type: trigger.type, input: state.input }, facts, now)
   return match !== undefined && 'trigger' in match
 }
 
-function keyOf({ workflowId, triggerEventId }: StoredRun): string {
+function startKey({ workflowId, triggerEventId }: StoredRun): string {
   return `${workflowId}:${triggerEventId}`
 }
 
-async function findStarted(tx: Scope, planned: Planned[]): Promise<Set<string>> {
-  const given = planned.filter(({ run }) => run.triggerEventId !== run.state.id)
-  if (given.length === 0) return new Set()
-  const ids = [...new Set(given.map(({ run }) => run.triggerEventId))].sort()
-  // Two calls with one id at once: the second waits here, and then sees the first one's run.
+async function findStartedKeys(tx: Scope, plans: PlannedRun[]): Promise<Set<string>> {
+  const deduplicated = plans.filter(({ run }) => run.triggerEventId !== run.state.id)
+  if (deduplicated.length === 0) return new Set()
+  const ids = [...new Set(deduplicated.map(({ run }) => run.triggerEventId))].sort()
+  // Of two concurrent calls with one event ID, the second waits here and then finds the first one's run.
   await tx.db.raw(
     `select pg_advisory_xact_lock(hashtextextended(id, 2)) from unnest(?::text[]) with ordinality as x (id, n) order by n`,
     [ids],
   )
-  const { rows } = await tx.db.raw<{ rows: { key: string }[] }>(
+  const rows = await selectRows<{ key: string }>(
+    tx.db,
     `select workflow_id || ':' || trigger_event_id as key from runs where tenant_id = ? and trigger_event_id = any(?)`,
     [tx.tenantId, ids],
   )
   return new Set(rows.map(({ key }) => key))
 }
 
-async function queue(tx: Scope, admitted: Admitted[]): Promise<void> {
+async function queueRuns(tx: Scope, admitted: AdmittedRun[]): Promise<void> {
   if (admitted.length === 0) return
-  const at = { tenantId: tx.tenantId, now: tx.now() }
   await saveRuns(
     tx.db,
     tx.tenantId,
@@ -141,7 +146,7 @@ async function queue(tx: Scope, admitted: Admitted[]): Promise<void> {
     ...replaces.map(({ state }) => ({ id: newId(), mailbox, kind: 'cancel' as const, payload: { runId: state.id } })),
     { id: newId(), mailbox, kind: 'start' as const, payload: { runId: run.state.id } },
   ])
-  await putItems(tx.db, at, items)
+  await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
   await tx.record(
     ...admitted.map(({ run: { state, workflowId, conversationId } }) => ({
       type: 'run.queued' as const,

@@ -6,8 +6,8 @@ import type { Scope } from '../../scope.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
 
 /**
- * Makes the workflow's schedules those of the definition, or none. One that stays as it was keeps its place: what is
- * due is not lost, and what was done is not done again. A moment that is past never comes.
+ * Replaces the schedules of a workflow with those of the definition, or none. An unchanged schedule keeps its position, so
+ * occurrences are neither lost nor repeated. A time in the past never fires.
  */
 export async function replaceSchedules(
   tx: Scope,
@@ -16,26 +16,26 @@ export async function replaceSchedules(
 ): Promise<void> {
   const triggers = (compiled?.triggers ?? []).filter((trigger) => trigger.type === 'schedule')
   const zone = await workflowTimezone(tx, compiled?.settings.timezone ?? null)
-  const rows = triggers.map((trigger) => rowOf(trigger, zone, tx.now()))
-  const own = { tenant_id: tx.tenantId, workflow_id: workflowId }
+  const rows = triggers.map((trigger) => toRow(trigger, zone, tx.now()))
+  const workflow = { tenant_id: tx.tenantId, workflow_id: workflowId }
   const keys = rows.map(({ key }) => key)
-  await tx.db('schedules').where(own).whereNotIn('key', keys).delete()
+  await tx.db('schedules').where(workflow).whereNotIn('key', keys).delete()
   if (rows.length === 0) return
   await tx
     .db('schedules')
-    .insert(rows.map((row) => ({ ...own, ...row, created_at: tx.now() })))
+    .insert(rows.map((row) => ({ ...workflow, ...row, created_at: tx.now() })))
     .onConflict(['tenant_id', 'workflow_id', 'key'])
     .ignore()
 }
 
-function rowOf({ cron, at, timezone, groupId }: TriggerByType<'schedule'>, workspaceZone: string, now: Date) {
+function toRow({ cron, at, timezone, groupId }: TriggerByType<'schedule'>, workspaceZone: string, now: Date) {
   const zone = timezone ?? workspaceZone
-  const moment = at === undefined ? null : new Date(parseInstant(at, zone) ?? Number.NaN)
-  const next = moment ? (moment > now ? moment : null) : (nextOccurrence(cron ?? '', zone, now) ?? null)
+  const time = at === undefined ? null : new Date(parseInstant(at, zone) ?? Number.NaN)
+  const next = time ? (time > now ? time : null) : (nextOccurrence(cron ?? '', zone, now) ?? null)
   return {
-    key: [cron ?? moment?.toISOString(), zone, groupId?.toLowerCase() ?? 'nobody'].join(' '),
+    key: [cron ?? time?.toISOString(), zone, groupId?.toLowerCase() ?? 'nobody'].join(' '),
     cron: cron ?? null,
-    at: moment,
+    at: time,
     timezone: zone,
     group_id: groupId ?? null,
     next_at: next,

@@ -10,19 +10,19 @@ export type DueSchedule = {
   cursor: string | null
 }
 
-/** What is later than this is not done any more: a greeting of yesterday helps nobody. */
+/** Occurrences that are later than this are skipped, since their messages would be outdated. */
 const LATENESS_MS_MAX = DAY
 
 /**
- * Which moment begins now; undefined if it is too long ago. Of several that were missed it is the latest alone, except
- * that one under way is finished first.
+ * Returns the occurrence to start now; undefined if it is too late. Of several missed occurrences only the latest is
+ * started, except that one already in progress is completed first.
  */
 export function occurrenceAt({ cron, timezone, nextAt, cursor }: DueSchedule, now: Date): Date | undefined {
   const latest = cron === null || cursor !== null ? undefined : latestOccurrence(cron, timezone, now)
-  const moment = latest && latest > nextAt ? latest : nextAt
-  return now.getTime() - moment.getTime() < LATENESS_MS_MAX ? moment : undefined
+  const time = latest && latest > nextAt ? latest : nextAt
+  return now.getTime() - time.getTime() < LATENESS_MS_MAX ? time : undefined
 }
 
-export function occurrenceAfter({ cron, timezone }: DueSchedule, moment: Date): Date | null {
-  return cron === null ? null : (nextOccurrence(cron, timezone, moment) ?? null)
+export function occurrenceAfter({ cron, timezone }: DueSchedule, time: Date): Date | null {
+  return cron === null ? null : (nextOccurrence(cron, timezone, time) ?? null)
 }

@@ -8,61 +8,61 @@ type Step = Pick<StepRecord, 'stepId' | 'iteration' | 'messageId' | 'error' | 'b
 
 const FIELDS = ['status', 'input', 'output', 'branch', 'error'] as const
 
-/** Sets side by side the runs that the same message started, now and then. */
+/** Compares the recorded and the simulated runs, paired by the message that started them. */
 export function diffRuns(recorded: RecordedRun[], simulated: SimulatedRun[]): RunDifference[] {
-  const left = new Set(simulated)
-  const pairs = recorded.map((then) => {
-    const now = [...left].find((run) => run.state.trigger['messageId'] === then.run.trigger.messageId)
-    if (now) left.delete(now)
-    return diffRun(then, now)
+  const unmatched = new Set(simulated)
+  const pairs = recorded.map((before) => {
+    const after = [...unmatched].find((run) => run.state.trigger['messageId'] === before.run.trigger.messageId)
+    if (after) unmatched.delete(after)
+    return diffRun(before, after)
   })
-  return [...pairs, ...[...left].map((now) => diffRun(undefined, now))]
+  return [...pairs, ...[...unmatched].map((after) => diffRun(undefined, after))]
 }
 
-function diffRun(then: RecordedRun | undefined, now: SimulatedRun | undefined): RunDifference {
-  const steps = diffSteps(then?.steps ?? [], now?.steps ?? [])
-  const same = then !== undefined && now !== undefined && steps.every(({ change }) => change === 'same')
-  return { recordedRunId: then?.run.id ?? null, simulatedRunId: now?.id ?? null, same, steps }
+function diffRun(recorded: RecordedRun | undefined, simulated: SimulatedRun | undefined): RunDifference {
+  const steps = diffSteps(recorded?.steps ?? [], simulated?.steps ?? [])
+  const same = recorded !== undefined && simulated !== undefined && steps.every(({ change }) => change === 'same')
+  return { recordedRunId: recorded?.run.id ?? null, simulatedRunId: simulated?.id ?? null, same, steps }
 }
 
-/** Steps are the same one if they are the same time at the same place; those that are missing now come last. */
+/** Compares steps, paired by ID and iteration. Steps that are missing from the simulation come last. */
 export function diffSteps(recorded: Step[], simulated: Step[]): StepDifference[] {
-  const then = new Map(recorded.map((step) => [keyOf(step), step]))
-  const present = simulated.map((step) => {
-    const before = then.get(keyOf(step))
-    then.delete(keyOf(step))
-    return compare(before, step)
+  const unmatched = new Map(recorded.map((step) => [stepKey(step), step]))
+  const pairs = simulated.map((step) => {
+    const before = unmatched.get(stepKey(step))
+    unmatched.delete(stepKey(step))
+    return diffStep(before, step)
   })
-  return [...present, ...[...then.values()].map((step) => compare(step, undefined))]
+  return [...pairs, ...[...unmatched.values()].map((step) => diffStep(step, undefined))]
 }
 
-function compare(recorded: Step | undefined, simulated: Step | undefined): StepDifference {
+function diffStep(recorded: Step | undefined, simulated: Step | undefined): StepDifference {
   const { stepId = '', iteration = 0 } = simulated ?? recorded ?? {}
   const sides = {
-    simulated: simulated ? comparedOf(simulated) : null,
-    recorded: recorded ? comparedOf(recorded) : null,
+    simulated: simulated ? toComparedFields(simulated) : null,
+    recorded: recorded ? toComparedFields(recorded) : null,
   }
   if (!sides.recorded) return { stepId, iteration, change: 'added', fields: [], ...sides }
   if (!sides.simulated) return { stepId, iteration, change: 'missing', fields: [], ...sides }
-  const [now, before] = [placeless(simulated), placeless(recorded)]
-  const fields = FIELDS.filter((field) => !isDeepStrictEqual(now[field], before[field]))
+  const [after, before] = [withoutMessageId(simulated), withoutMessageId(recorded)]
+  const fields = FIELDS.filter((field) => !isDeepStrictEqual(after[field], before[field]))
   return { stepId, iteration, change: fields.length > 0 ? 'changed' : 'same', fields, ...sides }
 }
 
-function comparedOf({ status, input, output, branch, error }: Step) {
+function toComparedFields({ status, input, output, branch, error }: Step) {
   return { status, input: input ?? null, output: output ?? null, branch, error }
 }
 
-/** A message that is sent gets an id of its own each time, which makes no difference. */
-function placeless(step: Step | undefined): Record<string, unknown> {
+/** Replaces the ID of the sent message, which is a new one each time. */
+function withoutMessageId(step: Step | undefined): Record<string, unknown> {
   if (!step) return {}
-  const text = JSON.stringify(comparedOf(step))
-  return JSON.parse(step.messageId === null ? text : text.replaceAll(step.messageId, 'its message')) as Record<
-    string,
-    unknown
-  >
+  const text = JSON.stringify(toComparedFields(step))
+  const fields: Record<string, unknown> = JSON.parse(
+    step.messageId === null ? text : text.replaceAll(step.messageId, 'message ID'),
+  )
+  return fields
 }
 
-function keyOf({ stepId, iteration }: Step): string {
+function stepKey({ stepId, iteration }: Step): string {
   return `${stepId}:${iteration}`
 }

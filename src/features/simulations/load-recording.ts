@@ -13,7 +13,7 @@ export type RecordedRun = { run: RunRow; steps: StepRow[] }
 
 export type Recording = { startedAt: Date; dialogue: DialogueEntry[]; runs: RecordedRun[] }
 
-/** What a customer wrote in a conversation, with the gaps between, and what the workflow made of it then. */
+/** Loads the inbound messages of a conversation with the delays between them, and the runs of the workflow at that time. */
 export async function loadRecording(
   scope: Scope,
   { conversationId, workflowId }: { conversationId: string; workflowId: string },
@@ -25,8 +25,7 @@ export async function loadRecording(
     .orderBy(['createdAt', 'id'])
     .limit(MESSAGES_MAX)
   const [first] = messages
-  if (!first)
-    throw new UnprocessableError('input_not_recorded', 'The customer has written nothing in this conversation')
+  if (!first) throw new UnprocessableError('input_not_recorded', 'This conversation has no inbound messages')
   const runs = await scope
     .query(RunRow)
     .where({ conversationId, workflowId, mode: 'live' })
@@ -38,8 +37,8 @@ export async function loadRecording(
 
 export function toDialogue(messages: MessageRow[], startedAt?: Date): DialogueEntry[] {
   return messages.map((message, index) => {
-    const before = messages[index - 1]?.createdAt ?? startedAt ?? message.createdAt
-    const afterMs = Math.max(0, message.createdAt.getTime() - before.getTime())
+    const previousAt = messages[index - 1]?.createdAt ?? startedAt ?? message.createdAt
+    const afterMs = Math.max(0, message.createdAt.getTime() - previousAt.getTime())
     return { type: 'message', body: message.body, afterMs, message: messageFacts(message) }
   })
 }

@@ -15,42 +15,46 @@ export type RunRecording = RecordedRun & {
   first: MessageRow | null
   /** True if that was the first message of the conversation. */
   opensConversation: boolean
-  /** What the customer said and what happened from then on, until the run was over. */
+  /** Messages and events from then until the run finished. */
   later: DialogueEntry[]
   messages: MessageRow[]
 }
 
-type Happened = { at: Date; entry: Omit<DialogueEntry, 'afterMs'> }
+/** An entry with its time; the delay within `entry` is not set yet. */
+type TimedEntry = { at: Date; entry: DialogueEntry }
 
-/** What a run met on its way, as it was recorded. */
+/** Loads the messages and events of a run as they were recorded. */
 export async function loadRunRecording(scope: Scope, run: RunRow): Promise<RunRecording> {
   const [{ steps } = { steps: [] }] = await withSteps(scope, [run])
   const first = run.trigger.messageId === null ? null : ((await scope.find(MessageRow, run.trigger.messageId)) ?? null)
   const startedAt = first?.createdAt ?? run.createdAt
   const until = run.finishedAt ?? scope.now()
-  const messages = await messagesOf(scope, { run, steps, first, startedAt, until })
-  const happened = [...messages.map(saidOf), ...steps.flatMap(eventOf)].sort((a, b) => a.at.getTime() - b.at.getTime())
-  const later = spread(happened, { startedAt, until })
+  const messages = await loadMessages(scope, { run, steps, first, startedAt, until })
+  const entries = [...messages.map(toMessageEntry), ...steps.flatMap(toEventEntry)]
+  entries.sort((a, b) => a.at.getTime() - b.at.getTime())
+  const later = withDelays(entries, { startedAt, until })
   const opensConversation =
     first !== null && (run.trigger.type === 'conversation_opened' || !(await hasEarlier(scope, first)))
   return { run, steps, startedAt, first, opensConversation, later, messages }
 }
 
-type Span = { run: RunRow; steps: StepRow[]; first: MessageRow | null; startedAt: Date; until: Date }
+type RunPeriod = { run: RunRow; steps: StepRow[]; first: MessageRow | null; startedAt: Date; until: Date }
 
-/** What came while the run was under way. At the very moment of its end only what it took counts. */
-async function messagesOf(scope: Scope, { run, steps, first, startedAt, until }: Span): Promise<MessageRow[]> {
+/** Loads the messages that arrived during the run. Of those at the exact time of its end, only consumed ones count. */
+async function loadMessages(scope: Scope, { run, steps, first, startedAt, until }: RunPeriod): Promise<MessageRow[]> {
   if (run.conversationId === null) return []
-  const taken = new Set(steps.map(({ output }) => getField(output, 'messageId')).filter((id) => typeof id === 'string'))
+  const consumed = new Set(
+    steps.map(({ output }) => getField(output, 'messageId')).filter((id) => typeof id === 'string'),
+  )
   const rows = await scope
     .query(MessageRow)
     .where({ conversationId: run.conversationId, direction: 'inbound' })
-    .where((wanted) => void wanted.where('createdAt', '>=', startedAt).orWhereIn('id', [...taken]))
+    .where((either) => void either.where('createdAt', '>=', startedAt).orWhereIn('id', [...consumed]))
     .where('createdAt', '<=', until)
     .whereNot('id', first?.id ?? run.id)
     .orderBy(['createdAt', 'id'])
     .limit(MESSAGES_MAX)
-  return rows.filter(({ id, createdAt }) => createdAt < until || taken.has(id))
+  return rows.filter(({ id, createdAt }) => createdAt < until || consumed.has(id))
 }
 
 async function hasEarlier(scope: Scope, { conversationId, createdAt, id }: MessageRow): Promise<boolean> {
@@ -62,30 +66,30 @@ async function hasEarlier(scope: Scope, { conversationId, createdAt, id }: Messa
   return count > 0
 }
 
-function saidOf(message: MessageRow): Happened {
+function toMessageEntry(message: MessageRow): TimedEntry {
   return {
     at: message.createdAt,
-    entry: { type: 'message', body: message.body, message: messageFacts(message) } as Happened['entry'],
+    entry: { type: 'message', body: message.body, message: messageFacts(message), afterMs: 0 },
   }
 }
 
-/** A custom event that a step waited for is known by what the step gave. */
-function eventOf({ type, output, status, finishedAt }: StepRow): Happened[] {
+/** A custom event is only recorded in the output of the step that waited for it. */
+function toEventEntry({ type, output, status, finishedAt }: StepRow): TimedEntry[] {
   const name = getField(output, 'event')
   if (type !== 'wait_for_event' || status !== 'completed' || !finishedAt || typeof name !== 'string') return []
-  const event = { type: 'event', event: name, data: getField(output, 'data') ?? null }
-  return [{ at: finishedAt, entry: { type: 'event', event } as Happened['entry'] }]
+  const event = { type: 'event' as const, event: name, data: getField(output, 'data') ?? null }
+  return [{ at: finishedAt, entry: { type: 'event', event, afterMs: 0 } }]
 }
 
-/** The gaps between, and at the end the time that passed until the run was over. */
-function spread(happened: Happened[], { startedAt, until }: { startedAt: Date; until: Date }): DialogueEntry[] {
+/** Sets the delays between the entries, and adds the time that passed until the run finished. */
+function withDelays(entries: TimedEntry[], { startedAt, until }: { startedAt: Date; until: Date }): DialogueEntry[] {
   let at = startedAt
-  const gapTo = (next: Date) => {
+  const delayTo = (next: Date) => {
     const afterMs = Math.max(0, next.getTime() - at.getTime())
     at = addMs(at, afterMs)
     return afterMs
   }
-  const entries = happened.map(({ at: next, entry }) => ({ ...entry, afterMs: gapTo(next) }) as DialogueEntry)
-  const rest = gapTo(until)
-  return rest > 0 ? [...entries, { type: 'advance', afterMs: rest }] : entries
+  const dialogue = entries.map(({ at: next, entry }): DialogueEntry => ({ ...entry, afterMs: delayTo(next) }))
+  const rest = delayTo(until)
+  return rest > 0 ? [...dialogue, { type: 'advance', afterMs: rest }] : dialogue
 }

@@ -1,47 +1,49 @@
-import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
+import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Opening } from '../../engine/simulate/simulate.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { addMs } from '../../platform/time.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
-import { WINDOW_MS } from '../conversations/service-window.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
+import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 
-/** Ids of what is made up: they belong to nobody. */
-const NOBODY = '00000000-0000-7000-8000-000000000001'
-const NOWHERE = '00000000-0000-7000-8000-000000000002'
+/** IDs of the sample contact and conversation, which belong to no row. */
+const SAMPLE_CONTACT_ID = '00000000-0000-7000-8000-000000000001'
+const SAMPLE_CONVERSATION_ID = '00000000-0000-7000-8000-000000000002'
 
-type Wanted = {
+type SubjectRequest = {
   conversationId?: string | null | undefined
   contactId?: string | null | undefined
-  /** Laid over what is known of the contact; null if there is neither contact nor conversation. */
+  /** Override the facts of the contact; null if there is neither contact nor conversation. */
   contact?: JsonObject | null | undefined
-  /** A made-up conversation is on the channel that the triggers of this one want. */
-  subject: PublishedWorkflow
+  /** A sample conversation is on the channel that the triggers of this workflow name. */
+  workflow: PublishedWorkflow
   at: Date
 }
 
-/** Somebody real, as they are now, or somebody made up whose window is open. */
-export async function loadSimulatedSubject(scope: Scope, wanted: Wanted): Promise<Subject> {
-  if (wanted.contact === null) return nobody(await workspaceOf(scope))
-  if (wanted.contactId) await scope.get(ContactRow, wanted.contactId)
-  const conversationId = wanted.conversationId ?? (await currentConversationOf(scope, wanted.contactId))
-  const party = (await findConversation(scope, conversationId)) ?? (await makeUp(scope, wanted))
-  return { ...party, contact: { ...party.contact, ...wanted.contact } }
+/** Loads an existing contact or conversation with its current facts, or builds a sample one whose window is open. */
+export async function loadSimulatedSubject(scope: Scope, request: SubjectRequest): Promise<Subject> {
+  if (request.contact === null) return withoutContact(await loadWorkspace(scope))
+  if (request.contactId) await scope.get(ContactRow, request.contactId)
+  const conversationId = request.conversationId ?? (await findCurrentConversation(scope, request.contactId))
+  const subject = (await findConversation(scope, conversationId)) ?? (await buildSample(scope, request))
+  return { ...subject, contact: { ...subject.contact, ...request.contact } }
 }
 
-/** What somebody's first words make happen: a contact and a conversation that are made up are new. */
+/** Events that a first message causes in addition: a sample contact and a sample conversation are new. */
 export function toOpening({ contactId, conversationId }: Subject): Opening[] {
   return [
-    ...(contactId === NOBODY ? (['contact_created'] as const) : []),
-    ...(conversationId === NOWHERE ? (['conversation_opened'] as const) : []),
+    ...(contactId === SAMPLE_CONTACT_ID ? (['contact_created'] as const) : []),
+    ...(conversationId === SAMPLE_CONVERSATION_ID ? (['conversation_opened'] as const) : []),
   ]
 }
 
-/** The one in which a run that starts now would be. */
-async function currentConversationOf(scope: Scope, contactId: Wanted['contactId']): Promise<string | undefined> {
+/** Finds the conversation that a run started now would use. */
+async function findCurrentConversation(
+  scope: Scope,
+  contactId: SubjectRequest['contactId'],
+): Promise<string | undefined> {
   if (!contactId) return undefined
   return (await findMailboxes(scope, [contactId])).get(contactId)?.conversationId ?? undefined
 }
@@ -50,41 +52,42 @@ async function findConversation(scope: Scope, id: string | undefined): Promise<S
   return id === undefined ? undefined : (await loadSubjects(scope, [{ kind: 'conversation', id }]))[0]
 }
 
-async function makeUp(scope: Scope, { contactId, subject, at }: Wanted): Promise<Subject> {
+async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectRequest): Promise<Subject> {
   const sandbox = await scope.query(ChannelRow).findOne('kind', 'sandbox')
-  const channelId = channelOf(subject) ?? sandbox?.id ?? NOWHERE
-  const [known] = contactId ? await loadSubjects(scope, [{ kind: 'contact', id: contactId }]) : []
-  const workspace = known?.workspace ?? (await workspaceOf(scope))
+  const channelId = findTriggerChannel(workflow) ?? sandbox?.id ?? SAMPLE_CONVERSATION_ID
+  const [existing] = contactId ? await loadSubjects(scope, [{ kind: 'contact', id: contactId }]) : []
+  const workspace = existing?.workspace ?? (await loadWorkspace(scope))
   return {
-    mailbox: { kind: 'conversation', id: NOWHERE },
-    conversationId: NOWHERE,
+    mailbox: { kind: 'conversation', id: SAMPLE_CONVERSATION_ID },
+    conversationId: SAMPLE_CONVERSATION_ID,
     channelId,
-    contactId: contactId ?? NOBODY,
+    contactId: contactId ?? SAMPLE_CONTACT_ID,
     isPaused: false,
     isPausedByReply: false,
-    contact: known?.contact ?? madeUpContact(workspace),
-    conversation: madeUpConversation(channelId, at),
+    contact: existing?.contact ?? sampleContact(workspace),
+    conversation: sampleConversation(channelId, at),
     workspace,
   }
 }
 
-function nobody(workspace: JsonObject): Subject {
-  const nothing = { conversationId: null, channelId: null, contactId: null, contact: null, conversation: null }
-  return { ...nothing, mailbox: { kind: 'run', id: NOWHERE }, isPaused: false, isPausedByReply: false, workspace }
+function withoutContact(workspace: JsonObject): Subject {
+  const absent = { conversationId: null, channelId: null, contactId: null, contact: null, conversation: null }
+  const mailbox = { kind: 'run' as const, id: SAMPLE_CONVERSATION_ID }
+  return { ...absent, mailbox, isPaused: false, isPausedByReply: false, workspace }
 }
 
-function channelOf({ compiled }: PublishedWorkflow): string | undefined {
-  const [named] = compiled.triggers.flatMap((trigger) => ('channelId' in trigger ? (trigger.channelId ?? []) : []))
-  return named
+function findTriggerChannel({ compiled }: PublishedWorkflow): string | undefined {
+  const [channelId] = compiled.triggers.flatMap((trigger) => ('channelId' in trigger ? (trigger.channelId ?? []) : []))
+  return channelId
 }
 
-function workspaceOf(scope: Scope): Promise<JsonObject> {
+function loadWorkspace(scope: Scope): Promise<JsonObject> {
   return scope.db('workspaces').where({ id: scope.tenantId }).first<JsonObject>('id', 'name', 'timezone')
 }
 
-function madeUpConversation(channelId: string, at: Date): JsonObject {
+function sampleConversation(channelId: string, at: Date): JsonObject {
   return {
-    id: NOWHERE,
+    id: SAMPLE_CONVERSATION_ID,
     status: 'active',
     channel: 'sandbox',
     channelId,
@@ -92,14 +95,14 @@ function madeUpConversation(channelId: string, at: Date): JsonObject {
     unreadCount: 0,
     lastMessageId: null,
     lastInboundAt: null,
-    windowExpiresAt: addMs(at, WINDOW_MS).toISOString(),
+    windowExpiresAt: windowExpiryFrom(at).toISOString(),
     canSendFreeform: true,
   }
 }
 
-function madeUpContact({ timezone }: JsonObject): JsonObject {
+function sampleContact({ timezone }: JsonObject): JsonObject {
   return {
-    id: NOBODY,
+    id: SAMPLE_CONTACT_ID,
     name: 'Sam Sample',
     phone: '+12025550143',
     email: null,

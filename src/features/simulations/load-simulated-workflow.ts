@@ -1,21 +1,20 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
-import { UnprocessableError } from '../../platform/errors.ts'
+import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { loadVersions } from '../automation/published-workflows.ts'
+import { listPublished, loadVersions } from '../automation/published-workflows.ts'
 import { checkDefinition } from '../definition-checks/check-definition.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
-import { getWorkflowVersion } from '../workflows/get-workflow-version.ts'
+import { getWorkflow, getWorkflowVersion } from '../workflows/queries.ts'
 
-/** Stands for the version of a definition that is not published. */
+/** Version number of a definition that is not published. */
 export const UNPUBLISHED = 0
 
-type Wanted = { workflowId: string; definition?: unknown; version?: number | undefined }
+type WorkflowRequest = { workflowId: string; definition?: unknown; version?: number | undefined }
 
-/** What is to be played: a published version, a definition that is given, or the draft. */
+/** Loads the workflow to simulate: a published version, the definition in the request, or the draft. */
 export async function loadSimulatedWorkflow(
   scope: Scope,
-  { workflowId, definition, version }: Wanted,
+  { workflowId, definition, version }: WorkflowRequest,
 ): Promise<PublishedWorkflow> {
   const { name, definition: draft } = await getWorkflow(scope, { workflowId })
   if (version === undefined) {
@@ -23,11 +22,21 @@ export async function loadSimulatedWorkflow(
   }
   await getWorkflowVersion(scope, { workflowId, version })
   const compiled = (await loadVersions(scope, [{ workflowId, version }])).get(`${workflowId}:${version}`)
-  return { workflowId, name, version, compiled: compiled as CompiledDefinition }
+  if (!compiled) throw new NotFoundError('Workflow version')
+  return { workflowId, name, version, compiled }
 }
 
 function compileDraft(scope: Scope, definition: unknown): CompiledDefinition {
   const { compiled, errors } = checkDefinition(definition, scope)
   if (compiled) return compiled
-  throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The workflow is not valid', errors)
+  throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The definition is not valid', errors)
+}
+
+/** Loads the published workflows that a workflow can start; none if it has no `run_workflow` step. */
+export async function loadOtherWorkflows(
+  scope: Scope,
+  { workflowId, compiled }: PublishedWorkflow,
+): Promise<PublishedWorkflow[]> {
+  if (!compiled.steps.some(({ type }) => type === 'run_workflow')) return []
+  return (await listPublished(scope)).filter((other) => other.workflowId !== workflowId)
 }

@@ -6,9 +6,9 @@ import { simulateWorkflow } from './simulate-workflow.ts'
 export const simulationsRouter = router({
   simulate: viewerProcedure
     .meta(
-      rest('POST', '/workflows/{workflowId}/simulate', 'Play a dialogue, or a past conversation, and do nothing', {
+      rest('POST', '/workflows/{workflowId}/simulate', 'Simulate a workflow', {
         description:
-          'Nothing is sent, asked of the outside or stored. Waits take no time: the clock of the simulation jumps. 422 `workflow_invalid`, `unknown_step`, or `not_external_step` for an output of a step that asks nothing of the outside.',
+          'Runs the live decision logic with a dialogue, or with the messages of a past conversation, on a virtual clock that skips waits. It sends, calls and stores nothing. Responds with 422 `workflow_invalid`, `unknown_step`, or `not_external_step` if `stepOutputs` names a step that makes no external call.',
         example: {
           dialogue: [
             { type: 'message', body: 'hello' },

@@ -1,7 +1,8 @@
-import { deriveId } from '../../engine/model/derive-id.ts'
 import type { TriggerEvent } from '../../engine/mailbox/match-trigger.ts'
-import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
+import { deriveId } from '../../engine/model/derive-id.ts'
 import { type JsonObject, queueRun } from '../../engine/model/run.ts'
+import type { Effect } from '../../engine/model/step.ts'
+import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import {
   type DialogueEntry,
   type Opening,
@@ -9,122 +10,128 @@ import {
   simulate,
   type Simulation,
 } from '../../engine/simulate/simulate.ts'
-import type { Effect } from '../../engine/model/step.ts'
+import { getField } from '../../platform/get-field.ts'
 import { stepTypes } from '../../steps/index.ts'
-import { simulateExternalCalls } from './simulate-external-calls.ts'
-import { simulateChildRuns } from './simulate-child-runs.ts'
 import type { RecordedRun } from './load-recording.ts'
-import type { StartedBy } from './schema.ts'
+import { CALL_TRIGGER_TYPES, type StartedBy } from './schema.ts'
+import { simulateChildRuns } from './simulate-child-runs.ts'
+import { simulateExternalCalls } from './simulate-external-calls.ts'
 
 export type SimulationRequest = {
-  subject: PublishedWorkflow
-  /** What it may run besides. */
+  workflow: PublishedWorkflow
+  /** Workflows that `run_workflow` steps can start. */
   others: PublishedWorkflow[]
-  party: Subject
+  subject: Subject
   now: Date
-  /** What starts it, if not what the customer says. */
+  /** Starts the workflow, unless a message of the customer does. */
   trigger?: StartedBy | undefined
   input?: unknown
   dialogue: DialogueEntry[]
-  /** What the first message makes happen besides. */
-  opens: Opening[]
+  /** Events that the first message causes in addition. */
+  openings: Opening[]
   stepOutputs: JsonObject
   recorded?: RecordedRun[] | undefined
-  /** It runs on the thread that answers everybody: it has to be over soon. */
+  /** Limit in real time, since a simulation blocks the thread that serves requests. */
   realMsMax: number
 }
 
-export function runSimulation(play: SimulationRequest): SimulationTrace {
-  const { queued, dialogue } = begin(play)
-  return playWith(play, [play.subject], { queued, dialogue: [...dialogue, ...play.dialogue], opens: play.opens })
-}
-
-/** Plays a run that is there already: nothing that is said or happens starts another. */
-export function runQueuedSimulation(
-  play: Omit<SimulationRequest, 'trigger' | 'input' | 'opens'> & Pick<Simulation, 'queued'>,
-): SimulationTrace {
-  const { queued, dialogue, subject } = play
-  return playWith(play, [withoutTriggers(subject)], { queued, dialogue })
-}
-
-type Playing = Omit<SimulationRequest, 'trigger' | 'input' | 'opens' | 'dialogue'>
-
-function playWith(
-  { others, party, now, stepOutputs, recorded, realMsMax }: Playing,
-  subjects: PublishedWorkflow[],
-  beginning: Pick<Simulation, 'queued' | 'dialogue' | 'opens'>,
-): SimulationTrace {
-  return simulate({
-    ...beginning,
-    now,
-    registry: simulateChildRuns(stepTypes, stepOutputs, recorded),
-    party,
-    published: [...subjects, ...others.map(withoutTriggers)],
-    answer: simulateExternalCalls(stepOutputs, recorded),
-    raises,
-    isOutOfTime: within(realMsMax),
+export function runSimulation(request: SimulationRequest): SimulationTrace {
+  const { queued, dialogue } = toStart(request)
+  return simulateWith(request, [request.workflow], {
+    queued,
+    dialogue: [...dialogue, ...request.dialogue],
+    opens: request.openings,
   })
 }
 
-/** They are there to be run by the one that is played; nothing that happens starts them. */
+/** Simulates a run that is already queued: messages and events of the dialogue do not start another one. */
+export function runQueuedSimulation(
+  request: Omit<SimulationRequest, 'trigger' | 'input' | 'openings'> & Pick<Simulation, 'queued'>,
+): SimulationTrace {
+  const { queued, dialogue, workflow } = request
+  return simulateWith(request, [withoutTriggers(workflow)], { queued, dialogue })
+}
+
+type SimulationContext = Omit<SimulationRequest, 'workflow' | 'trigger' | 'input' | 'openings' | 'dialogue'>
+
+function simulateWith(
+  { others, subject, now, stepOutputs, recorded, realMsMax }: SimulationContext,
+  workflows: PublishedWorkflow[],
+  start: Pick<Simulation, 'queued' | 'dialogue' | 'opens'>,
+): SimulationTrace {
+  return simulate({
+    ...start,
+    now,
+    registry: simulateChildRuns(stepTypes, stepOutputs, recorded),
+    party: subject,
+    published: [...workflows, ...others.map(withoutTriggers)],
+    answer: simulateExternalCalls(stepOutputs, recorded),
+    raises: toTriggerEvents,
+    isOutOfTime: timeLimit(realMsMax),
+  })
+}
+
+/** Leaves a workflow that only `run_workflow` steps can start. */
 function withoutTriggers(workflow: PublishedWorkflow): PublishedWorkflow {
   return { ...workflow, compiled: { ...workflow.compiled, triggers: [] } }
 }
 
-export function within(ms: number): () => boolean {
+export function timeLimit(ms: number): () => boolean {
   const deadline = performance.now() + ms
   return () => performance.now() > deadline
 }
 
-/** What of the effects comes back as something that happens. */
-export function raises(effect: Effect): TriggerEvent[] {
+/** Converts an effect to the events that applying it would raise. */
+export function toTriggerEvents(effect: Effect): TriggerEvent[] {
   const { type, tags, groupId, event, data } = effect
   if (Array.isArray(tags) && (type === 'add_tag' || type === 'remove_tag')) {
-    const happened = type === 'add_tag' ? 'tag_added' : 'tag_removed'
-    return tags.map((tag) => ({ type: happened, tag: String(tag) }))
+    const eventType = type === 'add_tag' ? 'tag_added' : 'tag_removed'
+    return tags.map((tag) => ({ type: eventType, tag: String(tag) }))
   }
   if (type === 'set_consent') return [{ type: 'contact_updated', fields: ['consent'] }]
-  if (type === 'update_contact') return [{ type: 'contact_updated', fields: detailsOf(effect['values']) }]
+  if (type === 'update_contact') return [{ type: 'contact_updated', fields: listChangedFields(effect['values']) }]
   if (type === 'add_to_group') return [{ type: 'group_joined', groupId: String(groupId) }]
   if (type === 'remove_from_group') return [{ type: 'group_left', groupId: String(groupId) }]
   if (type === 'close_conversation') return [{ type: 'conversation_closed' }]
   return type === 'emit' && typeof event === 'string' ? [{ type: 'event', event, data: data ?? null }] : []
 }
 
-/** As if each of them was another before. */
-function detailsOf(values: unknown): string[] {
-  const { fields, ...details } = (values ?? {}) as { fields?: JsonObject }
-  return [...Object.keys(details), ...Object.keys(fields ?? {}).map((key) => `fields.${key}`)]
+/** Lists the fields of an update, as if each of them changed its value. */
+function listChangedFields(values: unknown): string[] {
+  const details = Object.keys(Object(values)).filter((name) => name !== 'fields')
+  return [...details, ...Object.keys(Object(getField(values, 'fields'))).map((key) => `fields.${key}`)]
 }
 
-/** What starts the run before anybody says anything. */
-function begin({ subject, trigger, input, dialogue, now }: SimulationRequest): Pick<Simulation, 'queued' | 'dialogue'> {
-  const wanted = trigger ?? (dialogue.length === 0 ? ownTriggerOf(subject) : undefined)
-  if (!wanted) return { dialogue: [] }
-  if (!isNamed(wanted)) return { dialogue: [{ type: 'event', event: eventOf(wanted), afterMs: 0 }] }
-  const { type, data } = wanted
-  const has = type === 'workflow' || subject.compiled.triggers.some((own) => own.type === type)
-  if (!has) return { dialogue: [] }
+/** Converts the trigger of a simulation to a queued run, or to an event before the dialogue. */
+function toStart(request: SimulationRequest): Pick<Simulation, 'queued' | 'dialogue'> {
+  const { workflow, input, dialogue, now } = request
+  const trigger = request.trigger ?? (dialogue.length === 0 ? findCallTrigger(workflow) : undefined)
+  if (!trigger) return { dialogue: [] }
+  if (!isCallTrigger(trigger)) return { dialogue: [{ type: 'event', event: toEvent(trigger), afterMs: 0 }] }
+  const { type, data } = trigger
+  const hasTrigger = type === 'workflow' || workflow.compiled.triggers.some((one) => one.type === type)
+  if (!hasTrigger) return { dialogue: [] }
   const id = deriveId('simulated start', 1, now.getTime())
-  const told = { ...data, type, messageId: null }
-  const state = queueRun(subject.compiled, { id, trigger: told, input: input ?? null }, now)
-  return { queued: { workflow: subject, state }, dialogue: [] }
+  const state = queueRun(
+    workflow.compiled,
+    { id, trigger: { ...data, type, messageId: null }, input: input ?? null },
+    now,
+  )
+  return { queued: { workflow, state }, dialogue: [] }
 }
 
-/** These name the workflow that they start; the others happen, and start whatever has a trigger for them. */
-const NAMED = ['api', 'manual', 'webhook', 'schedule', 'workflow'] as const
-type Named = Extract<StartedBy, { type: (typeof NAMED)[number] }>
+type CallTrigger = Extract<StartedBy, { type: (typeof CALL_TRIGGER_TYPES)[number] }>
 
-function isNamed(trigger: StartedBy): trigger is Named {
-  return NAMED.some((type) => type === trigger.type)
+function isCallTrigger(trigger: StartedBy): trigger is CallTrigger {
+  return CALL_TRIGGER_TYPES.some((type) => type === trigger.type)
 }
 
-function ownTriggerOf({ compiled }: PublishedWorkflow): StartedBy | undefined {
-  const type = NAMED.find((named) => compiled.triggers.some((own) => own.type === named))
+function findCallTrigger({ compiled }: PublishedWorkflow): StartedBy | undefined {
+  const type = CALL_TRIGGER_TYPES.find((one) => compiled.triggers.some((trigger) => trigger.type === one))
   return type && { type }
 }
 
-function eventOf(trigger: Exclude<StartedBy, Named>): TriggerEvent {
+function toEvent(trigger: Exclude<StartedBy, CallTrigger>): TriggerEvent {
   if (trigger.type !== 'event') return trigger
   return { type: 'event', event: trigger.event, data: trigger.data ?? null }
 }

@@ -8,7 +8,7 @@ const ENTRIES_MAX = 200
 const YEARS = /^20\d\d-/
 
 const wait = duration.meta({ override: { type: 'string' }, description: 'Such as 30s, 10m or 24h', examples: ['10m'] })
-const after = wait.optional().meta({ description: 'How long after what came before; at once if absent' })
+const after = wait.optional().meta({ description: 'Delay after the previous entry; none if absent' })
 const eventName = text(100)
 
 export const Dialogue = z
@@ -21,13 +21,16 @@ export const Dialogue = z
   )
   .max(ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
   .meta({
-    description: 'What the customer says and what happens, in order',
+    description: 'Messages of the customer and events, in order',
     examples: [[{ type: 'message', body: 'Hi' }]],
   })
 export type Dialogue = z.output<typeof Dialogue>
 
+/** Types of triggers that start one workflow by name; the others are events, which start any workflow with a match. */
+export const CALL_TRIGGER_TYPES = ['api', 'manual', 'webhook', 'schedule', 'workflow'] as const
+
 export const StartedBy = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.enum(['api', 'manual', 'webhook', 'schedule', 'workflow']), data: json.optional() }),
+  z.strictObject({ type: z.enum(CALL_TRIGGER_TYPES), data: json.optional() }),
   z.strictObject({ type: z.enum(['conversation_opened', 'conversation_closed', 'contact_created']) }),
   z.strictObject({ type: z.literal('contact_updated'), fields: z.array(text(200)).max(100).default([]) }),
   z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
@@ -51,52 +54,52 @@ export const ContactFacts = z
   .partial()
 export type ContactFacts = z.output<typeof ContactFacts>
 
-/** The clock of a simulation: within this century, so that everything that is counted from there can be written. */
+/** Start of the virtual clock: in this century, so that every time computed from it can be stored. */
 export const StartsAt = timestampText.regex(YEARS, 'must be in a year from 2000 to 2099')
 
 export const StepOutputs = json.meta({
   description:
-    'By step id, what a step that asks the outside is told: an output, or {"error": {"code", "message"}}, or {"rounds": [one for each time]}',
+    'By step ID, the result of an external call: an output, or {"error": {"code", "message"}}, or {"rounds": [one per iteration]}',
 })
 
 export const SimulateWorkflow = z
   .strictObject({
     workflowId: id,
-    definition: draft.optional().meta({ description: 'Instead of the draft that is stored' }),
-    version: z.int().min(1).optional().meta({ description: 'A published version instead of the draft' }),
+    definition: draft.optional().meta({ description: 'A definition to simulate instead of the stored draft' }),
+    version: z.int().min(1).optional().meta({ description: 'A published version to simulate instead of the draft' }),
     dialogue: Dialogue.optional(),
     conversationId: id
       .optional()
-      .meta({ description: 'A conversation whose messages are played instead of a dialogue' }),
+      .meta({ description: 'A conversation whose inbound messages are used instead of a dialogue' }),
     contactId: id
       .optional()
-      .meta({ description: 'Whose facts the runs read, as they are now; somebody made up if absent' }),
-    contact: ContactFacts.nullable()
-      .optional()
-      .meta({ description: 'Laid over the facts of the contact; null for a run that has none, and no conversation' }),
-    trigger: StartedBy.optional().meta({ description: 'What starts the workflow, if not what the customer says' }),
+      .meta({ description: 'The contact whose current facts the runs read; a sample contact if absent' }),
+    contact: ContactFacts.nullable().optional().meta({
+      description: 'Values that override the facts of the contact; null for a run without contact and conversation',
+    }),
+    trigger: StartedBy.optional().meta({ description: 'Starts the workflow, unless a message of the dialogue does' }),
     input: json.optional(),
     stepOutputs: StepOutputs.optional(),
-    at: StartsAt.optional().meta({ description: 'When it begins; now if absent' }),
+    at: StartsAt.optional().meta({ description: 'The initial time of the virtual clock; now if absent' }),
   })
   .refine(({ definition, version }) => definition === undefined || version === undefined, {
-    message: 'cannot be given together with a definition',
+    message: 'cannot be combined with definition',
     path: ['version'],
   })
   .refine(({ dialogue, conversationId }) => dialogue === undefined || conversationId === undefined, {
-    message: 'cannot be given together with a conversation',
+    message: 'cannot be combined with conversationId',
     path: ['dialogue'],
   })
 export type SimulateWorkflow = z.output<typeof SimulateWorkflow>
 
-/** What is compared of a step, live and simulated. */
+/** Fields of a step that are compared. */
 const Compared = RunStep.pick({ status: true, input: true, output: true, branch: true, error: true })
 
 export const StepDifference = z.object({
   stepId: z.string(),
   iteration: z.int(),
   change: z.enum(['same', 'changed', 'added', 'missing']),
-  fields: z.array(z.string()).meta({ description: 'What of the step is different' }),
+  fields: z.array(z.string()).meta({ description: 'The fields that differ' }),
   simulated: Compared.nullable(),
   recorded: Compared.nullable(),
 })
@@ -120,8 +123,8 @@ export const SimulatedRun = z
 export type SimulatedRun = z.infer<typeof SimulatedRun>
 
 export const RunDifference = z.object({
-  recordedRunId: id.nullable().meta({ description: 'null if no run was started there' }),
-  simulatedRunId: id.nullable().meta({ description: 'null if none is started now' }),
+  recordedRunId: id.nullable().meta({ description: 'null if no run was recorded' }),
+  simulatedRunId: id.nullable().meta({ description: 'null if no run was simulated' }),
   same: z.boolean(),
   steps: z.array(StepDifference),
 })
@@ -131,7 +134,7 @@ export const SimulationResult = z
   .object({
     ended: z.enum(['settled', 'waiting', 'not_started']),
     why: z.string().nullable(),
-    endedAt: timestamp.meta({ description: 'Where the clock of the simulation stands' }),
+    endedAt: timestamp.meta({ description: 'The final time of the virtual clock' }),
     runs: z.array(SimulatedRun),
     transcript: z.array(
       z.object({
@@ -146,7 +149,7 @@ export const SimulationResult = z
     diff: z
       .array(RunDifference)
       .nullable()
-      .meta({ description: 'Against what the runs of a recorded conversation did; null for a dialogue' }),
+      .meta({ description: 'Differences to the recorded runs of the conversation; null for a dialogue' }),
   })
   .meta({ id: 'Simulation' })
 export type SimulationResult = z.infer<typeof SimulationResult>

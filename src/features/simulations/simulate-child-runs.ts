@@ -3,8 +3,8 @@ import type { StepRegistry, StepType } from '../../engine/model/step.ts'
 import type { RecordedRun } from './load-recording.ts'
 
 /**
- * A workflow that runs another is told what that gave, where that is known, instead of playing it, too: the step then
- * asks the outside like any other.
+ * Lets `run_workflow` steps whose output is given or recorded use it, instead of simulating the other workflow: they then
+ * make an external call like other steps.
  */
 export function simulateChildRuns(
   registry: StepRegistry,
@@ -13,17 +13,17 @@ export function simulateChildRuns(
 ): StepRegistry {
   const type = registry.get('run_workflow')
   if (!type) return registry
-  const known = new Set([
+  const overriddenIds = new Set([
     ...Object.keys(stepOutputs),
     ...recorded.flatMap(({ steps }) => steps.map(({ stepId }) => stepId)),
   ])
-  const answered: StepType = {
+  const overridden: StepType = {
     ...type,
-    execute(config, turn) {
-      const outcome = type.execute(config, turn)
-      if (outcome.kind !== 'external' || !known.has(turn.step.id)) return outcome
+    execute(config, context) {
+      const outcome = type.execute(config, context)
+      if (outcome.kind !== 'external' || !overriddenIds.has(context.step.id)) return outcome
       return { ...outcome, request: { ...outcome.request, type: 'answered_workflow' } }
     },
   }
-  return new Map([...registry, [type.type, answered]])
+  return new Map([...registry, [type.type, overridden]])
 }

@@ -8,22 +8,22 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import type { RecordedRun } from './load-recording.ts'
 
 /**
- * Answers for the outside: what the caller says of a step, or else what was recorded of it the same time round, in the
- * run that the same message started.
+ * Provides the results of external calls: the output in the request, or else the one that was recorded for the same
+ * iteration of the step in the run that the same message started.
  */
 export function simulateExternalCalls(stepOutputs: JsonObject, recorded: RecordedRun[] = []) {
   return ({ stepId, iteration, trigger }: ExternalRequest): ExternalResult | undefined => {
-    const told = findOverride(stepOutputs, stepId, iteration)
-    if (told) return told
+    const override = findOverride(stepOutputs, stepId, iteration)
+    if (override) return override
     const messageId = trigger['messageId'] ?? null
-    const same = recorded.find(({ run }) => run.trigger.messageId === messageId)
-    const step = same?.steps.find((one) => one.stepId === stepId && one.iteration === iteration)
+    const recording = recorded.find(({ run }) => run.trigger.messageId === messageId)
+    const step = recording?.steps.find((one) => one.stepId === stepId && one.iteration === iteration)
     if (step?.status === 'completed') return { ok: true, output: step.output }
     return step?.error ? { ok: false, error: { ...step.error, retryable: false } } : undefined
   }
 }
 
-/** @throws UnprocessableError `unknown_step` with the ids that are nearest */
+/** @throws UnprocessableError `unknown_step` with similar step IDs */
 export function assertKnownSteps(compiled: CompiledDefinition, stepIds: string[]): void {
   const unknown = stepIds.find((stepId) => !findStep(compiled, stepId))
   if (unknown === undefined) return
@@ -38,16 +38,16 @@ export function assertKnownSteps(compiled: CompiledDefinition, stepIds: string[]
   })
 }
 
-/** The types of steps that ask the outside, so that somebody else can say what they give. */
+/** Types of steps that make external calls, whose output can be overridden. */
 export const EXTERNAL_STEPS: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow'])
 
-/** @throws UnprocessableError `not_external_step`: what the others give follows from what is said and from what they are */
+/** @throws UnprocessableError `not_external_step`, since the output of other steps follows from their input */
 export function assertExternalSteps(compiled: CompiledDefinition, stepIds: string[]): void {
-  const inside = stepIds.find((stepId) => !EXTERNAL_STEPS.has(findStep(compiled, stepId)?.type ?? ''))
-  if (inside === undefined) return
+  const internal = stepIds.find((stepId) => !EXTERNAL_STEPS.has(findStep(compiled, stepId)?.type ?? ''))
+  if (internal === undefined) return
   throw new UnprocessableError(
     'not_external_step',
-    `Step "${inside}" asks nothing of the outside, so its output cannot be given. Change what it is given instead`,
-    { stepId: inside },
+    `Step "${internal}" makes no external call, so its output cannot be overridden. Change its input instead`,
+    { stepId: internal },
   )
 }

@@ -17,7 +17,7 @@ export async function assertUsableSchemas(
     const schema = tool[path]
     const problem = schema && (await scope.compute(jsonSchemaErrorTask, schema))
     if (!problem) continue
-    const message = `is not a JSON Schema that can be used: ${problem}`
+    const message = `is not a supported JSON Schema: ${problem}`
     throw new InvalidError(`${path} ${message}`, [{ path, message }])
   }
 }

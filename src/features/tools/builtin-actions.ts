@@ -17,38 +17,38 @@ import { isWindowOpen } from '../conversations/service-window.ts'
 type Caller = { runId: string; stepId: string; key: string }
 type Action = (tx: Scope, input: JsonObject, caller: Caller) => Promise<unknown>
 
-/** What the built-in tools do to our own tables. Their inputs are checked against their schemas before. */
+/** Implementations of the built-in tools on our own tables. Inputs have been validated against the schemas of the tools. */
 export const BUILTIN_ACTIONS: Readonly<Record<string, Action>> = {
-  'contact.get': async (tx, input) => tellContact(await getContact(tx, { contactId: String(input['contactId']) })),
-  'contact.update': (tx, input) => changeContact(tx, input),
-  'contact.tag': (tx, { contactId, tags }) => changeContact(tx, { contactId, addTags: tags }),
-  'conversation.handoff': handOff,
-  'conversation.close': close,
+  'contact.get': async (tx, input) => toContactOutput(await getContact(tx, { contactId: String(input['contactId']) })),
+  'contact.update': (tx, input) => updateContactDetails(tx, input),
+  'contact.tag': (tx, { contactId, tags }) => updateContactDetails(tx, { contactId, addTags: tags }),
+  'conversation.handoff': handoffConversation,
+  'conversation.close': closeConversation,
   'message.send': sendMessage,
-  'time.now': async (tx, { timezone }) => ({ now: tellTime(tx.now(), timezone) }),
+  'time.now': async (tx, { timezone }) => ({ now: formatTime(tx.now(), timezone) }),
 }
 
 const FINAL = { retryable: false }
 
-function tellContact({ id, name, phone, email, language, country, timezone, fields, tags }: Contact): JsonObject {
+function toContactOutput({ id, name, phone, email, language, country, timezone, fields, tags }: Contact): JsonObject {
   return { id, name, phone, email, language, country, timezone, fields, tags: tags.map((tag) => tag.name) }
 }
 
-/** A tool's schema says less of a detail than the contact's own does. */
-async function changeContact(tx: Scope, changes: JsonObject): Promise<JsonObject> {
-  const read = UpdateContact.safeParse(changes)
-  if (read.success) return tellContact(await updateContact(tx, read.data))
-  const [issue] = read.error.issues
+/** Validates the input again, since the schema of the contact is stricter than that of the tool. */
+async function updateContactDetails(tx: Scope, changes: JsonObject): Promise<JsonObject> {
+  const parsed = UpdateContact.safeParse(changes)
+  if (parsed.success) return toContactOutput(await updateContact(tx, parsed.data))
+  const [issue] = parsed.error.issues
   throw new StepError('invalid_tool_input', `input.${issue?.path.join('.')} ${issue?.message}`, FINAL)
 }
 
-async function handOff(tx: Scope, { conversationId }: JsonObject): Promise<JsonObject> {
+async function handoffConversation(tx: Scope, { conversationId }: JsonObject): Promise<JsonObject> {
   const { id } = await tx.lock(ConversationRow, String(conversationId))
   await pauseAutomation(tx, [{ conversationId: id, until: null }])
   return {}
 }
 
-async function close(tx: Scope, { conversationId }: JsonObject): Promise<JsonObject> {
+async function closeConversation(tx: Scope, { conversationId }: JsonObject): Promise<JsonObject> {
   await updateConversation(tx, { conversationId: String(conversationId), status: 'closed' })
   return {}
 }
@@ -57,10 +57,13 @@ async function sendMessage(tx: Scope, { conversationId, body }: JsonObject, call
   const conversation = await tx.lock(ConversationRow, String(conversationId))
   const now = tx.now()
   if (!isWindowOpen(conversation.windowExpiresAt, now)) {
-    throw new StepError('outside_window', 'The 24-hour window of the conversation is closed: free text cannot be sent')
+    throw new StepError(
+      'outside_window',
+      'The 24-hour window of the conversation is closed, so free text cannot be sent',
+    )
   }
   const run = await tx.get(RunRow, caller.runId)
-  // Messages go out in the order of their ids: behind the newest, even if that came in this same moment.
+  // Messages are sent in the order of their IDs, so this one must follow the newest, even in the same millisecond.
   const newest = conversation.lastMessage ? (idTimestamp(conversation.lastMessage.id) ?? -1) : -1
   const messageId = deriveId(caller.key, 0, Math.max(now.getTime(), newest + 1))
   await queueMessages(tx, [
@@ -79,7 +82,7 @@ async function sendMessage(tx: Scope, { conversationId, body }: JsonObject, call
   return { messageId }
 }
 
-function tellTime(now: Date, timezone: unknown): string {
+function formatTime(now: Date, timezone: unknown): string {
   if (typeof timezone !== 'string') return now.toISOString()
   if (!isTimezone(timezone)) {
     throw new StepError(
@@ -89,8 +92,8 @@ function tellTime(now: Date, timezone: unknown): string {
     )
   }
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' }).formatToParts(now)
-  const named = parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  const [offset = '+00:00', sign = '+', hours = 0, minutes = 0] = /([+-])(\d\d):(\d\d)/.exec(named) ?? []
+  const offsetName = parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [offset = '+00:00', sign = '+', hours = 0, minutes = 0] = /([+-])(\d\d):(\d\d)/.exec(offsetName) ?? []
   const offsetMinutes = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1)
   return addMs(now, offsetMinutes * MINUTE)
     .toISOString()

@@ -15,21 +15,21 @@ const contact = object({
   tags: { type: 'array', items: text },
 })
 
-type Builtin = Pick<Tool, 'name' | 'title' | 'description' | 'effect' | 'inputSchema' | 'outputSchema'>
+type BuiltinDefinition = Pick<Tool, 'name' | 'title' | 'description' | 'effect' | 'inputSchema' | 'outputSchema'>
 
-const CATALOGUE: Builtin[] = [
+const DEFINITIONS: BuiltinDefinition[] = [
   {
     name: 'contact.get',
-    title: 'Look up the contact',
-    description: 'Gives what is known of a contact.',
+    title: 'Get the contact',
+    description: 'Returns the details of a contact.',
     effect: 'read',
     inputSchema: object({ contactId: uuid }),
     outputSchema: contact,
   },
   {
     name: 'contact.update',
-    title: 'Change the contact',
-    description: "Changes a contact's name, e-mail, language, time zone or fields.",
+    title: 'Update the contact',
+    description: "Updates a contact's name, e-mail, language, time zone or fields.",
     effect: 'write',
     inputSchema: object(
       { contactId: uuid, name: text, email: text, language: text, timezone: text, fields: { type: 'object' } },
@@ -40,15 +40,15 @@ const CATALOGUE: Builtin[] = [
   {
     name: 'contact.tag',
     title: 'Tag the contact',
-    description: 'Adds tags to a contact; adding one twice leaves one.',
+    description: 'Adds tags to a contact; tags it already has are ignored.',
     effect: 'write',
     inputSchema: object({ contactId: uuid, tags: { type: 'array', items: text, minItems: 1 } }),
     outputSchema: contact,
   },
   {
     name: 'conversation.handoff',
-    title: 'Hand over to a person',
-    description: 'Pauses automation, so that a person answers.',
+    title: 'Hand off to a person',
+    description: 'Pauses automation so that a person can reply.',
     effect: 'write',
     inputSchema: object({ conversationId: uuid, reason: text }, ['conversationId']),
     outputSchema: object({}),
@@ -56,7 +56,7 @@ const CATALOGUE: Builtin[] = [
   {
     name: 'conversation.close',
     title: 'Close the conversation',
-    description: 'Closes a conversation; the customer reopens it by writing.',
+    description: 'Closes a conversation; the next message of the customer reopens it.',
     effect: 'write',
     inputSchema: object({ conversationId: uuid }),
     outputSchema: object({}),
@@ -64,15 +64,15 @@ const CATALOGUE: Builtin[] = [
   {
     name: 'message.send',
     title: 'Send a message',
-    description: 'Sends a text within the 24-hour window.',
+    description: 'Sends a text message within the 24-hour window.',
     effect: 'external_send',
     inputSchema: object({ conversationId: uuid, body: { type: 'string', minLength: 1, maxLength: 4096 } }),
     outputSchema: object({ messageId: uuid }),
   },
   {
     name: 'http.request',
-    title: 'Call a web address',
-    description: 'Calls a public web address and gives its answer.',
+    title: 'Send an HTTP request',
+    description: 'Sends a request to a public URL and returns the response.',
     effect: 'write',
     inputSchema: object(
       {
@@ -87,16 +87,16 @@ const CATALOGUE: Builtin[] = [
   },
   {
     name: 'time.now',
-    title: 'Tell the time',
-    description: 'Gives the time, in a time zone if one is named.',
+    title: 'Get the current time',
+    description: 'Returns the current time, in a time zone if one is given.',
     effect: 'read',
     inputSchema: object({ timezone: text }, []),
     outputSchema: object({ now: { type: 'string', format: 'date-time' } }),
   },
 ]
 
-/** The tools that every workspace has, under ids that never change. */
-export const BUILTIN_TOOLS: Tool[] = CATALOGUE.map((tool, index) => ({
+/** Tools of every workspace, with IDs that never change. */
+export const BUILTIN_TOOLS: Tool[] = DEFINITIONS.map((tool, index) => ({
   ...tool,
   id: `0199c0de-b111-7000-8000-${String(index + 1).padStart(12, '0')}`,
   kind: 'builtin',

@@ -13,19 +13,19 @@ import { openHeaders } from './tool-headers.ts'
 type Call = { input: JsonObject; key: string; timeoutMs: number; signal: AbortSignal }
 
 const BYTES_MAX = 1_048_576
-/** Shorter words of a header, such as its scheme, stand in any answer. */
+/** Shorter parts of a header, such as its scheme, occur in any response. */
 const SECRET_LENGTH_MIN = 8
 
 /**
- * A tool of the workspace: the input goes along as JSON, or in the query where a request has no body; what comes back is
- * JSON of the shape that the tool promises.
+ * Calls an HTTP tool of the workspace. The input is sent as JSON, or in the query string of a request without a body; the
+ * response must be JSON that matches the output schema of the tool.
  */
 export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call }: Call): Promise<unknown> {
   const { name, config, outputSchema } = row
   const { method } = config
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const headers = openHeaders(scope, row)
-  const answer = await send(scope, {
+  const response = await send(scope, {
     ...call,
     method,
     url: hasBody ? config.url : withQuery(config.url, input),
@@ -33,32 +33,32 @@ export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call 
     sealedHeaders: Object.keys(headers).map((header) => header.toLowerCase()),
     body: hasBody ? JSON.stringify(input) : null,
   })
-  refuseBadStatus(name, answer.status)
-  const told = withoutSecrets(answer.body, headers)
-  const output = told.trim() === '' ? {} : parseJson(told)
+  assertSuccess(name, response.status)
+  const body = withoutSecrets(response.body, headers)
+  const output = body.trim() === '' ? {} : parseJson(body)
   const mismatch =
     output === undefined
-      ? 'output is no JSON'
+      ? 'output is not JSON'
       : await scope.compute(findMismatchTask, { schema: outputSchema, value: output, name: 'output' })
   if (mismatch) throw new StepError('invalid_tool_output', `The tool "${name}": ${mismatch}`, { retryable: false })
   return output
 }
 
-/** `http.request`: any public address, and its answer as it comes. */
+/** Executes `http.request`: sends a request to any public URL and returns the response unchecked. */
 export async function requestHttp(scope: Scope, { input, ...call }: Call): Promise<unknown> {
   const { url, method = 'GET', headers = {}, json } = input
-  const answer = await send(scope, {
+  const response = await send(scope, {
     ...call,
     method: toText(method),
     url: toText(url),
     headers: Object.fromEntries(Object.entries(Object(headers)).map(([name, value]) => [name, toText(value)])),
     body: json === undefined ? null : JSON.stringify(json),
   })
-  const read = parseJson(answer.body)
-  return { status: answer.status, ...(read === undefined ? { text: answer.body } : { json: read }) }
+  const parsed = parseJson(response.body)
+  return { status: response.status, ...(parsed === undefined ? { text: response.body } : { json: parsed }) }
 }
 
-type Sending = Omit<Call, 'input'> & {
+type HttpRequest = Omit<Call, 'input'> & {
   method: string
   url: string
   headers: Record<string, string>
@@ -66,24 +66,27 @@ type Sending = Omit<Call, 'input'> & {
   body: string | null
 }
 
-function send(scope: Scope, { key, signal, headers, ...request }: Sending): Promise<PublicResponse> {
-  const own = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
-  const all = {
+function send(scope: Scope, { key, signal, headers, ...request }: HttpRequest): Promise<PublicResponse> {
+  const custom = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
+  const allHeaders = {
     accept: 'application/json',
     ...(request.body === null ? {} : { 'content-type': 'application/json' }),
     'idempotency-key': key,
-    ...Object.fromEntries(own.filter(([name]) => !isReservedHeader(name))),
+    ...Object.fromEntries(custom.filter(([name]) => !isReservedHeader(name))),
   }
-  return fetchPublic({ ...request, headers: all, bytesMax: BYTES_MAX, allowsLoopback: scope.allowsLoopback }, signal)
+  return fetchPublic(
+    { ...request, headers: allHeaders, bytesMax: BYTES_MAX, allowsLoopback: scope.allowsLoopback },
+    signal,
+  )
 }
 
-/** A tool may quote the keys that it was called with; what it answers is read by whoever may read runs. */
+/** Redacts sensitive header values that the response repeats, since everyone who can read runs can read it. */
 function withoutSecrets(body: string, headers: Record<string, string>): string {
   const secrets = Object.entries(headers).flatMap(([name, value]) => (isSensitiveName(name) ? value.split(' ') : []))
   return secrets
     .filter(({ length }) => length >= SECRET_LENGTH_MIN)
     .map((secret) => JSON.stringify(secret).slice(1, -1))
-    .reduce((left, secret) => left.replaceAll(secret, '[redacted]'), body)
+    .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), body)
 }
 
 function withQuery(base: string, input: JsonObject): string {
@@ -94,8 +97,8 @@ function withQuery(base: string, input: JsonObject): string {
   return url.href
 }
 
-function refuseBadStatus(name: string, status: number): void {
+function assertSuccess(name: string, status: number): void {
   if (status >= 200 && status < 300) return
   const retryable = status >= 500 || status === 429 || status === 408
-  throw new StepError('tool_failed', `The tool "${name}" answered with status ${status}`, { retryable })
+  throw new StepError('tool_failed', `The tool "${name}" responded with status ${status}`, { retryable })
 }

@@ -6,12 +6,15 @@ import type { Scope } from '../../scope.ts'
 import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, assertNotBuiltinName } from './tool-query.ts'
+import { getTool, assertNotBuiltinName } from './queries.ts'
 
-export async function createTool(scope: Scope, { enabled = true, config: given, ...input }: CreateTool): Promise<Tool> {
+export async function createTool(
+  scope: Scope,
+  { enabled = true, config: inputConfig, ...input }: CreateTool,
+): Promise<Tool> {
   assertNotBuiltinName(input.name)
-  assertCallable(given.url, 'config.url', scope)
-  const config = keepHeaders(given)
+  assertCallable(inputConfig.url, 'config.url', scope)
+  const config = keepHeaders(inputConfig)
   await assertUsableSchemas(scope, input)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {

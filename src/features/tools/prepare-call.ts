@@ -4,61 +4,64 @@ import { findMismatch, findMismatchTask } from '../../platform/json-schema.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_ACTIONS } from './builtin-actions.ts'
 import { callHttpTool, requestHttp } from './call-http-tool.ts'
-import { findTool } from './find-tool.ts'
+import { findCallableTool } from './queries.ts'
 import type { Tool } from './schema.ts'
 
-/** On whose behalf a tool is called. */
+/** The run and step that call a tool. */
 export type ToolCaller = {
   runId: string
   stepId: string
   contactId: string | null
   conversationId: string | null
-  /** The same whenever the same call is made again. */
+  /** Idempotency key, the same whenever the call is repeated. */
   key: string
 }
 
-/** How long a call to the outside may take, and what calls it off before. */
+/** Timeout of a remote call, and the signal that aborts it. */
 export type CallLimits = { timeoutMs: number; signal: AbortSignal }
 
-/** `inside` acts on our own tables, in a transaction of the caller's; `outside` calls somebody, and must be in none. */
+/** `local` changes our own tables in the caller's transaction; `remote` calls another system and must not be in one. */
 export type PreparedCall =
-  | { kind: 'inside'; act: (tx: Scope) => Promise<unknown> }
-  | { kind: 'outside'; act: (limits: CallLimits) => Promise<unknown> }
+  | { kind: 'local'; execute: (tx: Scope) => Promise<unknown> }
+  | { kind: 'remote'; execute: (limits: CallLimits) => Promise<unknown> }
 
 /**
- * A call that only has to be made. What it needs of the contact and the conversation, and is not told, is the caller's.
+ * Resolves and validates a tool call. A missing contact or conversation in the input defaults to the caller's.
  * @throws StepError `unknown_tool`, `tool_disabled`, `invalid_tool_input`, `no_contact`, `no_conversation`
  */
 export async function prepareCall(
   scope: Scope,
-  { tool: name, input: given }: { tool: string; input: JsonObject },
+  { tool: name, input: callInput }: { tool: string; input: JsonObject },
   caller: ToolCaller,
 ): Promise<PreparedCall> {
-  const { tool, row } = await findTool(scope, name)
-  const input = row ? given : fillIn(tool, given, caller)
+  const { tool, row } = await findCallableTool(scope, name)
+  const input = row ? callInput : withContext(tool, callInput, caller)
   const check = { schema: tool.inputSchema, value: input, name: 'input' }
-  // The schemas of built-in tools are ours, and linear: they need no thread.
+  // The schemas of built-in tools take linear time, so they are checked here.
   const mismatch = row ? await scope.compute(findMismatchTask, check) : findMismatch(tool.inputSchema, input, 'input')
   if (mismatch) throw new StepError('invalid_tool_input', `The tool "${name}": ${mismatch}`, { retryable: false })
-  if (row) return { kind: 'outside', act: (limits) => callHttpTool(scope, row, { input, key: caller.key, ...limits }) }
+  if (row)
+    return { kind: 'remote', execute: (limits) => callHttpTool(scope, row, { input, key: caller.key, ...limits }) }
   if (name === 'http.request') {
-    return { kind: 'outside', act: (limits) => requestHttp(scope, { input, key: caller.key, ...limits }) }
+    return { kind: 'remote', execute: (limits) => requestHttp(scope, { input, key: caller.key, ...limits }) }
   }
   const action = BUILTIN_ACTIONS[name]
-  if (action) return { kind: 'inside', act: (tx) => action(tx, input, caller) }
-  throw new StepError('tool_not_supported', `Nothing does yet what the tool "${name}" is for`, { retryable: false })
+  if (action) return { kind: 'local', execute: (tx) => action(tx, input, caller) }
+  throw new StepError('tool_not_supported', `The tool "${name}" is not implemented`, { retryable: false })
 }
 
-function fillIn({ inputSchema }: Tool, given: JsonObject, caller: ToolCaller): JsonObject {
-  const takes = (name: string) => Object.hasOwn(Object(inputSchema['properties']) as object, name)
-  const input = { ...given }
+function withContext({ inputSchema }: Tool, callInput: JsonObject, caller: ToolCaller): JsonObject {
+  const accepts = (name: string) => Object.hasOwn({ ...Object(inputSchema['properties']) }, name)
+  const input = { ...callInput }
   for (const [name, code] of [
     ['contactId', 'no_contact'],
     ['conversationId', 'no_conversation'],
   ] as const) {
-    if (!takes(name) || (input[name] ?? null) !== null) continue
+    if (!accepts(name) || (input[name] ?? null) !== null) continue
     if (caller[name] === null) {
-      throw new StepError(code, `The run has none of its own, so the tool needs a ${name}`, { retryable: false })
+      throw new StepError(code, `The run has no ${name} to use. Pass one in the input of the tool`, {
+        retryable: false,
+      })
     }
     input[name] = caller[name]
   }

@@ -3,20 +3,19 @@ import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createTool } from './create-tool.ts'
 import { deleteTool } from './delete-tool.ts'
-import { listTools } from './list-tools.ts'
+import { listTools, getTool } from './queries.ts'
 import { CreateTool, Tool, ToolRef, Tools, UpdateTool } from './schema.ts'
-import { getTool } from './tool-query.ts'
 import { updateTool } from './update-tool.ts'
 
 export const toolsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/tools', 'List all tools'))
+    .meta(rest('GET', '/tools', 'List tools'))
     .input(empty.strict())
     .output(Tools)
     .query(({ ctx }) => listTools(ctx.scope)),
 
   create: adminProcedure
-    .meta(rest('POST', '/tools', 'Create a tool that calls a web address', { status: 201 }))
+    .meta(rest('POST', '/tools', 'Create a tool', { status: 201 }))
     .input(CreateTool)
     .output(Tool)
     .mutation(({ ctx, input }) => createTool(ctx.scope, input)),
@@ -28,13 +27,13 @@ export const toolsRouter = router({
     .query(({ ctx, input }) => getTool(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/tools/{id}', 'Change a tool of your own'))
+    .meta(rest('PATCH', '/tools/{id}', 'Update a tool'))
     .input(UpdateTool)
     .output(Tool)
     .mutation(({ ctx, input }) => updateTool(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/tools/{id}', 'Delete a tool of your own', { status: 204 }))
+    .meta(rest('DELETE', '/tools/{id}', 'Delete a tool', { status: 204 }))
     .input(ToolRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteTool(ctx.scope, input)),

@@ -11,9 +11,9 @@ export const Tool = z
     title: z.string(),
     description: z.string(),
     kind: z.enum(['builtin', 'http']),
-    inputSchema: storedSchema.meta({ description: 'JSON Schema of what the tool takes' }),
-    outputSchema: storedSchema.meta({ description: 'JSON Schema of what it gives' }),
-    effect: effect.meta({ description: 'What calling it does to the world' }),
+    inputSchema: storedSchema.meta({ description: 'JSON Schema of the input' }),
+    outputSchema: storedSchema.meta({ description: 'JSON Schema of the output' }),
+    effect: effect.meta({ description: 'The kind of side effect of a call' }),
     config: z.record(z.string(), z.unknown()).nullable(),
     enabled: z.boolean(),
     createdAt: timestamp.nullable(),
@@ -40,14 +40,16 @@ const config = z.strictObject({
     .meta({ examples: ['https://api.example.com/quote'] }),
   headers: z
     .record(
-      z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header'),
+      z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be a valid header name'),
       z
         .string()
         .max(2000)
         .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
     )
     .optional()
-    .meta({ description: 'Stored sealed. Answers name them with [redacted], which given back keeps a value' }),
+    .meta({
+      description: 'Stored encrypted. Responses show [redacted] instead of the values; send [redacted] to keep a value',
+    }),
 })
 
 function isCallable(text: string): boolean {
@@ -59,7 +61,10 @@ function isCallable(text: string): boolean {
 const fields = {
   name: z
     .string()
-    .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must begin with a small letter and go on with small letters, digits, _ and .')
+    .regex(
+      /^[a-z][a-z0-9_.]{0,63}$/,
+      'must start with a lower case letter and contain only lower case letters, digits, _ and .',
+    )
     .meta({ examples: ['shop.quote'] }),
   title: text(120),
   description: text(1000),

@@ -3,7 +3,7 @@ import type { StepFailure } from '../../engine/model/step.ts'
 import { AppError, LimitExceededError, UnavailableError } from '../../platform/errors.ts'
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 
-/** How a call failed, for whoever made it. An error that is nobody's to see is thrown on. */
+/** Converts an expected error to a step failure. Internal errors, which must not be exposed, are rethrown. */
 export function toFailure(error: unknown): StepFailure {
   if (error instanceof StepError || error instanceof OutboundError) {
     const { code, message, retryable } = error

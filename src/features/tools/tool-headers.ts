@@ -1,25 +1,26 @@
+import { z } from 'zod'
 import type { Tool as ToolRow, ToolConfig } from '../../models/automation/tool.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 
-type Headers = Record<string, string>
+const Headers = z.record(z.string(), z.string())
+type Headers = z.infer<typeof Headers>
 
-/** What stands for a header's value wherever it may be read. Given back, it means the value that is there. */
+/** Replaces header values in responses. In a request it keeps the stored value. */
 const REDACTED = '[redacted]'
 
-/** What binds sealed headers to their row. */
+/** Context that binds sealed headers to their row. */
 function sealContext(tenantId: string, toolId: string): string {
   return `tool:${tenantId}:${toolId}`
 }
 
-/** A row that was never written since headers are sealed still has them in its config. */
+/** Returns the headers with their values; those of a row without sealed headers are in its config. */
 export function openHeaders(scope: Scope, { id, config, sealedHeaders }: ToolRow): Headers {
   if (!sealedHeaders) return config.headers ?? {}
-  // Only headers are ever sealed under this context.
-  return scope.secrets.open(sealedHeaders, sealContext(scope.tenantId, id)) as Headers
+  return Headers.parse(scope.secrets.open(sealedHeaders, sealContext(scope.tenantId, id)))
 }
 
-/** The columns that keep a config: names of headers may be read, their values may not. */
+/** Columns that store a config: the names of headers are readable, their values are sealed. */
 export function sealConfig(scope: Scope, id: string, config: ToolConfig): Pick<ToolRow, 'config' | 'sealedHeaders'> {
   const headers = config.headers ?? {}
   const isEmpty = Object.keys(headers).length === 0
@@ -35,19 +36,19 @@ export function redactConfig({ headers, ...config }: ToolConfig): ToolConfig {
 }
 
 /**
- * The config with the values in place that stay as they are. They open on their way to a host: whoever moves the address
- * to another must know them.
+ * Fills in the stored values of redacted headers. They are only kept for the same origin: otherwise, an admin who
+ * does not know the values could send them to another host.
  * @throws InvalidError
  */
-export function keepHeaders(config: ToolConfig, before?: { url: string; headers: Headers }): ToolConfig {
+export function keepHeaders(config: ToolConfig, stored?: { url: string; headers: Headers }): ToolConfig {
   if (!config.headers) return config
-  const isSameHost = before !== undefined && new URL(before.url).origin === new URL(config.url).origin
-  const known = isSameHost ? before.headers : {}
+  const isSameOrigin = stored !== undefined && new URL(stored.url).origin === new URL(config.url).origin
+  const known = isSameOrigin ? stored.headers : {}
   const headers = Object.entries(config.headers).map(([name, value]): [string, string] => {
     if (value !== REDACTED) return [name, value]
-    const kept = Object.hasOwn(known, name) ? known[name] : undefined
-    if (kept !== undefined) return [name, kept]
-    const message = before ? 'must be given again: it is new, or the address is another host' : 'must be given'
+    const storedValue = Object.hasOwn(known, name) ? known[name] : undefined
+    if (storedValue !== undefined) return [name, storedValue]
+    const message = stored ? 'is required, because the header is new or the URL has another host' : 'is required'
     throw new InvalidError(`config.headers.${name} ${message}`, [{ path: `config.headers.${name}`, message }])
   })
   return { ...config, headers: Object.fromEntries(headers) }

@@ -6,7 +6,7 @@ import type { Scope } from '../../scope.ts'
 import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
-import { getTool, assertNotBuiltin, assertNotBuiltinName } from './tool-query.ts'
+import { getTool, assertNotBuiltin, assertNotBuiltinName } from './queries.ts'
 
 export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
   assertNotBuiltin(id)
@@ -15,15 +15,15 @@ export async function updateTool(scope: Scope, { id, config, ...columns }: Updat
   await assertUsableSchemas(scope, columns)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
-      const before = await tx.lock(ToolRow, id)
-      const headers = openHeaders(tx, before)
-      const wanted = config
-        ? keepHeaders(config, { url: before.config.url, headers })
-        : { ...before.config, ...(before.config.headers ? { headers } : {}) }
+      const existing = await tx.lock(ToolRow, id)
+      const headers = openHeaders(tx, existing)
+      const newConfig = config
+        ? keepHeaders(config, { url: existing.config.url, headers })
+        : { ...existing.config, ...(existing.config.headers ? { headers } : {}) }
       await tx
         .query(ToolRow)
         .findOne('id', id)
-        .patch({ ...definedFields(columns), ...sealConfig(tx, id, wanted), updatedAt: tx.now() })
+        .patch({ ...definedFields(columns), ...sealConfig(tx, id, newConfig), updatedAt: tx.now() })
       return getTool(tx, { id })
     }),
   )

@@ -4,11 +4,11 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
-import { formatDialogue } from '../simulations/format-dialogue.ts'
+import { formatDialogue } from '../simulations/dialogue.ts'
 import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
-import { toWorkflowTest } from './workflow-test-query.ts'
+import { toWorkflowTest } from './queries.ts'
 
-/** All of them are run whenever the workflow is published. */
+/** Limited because publishing a workflow runs all of its tests. */
 const TESTS_MAX = 100
 
 export function createWorkflowTest(scope: Scope, input: CreateWorkflowTest): Promise<WorkflowTest> {
@@ -50,11 +50,14 @@ type NewTest = Pick<
 export function insertTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
   return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
-      // Two who create the last one at once go one after the other.
+      // Serializes concurrent requests, so that together they cannot exceed the limit.
       await tx.lock(WorkflowRow, test.workflowId)
       const count = await tx.query(TestRow).where('workflowId', test.workflowId).resultSize()
       if (count >= TESTS_MAX) {
-        throw new UnprocessableError('too_many_tests', `A workflow has at most ${TESTS_MAX} tests. Delete one first`)
+        throw new UnprocessableError(
+          'too_many_tests',
+          `A workflow can have at most ${TESTS_MAX} tests. Delete one first`,
+        )
       }
       const now = tx.now()
       const createdBy = tx.actor.type === 'user' ? tx.actor.id : null

@@ -3,68 +3,63 @@ import type { SimulationTrace } from '../../engine/simulate/simulate.ts'
 import { getField } from '../../platform/get-field.ts'
 import type { Expectation } from './schema.ts'
 
-const SHOWN_MAX = 200
+const TEXT_LENGTH_MAX = 200
 
-/** What came otherwise than a test expects, in sentences. A list is told of at the first place where it differs. */
+/** Describes how a simulation differs from the expectation of a test. Of a list, only the first difference is reported. */
 export function findDifferences(
   { status, path, transcript, variables }: Expectation,
-  played: SimulationTrace,
+  trace: SimulationTrace,
 ): string[] {
-  const [run] = played.runs
+  const [run] = trace.runs
   const steps = run?.steps.map(({ stepId }) => stepId) ?? []
-  const said = played.transcript.map(({ from, body, buttons }) => ({ from, body, buttons: buttons.map(titleOf) }))
+  const entries = trace.transcript.map(({ from, body, buttons }) => ({ from, body, buttons: buttons.map(toTitle) }))
   return [
-    ...(status === undefined ? [] : compareStatus(status, played)),
+    ...(status === undefined ? [] : compareStatus(status, trace)),
     ...(path === undefined ? [] : compareLists('Step', path, steps, String)),
-    ...(transcript === undefined ? [] : compareLists('Message', transcript.map(withButtons), said, tellSaid)),
+    ...(transcript === undefined ? [] : compareLists('Message', transcript.map(withButtons), entries, describeEntry)),
     ...(variables === undefined ? [] : compareVariables(variables, run?.state.variables ?? {})),
   ]
 }
 
 function compareStatus(expected: string, { runs: [run], why }: SimulationTrace): string[] {
-  if (!run) return [`Expected a run that is ${expected}, and none was started. ${why ?? ''}`.trim()]
+  if (!run) return [`Run: expected ${expected}, got no run. ${why ?? ''}`.trim()]
   const { status, error } = run.state
   if (status === expected) return []
-  return [`The run: expected ${expected}, was ${status}${error ? ` (${error.message})` : ''}`]
+  return [`Run: expected ${expected}, got ${status}${error ? ` (${error.message})` : ''}`]
 }
 
-function compareLists<T>(noun: string, expected: T[], met: T[], tell: (one: T) => string): string[] {
-  const length = Math.max(expected.length, met.length)
-  const at = Array.from({ length }, (_, index) => index).find(
-    (index) => !isDeepStrictEqual(expected[index], met[index]),
-  )
-  if (at === undefined) return []
-  const [wanted, came] = [expected[at], met[at]]
-  const place = `${noun} ${at + 1}`
-  if (came === undefined && wanted !== undefined) return [`${place}: expected ${tell(wanted)}, and none came`]
-  if (wanted === undefined && came !== undefined) return [`${place}: expected none, got ${tell(came)}`]
-  return wanted === undefined || came === undefined ? [] : [`${place}: expected ${tell(wanted)}, got ${tell(came)}`]
+function compareLists<T>(noun: string, expected: T[], actual: T[], describe: (entry: T) => string): string[] {
+  const length = Math.max(expected.length, actual.length)
+  const index = Array.from({ length }, (_, at) => at).find((at) => !isDeepStrictEqual(expected[at], actual[at]))
+  if (index === undefined) return []
+  const describeAt = (entries: T[]) => entries.slice(index, index + 1).map(describe)[0] ?? 'none'
+  return [`${noun} ${index + 1}: expected ${describeAt(expected)}, got ${describeAt(actual)}`]
 }
 
-function compareVariables(expected: Record<string, unknown>, met: Record<string, unknown>): string[] {
+function compareVariables(expected: Record<string, unknown>, actual: Record<string, unknown>): string[] {
   return Object.entries(expected).flatMap(([name, value]) => {
-    if (isDeepStrictEqual(value, met[name])) return []
-    return [`vars.${name}: expected ${show(value)}, was ${show(met[name])}`]
+    if (isDeepStrictEqual(value, actual[name])) return []
+    return [`vars.${name}: expected ${formatValue(value)}, got ${formatValue(actual[name])}`]
   })
 }
 
-type Said = NonNullable<Expectation['transcript']>[number]
+type ExpectedEntry = NonNullable<Expectation['transcript']>[number]
 
-function withButtons({ from, body, buttons = [] }: Said): Said {
+function withButtons({ from, body, buttons = [] }: ExpectedEntry): ExpectedEntry {
   return { from, body, buttons }
 }
 
-function tellSaid({ from, body, buttons = [] }: Said): string {
+function describeEntry({ from, body, buttons = [] }: ExpectedEntry): string {
   const choices = buttons.length > 0 ? ` [${buttons.join(' | ')}]` : ''
-  return `${show(body)}${choices} from the ${from}`
+  return `${formatValue(body)}${choices} from the ${from}`
 }
 
-function titleOf(button: unknown): string {
+function toTitle(button: unknown): string {
   const title = getField(button, 'title')
   return typeof title === 'string' ? title : String(button)
 }
 
-function show(value: unknown): string {
+function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX).toWellFormed()}…` : text
+  return text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX).toWellFormed()}…` : text
 }

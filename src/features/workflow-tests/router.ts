@@ -2,24 +2,23 @@ import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createWorkflowTest } from './create-workflow-test.ts'
-import { deleteWorkflowTest } from './delete-workflow-test.ts'
-import { listWorkflowTests } from './list-workflow-tests.ts'
+import { deleteWorkflowTest, listWorkflowTests } from './queries.ts'
 import { runWorkflowTests } from './run-workflow-tests.ts'
 import { saveRunAsTest } from './save-run-as-test.ts'
-import * as tests from './schema.ts'
+import * as schema from './schema.ts'
 import { updateWorkflowTest } from './update-workflow-test.ts'
 import { WorkflowRef } from '../workflows/schema.ts'
 
 export const workflowTestsRouter = router({
   tests: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow, the oldest first'))
+    .meta(rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow'))
     .input(WorkflowRef)
-    .output(tests.WorkflowTests)
+    .output(schema.WorkflowTests)
     .query(({ ctx, input }) => listWorkflowTests(ctx.scope, input)),
 
   createTest: adminProcedure
     .meta(
-      rest('POST', '/workflows/{workflowId}/tests', 'Keep a dialogue, and what is expected of it, as a test', {
+      rest('POST', '/workflows/{workflowId}/tests', 'Create a workflow test', {
         status: 201,
         example: {
           name: 'Greets',
@@ -27,52 +26,53 @@ export const workflowTestsRouter = router({
           expectation: { status: 'completed', path: ['greet'] },
         },
         description:
-          'What the expectation leaves out may be anything. Publishing plays the tests, and warns of those that fail.',
+          'A test simulates a dialogue and compares the result with an expectation; absent fields are not compared. Publishing runs all tests and returns a warning for each that fails.',
       }),
     )
-    .input(tests.CreateWorkflowTest)
-    .output(tests.WorkflowTest)
+    .input(schema.CreateWorkflowTest)
+    .output(schema.WorkflowTest)
     .mutation(({ ctx, input }) => createWorkflowTest(ctx.scope, input)),
 
   updateTest: adminProcedure
     .meta(
-      rest('PATCH', '/workflows/{workflowId}/tests/{testId}', "Change a test's name or what it expects", {
+      rest('PATCH', '/workflows/{workflowId}/tests/{testId}', 'Update a workflow test', {
         example: { name: 'Greets in English', expectation: { status: 'completed' } },
       }),
     )
-    .input(tests.UpdateWorkflowTest)
-    .output(tests.WorkflowTest)
+    .input(schema.UpdateWorkflowTest)
+    .output(schema.WorkflowTest)
     .mutation(({ ctx, input }) => updateWorkflowTest(ctx.scope, input)),
 
   deleteTest: adminProcedure
-    .meta(rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a test', { status: 204 }))
-    .input(tests.WorkflowTestRef)
+    .meta(rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a workflow test', { status: 204 }))
+    .input(schema.WorkflowTestRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteWorkflowTest(ctx.scope, input)),
 
   runTests: viewerProcedure
     .meta(
-      rest('POST', '/workflows/{workflowId}/tests/run', 'Play all tests against the draft, or against a version', {
+      rest('POST', '/workflows/{workflowId}/tests/run', 'Run the tests of a workflow', {
         example: {},
-        description: 'All for which there is time: the others are `not_run`.',
+        description:
+          'Runs the tests on the draft or on a version. Tests beyond the time limit are reported as `not_run`.',
       }),
     )
-    .input(tests.RunWorkflowTests)
-    .output(tests.TestOutcomes)
+    .input(schema.RunWorkflowTests)
+    .output(schema.TestOutcomes)
     .mutation(({ ctx, input }) => runWorkflowTests(ctx.scope, input)),
 })
 
 export const runTestsRouter = router({
   saveAsTest: adminProcedure
     .meta(
-      rest('POST', '/runs/{runId}/save-as-test', 'Keep what a run met and did as a test of its workflow', {
+      rest('POST', '/runs/{runId}/save-as-test', 'Save a run as a workflow test', {
         status: 201,
         example: { name: 'Asks for the city' },
         description:
-          'What the customer said and what the outside answered is played again; what the workflow did is what is expected. 409 `run_not_finished`; 422 `run_is_dry_run`, `run_was_canceled`, or `run_is_partial_replay` for a replay that began in the middle.',
+          'The messages and results of the run become the dialogue and the step outputs of the test; its outcome becomes the expectation. Responds with 409 `run_not_finished`, or 422 `run_is_dry_run`, `run_was_canceled`, or `run_is_partial_replay` for a replay that did not start at the first step.',
       }),
     )
-    .input(tests.SaveRunAsTest)
-    .output(tests.WorkflowTest)
+    .input(schema.SaveRunAsTest)
+    .output(schema.WorkflowTest)
     .mutation(({ ctx, input }) => saveRunAsTest(ctx.scope, input)),
 })

@@ -2,39 +2,40 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Opening } from '../../engine/simulate/simulate.ts'
 import type { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import type { Scope } from '../../scope.ts'
-import { loadOtherWorkflows } from '../simulations/load-other-workflows.ts'
+import { parseDialogue } from '../simulations/dialogue.ts'
 import { loadSimulatedSubject, toOpening } from '../simulations/load-simulated-subject.ts'
+import { loadOtherWorkflows } from '../simulations/load-simulated-workflow.ts'
 import { runSimulation } from '../simulations/run-simulation.ts'
-import { parseDialogue } from '../simulations/parse-dialogue.ts'
 import { Dialogue, StartedBy } from '../simulations/schema.ts'
 import { findDifferences } from './find-differences.ts'
-import type { Expectation, TestOutcome } from './schema.ts'
+import { toWorkflowTest } from './queries.ts'
+import type { TestOutcome } from './schema.ts'
 
-/** Plays one test against a workflow, and says what came otherwise than expected. */
+/** Simulates one test and compares the result with its expectation. */
 export async function runWorkflowTest(
   scope: Scope,
-  { test, subject, realMsMax }: { test: TestRow; subject: PublishedWorkflow; realMsMax: number },
+  { test, workflow, realMsMax }: { test: TestRow; workflow: PublishedWorkflow; realMsMax: number },
 ): Promise<TestOutcome> {
   const { id: testId, name, contact, startsAt, input, stepOutputs } = test
-  const party = await loadSimulatedSubject(scope, { contact, subject, at: startsAt })
-  const played = runSimulation({
+  const subject = await loadSimulatedSubject(scope, { contact, workflow, at: startsAt })
+  const trace = runSimulation({
+    workflow,
+    others: await loadOtherWorkflows(scope, workflow),
     subject,
-    others: await loadOtherWorkflows(scope, subject),
-    party,
     now: startsAt,
     trigger: test.trigger === null ? undefined : StartedBy.parse(test.trigger),
     input,
     dialogue: parseDialogue(Dialogue.parse(test.dialogue)),
-    opens: openingIn(test, party),
+    openings: listOpenings(test, subject),
     stepOutputs,
     realMsMax,
   })
-  const differences = findDifferences(test.expectation as Expectation, played)
+  const differences = findDifferences(toWorkflowTest(test).expectation, trace)
   return { testId, name, status: differences.length > 0 ? 'failed' : 'passed', differences }
 }
 
-/** Whether a contact was new is not recorded of a run; whether its conversation was is. */
-function openingIn({ sourceRunId, opensConversation }: TestRow, party: Subject): Opening[] {
-  if (sourceRunId === null) return toOpening(party)
+/** A saved run records whether its conversation was new, but not whether its contact was. */
+function listOpenings({ sourceRunId, opensConversation }: TestRow, subject: Subject): Opening[] {
+  if (sourceRunId === null) return toOpening(subject)
   return opensConversation ? ['conversation_opened'] : []
 }

@@ -4,10 +4,10 @@ import type { Scope } from '../../scope.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import { runWorkflowTest } from './run-workflow-test.ts'
 import type { RunWorkflowTests, TestOutcome, TestOutcomes } from './schema.ts'
-import { listTestsOfWorkflow } from './workflow-test-query.ts'
+import { listTestsOfWorkflow } from './queries.ts'
 
 const REAL_MS_MAX = 5000
-const ONE_MS_MAX = 1000
+const SINGLE_MS_MAX = 1000
 
 export async function runWorkflowTests(scope: Scope, input: RunWorkflowTests): Promise<TestOutcomes> {
   const items = await runTests(scope, await loadSimulatedWorkflow(scope, input))
@@ -15,20 +15,20 @@ export async function runWorkflowTests(scope: Scope, input: RunWorkflowTests): P
   return { passed: count('passed'), failed: count('failed'), items }
 }
 
-/** Plays all tests of a workflow, as many as time allows: those that are left over are told as not run. */
+/** Runs the tests of a workflow within a time limit; tests after the limit are reported as `not_run`. */
 export async function runTests(
   scope: Scope,
-  subject: PublishedWorkflow,
+  workflow: PublishedWorkflow,
   realMsMax = REAL_MS_MAX,
 ): Promise<TestOutcome[]> {
   const deadline = performance.now() + realMsMax
   const outcomes: TestOutcome[] = []
-  for (const test of await listTestsOfWorkflow(scope, subject.workflowId)) {
-    const left = deadline - performance.now()
+  for (const test of await listTestsOfWorkflow(scope, workflow.workflowId)) {
+    const remainingMs = deadline - performance.now()
     const notRun = { testId: test.id, name: test.name, status: 'not_run' as const, differences: [] }
-    const play = { test, subject, realMsMax: Math.min(left, ONE_MS_MAX) }
-    outcomes.push(left > 0 ? await runWorkflowTest(scope, play) : notRun)
-    // Between two tests others get their turn.
+    const options = { test, workflow, realMsMax: Math.min(remainingMs, SINGLE_MS_MAX) }
+    outcomes.push(remainingMs > 0 ? await runWorkflowTest(scope, options) : notRun)
+    // Yields to other requests between two tests.
     await setImmediate()
   }
   return outcomes

@@ -1,93 +1,103 @@
-import type { StoredRun } from '../../engine/model/stored-run.ts'
-import { isFinished, type RunState } from '../../engine/model/run.ts'
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { isFinished } from '../../engine/model/run.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import { getField } from '../../platform/get-field.ts'
 import type { Scope } from '../../scope.ts'
-import { EXTERNAL_STEPS } from '../simulations/simulate-external-calls.ts'
+import { toRunState } from '../runs/queries.ts'
+import { formatDialogue } from '../simulations/dialogue.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
 import { loadSimulatedSubject } from '../simulations/load-simulated-subject.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
-import type { Dialogue, StartedBy } from '../simulations/schema.ts'
-import { formatDialogue } from '../simulations/format-dialogue.ts'
+import { CALL_TRIGGER_TYPES, type Dialogue, type StartedBy } from '../simulations/schema.ts'
+import { EXTERNAL_STEPS } from '../simulations/simulate-external-calls.ts'
 import { insertTest } from './create-workflow-test.ts'
 import type { Expectation, SaveRunAsTest, WorkflowTest } from './schema.ts'
 
-/** As long as what is said in a dialogue may be. */
+/** Maximum length of a message in a dialogue. */
 const BODY_MAX = 4096
 
 /**
- * Keeps what a run met as a test, and what it did as what is expected. The contact's facts are those of now.
+ * Saves the messages, events and results of a run as a test, and its outcome as the expectation. The facts of the
+ * contact are the current ones.
  * @throws ConflictError `run_not_finished`
- * @throws UnprocessableError `run_is_dry_run`, `run_was_canceled`, or `run_is_partial_replay` for one that began in the middle
+ * @throws UnprocessableError `run_is_dry_run`, `run_was_canceled`, or `run_is_partial_replay`
  */
 export async function saveRunAsTest(scope: Scope, { runId, name }: SaveRunAsTest): Promise<WorkflowTest> {
   const run = await scope.get(RunRow, runId)
-  if (!isFinished(run)) throw new ConflictError('run_not_finished', 'Only a finished run can be saved as a test')
-  if (run.mode === 'dry_run') {
-    throw new UnprocessableError('run_is_dry_run', 'A dry run has sent nothing. Save the run that it tried')
-  }
-  if (run.status === 'canceled') {
-    throw new UnprocessableError('run_was_canceled', 'This run was canceled, which nothing in a test would do again')
-  }
-  if (run.replayFromStepId !== null) {
-    throw new UnprocessableError('run_is_partial_replay', 'This run began in the middle. Save the run that it replays')
-  }
+  assertCanSave(run)
   const { workflowId, workflowVersion: version, conversationId, contactId } = run
   const recording = await loadRunRecording(scope, run)
-  const subject = await loadSimulatedWorkflow(scope, { workflowId, version })
-  const whom = contactId === null ? { contact: null } : { conversationId, contactId }
-  const party = await loadSimulatedSubject(scope, { ...whom, subject, at: recording.startedAt })
+  const workflow = await loadSimulatedWorkflow(scope, { workflowId, version })
+  const reference = contactId === null ? { contact: null } : { conversationId, contactId }
+  const subject = await loadSimulatedSubject(scope, { ...reference, workflow, at: recording.startedAt })
   return insertTest(scope, {
     workflowId,
     name,
-    trigger: startOf(run),
-    input: run.input as Record<string, unknown> | null,
-    dialogue: formatDialogue(dialogueOf(recording)),
-    stepOutputs: outputsOf(recording.steps),
-    contact: party.contact,
+    trigger: toTrigger(run),
+    input: run.input,
+    dialogue: formatDialogue(toDialogue(recording)),
+    stepOutputs: toStepOutputs(recording.steps),
+    contact: subject.contact,
     startsAt: recording.startedAt,
     opensConversation: recording.opensConversation,
-    expectation: await expectationOf(scope, recording),
+    expectation: await toExpectation(scope, recording),
     sourceRunId: run.id,
   })
 }
 
-/** A message starts the run again when it is said again. */
-function startOf({ trigger }: RunRow): StartedBy | null {
-  const { type, messageId, ...data } = trigger as StoredRun['trigger']
+function assertCanSave(run: RunRow): void {
+  if (!isFinished(run)) throw new ConflictError('run_not_finished', 'Only a finished run can be saved as a test')
+  if (run.mode === 'dry_run') {
+    throw new UnprocessableError('run_is_dry_run', 'A dry run cannot be saved as a test. Save the original run instead')
+  }
+  if (run.status === 'canceled') {
+    throw new UnprocessableError('run_was_canceled', 'A canceled run cannot be saved as a test: a test cancels no runs')
+  }
+  if (run.replayFromStepId !== null) {
+    throw new UnprocessableError(
+      'run_is_partial_replay',
+      'This replay started in the middle of the workflow. Save the original run instead',
+    )
+  }
+}
+
+/** Returns null if a message started the run, since the dialogue of the test repeats that message. */
+function toTrigger({ trigger }: RunRow): StartedBy | null {
+  const { type, messageId, ...data } = trigger
   if (type === 'message_received' || (type === 'conversation_opened' && messageId !== null)) return null
   if (type === 'contact_updated') return { type, fields: [data['fields']].flat().map(String) }
   if (type === 'tag_added' || type === 'tag_removed') return { type, tag: String(data['tag']) }
   if (type === 'group_joined' || type === 'group_left') return { type, groupId: String(data['groupId']) }
   if (type === 'event') return { type, event: String(data['event']), data: data['data'] ?? null }
   if (type === 'conversation_opened' || type === 'conversation_closed' || type === 'contact_created') return { type }
-  return { type: type as 'api', data }
+  const callType = CALL_TRIGGER_TYPES.find((one) => one === type)
+  return callType ? { type: callType, data } : null
 }
 
-function dialogueOf({ first, later }: RunRecording): Dialogue {
-  const said = first ? [{ type: 'message' as const, body: first.body, message: first, afterMs: 0 }] : []
-  return [...said, ...later].flatMap((entry): Dialogue => {
+function toDialogue({ first, later }: RunRecording): Dialogue {
+  const opening = first ? [{ type: 'message' as const, body: first.body, message: first, afterMs: 0 }] : []
+  return [...opening, ...later].flatMap((entry): Dialogue => {
     if (entry.type === 'advance') return [{ type: 'advance', by: entry.afterMs }]
     const after = entry.afterMs
     if (entry.type === 'event') {
       const { event } = entry
       return event.type === 'event' ? [{ type: 'event', event: event.event, data: event.data, after }] : []
     }
-    const content = entry.message?.['content'] as Record<string, unknown> | null | undefined
+    const content = entry.message?.['content']
     return [
       {
         type: 'message',
         body: entry.body?.slice(0, BODY_MAX).toWellFormed() ?? '',
         after,
-        ...(content ? { content } : {}),
+        ...(typeof content === 'object' && content !== null ? { content: { ...content } } : {}),
       },
     ]
   })
 }
 
-function outputsOf(steps: StepRow[]): Record<string, unknown> {
+function toStepOutputs(steps: StepRow[]): Record<string, unknown> {
   const rounds = new Map<string, unknown[]>()
   for (const { type, stepId, output, error } of steps) {
     if (!EXTERNAL_STEPS.has(type)) continue
@@ -96,32 +106,32 @@ function outputsOf(steps: StepRow[]): Record<string, unknown> {
   return Object.fromEntries([...rounds].map(([stepId, outputs]) => [stepId, { rounds: outputs }]))
 }
 
-async function expectationOf(scope: Scope, { run, steps, first, messages }: RunRecording): Promise<Expectation> {
+async function toExpectation(scope: Scope, { run, steps, first, messages }: RunRecording): Promise<Expectation> {
   const sent = await scope.query(MessageRow).where({ runId: run.id, direction: 'outbound' })
-  const said = [...(first ? [first] : []), ...messages, ...sent].sort(inOrder)
+  const transcript = [...(first ? [first] : []), ...messages, ...sent].sort(compareMessages)
   return {
     status: run.status,
     path: steps.map(({ stepId }) => stepId),
-    transcript: said.map(({ direction, body, content }) => ({
+    transcript: transcript.map(({ direction, body, content }) => ({
       from: direction === 'inbound' ? 'customer' : 'workflow',
       body,
-      buttons: buttonsOf(content),
+      buttons: listButtonTitles(content),
     })),
-    variables: openVariablesOf(run),
+    variables: listPublicVariables(run),
   }
 }
 
-/** Whoever may read a test may not read what the definition calls sensitive. */
-function openVariablesOf({ state }: RunRow): Record<string, unknown> {
-  const { variables = {}, sensitive = [] } = state as Partial<RunState>
+/** Leaves out sensitive variables, which must not be readable in the test. */
+function listPublicVariables(run: RunRow): Record<string, unknown> {
+  const { variables = {}, sensitive = [] } = toRunState(run)
   return Object.fromEntries(Object.entries(variables).filter(([name]) => !sensitive.includes(name)))
 }
 
-function inOrder(a: MessageRow, b: MessageRow): number {
+function compareMessages(a: MessageRow, b: MessageRow): number {
   return a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1)
 }
 
-function buttonsOf(content: MessageRow['content']): string[] {
+function listButtonTitles(content: MessageRow['content']): string[] {
   const buttons = content?.['buttons']
-  return Array.isArray(buttons) ? buttons.map((button) => String((button as { title?: unknown }).title)) : []
+  return Array.isArray(buttons) ? buttons.map((button) => String(getField(button, 'title'))) : []
 }

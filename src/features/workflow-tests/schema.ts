@@ -3,21 +3,21 @@ import { json, id, timestamp, text } from '../../trpc/schemas.ts'
 import { RunStatus } from '../runs/schema.ts'
 import { ContactFacts, Dialogue, StartedBy, StartsAt, StepOutputs } from '../simulations/schema.ts'
 
-const SAID_MAX = 1000
+const ENTRIES_MAX = 1000
 
-const Said = z.strictObject({
+const TranscriptEntry = z.strictObject({
   from: z.enum(['customer', 'workflow']),
   body: z.string().nullable(),
-  buttons: z.array(z.string()).optional().meta({ description: 'Their titles' }),
+  buttons: z.array(z.string()).optional().meta({ description: 'The titles of the buttons' }),
 })
 
-/** What is absent is not looked at. */
+/** Expected result of a test. Absent fields are not compared. */
 export const Expectation = z
   .strictObject({
     status: RunStatus,
-    path: z.array(text(64)).max(SAID_MAX).meta({ description: 'The ids of the steps of the first run, in order' }),
-    transcript: z.array(Said).max(SAID_MAX),
-    variables: json.meta({ description: 'Those that matter; others may be anything' }),
+    path: z.array(text(64)).max(ENTRIES_MAX).meta({ description: 'The IDs of the steps of the first run, in order' }),
+    transcript: z.array(TranscriptEntry).max(ENTRIES_MAX),
+    variables: json.meta({ description: 'The variables to compare; others may have any value' }),
   })
   .partial()
 export type Expectation = z.output<typeof Expectation>
@@ -28,11 +28,11 @@ export const WorkflowTest = z
     workflowId: id,
     name: z.string(),
     trigger: z.record(z.string(), z.unknown()).nullable(),
-    input: z.record(z.string(), z.unknown()).nullable(),
+    input: z.unknown(),
     dialogue: z.array(z.unknown()),
     stepOutputs: z.record(z.string(), z.unknown()),
     contact: z.record(z.string(), z.unknown()).nullable(),
-    startsAt: timestamp.meta({ description: 'What the clock says when the test begins' }),
+    startsAt: timestamp.meta({ description: 'The initial time of the virtual clock' }),
     expectation: Expectation,
     sourceRunId: id.nullable().meta({ description: 'The run that was saved as this test' }),
     createdBy: id.nullable(),
@@ -78,9 +78,10 @@ export const TestOutcome = z.object({
   testId: id,
   name: z.string(),
   status: z.enum(['passed', 'failed', 'not_run']),
-  differences: z
-    .array(z.string())
-    .meta({ description: 'What came otherwise than expected', examples: [['Message 2: expected "Hi", said "Hello"']] }),
+  differences: z.array(z.string()).meta({
+    description: 'Differences to the expectation',
+    examples: [['Message 2: expected "Hi" from the workflow, got none']],
+  }),
 })
 export type TestOutcome = z.infer<typeof TestOutcome>
 

@@ -3,7 +3,7 @@ import { definedFields } from '../../platform/defined-fields.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import type { UpdateWorkflowTest, WorkflowTest } from './schema.ts'
-import { findTest, toWorkflowTest } from './workflow-test-query.ts'
+import { findTest, toWorkflowTest } from './queries.ts'
 
 export function updateWorkflowTest(
   scope: Scope,

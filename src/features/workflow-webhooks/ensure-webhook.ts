@@ -2,7 +2,7 @@ import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 
-/** Gives a workflow with a webhook trigger its address, which it keeps from then on. */
+/** Creates the webhook of a workflow with a webhook trigger. Its address never changes. */
 export async function ensureWebhook(tx: Scope, workflowId: string, { triggers }: CompiledDefinition): Promise<void> {
   if (!triggers.some(({ type }) => type === 'webhook')) return
   await tx

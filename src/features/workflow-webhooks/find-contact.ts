@@ -5,34 +5,35 @@ import type { Scope } from '../../scope.ts'
 import { createContact } from '../contacts/create-contact.ts'
 
 /**
- * The contact with a number, made if `createIfMissing` says so. Two calls that bring the same stranger make one contact.
+ * Finds the contact with a phone number, or creates it if `createIfMissing` is set. Concurrent calls with the same unknown
+ * number create one contact.
  * @throws UnprocessableError `invalid_phone`, `contact_not_found`
  */
 export async function findOrCreateContact(
   scope: Scope,
-  { given, createIfMissing }: { given: string; createIfMissing: boolean },
+  { text, createIfMissing }: { text: string; createIfMissing: boolean },
 ): Promise<string> {
-  const phone = toE164(given)
+  const phone = toE164(text)
   if (!phone) {
     throw new UnprocessableError(
       'invalid_phone',
-      `contact.phone came to ${JSON.stringify(given.slice(0, 40))}, which is no number such as +14155550100`,
+      `contact.phone is ${JSON.stringify(text.slice(0, 40))}, which is not a phone number such as +14155550100`,
     )
   }
-  const known = await findByPhone(scope, phone)
-  if (known) return known
+  const existing = await findByPhone(scope, phone)
+  if (existing) return existing
   if (!createIfMissing) {
     throw new UnprocessableError(
       'contact_not_found',
-      `No contact has the number ${phone}. Create it first, or let the webhook create it with createIfMissing`,
+      `No contact has the number ${phone}. Create it first, or set createIfMissing in the webhook trigger`,
     )
   }
   return createContact(scope, { name: phone, phone }).then(
     ({ id }) => id,
     async (error: unknown) => {
-      const winner = error instanceof ConflictError ? await findByPhone(scope, phone) : undefined
-      if (!winner) throw error
-      return winner
+      const concurrent = error instanceof ConflictError ? await findByPhone(scope, phone) : undefined
+      if (!concurrent) throw error
+      return concurrent
     },
   )
 }

@@ -1,68 +1,62 @@
 import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
-import { deriveId } from '../../engine/model/derive-id.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
+import { deriveId } from '../../engine/model/derive-id.ts'
 import { ConflictError, UnauthorizedError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
-import { type Started, startRuns } from '../runs/start-runs.ts'
+import { type StartResult, startRuns } from '../runs/start-runs.ts'
 import { findOrCreateContact } from './find-contact.ts'
-import { type WorkflowWebhookMatch, findWebhookByToken, findWebhook } from './find-webhook.ts'
-import { type WebhookCall, verifyCall } from './verify-call.ts'
 import { parseInput } from './parse-input.ts'
+import { type CallableWebhook, findCallableWebhook, getWebhookTrigger } from './queries.ts'
+import { verifyCall, type WebhookCall } from './verify-call.ts'
 
-type Answer = { status: 200 | 202; body: { runId: string | null; duplicate?: true } }
+type Response = { status: 200 | 202; body: { runId: string | null; duplicate?: true } }
 
-/**
- * Starts the hook's workflow with what came. An address that is not there, and a secret that is wrong, are the same to
- * the caller.
- */
+/** Starts the webhook's workflow. An unknown address and a wrong secret produce the same error. */
 export async function handleWebhookCall(
   system: SystemScope,
-  { hookId, ...call }: WebhookCall & { hookId: string },
-): Promise<Answer> {
-  const hook = await findWebhookByToken(system, hookId)
-  if (!hook || !verifyCall(call, hook.secret, system.now())) throw new UnauthorizedError()
-  const scope = system.forTenant(hook.tenantId)
-  const { trigger, timezone } = await findWebhook(scope, hook.workflowId)
+  { webhookId, ...call }: WebhookCall & { webhookId: string },
+): Promise<Response> {
+  const webhook = await findCallableWebhook(system, webhookId)
+  if (!webhook || !verifyCall(call, webhook.secret, system.now())) throw new UnauthorizedError()
+  const scope = system.forTenant(webhook.tenantId)
+  const { trigger: definition, timezone } = await getWebhookTrigger(scope, webhook.workflowId)
   const input = parseInput(call.body)
   const receivedAt = scope.now().toISOString()
-  const told = { type: 'webhook' as const, receivedAt }
-  const source = { roots: { input, trigger: told, now: receivedAt }, timezone }
-  const eventId = eventIdOf(hook, trigger, source)
-  const contactId = await contactOf(scope, trigger, source)
-  const [started] = await scope.transaction((tx) =>
+  const trigger = { type: 'webhook' as const, receivedAt }
+  const source = { roots: { input, trigger, now: receivedAt }, timezone }
+  const eventId = toEventId(webhook, definition, source)
+  const contactId = await resolveContact(scope, definition, source)
+  const [result] = await scope.transaction((tx) =>
     startRuns(tx, [
-      {
-        workflowId: hook.workflowId,
-        trigger: told,
-        input,
-        contactId,
-        startedBy: { type: 'trigger', id: null },
-        eventId,
-      },
+      { workflowId: webhook.workflowId, trigger, input, contactId, startedBy: { type: 'trigger', id: null }, eventId },
     ]),
   )
-  return answerOf(started)
+  return toResponse(result)
 }
 
-/** The same for every call for which the key comes to the same, whenever it comes; without a key each call is its own. */
-function eventIdOf(hook: WorkflowWebhookMatch, { dedupeKey }: TriggerByType<'webhook'>, source: Source): string {
+/** Derives the event ID from the dedupe key, whenever the call arrives; without a key each call gets a new ID. */
+function toEventId(webhook: CallableWebhook, { dedupeKey }: TriggerByType<'webhook'>, source: Source): string {
   if (dedupeKey === undefined) return newId()
-  const key = fillIn('dedupeKey', dedupeKey, source)
+  const key = resolveField('dedupeKey', dedupeKey, source)
   if (key === '') {
-    throw new UnprocessableError('dedupe_key_missing', `The call has nothing for the dedupeKey ${dedupeKey}`)
+    throw new UnprocessableError('dedupe_key_missing', `The body has no value for the dedupeKey ${dedupeKey}. Send one`)
   }
-  return deriveId(`webhook\n${hook.workflowId}\n${key}`, 0, hook.createdAt.getTime())
+  return deriveId(`webhook\n${webhook.workflowId}\n${key}`, 0, webhook.createdAt.getTime())
 }
 
-async function contactOf(scope: Scope, { contact }: TriggerByType<'webhook'>, source: Source): Promise<string | null> {
+async function resolveContact(
+  scope: Scope,
+  { contact }: TriggerByType<'webhook'>,
+  source: Source,
+): Promise<string | null> {
   if (!contact) return null
   const { phone, createIfMissing } = contact
-  return findOrCreateContact(scope, { given: fillIn('contact.phone', phone, source), createIfMissing })
+  return findOrCreateContact(scope, { text: resolveField('contact.phone', phone, source), createIfMissing })
 }
 
-function fillIn(field: string, template: string, source: Source): string {
+function resolveField(field: string, template: string, source: Source): string {
   try {
     return resolveText(template, source).trim()
   } catch (error) {
@@ -71,9 +65,9 @@ function fillIn(field: string, template: string, source: Source): string {
   }
 }
 
-function answerOf(started: Started | undefined): Answer {
-  if (started && 'runId' in started) return { status: 202, body: { runId: started.runId } }
-  switch (started?.refused) {
+function toResponse(result: StartResult | undefined): Response {
+  if (result && 'runId' in result) return { status: 202, body: { runId: result.runId } }
+  switch (result?.rejection) {
     case 'duplicate':
       return { status: 200, body: { runId: null, duplicate: true } }
     case 'already_running':

@@ -1,12 +1,12 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { json } from '../../trpc/schemas.ts'
 
-/** Any JSON that can be stored. A call without a body has nothing to say, which is null. */
+/** Parses any JSON that can be stored. An empty body is null. */
 export function parseInput(body: Buffer): unknown {
   if (body.length === 0) return null
   const input = parse(body)
-  const read = json.safeParse({ input })
-  if (!read.success) throw new InvalidError(`The body ${read.error.issues[0]?.message ?? 'cannot be stored'}`)
+  const result = json.safeParse({ input })
+  if (!result.success) throw new InvalidError(`The body ${result.error.issues[0]?.message ?? 'cannot be stored'}`)
   return input
 }
 

@@ -1,21 +1,20 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { WorkflowHook as HookRow } from '../../models/automation/workflow-webhook.ts'
+import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { webhookPath } from './get-webhook.ts'
+import type { WorkflowRef } from '../workflows/schema.ts'
+import { webhookPath } from './queries.ts'
+import type { WebhookSecret } from './schema.ts'
 import { newWebhookSecret } from './webhook-secret.ts'
 
-/** Makes the secret anew. Whoever still signs with the one before is refused from now on. */
-export function rotateSecret(
-  scope: Scope,
-  { workflowId }: { workflowId: string },
-): Promise<{ webhookPath: string; secret: string }> {
+/** Replaces the secret. Calls that use the previous secret are rejected from now on. */
+export function rotateSecret(scope: Scope, { workflowId }: WorkflowRef): Promise<WebhookSecret> {
   return scope.transaction(async (tx) => {
     await tx.get(WorkflowRow, workflowId)
-    const hook = await tx.query(HookRow).findOne({ workflowId }).forUpdate()
-    if (!hook) throw new NotFoundError('Webhook')
-    const { secret, sealed } = newWebhookSecret(tx.secrets, hook)
-    await tx.query(HookRow).findOne('id', hook.id).patch({ secret: sealed, rotatedAt: tx.now() })
-    return { webhookPath: webhookPath(hook), secret }
+    const webhook = await tx.query(WebhookRow).findOne({ workflowId }).forUpdate()
+    if (!webhook) throw new NotFoundError('Webhook')
+    const { secret, sealed } = newWebhookSecret(tx.secrets, webhook)
+    await tx.query(WebhookRow).findOne('id', webhook.id).patch({ secret: sealed, rotatedAt: tx.now() })
+    return { webhookPath: webhookPath(webhook), secret }
   })
 }

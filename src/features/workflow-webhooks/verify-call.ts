@@ -5,14 +5,14 @@ import { MINUTE, SECOND } from '../../platform/time.ts'
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 const BEARER = /^Bearer ([A-Za-z0-9_-]{1,100})$/i
 
-/** How far the sender's clock may be off, and for how long a call that was overheard can be repeated. */
+/** Largest clock difference to the sender, and so the time in which an intercepted call can be replayed. */
 const WINDOW_MS = 5 * MINUTE
 
 export type WebhookCall = { header: (name: string) => string; body: Buffer }
 
 /**
- * A call is signed over its time and its bytes as they came, or, from who cannot sign, carries the secret itself. A
- * signature that is given counts, whatever stands beside it.
+ * Checks the signature over the timestamp and the raw body, or the bearer secret of senders that cannot sign. A signature
+ * takes precedence: if it is present, the bearer secret is ignored.
  */
 export function verifyCall({ header, body }: WebhookCall, secret: string, now: Date): boolean {
   const signature = header('x-parley-signature')
@@ -25,6 +25,6 @@ function isSigned(signature: string, { body, secret, now }: { body: Buffer; secr
   const [, seconds, hex] = SIGNATURE.exec(signature) ?? []
   if (!seconds || !hex) return false
   const expected = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest()
-  const isRight = timingSafeEqual(Buffer.from(hex, 'hex'), expected)
-  return isRight && Math.abs(now.getTime() - Number(seconds) * SECOND) <= WINDOW_MS
+  const isValid = timingSafeEqual(Buffer.from(hex, 'hex'), expected)
+  return isValid && Math.abs(now.getTime() - Number(seconds) * SECOND) <= WINDOW_MS
 }

@@ -1,19 +1,18 @@
 import { newToken } from '../../platform/security/opaque-token.ts'
 import type { Secrets } from '../../platform/security/secrets.ts'
 
-type Place = { tenantId: string; id: string }
+type WebhookKey = { tenantId: string; id: string }
 
-/** What binds a sealed secret to its row. */
-function sealContext({ tenantId, id }: Place): string {
-  return `hook:${tenantId}:${id}`
+/** Context that binds a sealed secret to its row. */
+function sealContext({ tenantId, id }: WebhookKey): string {
+  return `workflow-webhook:${tenantId}:${id}`
 }
 
-export function newWebhookSecret(secrets: Secrets, place: Place): { secret: string; sealed: Buffer } {
+export function newWebhookSecret(secrets: Secrets, key: WebhookKey): { secret: string; sealed: Buffer } {
   const secret = newToken()
-  return { secret, sealed: secrets.seal(secret, sealContext(place)) }
+  return { secret, sealed: secrets.seal(secret, sealContext(key)) }
 }
 
-export function openWebhookSecret(secrets: Secrets, sealed: Buffer, place: Place): string {
-  // Only texts are ever sealed under this context.
-  return secrets.open(sealed, sealContext(place)) as string
+export function openWebhookSecret(secrets: Secrets, sealed: Buffer, key: WebhookKey): string {
+  return String(secrets.open(sealed, sealContext(key)))
 }

@@ -1,12 +1,12 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { getWorkflow } from './get-workflow.ts'
+import { getWorkflow } from './queries.ts'
 import type { CreateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
 const EMPTY = { version: 1, triggers: [], steps: [] }
 
-/** A name alone is enough: the draft is then empty, and may be published as it is. */
+/** Creates a draft. Without a definition the draft is empty, and can be published as it is. */
 export async function createWorkflow(
   scope: Scope,
   { id: workflowId = newId(), ...input }: CreateWorkflow & { id?: string },

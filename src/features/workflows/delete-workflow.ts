@@ -3,18 +3,18 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { WorkflowRef } from './schema.ts'
 
-/** What was published once goes only from the archive, and only if it never ran: runs keep what they ran on. */
+/** Deletes a workflow that never ran, since runs refer to their version. One that was published must be archived first. */
 export function deleteWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
     if (workflow.version !== null && workflow.status !== 'archived') {
       throw new ConflictError(
         'workflow_already_published',
-        'A workflow that was published cannot be deleted. Archive it instead; without runs it can be deleted then',
+        'A workflow that was published cannot be deleted. Archive it first; it can then be deleted if it never ran',
       )
     }
     if (await tx.db('runs').where({ tenant_id: tx.tenantId, workflow_id: workflowId }).first('id')) {
-      throw new ConflictError('workflow_has_runs', 'A workflow that has runs cannot be deleted. Leave it archived')
+      throw new ConflictError('workflow_has_runs', 'A workflow that has runs cannot be deleted. Archive it instead')
     }
     await tx.query(WorkflowRow).delete().where('id', workflowId)
     await tx.record({ type: 'workflow.deleted', data: { workflowId } })

@@ -1,15 +1,15 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import type { Scope } from '../../scope.ts'
 import { diffDefinitions } from './diff-definitions.ts'
-import { getWorkflowVersion } from './get-workflow-version.ts'
+import { getWorkflowVersion } from './queries.ts'
 import type { DiffWorkflow, WorkflowDiff } from './schema.ts'
 
 const DRAFT = 'draft'
 
-/** What differs between two versions of a workflow, or a version and its draft. */
+/** Compares two versions of a workflow, or a version with the draft. */
 export async function diffWorkflow(scope: Scope, { workflowId, from, to }: DiffWorkflow): Promise<WorkflowDiff> {
   const { draft } = await scope.get(WorkflowRow, workflowId)
-  const read = async (side: string) =>
+  const loadDefinition = async (side: string) =>
     side === DRAFT ? draft : (await getWorkflowVersion(scope, { workflowId, version: Number(side) })).definition
-  return { from, to, ...diffDefinitions(await read(from), await read(to)) }
+  return { from, to, ...diffDefinitions(await loadDefinition(from), await loadDefinition(to)) }
 }

@@ -3,9 +3,9 @@ import type { Scope } from '../../scope.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { NAME_MAX, type WorkflowRef, type WorkflowWithDefinition } from './schema.ts'
 
-/** The copy is a draft of its own, with the draft of the other one. */
+/** Creates a workflow from the draft of another one. */
 export async function duplicateWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<WorkflowWithDefinition> {
   const { name, description, draft } = await scope.get(WorkflowRow, workflowId)
-  const copied = `Copy of ${name}`.slice(0, NAME_MAX).toWellFormed().trim()
-  return createWorkflow(scope, { name: copied, description, definition: draft })
+  const copyName = `Copy of ${name}`.slice(0, NAME_MAX).toWellFormed().trim()
+  return createWorkflow(scope, { name: copyName, description, definition: draft })
 }

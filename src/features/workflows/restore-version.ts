@@ -1,9 +1,9 @@
 import type { Scope } from '../../scope.ts'
-import { getWorkflowVersion } from './get-workflow-version.ts'
+import { getWorkflowVersion } from './queries.ts'
 import type { RestoreVersion, WorkflowWithDefinition } from './schema.ts'
 import { updateWorkflow } from './update-workflow.ts'
 
-/** Makes the draft what that version was; what is published stays as it is until the next publish. */
+/** Replaces the draft with a version's definition. The published version stays until the next publish. */
 export async function restoreVersion(
   scope: Scope,
   { workflowId, version, draftRevision }: RestoreVersion,

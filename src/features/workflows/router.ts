@@ -6,10 +6,7 @@ import { createWorkflow } from './create-workflow.ts'
 import { deleteWorkflow } from './delete-workflow.ts'
 import { diffWorkflow } from './diff-workflow.ts'
 import { duplicateWorkflow } from './duplicate-workflow.ts'
-import { getWorkflow } from './get-workflow.ts'
-import { getWorkflowVersion } from './get-workflow-version.ts'
-import { listWorkflowVersions } from './list-workflow-versions.ts'
-import { listWorkflows } from './list-workflows.ts'
+import { getWorkflow, getWorkflowVersion, listWorkflowVersions, listWorkflows } from './queries.ts'
 import { restoreVersion } from './restore-version.ts'
 import * as schema from './schema.ts'
 import { startWorkflow } from './start-workflow.ts'
@@ -17,7 +14,7 @@ import { updateWorkflow } from './update-workflow.ts'
 
 export const workflowsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/workflows', 'List all workflows'))
+    .meta(rest('GET', '/workflows', 'List workflows'))
     .input(schema.ListWorkflows)
     .output(schema.Workflows)
     .query(({ ctx, input }) => listWorkflows(ctx.scope, input)),
@@ -29,25 +26,23 @@ export const workflowsRouter = router({
     .mutation(({ ctx, input }) => createWorkflow(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}', 'Get a workflow with its draft'))
+    .meta(rest('GET', '/workflows/{workflowId}', 'Get a workflow'))
     .input(schema.WorkflowRef)
     .output(schema.WorkflowWithDefinition)
     .query(({ ctx, input }) => getWorkflow(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/workflows/{workflowId}', "Change a workflow's name, description or draft"))
+    .meta(rest('PATCH', '/workflows/{workflowId}', 'Update a workflow'))
     .input(schema.UpdateWorkflow)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => updateWorkflow(ctx.scope, input)),
 
   delete: adminProcedure
     .meta(
-      rest(
-        'DELETE',
-        '/workflows/{workflowId}',
-        'Delete a workflow that was never published, or is archived and never ran',
-        { status: 204 },
-      ),
+      rest('DELETE', '/workflows/{workflowId}', 'Delete a workflow', {
+        status: 204,
+        description: 'The workflow must never have been published, or be archived without any runs.',
+      }),
     )
     .input(schema.WorkflowRef)
     .output(empty)
@@ -55,11 +50,11 @@ export const workflowsRouter = router({
 
   start: agentProcedure
     .meta(
-      rest('POST', '/workflows/{workflowId}/runs', 'Start a run of a published workflow', {
+      rest('POST', '/workflows/{workflowId}/runs', 'Start a workflow', {
         status: 201,
         example: { contactId: '0199a7a0-0000-7000-8000-000000000001', input: { order: 'A-1' } },
         description:
-          'The workflow needs a trigger of type `api` or `manual`, as `trigger` says. The run is queued behind what its conversation still has to do.',
+          'The published version must have a trigger of the type in `trigger`. The run is queued behind the pending work of its conversation.',
       }),
     )
     .input(schema.StartWorkflow)
@@ -67,31 +62,31 @@ export const workflowsRouter = router({
     .mutation(({ ctx, input }) => startWorkflow(ctx.scope, input)),
 
   duplicate: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/duplicate', 'Make a new draft of a draft', { status: 201 }))
+    .meta(rest('POST', '/workflows/{workflowId}/duplicate', 'Duplicate a workflow', { status: 201 }))
     .input(schema.WorkflowRef)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => duplicateWorkflow(ctx.scope, input)),
 
   diff: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/diff', 'Compare two versions, or a version and the draft'))
+    .meta(rest('GET', '/workflows/{workflowId}/diff', 'Compare two versions of a workflow'))
     .input(schema.DiffWorkflow)
     .output(schema.WorkflowDiff)
     .query(({ ctx, input }) => diffWorkflow(ctx.scope, input)),
 
   versions: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/versions', 'List the published versions, newest first'))
+    .meta(rest('GET', '/workflows/{workflowId}/versions', 'List the versions of a workflow'))
     .input(schema.WorkflowRef)
     .output(schema.WorkflowVersions)
     .query(({ ctx, input }) => listWorkflowVersions(ctx.scope, input)),
 
   version: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/versions/{version}', 'Get a published version'))
+    .meta(rest('GET', '/workflows/{workflowId}/versions/{version}', 'Get a version of a workflow'))
     .input(schema.WorkflowVersionRef)
     .output(schema.WorkflowVersion)
     .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
 
   restore: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/versions/{version}/restore', 'Make the draft what a version was'))
+    .meta(rest('POST', '/workflows/{workflowId}/versions/{version}/restore', 'Restore a version as the draft'))
     .input(schema.RestoreVersion)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => restoreVersion(ctx.scope, input)),

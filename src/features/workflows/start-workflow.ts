@@ -3,51 +3,54 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { type AppError, ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { getRun } from '../runs/get-run.ts'
+import { getRun } from '../runs/queries.ts'
 import type { Run } from '../runs/schema.ts'
-import { type NotStarted, startRuns } from '../runs/start-runs.ts'
+import { type StartRejection, startRuns } from '../runs/start-runs.ts'
 import type { StartWorkflow } from './schema.ts'
 
 /**
- * Starts a run on purpose, behind whatever its conversation is still doing.
+ * Starts a run by request. It is queued behind the pending work of its conversation.
  * @throws ConflictError `workflow_not_published`, `already_running`
  * @throws UnprocessableError `trigger_not_found`, `type_mismatch`, `condition_not_met`, `conversation_contact_mismatch`
  */
-export function startWorkflow(scope: Scope, { workflowId, ...given }: StartWorkflow): Promise<Run> {
+export function startWorkflow(scope: Scope, { workflowId, ...input }: StartWorkflow): Promise<Run> {
   return scope.transaction(async (tx) => {
     await tx.get(WorkflowRow, workflowId)
-    const place = await placeOf(tx, given)
-    const { trigger, input = null, variables } = given
-    const [started] = await startRuns(tx, [
+    const target = await resolveTarget(tx, input)
+    const { trigger, variables } = input
+    const [result] = await startRuns(tx, [
       {
         workflowId,
         trigger: { type: trigger },
-        input,
-        ...place,
+        input: input.input ?? null,
+        ...target,
         ...(variables ? { variables } : {}),
         startedBy: { type: tx.actor.type, id: tx.actor.id },
       },
     ])
-    if (!started || 'refused' in started) throw refusalOf(started?.refused ?? 'not_published', trigger)
-    return getRun(tx, { runId: started.runId })
+    if (!result || 'rejection' in result) throw startError(result?.rejection ?? 'not_published', trigger)
+    return getRun(tx, { runId: result.runId })
   })
 }
 
-async function placeOf(tx: Scope, { contactId, conversationId }: Pick<StartWorkflow, 'contactId' | 'conversationId'>) {
+async function resolveTarget(
+  tx: Scope,
+  { contactId, conversationId }: Pick<StartWorkflow, 'contactId' | 'conversationId'>,
+) {
   if (contactId !== undefined) await tx.get(ContactRow, contactId)
   if (conversationId === undefined) return { contactId: contactId ?? null }
   const conversation = await tx.get(ConversationRow, conversationId)
   if (contactId !== undefined && conversation.contactId !== contactId) {
     throw new UnprocessableError(
       'conversation_contact_mismatch',
-      'This conversation is with another contact. Leave contactId out',
+      'The conversation belongs to a different contact. Omit contactId, or pass the contact of the conversation',
     )
   }
   return { contactId: conversation.contactId, conversationId }
 }
 
-function refusalOf(refused: NotStarted, trigger: string): AppError {
-  switch (refused) {
+function startError(rejection: StartRejection, trigger: string): AppError {
+  switch (rejection) {
     case 'trigger_not_found':
       return new UnprocessableError(
         'trigger_not_found',
@@ -56,15 +59,15 @@ function refusalOf(refused: NotStarted, trigger: string): AppError {
     case 'invalid_variables':
       return new UnprocessableError(
         'type_mismatch',
-        'A variable cannot hold what it is given: see how the workflow declares it',
+        'The value of a variable does not have its declared type. See the variables of the workflow',
       )
     case 'condition_not_met':
-      return new UnprocessableError('condition_not_met', `The condition of the "${trigger}" trigger does not hold`)
+      return new UnprocessableError('condition_not_met', `The condition of the "${trigger}" trigger is not met`)
     case 'already_running':
     case 'duplicate':
       return new ConflictError(
         'already_running',
-        'The workflow is already running there, and its re-entry policy is "ignore"',
+        'The workflow is already running for this contact or conversation, and its re-entry policy is "ignore"',
       )
     case 'not_published':
       return new ConflictError('workflow_not_published', 'The workflow is not published. Publish it first')

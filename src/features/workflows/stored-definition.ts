@@ -2,60 +2,62 @@ import type { Location } from '../../engine/language/definition/problems.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A part of a definition as it was given, sound or not, and where it stands. */
-export type RawPart = { fields: Fields; place: Location }
+/** A trigger, step or the root of a definition as it is stored, valid or not, with its location. */
+export type DefinitionPart = { fields: Fields; location: Location }
 
-export function asDocument(definition: unknown): RawPart {
-  return { fields: fieldsOf(definition), place: { stepId: null, path: '', name: 'Workflow' } }
+export function toRootPart(definition: unknown): DefinitionPart {
+  return { fields: toFields(definition), location: { stepId: null, path: '', name: 'Workflow' } }
 }
 
-export function listTriggers(definition: unknown): RawPart[] {
-  return listIn(fieldsOf(definition), 'triggers').map((trigger, index) => ({
-    fields: fieldsOf(trigger),
-    place: { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` },
+export function listTriggers(definition: unknown): DefinitionPart[] {
+  return toList(toFields(definition), 'triggers').map((trigger, index) => ({
+    fields: toFields(trigger),
+    location: { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` },
   }))
 }
 
-/** All steps, those of loops behind their loop. */
-export function listSteps(definition: unknown): RawPart[] {
-  return stepsIn(fieldsOf(definition), 'steps')
+/** Lists all steps; those of a loop follow their loop. */
+export function listSteps(definition: unknown): DefinitionPart[] {
+  return listStepsIn(toFields(definition), 'steps')
 }
 
-function stepsIn(owner: Fields, path: string): RawPart[] {
-  return listIn(owner, 'steps').flatMap((step, index) => {
-    const fields = fieldsOf(step)
+function listStepsIn(owner: Fields, path: string): DefinitionPart[] {
+  return toList(owner, 'steps').flatMap((step, index) => {
+    const fields = toFields(step)
     const { id } = fields
-    const at = `${path}.${index}`
-    const place: Location =
+    const stepPath = `${path}.${index}`
+    const location: Location =
       typeof id === 'string'
-        ? { stepId: id, path: at, name: `Step "${id}"` }
-        : { stepId: null, path: at, name: `Step ${index + 1}` }
-    return [{ fields, place }, ...stepsIn(fields, `${at}.steps`)]
+        ? { stepId: id, path: stepPath, name: `Step "${id}"` }
+        : { stepId: null, path: stepPath, name: `Step ${index + 1}` }
+    return [{ fields, location }, ...listStepsIn(fields, `${stepPath}.steps`)]
   })
 }
 
-/** What stands at `message.buttons.*.title` within a part, `*` being every entry of a list. */
-export function valuesAt({ fields }: RawPart, path: string): { path: string; value: unknown }[] {
-  const found = path.split('.').reduce<{ path: string[]; value: unknown }[]>(
-    (reached, name) =>
-      reached.flatMap(({ path: before, value }) => {
+type PathValue = { path: string[]; value: unknown }
+
+/** Finds the values at a path such as `message.buttons.*.title`, where `*` is every entry of a list. */
+export function findValues({ fields }: DefinitionPart, path: string): { path: string; value: unknown }[] {
+  const matches = path.split('.').reduce<PathValue[]>(
+    (current, name) =>
+      current.flatMap(({ path: parents, value }) => {
         if (typeof value !== 'object' || value === null) return []
         const names = name !== '*' ? [name] : Array.isArray(value) ? [...value.keys()].map(String) : []
         return names
           .filter((one) => Object.hasOwn(value, one))
-          .map((one) => ({ path: [...before, one], value: Reflect.get(value, one) as unknown }))
+          .map((one): PathValue => ({ path: [...parents, one], value: Reflect.get(value, one) }))
       }),
     [{ path: [], value: fields }],
   )
-  return found.map(({ path: at, value }) => ({ path: at.join('.'), value }))
+  return matches.map(({ path: names, value }) => ({ path: names.join('.'), value }))
 }
 
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+function toFields(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-function listIn(owner: Fields, field: string): unknown[] {
+function toList(owner: Fields, field: string): unknown[] {
   const list = Object.hasOwn(owner, field) ? owner[field] : undefined
-  // Lists that are too long are refused as such.
+  // A longer list is rejected as a whole by the schema.
   return Array.isArray(list) && list.length <= 500 ? list : []
 }

@@ -2,10 +2,10 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { getWorkflow } from './get-workflow.ts'
+import { getWorkflow } from './queries.ts'
 import type { UpdateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
-/** Changes the draft; what is published stays as it is until the next publish. */
+/** Changes the draft. The published version stays until the next publish. */
 export function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<WorkflowWithDefinition> {
   const { workflowId, definition, draftRevision, ...columns } = input
   return scope.transaction(async (tx) => {
@@ -13,7 +13,7 @@ export function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<Wor
     if (draftRevision !== undefined && draftRevision !== workflow.draftRevision) {
       throw new ConflictError(
         'version_conflict',
-        'The draft was changed by somebody else. Read it again and repeat your change',
+        'The draft has been changed since it was read. Read it again and repeat your change',
         {
           draftRevision: workflow.draftRevision,
         },

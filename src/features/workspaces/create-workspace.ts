@@ -2,7 +2,7 @@ import { Channel } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 
-/** A workspace with its owner and a sandbox to talk in, so that it can be used at once. */
+/** Creates a workspace with its owner and a sandbox channel, so that it can be used at once. */
 export async function createWorkspace(tx: SystemScope, input: { name: string; ownerId: string }): Promise<string> {
   const workspaceId = newId()
   const now = tx.now()
@@ -10,11 +10,11 @@ export async function createWorkspace(tx: SystemScope, input: { name: string; ow
   await tx
     .db('memberships')
     .insert({ workspace_id: workspaceId, user_id: input.ownerId, role: 'owner', created_at: now })
-  await openSandbox(tx, workspaceId)
+  await createSandbox(tx, workspaceId)
   return workspaceId
 }
 
-async function openSandbox(tx: SystemScope, workspaceId: string): Promise<void> {
+async function createSandbox(tx: SystemScope, workspaceId: string): Promise<void> {
   const channelId = newId()
   const now = tx.now()
   await tx.forTenant(workspaceId).query(Channel).insert({

@@ -2,7 +2,7 @@ import type { Role, SystemScope } from '../../scope.ts'
 
 export type Membership = { id: string; name: string; role: Role }
 
-/** The workspaces a user belongs to, in the order of joining. */
+/** Lists the workspaces of a user, in the order of joining. */
 export async function listWorkspaces(system: SystemScope, userId: string): Promise<Membership[]> {
   return system
     .db('memberships')

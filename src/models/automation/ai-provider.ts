@@ -6,7 +6,7 @@ export class AiProvider extends TenantModel {
   declare id: string
   declare baseUrl: string
   declare model: string
-  /** Sealed, never leaves the process; null for a provider that asks for none. */
+  /** Encrypted API key, never returned. Null for a provider that needs none. */
   declare sealedKey: Buffer | null
   declare createdAt: Date
   declare updatedAt: Date

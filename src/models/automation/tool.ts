@@ -1,6 +1,6 @@
 import { TenantModel } from '../tenant-model.ts'
 
-/** How an own tool is called. */
+/** HTTP request of a custom tool. */
 export type ToolConfig = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: string
@@ -19,7 +19,7 @@ export class Tool extends TenantModel {
   declare outputSchema: Record<string, unknown>
   declare effect: 'read' | 'write' | 'external_send'
   declare config: ToolConfig
-  /** The headers' values: sealed, never leave the process. */
+  /** Encrypted values of the headers, never returned. */
   declare sealedHeaders: Buffer | null
   declare enabled: boolean
   declare createdAt: Date

@@ -8,7 +8,7 @@ export class WorkflowTest extends TenantModel {
   declare workflowId: string
   declare name: string
   declare trigger: Record<string, unknown> | null
-  declare input: Record<string, unknown> | null
+  declare input: unknown
   declare dialogue: unknown[]
   declare stepOutputs: Record<string, unknown>
   declare contact: Record<string, unknown> | null

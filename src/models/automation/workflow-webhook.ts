@@ -1,11 +1,11 @@
 import { TenantModel } from '../tenant-model.ts'
 
-export class WorkflowHook extends TenantModel {
+export class WorkflowWebhook extends TenantModel {
   static override tableName = 'workflow_webhooks'
 
   declare id: string
   declare workflowId: string
-  /** Sealed. Null until the first secret was asked for: until then nobody can call. */
+  /** Encrypted secret. Null until one is created: until then every call is rejected. */
   declare secret: Buffer | null
   declare rotatedAt: Date | null
   declare createdAt: Date

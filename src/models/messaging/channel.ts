@@ -10,9 +10,9 @@ export class Channel extends TenantModel {
   declare status: 'connected' | 'degraded' | 'disconnected'
   declare statusReason: string | null
   declare phoneNumber: string | null
-  /** What a provider's adapter needs and may be shown. */
+  /** Settings of the adapter that the API may return. */
   declare settings: Record<string, unknown>
-  /** What it needs and may not: sealed, never leaves the process. */
+  /** Encrypted credentials of the adapter, never returned. */
   declare credentials: Buffer | null
   declare createdAt: Date
   declare updatedAt: Date

@@ -100,7 +100,7 @@ export class ComputePool {
       queue.add(queued)
       this.#queues.set(key, queue)
       this.#queued += 1
-      void this.#scheduler.ask(key)
+      void this.#scheduler.schedule(key)
     })
   }
 

@@ -3,22 +3,22 @@ import { UnavailableError } from '../errors.ts'
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
 type Options<Item, Result> = {
-  /** Does a batch of one key, and answers one result per item, in order. */
+  /** Processes a batch of one key and returns one result per item, in order. */
   work: (key: string, items: Item[]) => Promise<Result[]>
-  /** At most so many items are done at once. */
+  /** The largest size of a batch. */
   batchMax: number
-  /** Whoever comes when so many of a key are waiting is refused. */
+  /** Items of one key that may wait; further ones are rejected. */
   waitingMax: number
-  /** What an item counts for; one that alone is more than a batch is done alone. */
-  sizeOf?: (item: Item) => number
-  /** Whether an error may be the fault of a single item, so that the others are worth trying without it. */
-  isOfOne?: (error: unknown) => boolean
+  /** Returns the size of an item, by default 1. A single item larger than a batch is processed alone. */
+  measure?: (item: Item) => number
+  /** Returns true if a single item may have caused the error, so that the others are worth retrying without it. */
+  isItemError?: (error: unknown) => boolean
 }
 
 /**
- * Work on one thing that many ask for at once, done for all of them together. Whoever comes first is served at once and
- * alone; those who come while that goes on are served next, as one batch, in the order they came. Nobody joins work that
- * has already begun, so whoever asks sees all that was done before.
+ * Merges concurrent work on the same key. The first item is processed at once and alone; items that arrive meanwhile
+ * are processed next, as one batch, in order. No item joins a batch that has started, so each caller sees the effects
+ * of everything that finished before its call.
  */
 export class Batcher<Item, Result> {
   readonly #options: Options<Item, Result>
@@ -28,45 +28,45 @@ export class Batcher<Item, Result> {
     this.#options = options
   }
 
-  /** @throws UnavailableError when too many are waiting */
+  /** @throws UnavailableError when too many items are waiting */
   do(key: string, item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const queue = this.#waiting.get(key)
       if (!queue) {
         this.#waiting.set(key, [])
-        void this.#serve(key, [{ item, resolve, reject }])
+        void this.#run(key, [{ item, resolve, reject }])
       } else if (queue.length < this.#options.waitingMax) {
         queue.push({ item, resolve, reject })
       } else {
-        reject(new UnavailableError('Too much of this is under way, please try again in a moment', 1))
+        reject(new UnavailableError('Too many requests of this kind are in progress. Try again in a moment', 1))
       }
     })
   }
 
-  async #serve(key: string, first: Waiting<Item, Result>[]): Promise<void> {
-    for (let batch = first; batch.length > 0; batch = this.#next(key)) await this.#attempt(key, batch)
+  async #run(key: string, first: Waiting<Item, Result>[]): Promise<void> {
+    for (let batch = first; batch.length > 0; batch = this.#next(key)) await this.#process(key, batch)
     this.#waiting.delete(key)
   }
 
   #next(key: string): Waiting<Item, Result>[] {
-    const { batchMax, sizeOf = () => 1 } = this.#options
+    const { batchMax, measure = () => 1 } = this.#options
     const queue = this.#waiting.get(key) ?? []
     let size = 0
-    const tooMany = queue.findIndex(({ item }, index) => (size += sizeOf(item)) > batchMax && index > 0)
-    return queue.splice(0, tooMany === -1 ? queue.length : tooMany)
+    const overflow = queue.findIndex(({ item }, index) => (size += measure(item)) > batchMax && index > 0)
+    return queue.splice(0, overflow === -1 ? queue.length : overflow)
   }
 
-  /** All together; if that fails through one of them, one after the other, so that one fails alone. */
-  async #attempt(key: string, batch: Waiting<Item, Result>[]): Promise<void> {
-    const { work, isOfOne = () => true } = this.#options
+  /** Processes all together and, if one item made that fail, one by one, so that only this item fails. */
+  async #process(key: string, batch: Waiting<Item, Result>[]): Promise<void> {
+    const { work, isItemError = () => true } = this.#options
     try {
       const results = await work(
         key,
         batch.map(({ item }) => item),
       )
-      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
+      for (const [index, result] of results.entries()) batch[index]?.resolve(result)
     } catch (error) {
-      if (batch.length > 1 && isOfOne(error)) for (const one of batch) await this.#attempt(key, [one])
+      if (batch.length > 1 && isItemError(error)) for (const one of batch) await this.#process(key, [one])
       else for (const { reject } of batch) reject(error)
     }
   }

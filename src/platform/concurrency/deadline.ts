@@ -1,15 +1,15 @@
-/** A signal that fires after so long, or with another; `release` it when what it limits is done. */
+/** Creates a signal that aborts after `ms`, or with `outer`. Call `release` when the limited work is done. */
 export function deadline(ms: number, outer?: AbortSignal): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController()
-  const end = () => controller.abort()
-  const timer = setTimeout(end, ms)
-  outer?.addEventListener('abort', end, { once: true })
-  if (outer?.aborted) end()
+  const abort = () => controller.abort()
+  const timer = setTimeout(abort, ms)
+  outer?.addEventListener('abort', abort, { once: true })
+  if (outer?.aborted) abort()
   return {
     signal: controller.signal,
     release: () => {
       clearTimeout(timer)
-      outer?.removeEventListener('abort', end)
+      outer?.removeEventListener('abort', abort)
     },
   }
 }

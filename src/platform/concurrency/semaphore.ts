@@ -1,14 +1,14 @@
 import { UnavailableError } from '../errors.ts'
 
 /**
- * Lets `width` pieces of work run at a time and keeps at most `queueMax` waiting, in order; whoever comes after is
- * refused at once rather than late.
+ * Runs at most `width` tasks at a time and lets at most `queueMax` wait, in order. Further ones are rejected at once,
+ * rather than after a long wait.
  */
 export class Semaphore {
   readonly #width: number
   readonly #queueMax: number
   readonly #waiting: (() => void)[] = []
-  #inside = 0
+  #running = 0
 
   constructor({ width, queueMax }: { width: number; queueMax: number }) {
     this.#width = width
@@ -17,29 +17,29 @@ export class Semaphore {
 
   /** @throws UnavailableError when the queue is full */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    await this.#enter()
+    await this.#acquire()
     try {
       return await work()
     } finally {
-      this.#leave()
+      this.#release()
     }
   }
 
-  async #enter(): Promise<void> {
-    if (this.#inside < this.#width) {
-      this.#inside += 1
+  async #acquire(): Promise<void> {
+    if (this.#running < this.#width) {
+      this.#running += 1
       return
     }
     if (this.#waiting.length >= this.#queueMax) {
-      throw new UnavailableError('Too many requests of this kind are under way, please try again in a moment', 1)
+      throw new UnavailableError('Too many requests of this kind are in progress. Try again in a moment', 1)
     }
     await new Promise<void>((admit) => this.#waiting.push(admit))
   }
 
-  /** The place goes to the next in line, so nobody who has just come can take it first. */
-  #leave(): void {
+  /** Hands the slot to the next in line, so that a later caller cannot take it first. */
+  #release(): void {
     const admit = this.#waiting.shift()
     if (admit) admit()
-    else this.#inside -= 1
+    else this.#running -= 1
   }
 }

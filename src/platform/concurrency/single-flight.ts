@@ -2,15 +2,15 @@ import { Batcher } from './batcher.ts'
 
 export type SingleFlight = Batcher<() => Promise<unknown>, unknown>
 
-/** What many want to read alike is read once for all who wait; whoever comes while a read goes on waits for the next. */
+/** Runs one read for all concurrent callers of a key. A caller that arrives during a read waits for the next one. */
 export function createSingleFlight(): SingleFlight {
   return new Batcher({
-    work: async (_key, [first, ...others]) => {
-      const found = await first?.()
-      return [found, ...others.map(() => found)]
+    work: async (_key, [read, ...others]) => {
+      const result = await read?.()
+      return [result, ...others.map(() => result)]
     },
     batchMax: Infinity,
     waitingMax: Infinity,
-    isOfOne: () => false,
+    isItemError: () => false,
   })
 }

@@ -1,6 +1,7 @@
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
+import { getField } from '../get-field.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -8,10 +9,10 @@ export type Database = Knex
 const INT8 = 20
 const DATE = 1082
 
-// A count is a number here; one too large to be exact is a bug worth hearing of, not a rounded answer.
+// Counts are numbers. One that is too large to be exact is a bug, so it throws instead of being rounded.
 pg.types.setTypeParser(INT8, (text) => {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} does not fit a number`)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`The bigint ${text} is too large for a number`)
   return value
 })
 pg.types.setTypeParser(DATE, (text) => text)
@@ -25,7 +26,7 @@ export const MIGRATIONS = {
 /** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
 export const { wrapIdentifier } = knexSnakeCaseMappers()
 
-/** A pool on `url`. Statements are cut off after 30 s, and a transaction left idle after 60 s. */
+/** Opens a pool. Statements are canceled after 30 s, and idle transactions after 60 s. */
 export function openDatabase(url: string, options: { poolMax?: number; name?: string } = {}): Database {
   return knex({
     client: 'pg',
@@ -41,14 +42,30 @@ export function openDatabase(url: string, options: { poolMax?: number; name?: st
   })
 }
 
+const VERSION_MIN = 150000
+
+/** Warns if fsync is off. @throws Error with an instruction for the operator when the server is too old */
+export async function checkPostgresVersion(db: Database, log: { warn(message: string): void }): Promise<void> {
+  const { rows } = await db.raw<{ rows: [{ version: number; fsync: string }] }>(
+    `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`,
+  )
+  const [{ version, fsync }] = rows
+  if (version < VERSION_MIN) {
+    throw new Error(
+      `Parley needs Postgres 15 or newer. The server at DATABASE_URL has version ${Math.floor(version / 10000)}`,
+    )
+  }
+  if (fsync !== 'on') log.warn('fsync is off in the database: a power failure loses acknowledged data')
+}
+
 const MIGRATION_LOCK = 7_200_153
 
-/** Applies what is missing. Processes that start together wait for the one that does it. */
+/** Applies the missing migrations. Processes that start at the same time wait for one to do it. */
 export async function migrate(db: Database): Promise<string[]> {
   return db.transaction(async (lock) => {
     await lock.raw('set local idle_in_transaction_session_timeout = 0')
     await lock.raw('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-    const [, applied] = (await db.migrate.latest()) as [number, string[]]
+    const [, applied]: [number, string[]] = await db.migrate.latest()
     return applied
   })
 }
@@ -58,21 +75,26 @@ export const SEEDS = {
   loadExtensions: ['.ts', '.js'],
 }
 
-/** Fills a database that nobody has signed up in. */
+/** Seeds a database without users. */
 export async function seedIfEmpty(db: Database): Promise<void> {
-  const somebody = await db('users').first('id')
-  if (!somebody) await db.seed.run(SEEDS)
+  const user = await db('users').first('id')
+  if (!user) await db.seed.run(SEEDS)
 }
 
-/** True when every migration of this build is applied and none of another build is. */
+/** Returns true if exactly the migrations of this build are applied. */
 export async function isMigrated(db: Database): Promise<boolean> {
   return (await db.migrate.status()) === 0
 }
 
-/** The SQLSTATE of a database error, wherever the wrappers put it. */
+/** Finds the SQLSTATE of a database error in any of its wrappers. */
 export function sqlState(error: unknown): string | undefined {
-  for (let at: unknown = error; at instanceof Error; at = 'nativeError' in at ? at.nativeError : at.cause) {
-    if ('code' in at && typeof at.code === 'string' && /^[0-9A-Z]{5}$/.test(at.code)) return at.code
+  for (
+    let inner: unknown = error;
+    inner instanceof Error;
+    inner = 'nativeError' in inner ? inner.nativeError : inner.cause
+  ) {
+    const code = getField(inner, 'code')
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code
   }
   return undefined
 }
@@ -81,10 +103,10 @@ export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
 export const DEADLOCK = '40P01'
 
-/** The classes of SQLSTATE that tell of the server or the way to it, not of the statement. */
+/** Classes of SQLSTATE that are errors of the server or the connection, not of the statement. */
 const OUTAGE = /^(?:08|53|57|58)/
 
-/** Whether the database was away or overwhelmed: the same statements may well succeed later. */
+/** Returns true if the database was unreachable or overloaded, so that the same statements may succeed later. */
 export function isOutage(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined && OUTAGE.test(state)) return true

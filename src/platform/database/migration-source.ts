@@ -33,6 +33,6 @@ export class FolderMigrationSource implements Knex.MigrationSource<MigrationFile
   }
 
   getMigration({ url }: MigrationFile): Promise<Knex.Migration> {
-    return import(url.href) as Promise<Knex.Migration>
+    return import(url.href)
   }
 }

@@ -2,12 +2,12 @@ import { startEmbeddedPostgres } from '../embedded-postgres/start-embedded-postg
 
 export type ResolvedDatabase = {
   url: string
-  /** True when the database is our own, under `dataDir`. */
+  /** True if this is the embedded database under `dataDir`. */
   isEmbedded: boolean
   close(): Promise<void>
 }
 
-/** The Postgres at `url`, or without one our own: brought up, or joined if another process already runs it. */
+/** Returns the Postgres at `url` or else the embedded one, which is started unless another process already runs it. */
 export async function resolveDatabase(options: {
   url: string | undefined
   dataDir: string

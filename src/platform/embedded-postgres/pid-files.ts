@@ -4,8 +4,8 @@ import path from 'node:path'
 import { errorCode } from './embedded-postgres-error.ts'
 
 /**
- * A mark is an empty file whose name says which process made it. Everything is in the name, so a mark is never seen half
- * written; no name is used twice, so removing the mark of a dead process can never hit somebody else's.
+ * An empty file whose name identifies the process that created it. As everything is in the name, no reader sees a half
+ * written file; as no name is used twice, removing the file of a dead process never removes that of another.
  */
 export type PidFile = { name: string; remove(): void }
 
@@ -17,7 +17,7 @@ export function writePidFile(folder: string): PidFile {
   return { name, remove: () => fs.rmSync(file, { force: true }) }
 }
 
-/** The marks of living processes. Those of dead ones are removed on the way. */
+/** Lists the PID files of live processes, and removes those of dead ones. */
 export function listLivePidFiles(folder: string): string[] {
   if (!fs.existsSync(folder)) return []
   return fs.readdirSync(folder).filter((name) => {
@@ -33,15 +33,15 @@ export function pidFilePid(name: string): number {
 }
 
 /**
- * Tells a process from an earlier or later one with the same pid; undefined when there is none. Pids repeat: after a
- * restart of a container the same small numbers come again. A zombie counts as none: under a PID 1 that never reaps, it
- * answers signals for ever.
+ * Returns a token that distinguishes a process from earlier and later ones with the same PID; undefined if there is none.
+ * PIDs repeat: a restarted container uses the same small numbers. A zombie counts as no process: under a PID 1 that
+ * never reaps, it would accept signals forever.
  */
 export function processToken(pid: number): string | undefined {
   if (!hasProc()) return canSignal(pid) ? 'live' : undefined
   const stat = readProc(`${pid}/stat`)
   if (stat === undefined) return undefined
-  // The second field, the program's name in parentheses, may itself hold spaces and parentheses.
+  // The second field, the program's name in parentheses, may itself contain spaces and parentheses.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (state === 'Z' || state === 'X') return undefined
   const startedAtTick = rest[18]

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-/** Whom a child runs as; left out, it runs as we do. */
+/** The account that a child process runs as, if it is not that of this process. */
 export type Account = { uid: number; gid: number }
 
 export type ProgramEnvironment = {
@@ -15,8 +15,8 @@ export type Outcome = { code: number | null; output: string }
 const PASSED_ON_WINDOWS = ['SystemRoot', 'SystemDrive', 'PATH', 'Path', 'TEMP', 'TMP', 'USERPROFILE', 'APPDATA']
 
 /**
- * The children's whole environment. Locale and time zone are pinned so that a cluster sorts and stamps alike wherever it
- * was made; nothing else is needed except on Windows, where no program starts without its system folders.
+ * Builds the whole environment of child processes. Locale and time zone are fixed, so that clusters do not depend on the
+ * machine; nothing else is needed except on Windows, where programs cannot start without the system folders.
  */
 export function childEnvironment(inherited: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C', TZ: 'UTC' }
@@ -25,15 +25,15 @@ export function childEnvironment(inherited: NodeJS.ProcessEnv = {}): NodeJS.Proc
   return env
 }
 
-/** In a process group of their own, so that Ctrl-C in the terminal does not reach them. Windows would open a console instead. */
+/** A separate process group keeps Ctrl-C in the terminal from reaching the children. Windows would open a console. */
 const DETACHED = process.platform !== 'win32'
 
 /**
- * Runs a program to its end. Rejects only when it cannot be started at all. `quiet` drops the output, which is needed
- * where the program leaves a daemon behind that would hold the pipes open.
+ * Runs a program to its end. Rejects only if it cannot be started. `quiet` discards the output, which is needed if the
+ * program leaves a daemon behind that would keep the pipes open.
  */
-export function runProgram(file: string, args: string[], surroundings: ProgramEnvironment): Promise<Outcome> {
-  const { env, account, cwd = '/', quiet = false } = surroundings
+export function runProgram(file: string, args: string[], environment: ProgramEnvironment): Promise<Outcome> {
+  const { env, account, cwd = '/', quiet = false } = environment
   return new Promise((resolve, reject) => {
     const stdio = quiet ? 'ignore' : 'pipe'
     const child = spawn(file, args, {

@@ -19,98 +19,96 @@ import { serverAccount } from './cluster/server-account.ts'
 import { stopPostmaster } from './stop-postmaster.ts'
 
 export type EmbeddedPostgresOptions = {
-  /** The cluster lives in its folder `postgres`. On a local disk: two machines on one folder destroy it. */
+  /** The cluster is in its folder `postgres`. It must be on a local disk: two machines on one folder destroy it. */
   dataDir: string
-  /** A folder with the programs of another build. */
+  /** A folder with the PostgreSQL programs to use instead of the packaged ones. */
   binDir?: string
   database?: string
-  /** Server settings. A server that already runs keeps the ones it was started with. */
+  /** Server settings. A running server keeps those it was started with. */
   settings?: Record<string, string>
-  /** The environment Windows programs need to start; elsewhere nothing of it is passed on. */
+  /** The environment that Windows programs need to start; on other systems none of it is passed on. */
   environment?: NodeJS.ProcessEnv
 }
 
 export type EmbeddedPostgres = {
-  /** As the account that owns the database. */
+  /** Connects as the account that owns the database. */
   connectionString: string
-  /** As the superuser, in the database `postgres`. */
+  /** Connects as the superuser, to the database `postgres`. */
   adminConnectionString: string
   port: number
   pid: number
-  /** The server was already at work, for another process or for one that was killed. */
+  /** True if the server was already running, for another process or for one that was killed. */
   adopted: boolean
   dataDir: string
-  /** Lets go of the server, and stops it when no other living process holds it. Call it after the last query. */
+  /** Releases the server, and stops it if no other live process uses it. Call it after the last query. */
   stop(): Promise<void>
 }
 
+const DATABASE = 'parley'
+
 const DEFAULT_SETTINGS: Record<string, string> = {
-  // Queue tables turn over their rows in seconds.
+  // The rows of queue tables live for seconds.
   autovacuum_naptime: '5s',
-  // Containers have 64 MB of /dev/shm, less than one parallel hash join may want.
+  // Containers have 64 MB of /dev/shm, less than one parallel hash join may need.
   ...(process.platform === 'win32' ? {} : { dynamic_shared_memory_type: 'mmap' }),
 }
 
 /**
- * One server per folder, however many processes ask for it: the first starts it, the others join it, and the last to
- * stop, whoever that is, stops it. When all are killed the server stays, and the next process adopts it.
+ * Starts or joins the one server of a folder. The first process starts it, others join it, and the last one to stop
+ * stops it. If all are killed the server keeps running, and the next process adopts it.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = dataDirectory(options.dataDir)
   createDataDirectory(folder)
-  const { postmaster, adopted, mark } = await withBootLock(folder.lock, () => join(folder, options))
+  const { postmaster, adopted, pidFile } = await withBootLock(folder.lock, () => join(folder, options))
   const { pid, port } = postmaster
   let stopped: Promise<void> | undefined
   return {
-    connectionString: connectionString(APPLICATION, databaseOf(options), port, folder),
+    connectionString: connectionString(APPLICATION, options.database ?? DATABASE, port, folder),
     adminConnectionString: connectionString(ADMINISTRATOR, 'postgres', port, folder),
     port,
     pid,
     adopted,
     dataDir: folder.dataDir,
-    stop: () => (stopped ??= withBootLock(folder.lock, () => leave(folder, mark, options))),
+    stop: () => (stopped ??= withBootLock(folder.lock, () => leave(folder, pidFile, options))),
   }
 }
 
-type Joined = { postmaster: Postmaster; adopted: boolean; mark: PidFile }
+type Joined = { postmaster: Postmaster; adopted: boolean; pidFile: PidFile }
 
 async function join(folder: DataDirectory, options: EmbeddedPostgresOptions): Promise<Joined> {
   const running = await adoptPostmaster(folder)
   const postmaster = running ?? (await startServer(folder, options))
-  const mark = writePidFile(folder.holders)
+  const pidFile = writePidFile(folder.clients)
   try {
     const adminUrl = connectionString(ADMINISTRATOR, 'postgres', postmaster.port, folder)
-    await ensureDatabase(adminUrl, databaseOf(options), folder)
-    return { postmaster, adopted: running !== undefined, mark }
+    await ensureDatabase(adminUrl, options.database ?? DATABASE, folder)
+    return { postmaster, adopted: running !== undefined, pidFile }
   } catch (error) {
-    await leave(folder, mark, options)
+    await leave(folder, pidFile, options)
     throw error
   }
 }
 
 async function startServer(folder: DataDirectory, options: EmbeddedPostgresOptions): Promise<Postmaster> {
-  const surroundings = surroundingsOf(folder, options)
-  const { account, env } = surroundings
+  const environment = programEnvironment(folder, options)
+  const { account, env } = environment
   if (account) await assertReachable(folder, account, env)
-  const binaries = await findBinaries(options.binDir, surroundings)
+  const binaries = await findBinaries(options.binDir, environment)
   assertSameMajor(folder, binaries)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   if (!hasCluster(folder)) {
-    await initCluster(folder, binaries, { ...surroundings, isDurable: settings['fsync'] !== 'off' })
+    await initCluster(folder, binaries, { ...environment, isDurable: settings['fsync'] !== 'off' })
   }
-  return launchPostmaster(folder, binaries, { ...surroundings, settings })
+  return launchPostmaster(folder, binaries, { ...environment, settings })
 }
 
-async function leave(folder: DataDirectory, mark: PidFile, options: EmbeddedPostgresOptions): Promise<void> {
-  mark.remove()
-  if (listLivePidFiles(folder.holders).length > 0) return
-  await stopPostmaster(folder, () => findBinaries(options.binDir, surroundingsOf(folder, options)))
+async function leave(folder: DataDirectory, pidFile: PidFile, options: EmbeddedPostgresOptions): Promise<void> {
+  pidFile.remove()
+  if (listLivePidFiles(folder.clients).length > 0) return
+  await stopPostmaster(folder, () => findBinaries(options.binDir, programEnvironment(folder, options)))
 }
 
-function surroundingsOf(folder: DataDirectory, options: EmbeddedPostgresOptions): ProgramEnvironment {
+function programEnvironment(folder: DataDirectory, options: EmbeddedPostgresOptions): ProgramEnvironment {
   return { env: childEnvironment(options.environment), account: serverAccount(folder) }
-}
-
-function databaseOf({ database = 'parley' }: EmbeddedPostgresOptions): string {
-  return database
 }

@@ -9,17 +9,17 @@ import { childEnvironment, runProgram } from './run-program.ts'
 
 const STOP_WAIT_MS = MINUTE
 
-/** Ends connections, rolls back what they had open, and waits until the server is gone. The caller holds the boot lock. */
+/** Closes connections, rolls back their transactions and waits until the server has stopped. The caller has the boot lock. */
 export async function stopPostmaster(folder: DataDirectory, findBinaries: () => Promise<Binaries>): Promise<void> {
   const postmaster = findLivePostmaster(folder)
   if (!postmaster) return
   if (process.platform === 'win32') await stopThroughPgCtl(folder, await findBinaries())
   else requestFastShutdown(postmaster.pid)
-  const beganMs = performance.now()
+  const startedMs = performance.now()
   while (processToken(postmaster.pid) !== undefined) {
-    if (performance.now() - beganMs > STOP_WAIT_MS) {
+    if (performance.now() - startedMs > STOP_WAIT_MS) {
       throw new EmbeddedPostgresError(
-        `The database in ${folder.data} is still stopping (process ${postmaster.pid}); nothing is lost, the next start waits for it.`,
+        `The database in ${folder.data} is still stopping (process ${postmaster.pid}). No data is lost; the next start waits for it.`,
       )
     }
     await delay(10)

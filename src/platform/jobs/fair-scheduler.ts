@@ -1,46 +1,46 @@
 type Options = {
-  /** So much may be under way at once. */
+  /** Tasks that may run at once. */
   max: number
-  /** And so much of it for one key. */
+  /** Tasks of one key that may run at once. */
   maxPerKey: number
-  /** Takes at most `limit` pieces of work of a key. What it gives is begun at once, and may not reject. */
+  /** Claims at most `limit` tasks of a key. They are started at once and must not reject. */
   take: (key: string, limit: number) => Promise<(() => Promise<void>)[]>
 }
 
 /**
- * Long work of many, of which a bounded part is under way at once. Keys take turns, so one that has a lot to do leaves
- * room for the others, and what is slow holds up nothing that is behind it.
+ * Runs long tasks for many keys with a global and a per-key concurrency limit, round-robin, so that a key with many
+ * tasks leaves room for the others and a slow task delays only itself.
  */
 export class FairScheduler {
   readonly #options: Options
-  /** Those that may have something to do, in the order of their turns. */
-  readonly #asking = new Set<string>()
-  readonly #underWay = new Map<string, number>()
+  /** Keys that may have tasks, in the order of their turns. */
+  readonly #ready = new Set<string>()
+  readonly #running = new Map<string, number>()
   #total = 0
-  #round: Promise<void> | undefined
-  #look: () => void = () => undefined
+  #loop: Promise<void> | undefined
+  #wake: () => void = () => undefined
 
   constructor(options: Options) {
     this.#options = options
   }
 
   /**
-   * Tells that a key may have something to do. The first who asks is answered when nothing is under way any more, and
-   * stands for all; those who ask meanwhile are answered at once.
+   * Schedules the tasks of a key. The first call resolves when no task runs any more, on behalf of all; calls made
+   * meanwhile resolve at once.
    */
-  ask(key: string): Promise<void> {
-    this.#asking.add(key)
-    this.#look()
-    if (this.#round) return Promise.resolve()
-    this.#round = this.#serve().finally(() => (this.#round = undefined))
-    return this.#round
+  schedule(key: string): Promise<void> {
+    this.#ready.add(key)
+    this.#wake()
+    if (this.#loop) return Promise.resolve()
+    this.#loop = this.#run().finally(() => (this.#loop = undefined))
+    return this.#loop
   }
 
-  async #serve(): Promise<void> {
+  async #run(): Promise<void> {
     for (;;) {
-      const changed = new Promise<void>((resolve) => (this.#look = resolve))
+      const changed = new Promise<void>((resolve) => (this.#wake = resolve))
       const key = this.#next()
-      if (key !== undefined) await this.#begin(key)
+      if (key !== undefined) await this.#start(key)
       else if (this.#total > 0) await changed
       else return
     }
@@ -49,29 +49,29 @@ export class FairScheduler {
   #next(): string | undefined {
     const { max, maxPerKey } = this.#options
     if (this.#total >= max) return undefined
-    return [...this.#asking].find((key) => (this.#underWay.get(key) ?? 0) < maxPerKey)
+    return [...this.#ready].find((key) => (this.#running.get(key) ?? 0) < maxPerKey)
   }
 
-  async #begin(key: string): Promise<void> {
+  async #start(key: string): Promise<void> {
     const { max, maxPerKey, take } = this.#options
-    const limit = Math.min(max - this.#total, maxPerKey - (this.#underWay.get(key) ?? 0))
-    this.#asking.delete(key)
-    const taken = await take(key, limit)
-    for (const work of taken) {
+    const limit = Math.min(max - this.#total, maxPerKey - (this.#running.get(key) ?? 0))
+    this.#ready.delete(key)
+    const tasks = await take(key, limit)
+    for (const task of tasks) {
       this.#count(key, 1)
-      void work().finally(() => {
+      void task().finally(() => {
         this.#count(key, -1)
-        this.#look()
+        this.#wake()
       })
     }
-    // There may be more than it was given room for.
-    if (taken.length === limit) this.#asking.add(key)
+    // The limit may have left tasks behind.
+    if (tasks.length === limit) this.#ready.add(key)
   }
 
   #count(key: string, change: 1 | -1): void {
-    const now = (this.#underWay.get(key) ?? 0) + change
+    const count = (this.#running.get(key) ?? 0) + change
     this.#total += change
-    if (now > 0) this.#underWay.set(key, now)
-    else this.#underWay.delete(key)
+    if (count > 0) this.#running.set(key, count)
+    else this.#running.delete(key)
   }
 }

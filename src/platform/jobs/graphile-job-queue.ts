@@ -14,8 +14,8 @@ import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 
 const HEARTBEAT_MS = 3 * SECOND
-/** A process silent for this long is taken for dead, and what it had locked is freed. */
-const SILENT_SECONDS = 10
+/** A worker without a heartbeat for this long is considered dead, and its jobs are unlocked. */
+const DEAD_AFTER_SECONDS = 10
 
 const PRESET: GraphileConfig.Preset = {
   worker: {
@@ -29,7 +29,7 @@ const PRESET: GraphileConfig.Preset = {
   },
 }
 
-/** Bells on graphile-worker: the queue lives in the same database, so ringing is part of the caller's transaction. */
+/** A job queue on graphile-worker. It is in the same database, so enqueueing is part of the caller's transaction. */
 export class GraphileJobQueue implements JobQueue {
   readonly #pool: pg.Pool
   readonly #log: Logger
@@ -57,16 +57,16 @@ export class GraphileJobQueue implements JobQueue {
   /** Creates or updates the queue's own tables. */
   async prepare(): Promise<void> {
     await runMigrations({ pgPool: this.#pool, logger: this.#logger })
-    // Postgres would plan the function's five statements anew on every call: half of what ringing a bell costs.
+    // Postgres would plan the function's five statements on every call, which is half the cost of enqueueing a job.
     await this.#pool.query(
       `alter function graphile_worker.add_jobs(graphile_worker.job_spec[], boolean) set plan_cache_mode = force_generic_plan`,
     )
   }
 
-  async enqueue(db: Database, bells: Job[]): Promise<void> {
-    if (bells.length === 0) return
-    // The queue refuses one key twice in a call; sorted, two transactions take the same keys in the same order.
-    const byKey = new Map(bells.map((bell) => [bell.key, bell]))
+  async enqueue(db: Database, jobs: Job[]): Promise<void> {
+    if (jobs.length === 0) return
+    // The queue rejects a key that occurs twice in a call. Sorting makes two transactions lock keys in the same order.
+    const byKey = new Map(jobs.map((job) => [job.key, job]))
     const specs = [...byKey.values()]
       .sort((a, b) => (a.key < b.key ? -1 : 1))
       .map(({ task, key, payload }) => ({ identifier: task, payload, job_key: key, max_attempts: 25 }))
@@ -79,7 +79,7 @@ export class GraphileJobQueue implements JobQueue {
 
   async start(tasks: Tasks): Promise<void> {
     const taskList: TaskList = Object.fromEntries(
-      Object.entries(tasks).map(([name, answer]) => [name, (payload) => answer(payload as Record<string, string>)]),
+      Object.entries(tasks).map(([name, run]) => [name, (payload) => run(toPayload(payload))]),
     )
     await this.#run(taskList)
     this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS)
@@ -91,7 +91,7 @@ export class GraphileJobQueue implements JobQueue {
     clearInterval(this.#heartbeat)
     await this.#runner
       ?.stop()
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'job queue stopped with errors'))
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'job queue stopped with an error'))
     await this.#pool.end()
   }
 
@@ -108,11 +108,11 @@ export class GraphileJobQueue implements JobQueue {
     })
     this.#runner = runner
     await this.#beat()
-    // A database that went away may end the runner, which then says so by an error or by nothing at all. A new one starts
-    // under a new id; the heartbeat frees the old one's jobs.
+    // An unreachable database may end the runner, with or without an error. The next one starts under a new id, and the
+    // heartbeat unlocks the jobs of the old one.
     const onEnd = (error?: unknown) => {
       if (this.#stopping || this.#runner !== runner) return
-      this.#log.warn({ err: error }, 'job queue ended, starting it again')
+      this.#log.warn({ err: error }, 'job queue ended and is restarted')
       setTimeout(() => void this.#restart(taskList), SECOND).unref()
     }
     runner.promise.then(() => onEnd(), onEnd)
@@ -123,12 +123,12 @@ export class GraphileJobQueue implements JobQueue {
     try {
       await this.#run(taskList)
     } catch (error) {
-      this.#log.warn({ err: error }, 'job queue did not start')
+      this.#log.warn({ err: error }, 'job queue could not be started')
       setTimeout(() => void this.#restart(taskList), SECOND).unref()
     }
   }
 
-  /** Tells that we live, and frees what the silent had locked. */
+  /** Records that this worker is alive, and unlocks the jobs of dead workers. */
   async #beat(): Promise<void> {
     try {
       await this.#pool.query(
@@ -136,15 +136,15 @@ export class GraphileJobQueue implements JobQueue {
         [this.#workerId],
       )
       const { rowCount } = await this.#pool.query(
-        `with silent as (
+        `with dead as (
            select array_agg(distinct locked_by) as ids from graphile_worker.jobs
            where locked_at < now() - make_interval(secs => $1)
              and locked_by not in (select id from workers where seen_at >= now() - make_interval(secs => $1)))
-         select graphile_worker.force_unlock_workers(ids) from silent where ids is not null`,
-        [SILENT_SECONDS],
+         select graphile_worker.force_unlock_workers(ids) from dead where ids is not null`,
+        [DEAD_AFTER_SECONDS],
       )
-      if (rowCount) this.#log.warn('freed the jobs of workers that fell silent')
-      // Rung again while it was being answered, a bell passes its key on and is only its worker's to remove.
+      if (rowCount) this.#log.warn('unlocked the jobs of dead workers')
+      // A job that is enqueued again while it runs loses its key to the new one, and only its worker would remove it.
       await this.#pool.query(
         `select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs
          where key is null and locked_at is null and attempts >= max_attempts having count(*) > 0`,
@@ -154,4 +154,9 @@ export class GraphileJobQueue implements JobQueue {
       this.#log.warn({ err: error }, 'heartbeat failed')
     }
   }
+}
+
+/** Only `enqueue` writes payloads, and it writes texts. */
+function toPayload(payload: unknown): Record<string, string> {
+  return Object.fromEntries(Object.entries(payload ?? {}))
 }

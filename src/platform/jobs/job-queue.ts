@@ -1,18 +1,18 @@
 import type { Database } from '../database/database.ts'
 
 /**
- * A bell says "there is something to do here". What is to be done stands in our own tables, so a bell may be lost,
- * doubled or late without harm; whoever answers it looks for himself. Bells of one key that were not yet answered are one.
+ * A wake-up for a worker. Our own tables are the source of truth, so a job may be lost, duplicated or late without harm:
+ * its handler looks up what is due. Waiting jobs with the same key are merged into one.
  */
 export type Job = { task: string; key: string; payload: Record<string, string> }
 
 export type Tasks = Record<string, (payload: Record<string, string>) => Promise<void>>
 
 export interface JobQueue {
-  /** Rings inside the caller's transaction: the bell is heard if and only if that commits. */
-  enqueue(db: Database, bells: Job[]): Promise<void>
-  /** Starts answering bells in this process. */
+  /** Enqueues inside the caller's transaction: the jobs exist if and only if that commits. */
+  enqueue(db: Database, jobs: Job[]): Promise<void>
+  /** Starts working on jobs in this process. */
   start(tasks: Tasks): Promise<void>
-  /** Lets what is in flight finish, then stops answering. */
+  /** Stops taking jobs and waits for those in progress. */
   stop(): Promise<void>
 }

@@ -1,21 +1,21 @@
-/** Who in this process follows which tenant. */
+/** The subscribers of this process by tenant. */
 export class LocalNotifications {
-  readonly #followers = new Map<string, Set<() => void>>()
+  readonly #subscribers = new Map<string, Set<() => void>>()
 
   subscribe(tenantId: string, wake: () => void): () => void {
-    const followers = this.#followers.get(tenantId) ?? new Set()
-    this.#followers.set(tenantId, followers.add(wake))
+    const subscribers = this.#subscribers.get(tenantId) ?? new Set()
+    this.#subscribers.set(tenantId, subscribers.add(wake))
     return () => {
-      followers.delete(wake)
-      if (followers.size === 0) this.#followers.delete(tenantId)
+      subscribers.delete(wake)
+      if (subscribers.size === 0) this.#subscribers.delete(tenantId)
     }
   }
 
   wake(tenantIds: string[]): void {
-    for (const tenantId of tenantIds) for (const wake of this.#followers.get(tenantId) ?? []) wake()
+    for (const tenantId of tenantIds) for (const wake of this.#subscribers.get(tenantId) ?? []) wake()
   }
 
   wakeAll(): void {
-    this.wake([...this.#followers.keys()])
+    this.wake([...this.#subscribers.keys()])
   }
 }

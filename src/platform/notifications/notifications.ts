@@ -1,9 +1,9 @@
 /**
- * Wakes the processes that follow a tenant's events. A signal carries no data and may be lost or doubled: a follower
- * re-reads what it has not seen, and looks from time to time without being called.
+ * Wakes the processes that follow a tenant's events. A notification carries no data and may be lost or duplicated:
+ * subscribers read what they have not seen yet, and also poll from time to time.
  */
 export interface Notifications {
-  /** Called after a commit. Announcements of the same moment are joined. */
+  /** Called after a commit. Concurrent notifications of one tenant are merged. */
   publish(tenantId: string): void
   /** Returns the function that ends the subscription. */
   subscribe(tenantId: string, wake: () => void): () => void

@@ -7,8 +7,8 @@ import { SECOND } from '../time.ts'
 const CHANNEL = 'parley_events'
 
 /**
- * Signals over LISTEN/NOTIFY. Every notifying commit takes one lock of the whole server, so notifications are sent
- * outside business transactions, one statement for all tenants of the same moment.
+ * Notifications over LISTEN/NOTIFY. Every commit that notifies takes one server-wide lock, so notifications are sent
+ * outside business transactions, one statement for all tenants of one tick.
  */
 export class PostgresNotifications implements Notifications {
   readonly #url: string
@@ -23,20 +23,20 @@ export class PostgresNotifications implements Notifications {
   constructor(options: { url: string; log: Logger }) {
     this.#url = options.url
     this.#log = options.log
-    this.#sender = new pg.Pool({ connectionString: options.url, max: 1, application_name: 'parley signals' })
+    this.#sender = new pg.Pool({ connectionString: options.url, max: 1, application_name: 'parley notifications' })
     this.#sender.on('error', () => undefined)
   }
 
   async open(): Promise<void> {
-    const listener = new pg.Client({ connectionString: this.#url, application_name: 'parley signals' })
+    const listener = new pg.Client({ connectionString: this.#url, application_name: 'parley notifications' })
     listener.on('error', () => undefined)
     listener.on('notification', ({ payload }) => this.#local.wake((payload ?? '').split(',')))
     await listener.connect()
     await listener.query(`listen ${CHANNEL}`)
-    // From here on: a connection that never stood is tried again by whoever opened it, and must not be by both.
+    // Set after the connection is established: until then the caller of `open` retries, and only one may.
     listener.on('end', () => this.#reopen())
     this.#listener = listener
-    // What was announced while nobody listened is found by looking.
+    // Notifications may have been missed before, so every subscriber reads once.
     this.#local.wakeAll()
   }
 
@@ -62,12 +62,13 @@ export class PostgresNotifications implements Notifications {
     const tenantIds = [...this.#pending]
     this.#pending.clear()
     try {
-      // A payload holds at most 8,000 bytes: 200 ids of 37.
+      // A payload has at most 8,000 bytes: 200 ids of 37.
       for (let at = 0; at < tenantIds.length; at += 200) {
         await this.#sender.query('select pg_notify($1, $2)', [CHANNEL, tenantIds.slice(at, at + 200).join(',')])
       }
     } catch (error) {
-      if (!this.#closed) this.#log.warn({ err: error }, 'a signal was lost; followers find the events by looking')
+      if (!this.#closed)
+        this.#log.warn({ err: error }, 'a notification was lost; subscribers will find the events by polling')
     }
   }
 

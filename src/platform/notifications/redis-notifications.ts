@@ -5,7 +5,7 @@ import type { Notifications } from './notifications.ts'
 
 const CHANNEL = 'parley:events'
 
-/** Signals over Redis publish/subscribe. */
+/** Notifications over Redis publish/subscribe. */
 export class RedisNotifications implements Notifications {
   readonly #client: RedisClientType
   readonly #subscriber: RedisClientType
@@ -20,12 +20,12 @@ export class RedisNotifications implements Notifications {
     this.#subscriber.on('ready', () => this.#local.wakeAll())
   }
 
-  /** Does not wait for Redis: followers look from time to time, and the subscription is made when it is there. */
+  /** Does not wait for Redis: subscribers poll until the subscription is established. */
   open(): void {
     this.#subscriber
       .connect()
       .then(() => this.#subscriber.subscribe(CHANNEL, (tenantId) => this.#local.wake([tenantId])))
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'live signals are off until Redis is back'))
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'notifications are off until Redis is reachable'))
   }
 
   publish(tenantId: string): void {

@@ -4,7 +4,7 @@ import { LocalRevocations, type Revocations } from './revocations.ts'
 
 const CHANNEL = 'parley:revocations'
 
-/** Revocations that every process on the same Redis hears of. */
+/** Revocations that reach every process on the same Redis. */
 export class RedisRevocations implements Revocations {
   readonly #client: RedisClientType
   readonly #subscriber: RedisClientType
@@ -22,7 +22,7 @@ export class RedisRevocations implements Revocations {
     this.#subscriber
       .connect()
       .then(() => this.#subscriber.subscribe(CHANNEL, (userId) => this.#local.revoke(userId)))
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'revocations of other processes are not heard of'))
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'revocations of other processes are not received'))
   }
 
   revoke(userId: string): void {
@@ -32,8 +32,8 @@ export class RedisRevocations implements Revocations {
       .catch((error: unknown) => this.#log.warn({ err: error }, 'a revocation did not reach the other processes'))
   }
 
-  subscribe(forget: (userId: string) => void): () => void {
-    return this.#local.subscribe(forget)
+  subscribe(onRevoked: (userId: string) => void): () => void {
+    return this.#local.subscribe(onRevoked)
   }
 
   async close(): Promise<void> {

@@ -3,24 +3,24 @@ import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 
 /**
- * A client that never makes a caller wait for Redis: while it is away calls fail at once, and it comes back by itself.
- * Starting does not wait either.
+ * Creates a client that never makes a caller wait: while Redis is unreachable calls fail at once, and the client
+ * reconnects by itself. Starting does not wait either.
  */
 export function connectRedis(url: string, log: Logger): RedisClientType {
-  const client = createClient({
+  const client: RedisClientType = createClient({
     url,
     disableOfflineQueue: true,
     socket: { connectTimeout: 2 * SECOND, reconnectStrategy: (tries) => Math.min(50 * 2 ** tries, 2 * SECOND) },
-  }) as RedisClientType
-  let isAway = false
+  })
+  let isUnreachable = false
   client.on('error', (error: unknown) => {
-    // Every try to come back fails alike: say it once.
-    if (!isAway) log.warn({ err: error }, 'Redis is away; limits are kept in Postgres until it is back')
-    isAway = true
+    // Every reconnection attempt fails alike, so only the first is logged.
+    if (!isUnreachable) log.warn({ err: error }, 'Redis is unreachable; limits are kept in Postgres meanwhile')
+    isUnreachable = true
   })
   client.on('ready', () => {
-    if (isAway) log.info('Redis is back')
-    isAway = false
+    if (isUnreachable) log.info('Redis is reachable again')
+    isUnreachable = false
   })
   client.connect().catch(() => undefined)
   return client

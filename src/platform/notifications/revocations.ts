@@ -1,29 +1,29 @@
 /**
- * Tells whoever remembers a user's sessions or rights to forget them. In this process it is done on return; a message
- * to other processes may be lost, so whoever remembers must also forget by himself, within seconds.
+ * Tells caches of sessions and access rights to drop a user. In this process they have done so when `revoke` returns; a
+ * message to other processes may be lost, so every cache must also expire within seconds.
  */
 export interface Revocations {
-  /** Does not wait for the others to be reachable. */
+  /** Does not wait until other processes can be reached. */
   open(): void
   revoke(userId: string): void
   /** Returns the function that ends the subscription. */
-  subscribe(forget: (userId: string) => void): () => void
+  subscribe(onRevoked: (userId: string) => void): () => void
   close(): Promise<void>
 }
 
-/** Within this process only. */
+/** Revocations within this process only. */
 export class LocalRevocations implements Revocations {
   readonly #subscribers = new Set<(userId: string) => void>()
 
   open(): void {}
 
   revoke(userId: string): void {
-    for (const forget of this.#subscribers) forget(userId)
+    for (const onRevoked of this.#subscribers) onRevoked(userId)
   }
 
-  subscribe(forget: (userId: string) => void): () => void {
-    this.#subscribers.add(forget)
-    return () => this.#subscribers.delete(forget)
+  subscribe(onRevoked: (userId: string) => void): () => void {
+    this.#subscribers.add(onRevoked)
+    return () => this.#subscribers.delete(onRevoked)
   }
 
   close(): Promise<void> {

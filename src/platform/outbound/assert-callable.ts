@@ -3,7 +3,7 @@ import { OutboundError } from './outbound-error.ts'
 import { checkUrl } from './check-url.ts'
 
 /**
- * The URL that somebody gave us to call later, if it may be called as far as its text tells.
+ * Parses a URL that is to be called later, and checks everything that its text alone determines.
  * @throws InvalidError that names the input at `path`
  */
 export function assertCallable(text: string, path: string, rules: { allowsLoopback: boolean }): URL {

@@ -3,52 +3,54 @@ import { OutboundError } from './outbound-error.ts'
 import { isCallableAddress } from './public-address.ts'
 
 const SCHEMES = new Set(['http:', 'https:'])
-/** The scheme's own port is left out of a parsed URL; the other scheme's is harmless. */
+/** A parsed URL omits the default port of its scheme; the other scheme's is harmless. */
 const PORTS = new Set(['', '80', '443'])
-/** Names that no public server answers to. */
+/** Names that no public server has. */
 const PRIVATE_NAME = /^(?:[^.]*|.*\.(?:localhost|local|internal|home\.arpa))$/
 const LOOPBACK_NAME = /^(?:.*\.)?localhost$/
 
-const PRIVATE_HOST = 'names a host of a private network: only public hosts can be called'
+const PRIVATE_HOST = 'names a host of a private network. Only public hosts can be called'
 
 /**
- * The URL, if it may be called as far as its text tells. What a name leads to is told when it is looked up.
- * @throws OutsideRefused
+ * Parses a URL and checks everything that its text alone determines. The addresses of a name are checked on lookup.
+ * @throws OutboundError
  */
 export function checkUrl(text: string, { allowsLoopback }: { allowsLoopback: boolean }): URL {
-  if (!URL.canParse(text)) throw new OutboundError('invalid_url', 'The URL cannot be read')
+  if (!URL.canParse(text)) throw new OutboundError('invalid_url', 'The URL is not valid')
   const url = new URL(text)
-  const problem = problemOf(url, allowsLoopback)
+  const problem = findProblem(url, allowsLoopback)
   if (problem) throw new OutboundError(problem.code, `The URL ${problem.message}`)
   return url
 }
 
-/** Why a URL can never be called, whatever its placeholders come to; undefined if it may be. */
+/** Returns the reason why a URL can never be called, whatever the values of its placeholders; undefined if it can be. */
 export function urlError(
   text: string,
   { allowsLoopback }: { allowsLoopback: boolean } = { allowsLoopback: false },
-): { code: 'invalid_url' | 'host_refused'; message: string } | undefined {
-  const literal = literalPart(text)
+): UrlProblem | undefined {
+  const literal = parseLiteralPart(text)
   if (literal === undefined) return undefined
   if (!URL.canParse(literal)) return { code: 'invalid_url', message: 'must be a URL such as https://example.com/path' }
-  return problemOf(new URL(literal), allowsLoopback)
+  return findProblem(new URL(literal), allowsLoopback)
 }
 
-/** Everything, or up to where the host ends; undefined while the host itself is a placeholder. */
-function literalPart(text: string): string | undefined {
+/** Returns the text up to the first placeholder; undefined if the host itself contains one. */
+function parseLiteralPart(text: string): string | undefined {
   const start = text.indexOf('{{')
   return start < 0 ? text : /^[^/\\?#]+[/\\]{2}[^/\\?#]*[/\\?#]/.exec(text.slice(0, start))?.[0]
 }
 
-function problemOf(url: URL, allowsLoopback: boolean) {
-  const refuse = (code: 'invalid_url' | 'host_refused', message: string) => ({ code, message })
-  if (!SCHEMES.has(url.protocol)) return refuse('invalid_url', 'must start with https:// or http://')
-  if (url.username || url.password) return refuse('invalid_url', 'must not contain a user name or password')
-  if (!PORTS.has(url.port) && !allowsLoopback) return refuse('invalid_url', 'must use port 80 or 443')
-  return isCallableHost(url.hostname, allowsLoopback) ? undefined : refuse('host_refused', PRIVATE_HOST)
+type UrlProblem = { code: 'invalid_url' | 'host_refused'; message: string }
+
+function findProblem(url: URL, allowsLoopback: boolean): UrlProblem | undefined {
+  const invalid = (message: string): UrlProblem => ({ code: 'invalid_url', message })
+  if (!SCHEMES.has(url.protocol)) return invalid('must start with https:// or http://')
+  if (url.username || url.password) return invalid('must not contain a user name or password')
+  if (!PORTS.has(url.port) && !allowsLoopback) return invalid('must use port 80 or 443')
+  return isCallableHost(url.hostname, allowsLoopback) ? undefined : { code: 'host_refused', message: PRIVATE_HOST }
 }
 
-/** No name is looked up for an address that stands in the URL itself, so it is judged here. */
+/** An address in the URL itself needs no lookup, so it is checked here. */
 function isCallableHost(hostname: string, allowsLoopback: boolean): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
   if (isIP(host) !== 0) return isCallableAddress(host, { allowsLoopback })

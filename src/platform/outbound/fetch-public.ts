@@ -1,35 +1,35 @@
 import { Agent, type Dispatcher } from 'undici'
 import { deadline } from '../concurrency/deadline.ts'
+import { getField } from '../get-field.ts'
 import { type Hop, followRedirect } from './follow-redirect.ts'
 import { OutboundError } from './outbound-error.ts'
 import { readResponse } from './read-response.ts'
-import { type Resolve, resolveName } from './resolve-name.ts'
-import { checkedLookup } from './checked-lookup.ts'
+import { checkedLookup, type Resolve, resolveName } from './resolve-name.ts'
 import { checkUrl } from './check-url.ts'
 
 export type PublicRequest = {
   method: string
   url: string
   headers: Record<string, string>
-  /** Those, in small letters, that only the origin of `url` may be told, whatever their names. */
+  /** Names, in lower case, of headers that only the origin of `url` may receive. */
   sealedHeaders?: readonly string[]
   body: string | null
-  /** For everything together: looking up, redirects, reading the answer. */
+  /** The limit for everything together: lookup, redirects and reading the response. */
   timeoutMs: number
   bytesMax: number
-  /** Whether this very machine may be called, on any port. */
+  /** True if loopback addresses may be called, on any port. */
   allowsLoopback: boolean
 }
 
-/** Names of headers are in small letters. */
+/** Names of headers are in lower case. */
 export type PublicResponse = { status: number; headers: Record<string, string>; body: string }
 
 const REDIRECTS_MAX = 3
 
 /**
- * Calls an address that a customer chose: a public one, directly, and no further than a few redirects. Connections are
- * not kept, so none outlives the rules under which it was made.
- * @throws OutsideRefused
+ * Calls a URL that a customer chose: a public host, directly, with a few redirects at most. Connections are not kept
+ * alive, so none outlives the rules under which it was made.
+ * @throws OutboundError
  */
 export async function fetchPublic(
   request: PublicRequest,
@@ -45,7 +45,7 @@ export async function fetchPublic(
   try {
     return await follow(agent, request, limit.signal)
   } catch (error) {
-    throw refusalOf(error, limit.signal.aborted, signal?.aborted ?? false)
+    throw toOutboundError(error, limit.signal.aborted, signal?.aborted ?? false)
   } finally {
     limit.release()
     await agent.destroy()
@@ -57,11 +57,11 @@ async function follow(agent: Agent, request: PublicRequest, signal: AbortSignal)
   let hop: Hop = { url: checkUrl(url, request), method, headers, sealedHeaders, body }
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const response = await send(agent, hop, signal)
-    const { statusCode: status, headers: answered } = response
-    const location = typeof answered['location'] === 'string' ? answered['location'] : undefined
+    const { statusCode: status, headers: responseHeaders } = response
+    const location = typeof responseHeaders['location'] === 'string' ? responseHeaders['location'] : undefined
     const next = followRedirect(hop, { status, location }, request)
     if (!next) return readResponse(response, bytesMax)
-    // Ended early on purpose; its error says nothing else.
+    // The body is discarded, which makes it emit an error.
     response.body.on('error', () => undefined).destroy()
     hop = next
   }
@@ -76,24 +76,23 @@ function send(
   return agent.request({
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
-    method: method as Dispatcher.HttpMethod,
+    method,
     headers: { 'accept-encoding': 'identity', ...headers },
     body,
     signal,
   })
 }
 
-/** The cause is for the log of this process alone: its text may quote an address or the request. */
-function refusalOf(error: unknown, isLate: boolean, isCalledOff: boolean): OutboundError {
+/** The cause is for the log only: its text may contain an address or the request. */
+function toOutboundError(error: unknown, isLate: boolean, isCanceled: boolean): OutboundError {
   if (error instanceof OutboundError) return error
-  const told = { cause: error, retryable: true }
-  if (isCalledOff) return new OutboundError('called_off', 'The call was called off', told)
-  if (isLate) return new OutboundError('timed_out', 'The answer did not come within the time allowed', told)
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
-  if (code === 'UND_ERR_INVALID_ARG') {
-    return new OutboundError('invalid_request', 'The request cannot be sent as it is: look at its headers', {
+  const options = { cause: error, retryable: true }
+  if (isCanceled) return new OutboundError('called_off', 'The call was canceled', options)
+  if (isLate) return new OutboundError('timed_out', 'The response did not arrive in time', options)
+  if (getField(error, 'code') === 'UND_ERR_INVALID_ARG') {
+    return new OutboundError('invalid_request', 'The request cannot be sent. Check its headers', {
       cause: error,
     })
   }
-  return new OutboundError('unreachable', 'The host cannot be reached, or ended the connection', told)
+  return new OutboundError('unreachable', 'The host cannot be reached, or closed the connection', options)
 }

@@ -1,10 +1,10 @@
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i
-/** Visible characters of Latin-1, spaces and tabs: no line break can end the header, and a message with it. */
+/** Visible characters of Latin-1, spaces and tabs. Line breaks would allow header injection. */
 const VALUE = /^[\t\x20-\x7e\xa0-\xff]*$/
 const VALUE_LENGTH_MAX = 8192
 
-/** How the connection is made and what travels on it is not for a caller to say. */
-const OURS = new Set([
+/** Headers that control the connection and its encoding. */
+const RESERVED = new Set([
   'host',
   'connection',
   'content-length',
@@ -19,15 +19,15 @@ const OURS = new Set([
   'proxy-connection',
 ])
 
-/** Whether a header is for the call alone to set. */
+/** Returns true for a header that only the call itself may set. */
 export function isReservedHeader(name: string): boolean {
-  return OURS.has(name.toLowerCase())
+  return RESERVED.has(name.toLowerCase())
 }
 
-/** Why no header may have this name; undefined if one may. */
+/** Returns the reason why no header may have this name; undefined if one may. */
 export function headerNameError(name: string): string | undefined {
-  if (!NAME.test(name)) return 'is not the name of a header'
-  return isReservedHeader(name) ? 'is a header that the call sets itself' : undefined
+  if (!NAME.test(name)) return 'is not a valid header name'
+  return isReservedHeader(name) ? 'is set by the call itself' : undefined
 }
 
 export function isHeaderValue(value: string): boolean {

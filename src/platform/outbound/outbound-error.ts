@@ -9,11 +9,11 @@ export type OutboundErrorCode =
   | 'called_off'
   | 'unreachable'
 
-/** A call that was not made, or brought no answer. The message names no address that a name led to. */
+/** The error of a call that was not made or got no response. The message contains no resolved address. */
 export class OutboundError extends Error {
-  override name = 'OutsideRefused'
+  override name = 'OutboundError'
   readonly code: OutboundErrorCode
-  /** False if calling again can change nothing. */
+  /** False if another attempt would fail alike. */
   readonly retryable: boolean
 
   constructor(code: OutboundErrorCode, message: string, options: ErrorOptions & { retryable?: boolean } = {}) {

@@ -1,8 +1,11 @@
 import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
+import type { LookupFunction } from 'node:net'
 import { SECOND } from '../time.ts'
+import { OutboundError } from './outbound-error.ts'
+import { isCallableAddress } from './public-address.ts'
 
-/** Turns a name into all its addresses. */
+/** Resolves a name to all its addresses. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>
 
 const LOCALHOST: LookupAddress[] = [
@@ -11,8 +14,8 @@ const LOCALHOST: LookupAddress[] = [
 ]
 
 /**
- * Asks the name servers itself. The operating system's own way blocks one of the few threads of the process until it is
- * answered, and a name server that does not answer may be any customer's.
+ * Resolves with DNS queries of its own. The operating system's resolver would block one of the few threads of the
+ * process, and any customer may operate a name server that does not answer.
  */
 export const resolveName: Resolve = async (hostname) => {
   const name = hostname.replace(/\.$/, '').toLowerCase()
@@ -20,9 +23,35 @@ export const resolveName: Resolve = async (hostname) => {
   const resolver = new Resolver({ timeout: 2 * SECOND, tries: 2 })
   const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
   if (four.status === 'rejected' && six.status === 'rejected') throw four.reason
-  return [...addresses(four, 4), ...addresses(six, 6)]
+  return [...toAddresses(four, 4), ...toAddresses(six, 6)]
 }
 
-function addresses(found: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {
-  return found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : []
+function toAddresses(result: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {
+  return result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : []
+}
+
+/**
+ * Resolves and checks a name for the connection that is being made, so that it cannot resolve differently in between.
+ * One forbidden address rejects all, as the caller does not control which of them is tried.
+ */
+export function checkedLookup(resolve: Resolve, rules: { allowsLoopback: boolean }): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const [first] = addresses
+        const areCallable = addresses.every(({ address }) => isCallableAddress(address, rules))
+        if (!first || !areCallable) callback(privateHostError(), '', 0)
+        else if (options.all) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    )
+  }
+}
+
+function privateHostError(): OutboundError {
+  return new OutboundError(
+    'host_refused',
+    'The host resolves to a private network address. Only public hosts can be called',
+  )
 }

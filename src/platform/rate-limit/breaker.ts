@@ -2,23 +2,23 @@ import { SECOND, type Clock } from '../time.ts'
 
 const TIMEOUT_MS = 250
 const FAILURES_MAX = 3
-const REST_MS = 5 * SECOND
+const OPEN_MS = 5 * SECOND
 
 /**
- * Keeps a hung store from slowing every request: each call waits 250 ms at most, and after three failures in a row the
- * store is left alone for five seconds.
+ * A circuit breaker that keeps an unresponsive store from slowing every request: each call waits 250 ms at most, and
+ * after three failures in a row the store is not called for five seconds.
  */
 export class Breaker {
   readonly #clock: Clock
   #failures = 0
-  #closedUntil = 0
+  #openUntil = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   async run<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.#clock.now().getTime() < this.#closedUntil) throw new Error('the store is given a rest')
+    if (this.#clock.now().getTime() < this.#openUntil) throw new Error('the circuit breaker of the store is open')
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error('the store did not answer in time')), TIMEOUT_MS)
@@ -39,6 +39,6 @@ export class Breaker {
     this.#failures += 1
     if (this.#failures < FAILURES_MAX) return
     this.#failures = 0
-    this.#closedUntil = this.#clock.now().getTime() + REST_MS
+    this.#openUntil = this.#clock.now().getTime() + OPEN_MS
   }
 }

@@ -1,12 +1,12 @@
-/** What the first of several stores says that is able to answer. A refusal is an answer; only an error asks the next. */
-export async function firstAnswer<Store, Answer>(
+/** Calls the stores in order and returns the first result. A rejection is a result; only an error tries the next store. */
+export async function firstAnswer<Store, Result>(
   stores: Store[],
-  ask: (store: Store) => Promise<Answer>,
-): Promise<Answer> {
+  call: (store: Store) => Promise<Result>,
+): Promise<Result> {
   let failure: unknown
   for (const store of stores) {
     try {
-      return await ask(store)
+      return await call(store)
     } catch (error) {
       failure = error
     }

@@ -1,10 +1,4 @@
-import {
-  type IRateLimiterStoreNoAutoExpiryOptions,
-  RateLimiterMemory,
-  RateLimiterPostgres,
-  RateLimiterRedis,
-  RateLimiterRes,
-} from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClientType } from 'redis'
 import type { Database } from '../database/database.ts'
 import type { Breaker } from './breaker.ts'
@@ -13,7 +7,7 @@ import { firstAnswer } from './first-answer.ts'
 export type Stores = { db: Database; redis: RedisClientType | undefined; breaker: Breaker }
 
 export type Rule = {
-  /** Names the counter; two rules never share one. */
+  /** The name of the counter; every rule has its own. */
   name: string
   points: number
   seconds: number
@@ -24,18 +18,18 @@ export type Consumption = { allowed: boolean; remaining: number; msBeforeNext: n
 type Consume = (key: string, points: number) => Promise<Consumption>
 
 /**
- * One counter kept in the best store that answers: Redis where a fleet has one, else Postgres, else this process. A
- * store that is away never lets everybody in, and never shuts everybody out.
+ * One counter in the first store that answers: Redis if configured, else Postgres, else the memory of this process. An
+ * unreachable store neither lifts the limit nor blocks every request.
  */
 export class LimiterChain {
   readonly #stores: Consume[]
 
   constructor({ name, points, seconds }: Rule, { db, redis, breaker }: Stores) {
     const base = { keyPrefix: name, points, duration: seconds }
-    // A refusal is remembered in this process, so that a flood of refused requests costs no store anything.
+    // Rejections are cached in this process, so that a flood of rejected requests does not reach the store.
     const stored = { ...base, inMemoryBlockOnConsumed: points + 1 }
-    const inMemory = consumeOf(new RateLimiterMemory(base))
-    const inPostgres = consumeOf(
+    const inMemory = consumer(new RateLimiterMemory(base))
+    const inPostgres = consumer(
       new RateLimiterPostgres({
         ...stored,
         storeClient: db,
@@ -43,12 +37,12 @@ export class LimiterChain {
         tableName: 'rate_limits',
         tableCreated: true,
         clearExpiredByTimeout: false,
-      } as IRateLimiterStoreNoAutoExpiryOptions),
+      }),
     )
     this.#stores = [inPostgres, inMemory]
     if (redis) {
       const options = { ...stored, storeClient: redis, useRedisPackage: true, rejectIfRedisNotReady: true }
-      const inRedis = consumeOf(new RateLimiterRedis(options))
+      const inRedis = consumer(new RateLimiterRedis(options))
       this.#stores.unshift((key, cost) => breaker.run(() => inRedis(key, cost)))
     }
   }
@@ -58,15 +52,15 @@ export class LimiterChain {
   }
 }
 
-/** The library throws its refusals; here they are answers. */
-function consumeOf(limiter: RateLimiterRedis | RateLimiterPostgres | RateLimiterMemory): Consume {
+/** Converts the rejections that the library throws to results. */
+function consumer(limiter: RateLimiterRedis | RateLimiterPostgres | RateLimiterMemory): Consume {
   return async (key, points) => {
     try {
       const { remainingPoints, msBeforeNext } = await limiter.consume(key, points)
       return { allowed: true, remaining: remainingPoints, msBeforeNext }
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      return { allowed: false, remaining: 0, msBeforeNext: refusal.msBeforeNext }
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection
+      return { allowed: false, remaining: 0, msBeforeNext: rejection.msBeforeNext }
     }
   }
 }

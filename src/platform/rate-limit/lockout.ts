@@ -12,52 +12,52 @@ import {
 
 const LOCK_MS = 15 * MINUTE
 
-/** A try at signing in that was let through. Exactly one of `succeed`, `fail` and `release` ends it. */
+/** A sign-in attempt that is allowed to proceed. Exactly one of `succeed`, `fail` and `release` ends it. */
 export type Attempt = {
-  /** Forgets the failures so far. */
+  /** Clears the failures so far. */
   succeed(): Promise<void>
-  /** The fifth failure locks, for fifteen minutes from now. */
+  /** Counts a failure. The fifth one locks for fifteen minutes from now. */
   fail(): Promise<void>
-  /** Nobody's fault: the try does not count. */
+  /** Ends an attempt that failed for another reason, without counting it. */
   release(): Promise<void>
 }
 
 export type Reservation = { locked: false; attempt: Attempt } | { locked: true; retryAfterSeconds: number }
 
 /**
- * Five wrong passwords within fifteen minutes for one e-mail from one address lock that pair out. A try is reserved
- * before the password is checked, in one atomic step: fifty guesses at once are five guesses. Unknown e-mails count
- * alike. No process remembers a lock by itself, for it may be lifted on another.
+ * Locks a pair of e-mail and IP address after five wrong passwords within fifteen minutes. An attempt is reserved
+ * atomically before the password is checked, so fifty concurrent guesses are five guesses. Unknown e-mails count alike.
+ * No process caches a lock, as another one may lift it.
  */
 export class Lockout {
   readonly #clock: Clock
-  readonly #stores: Use[]
+  readonly #stores: StoreCall[]
 
   constructor({ db, redis, breaker }: Stores, clock: Clock) {
     this.#clock = clock
-    this.#stores = [useOf(new PostgresAttemptStore(db)), useOf(new MemoryAttemptStore())]
+    this.#stores = [storeCall(new PostgresAttemptStore(db)), storeCall(new MemoryAttemptStore())]
     if (redis) {
       const inRedis = new RedisAttemptStore(redis)
-      this.#stores.unshift((act) => breaker.run(() => act(inRedis)))
+      this.#stores.unshift((call) => breaker.run(() => call(inRedis)))
     }
   }
 
   async reserve(email: string, addressKey: string): Promise<Reservation> {
-    const key = keyOf(email, addressKey)
+    const key = toKey(email, addressKey)
     const span = this.#span()
-    const { isTaken, endsAt } = await this.#run((tries) => tries.take(key, span))
-    if (isTaken) return { locked: false, attempt: this.#attempt(key) }
+    const { isReserved, endsAt } = await this.#run((attempts) => attempts.reserve(key, span))
+    if (isReserved) return { locked: false, attempt: this.#attempt(key) }
     return { locked: true, retryAfterSeconds: Math.max(1, Math.ceil((endsAt - span.now) / SECOND)) }
   }
 
   #attempt(key: string): Attempt {
     return {
       succeed: async () => {
-        // In every store: one that was away may still hold the failures.
-        await Promise.allSettled(this.#stores.map((use) => use((tries) => tries.forget(key))))
+        // Clears every store: one that was unreachable may still contain failures.
+        await Promise.allSettled(this.#stores.map((callStore) => callStore((attempts) => attempts.clear(key))))
       },
-      fail: () => this.#run((tries) => tries.lock(key, this.#span())),
-      release: () => this.#run((tries) => tries.giveBack(key)),
+      fail: () => this.#run((attempts) => attempts.lock(key, this.#span())),
+      release: () => this.#run((attempts) => attempts.release(key)),
     }
   }
 
@@ -66,18 +66,18 @@ export class Lockout {
     return { now, ends: now + LOCK_MS }
   }
 
-  #run<T>(act: (tries: AttemptStore) => Promise<T>): Promise<T> {
-    return firstAnswer(this.#stores, (use) => use(act))
+  #run<T>(call: (attempts: AttemptStore) => Promise<T>): Promise<T> {
+    return firstAnswer(this.#stores, (callStore) => callStore(call))
   }
 }
 
-type Use = <T>(act: (tries: AttemptStore) => Promise<T>) => Promise<T>
+type StoreCall = <T>(call: (attempts: AttemptStore) => Promise<T>) => Promise<T>
 
-function useOf(tries: AttemptStore): Use {
-  return (act) => act(tries)
+function storeCall(attempts: AttemptStore): StoreCall {
+  return (call) => call(attempts)
 }
 
-function keyOf(email: string, addressKey: string): string {
+function toKey(email: string, addressKey: string): string {
   const plain = email.trim().toLowerCase().normalize('NFKC')
   return `lockout:${createHash('sha256').update(`${plain}\0${addressKey}`).digest('base64url')}`
 }

@@ -6,14 +6,14 @@ import { LimiterChain } from './limiter-chain.ts'
 import { Lockout } from './lockout.ts'
 import { type Tier, TIERS } from './tiers.ts'
 
-/** What is left of a tier. `resetSeconds` is at least 1. */
+/** The state of a tier. `resetSeconds` is at least 1. */
 export type LimitState = { limit: number; remaining: number; resetSeconds: number }
 
-/** `state` is of the tier with the least left; of a refusal, of the tier that refused. */
+/** `state` is that of the tier with the least remaining, or of the tier that rejected the request. */
 export type Charge = { allowed: boolean; state: LimitState }
 
 export interface RateLimits {
-  /** Pays the tiers in their order; the first that refuses ends it. */
+  /** Charges the tiers in order; the first rejection ends it. */
   charge(addressKey: string, tiers: Tier[], points?: number): Promise<Charge>
   signInLockout: Lockout
   /** Deletes counters whose window is over. */
@@ -26,7 +26,7 @@ export function createRateLimits(options: {
   redis: RedisClientType | undefined
   clock: Clock
 }): RateLimits {
-  // A pool of its own: a flood must not take the connections of those who are let in.
+  // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
   const db = openDatabase(options.url, { poolMax: 4, name: 'parley limits' })
   const stores = { db, redis: options.redis, breaker: new Breaker(options.clock) }
   const chains = new Map(
@@ -36,11 +36,13 @@ export function createRateLimits(options: {
     async charge(addressKey, tiers, points = 1) {
       let tightest: LimitState | undefined
       for (const tier of tiers) {
-        const charge = await chargeTier(chains.get(tier) as LimiterChain, { tier, addressKey, points })
+        const chain = chains.get(tier)
+        if (!chain) throw new RangeError(`There is no tier ${tier}`)
+        const charge = await chargeTier(chain, { tier, addressKey, points })
         if (!charge.allowed) return charge
         if (!tightest || charge.state.remaining < tightest.remaining) tightest = charge.state
       }
-      if (!tightest) throw new RangeError('a request pays at least one tier')
+      if (!tightest) throw new RangeError('A request needs at least one tier')
       return { allowed: true, state: tightest }
     },
     signInLockout: new Lockout(stores, options.clock),
@@ -58,7 +60,7 @@ async function chargeTier(
   return { allowed, state: { limit: TIERS[tier].points, remaining, resetSeconds } }
 }
 
-/** The counters hold the database's idea of now plus their window. */
+/** The counters store the time of the database plus their window. */
 async function purgeExpired(db: Database): Promise<void> {
   await db.raw(`delete from rate_limits where expire < extract(epoch from now() - interval '1 hour') * 1000`)
 }

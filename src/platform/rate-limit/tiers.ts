@@ -1,4 +1,4 @@
-/** How often one address may do what, within a window that begins with its first request. */
+/** Requests per address in each tier, within a window that starts with the first request. */
 export const TIERS = {
   forgot: { points: 3, seconds: 3600 },
   reset: { points: 3, seconds: 3600 },

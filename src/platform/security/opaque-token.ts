@@ -1,18 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-const FORM = /^[A-Za-z0-9_-]{43}$/
+const FORMAT = /^[A-Za-z0-9_-]{43}$/
 
-/** 256 random bits. Only its hash is stored: whoever reads the database holds no token. */
+/** Creates a token of 256 random bits. Only its hash is stored, so the database reveals no token. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Tells what cannot be a token without asking the database. */
+/** Recognizes texts that cannot be a token, without a database query. */
 export function isToken(text: string): boolean {
-  return FORM.test(text)
+  return FORMAT.test(text)
 }
 
-/** A plain hash is enough: a token is too random to be guessed from it. */
+/** Hashes a token. An unsalted hash is enough, as a random token cannot be guessed from it. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

@@ -1,4 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getField } from '../get-field.ts'
 
 const VERSION = 1
 const HEADER_BYTES = 1 + 4
@@ -6,8 +9,8 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Seals what must not be read from a stolen database. Layout: version, key id (4 bytes of the key's hash), IV, tag,
- * ciphertext. `context` (tenant and row id) is authenticated: a sealed value moved to another row does not open.
+ * Encrypts secrets that are stored in the database. Layout: version, key id (4 bytes of the key's hash), IV, tag,
+ * ciphertext. `context` (tenant and row id) is authenticated: a value moved to another row cannot be decrypted.
  */
 export class Secrets {
   readonly #key: Buffer
@@ -15,7 +18,7 @@ export class Secrets {
 
   constructor(keyHex: string) {
     this.#key = Buffer.from(keyHex, 'hex')
-    if (this.#key.length !== 32) throw new RangeError('a secret key is 32 bytes in hexadecimal')
+    if (this.#key.length !== 32) throw new RangeError('The secret key must be 32 bytes in hexadecimal')
     this.#keyId = createHash('sha256').update(this.#key).digest().subarray(0, 4)
   }
 
@@ -26,10 +29,12 @@ export class Secrets {
     return Buffer.concat([Buffer.from([VERSION]), this.#keyId, iv, cipher.getAuthTag(), sealed])
   }
 
-  /** Throws when the key is another one, or the value was changed or belongs to another row. */
+  /** Decrypts a value. Throws if the key is another one, or the value was changed or belongs to another row. */
   open(sealed: Buffer, context: string): unknown {
     if (sealed[0] !== VERSION || !sealed.subarray(1, HEADER_BYTES).equals(this.#keyId)) {
-      throw new Error('a stored credential was sealed with another SECRET_KEY')
+      throw new Error(
+        'A stored secret was encrypted with another SECRET_KEY. Restore that key, or enter the secret again',
+      )
     }
     const iv = sealed.subarray(HEADER_BYTES, HEADER_BYTES + IV_BYTES)
     const tag = sealed.subarray(HEADER_BYTES + IV_BYTES, HEADER_BYTES + IV_BYTES + TAG_BYTES)
@@ -37,4 +42,16 @@ export class Secrets {
     const decipher = createDecipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(context)).setAuthTag(tag)
     return JSON.parse(Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8'))
   }
+}
+
+/** Reads the key in `dataDir`, which the first process creates. */
+export async function loadOrCreateSecretKey(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'secret-key')
+  await mkdir(dataDir, { recursive: true })
+  try {
+    await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if (getField(error, 'code') !== 'EEXIST') throw error
+  }
+  return (await readFile(path, 'utf8')).trim()
 }

@@ -111,10 +111,10 @@ describe('AI provider API', () => {
   })
 
   it('/api/ai-provider does not expose or change the provider of another workspace', async () => {
-    const [owner, stranger] = [await buildWorkspace(app), await buildWorkspace(app)]
+    const [owner, outsider] = [await buildWorkspace(app), await buildWorkspace(app)]
     await put(owner)
-    expect([(await call('GET', stranger)).status, (await call('DELETE', stranger)).status]).to.deep.equal([404, 404])
-    await put(stranger, { model: 'theirs' })
+    expect([(await call('GET', outsider)).status, (await call('DELETE', outsider)).status]).to.deep.equal([404, 404])
+    await put(outsider, { model: 'theirs' })
     expect((await call('GET', owner)).body.model).to.equal('small-1')
   })
 })

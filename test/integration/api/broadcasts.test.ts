@@ -17,14 +17,14 @@ const STATUSES = ['pending', 'sending', 'sent', 'delivered', 'read', 'failed', '
 describe('broadcasts API', () => {
   let app: TestApp
   let owner: WorkspaceClient
-  let stranger: WorkspaceClient
+  let outsider: WorkspaceClient
   let templateId: string
   let sandboxId: string
 
   before(async () => {
     app = await startTestApp()
     owner = await buildWorkspace(app)
-    stranger = await buildWorkspace(app)
+    outsider = await buildWorkspace(app)
     sandboxId = await getSandboxId(owner)
     templateId = (await buildTemplate(owner)).id
   })
@@ -79,10 +79,10 @@ describe('broadcasts API', () => {
   })
 
   it('POST and PATCH /api/broadcasts return 404 for records of another workspace', async () => {
-    const template = await buildTemplate(stranger)
-    const group = await stranger.call('POST', '/api/groups', { name: 'Theirs' })
-    const tag = await stranger.call('POST', '/api/tags', { name: 'Theirs' })
-    const contact = await buildContact(stranger)
+    const template = await buildTemplate(outsider)
+    const group = await outsider.call('POST', '/api/groups', { name: 'Theirs' })
+    const tag = await outsider.call('POST', '/api/tags', { name: 'Theirs' })
+    const contact = await buildContact(outsider)
     const ownContact = await buildContact(owner)
     const cases: [object, string][] = [
       [{ templateId: template.id }, 'Template not found'],
@@ -199,16 +199,16 @@ describe('broadcasts API', () => {
     const { body: broadcast } = await createDraft()
     const path = `/api/broadcasts/${broadcast.id}`
     const responses = [
-      await stranger.request('GET', path),
-      await stranger.request('PATCH', path, { name: 'Taken over' }),
-      await stranger.request('DELETE', path),
-      await stranger.request('GET', `${path}/recipients`),
-      await stranger.request('GET', '/api/broadcasts/no-uuid/recipients'),
+      await outsider.request('GET', path),
+      await outsider.request('PATCH', path, { name: 'Taken over' }),
+      await outsider.request('DELETE', path),
+      await outsider.request('GET', `${path}/recipients`),
+      await outsider.request('GET', '/api/broadcasts/no-uuid/recipients'),
     ]
     for (const { status, body } of responses) {
       expect([status, body]).to.deep.equal([404, { error: 'Broadcast not found', code: 'not_found' }])
     }
-    const { broadcasts } = app.client(stranger)
+    const { broadcasts } = app.client(outsider)
     expect(await errorMessage(broadcasts.recipients.query({ id: broadcast.id }))).to.equal('Broadcast not found')
   })
 })

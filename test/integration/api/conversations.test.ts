@@ -83,9 +83,9 @@ describe('conversations API', () => {
   it('PATCH /api/conversations/{conversationId} returns 404 for an assignee who is not a member', async () => {
     const id = await receive(newPhone(), 'hi')
     const agent = await buildMember(owner, 'agent')
-    const stranger = await buildWorkspace(app, 'Stranger')
+    const outsider = await buildWorkspace(app, 'Outsider')
     expect((await update(id, { assigneeId: agent.userId })).body.assigneeId).to.equal(agent.userId)
-    expect((await update(id, { assigneeId: stranger.userId })).status).to.equal(404)
+    expect((await update(id, { assigneeId: outsider.userId })).status).to.equal(404)
     expect((await update(id, { assigneeId: null })).body.assigneeId).to.equal(null)
   })
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startTestApp, type Call, type TestApp, type TestSession } from '../../support/app.ts'
+import { startTestApp, type RequestOptions, type TestApp, type TestSession } from '../../support/app.ts'
 
 /** The parts of an error that a program reads. REST bodies carry no JSON-RPC number. */
 type Seen = { status: number; code: string | undefined; number?: number | undefined }
@@ -24,12 +24,12 @@ describe('error codes', () => {
 
   const get = (path: string, input: object) => `/api/trpc/${path}?input=${encodeURIComponent(JSON.stringify(input))}`
 
-  async function callRest(method: string, path: string, call: Call): Promise<Seen> {
+  async function callRest(method: string, path: string, call: RequestOptions): Promise<Seen> {
     const { status, body } = await app.rest(method, path, call)
     return { status, code: body.code }
   }
 
-  async function callTrpc(method: string, path: string, call: Call): Promise<Seen> {
+  async function callTrpc(method: string, path: string, call: RequestOptions): Promise<Seen> {
     const { status, body } = await app.rest(method, path, call)
     const { error } = Array.isArray(body) ? body[0] : body
     const { code, data } = error.json
@@ -38,7 +38,7 @@ describe('error codes', () => {
   }
 
   /** Asserts that every way of reaching an error gives the same status, code and JSON-RPC number. */
-  async function assertSame(expected: Seen, calls: [method: string, path: string, call: Call][]) {
+  async function assertSame(expected: Seen, calls: [method: string, path: string, call: RequestOptions][]) {
     const { number: _, ...expectedByRest } = expected
     for (const [method, path, call] of calls) {
       const isTrpc = path.startsWith('/api/trpc/')

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { buildContact, buildMember, buildWorkflow, buildWorkspace } from '../../factories.ts'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { listRuns } from '../../support/queries.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -29,7 +29,7 @@ describe('POST /api/events', () => {
     workflowId = workflow.id
   })
 
-  function postEvent(body: object, headers: Record<string, string> = {}, sender = owner): Promise<Answer> {
+  function postEvent(body: object, headers: Record<string, string> = {}, sender = owner): Promise<ApiResponse> {
     return sender.request('POST', '/api/events', body, headers)
   }
 

@@ -10,12 +10,12 @@ const ABSENT = '0199a7a0-ffff-7000-8000-000000000000'
 describe('groups API', () => {
   let app: TestApp
   let owner: WorkspaceClient
-  let stranger: WorkspaceClient
+  let outsider: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
     owner = await buildWorkspace(app)
-    stranger = await buildWorkspace(app)
+    outsider = await buildWorkspace(app)
   })
 
   after(() => app.stop())
@@ -106,7 +106,7 @@ describe('groups API', () => {
   it('POST /api/groups/{id}/contacts adds no contact when one of them does not exist', async () => {
     const id = await createGroup('All or none')
     const existing = await createContact('Mine')
-    const foreign = await createContact('Foreign', stranger)
+    const foreign = await createContact('Foreign', outsider)
     for (const other of [ABSENT, 'no-uuid', foreign]) {
       const { status, body } = await owner.request('POST', `/api/groups/${id}/contacts`, {
         contactIds: [existing, other],
@@ -199,20 +199,20 @@ describe('groups API', () => {
 
   it('/api/groups/{groupId} returns 404 for a group of another workspace', async () => {
     const id = await createGroup('Private')
-    const contactId = await createContact('Own', stranger)
+    const contactId = await createContact('Own', outsider)
     const responses = [
-      await stranger.request('GET', `/api/groups/${id}`),
-      await stranger.request('PATCH', `/api/groups/${id}`, { name: 'Taken over' }),
-      await stranger.request('DELETE', `/api/groups/${id}`),
-      await stranger.request('GET', `/api/groups/${id}/contacts`),
-      await stranger.request('POST', `/api/groups/${id}/contacts`, { contactIds: [contactId] }),
-      await stranger.request('DELETE', `/api/groups/${id}/contacts/${contactId}`),
-      await stranger.request('GET', '/api/groups/no-uuid/contacts'),
+      await outsider.request('GET', `/api/groups/${id}`),
+      await outsider.request('PATCH', `/api/groups/${id}`, { name: 'Taken over' }),
+      await outsider.request('DELETE', `/api/groups/${id}`),
+      await outsider.request('GET', `/api/groups/${id}/contacts`),
+      await outsider.request('POST', `/api/groups/${id}/contacts`, { contactIds: [contactId] }),
+      await outsider.request('DELETE', `/api/groups/${id}/contacts/${contactId}`),
+      await outsider.request('GET', '/api/groups/no-uuid/contacts'),
     ]
     for (const { status, body } of responses) {
       expect([status, body]).to.deep.equal([404, { error: 'Group not found', code: 'not_found' }])
     }
-    const { groups } = app.client(stranger)
+    const { groups } = app.client(outsider)
     expect(await errorMessage(groups.contacts.query({ id }))).to.equal('Group not found')
     expect(await errorMessage(groups.delete.mutate({ groupId: id }))).to.equal('Group not found')
   })

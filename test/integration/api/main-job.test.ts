@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { HOUR } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { getRun, listMessageBodies, listMessages, listRunSteps } from '../../support/queries.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -32,7 +32,7 @@ const HELLO = {
 describe('a published workflow that answers customers', () => {
   let app: TestApp
   let owner: WorkspaceClient
-  let workflow: Answer['body']
+  let workflow: ApiResponse['body']
 
   before(async () => {
     app = await startTestApp()

@@ -117,7 +117,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     const { links } = await explain(await newestMessageId())
     expect(find(links, 'trigger')).to.deep.include({
       type: 'workflow',
-      message: 'A run of another workflow started it',
+      message: 'A run of another workflow started the workflow',
     })
   })
 
@@ -153,7 +153,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     await receive('price')
     const reply = await receive('bread')
     const { summary, links } = await explain(reply)
-    expect(summary).to.equal('Was taken as a reply by "Prices"')
+    expect(summary).to.equal('Was consumed as a reply by "Prices"')
     expect(find(links, 'run')).to.deep.include({ relation: 'reply_consumed', workflowId })
     expect(find(links, 'step')).to.deep.include({ stepId: 'which', branch: 'bread', status: 'completed' })
   })
@@ -174,14 +174,14 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     await receive('price')
     const reply = await receive('neither')
     const { summary, links } = await explain(reply)
-    expect(summary).to.equal('Was taken as a reply by "Prices"')
+    expect(summary).to.equal('Was consumed as a reply by "Prices"')
     expect(find(links, 'run')).to.deep.include({ relation: 'reply_consumed', status: 'waiting' })
   })
 
   it('the explanation of an inbound message states why it started no workflow', async () => {
     const messageId = await receive('hi')
     const { summary, links } = await explain(messageId)
-    expect(summary).to.equal('Started nothing: no workflow was ready for it')
+    expect(summary).to.equal('Started nothing: each evaluated workflow has a reason not to start')
     expect(kinds(links)).to.deep.equal(['sender', 'message', 'evaluation'])
     expect(links[2]).to.deep.include({
       workflowId,
@@ -195,7 +195,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
   it('the explanation of an inbound message states that no published workflow waits for messages', async () => {
     await owner.request('POST', `/api/workflows/${workflowId}/unpublish`, {})
     const { summary } = await explain(await receive('price'))
-    expect(summary).to.equal('Started nothing: no published workflow waited for messages then')
+    expect(summary).to.equal('Started nothing: no workflow with a trigger for messages was published at that time')
   })
 
   it('the explanation of a note links the step that wrote it', async () => {
@@ -240,15 +240,15 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     expect((await explain(first)).summary).to.equal('Started "Debounced"')
     for (const other of others) {
       const { summary, links } = await explain(other)
-      expect(summary).to.equal('Was read together with the messages before it by "Debounced"')
+      expect(summary).to.equal('Was combined with earlier messages by "Debounced"')
       expect(find(links, 'run')).to.deep.include({ relation: 'debounced', status: 'completed' })
     }
   })
 
   it('GET /api/messages/{messageId}/explanation returns 404 for a message of another workspace', async () => {
     const messageId = await receive('price')
-    const stranger = await buildWorkspace(app, 'Eve')
-    const { status } = await stranger.request('GET', `/api/messages/${messageId}/explanation`)
+    const outsider = await buildWorkspace(app, 'Eve')
+    const { status } = await outsider.request('GET', `/api/messages/${messageId}/explanation`)
     expect(status).to.equal(404)
   })
 })

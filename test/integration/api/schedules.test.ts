@@ -42,7 +42,7 @@ describe('schedule trigger', () => {
     return (await listStartedRuns()).map(({ trigger }) => trigger.scheduledFor.replace(':00.000Z', 'Z'))
   }
 
-  async function createGroupOf(size: number): Promise<string> {
+  async function createGroupWithContacts(size: number): Promise<string> {
     const group = await owner.call('POST', '/api/groups', { name: 'Members' })
     await app.system.db.raw(
       `with people as (
@@ -154,7 +154,7 @@ describe('schedule trigger', () => {
   })
 
   it('a schedule with a group starts one run for each current contact of the group', async () => {
-    const groupId = await createGroupOf(3)
+    const groupId = await createGroupWithContacts(3)
     await publish({ type: 'schedule', cron: '0 9 * * *', groupId })
     const added = await buildContact(owner)
     await owner.request('POST', `/api/groups/${groupId}/contacts`, { contactIds: [added.id] })
@@ -169,7 +169,7 @@ describe('schedule trigger', () => {
 
   it('a schedule interrupted in a large group resumes without skipping or repeating a contact', async () => {
     const { db } = app.system
-    const groupId = await createGroupOf(1200)
+    const groupId = await createGroupWithContacts(1200)
     await publish({ type: 'schedule', cron: '0 9 * * *', groupId })
     await db.raw(`
       create function interrupt() returns trigger language plpgsql as $$

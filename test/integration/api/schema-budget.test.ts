@@ -92,21 +92,21 @@ describe('budget of JSON Schema checks', () => {
     const useTool = async (fields: object) => {
       const step = { id: 'use', type: 'tool', tool: 'shop.list', input: { items: {} } }
       const config = { method: 'POST', url: `${server.url}/articles` }
-      const customer = await Customer.of(app, [step], (prepared) =>
-        prepared.rest('POST', '/tools', toolWith({ config, ...fields })),
+      const customer = await Customer.create(app, [step], (prepared) =>
+        prepared.call('POST', '/tools', toolWith({ config, ...fields })),
       )
-      await customer.write()
+      await customer.send()
       await app.work()
       return (await customer.run()).error.code
     }
 
     it('fails with budget_exceeded when the output is too expensive to check', async () => {
-      server.play(json(OBJECTS))
+      server.replyWith(json(OBJECTS))
       expect(await useTool({ outputSchema: UNIQUE_ITEMS })).to.equal('budget_exceeded')
     })
 
     it('fails with budget_exceeded before it calls the tool when the input is too expensive to check', async () => {
-      server.play(json({}))
+      server.replyWith(json({}))
       const inputSchema = { ...OBJECT, properties: { items: doublingSchema(29, '#/properties/items') } }
       expect(await useTool({ inputSchema })).to.equal('budget_exceeded')
       expect(server.calls).to.have.length(0)
@@ -115,11 +115,11 @@ describe('budget of JSON Schema checks', () => {
 
   describe('ai step', () => {
     it('fails with budget_exceeded when its output is too expensive to check', async () => {
-      ai.will({ say: JSON.stringify(OBJECTS) })
+      ai.replyWith({ say: JSON.stringify(OBJECTS) })
       const step = { id: 'ask', type: 'ai', instructions: 'List the articles', output: UNIQUE_ITEMS }
       const provider = { baseUrl: ai.baseUrl, model: 'small-1', apiKey: 'canary-key-4711' }
-      const customer = await Customer.of(app, [step], (prepared) => prepared.rest('PUT', '/ai-provider', provider))
-      await customer.write()
+      const customer = await Customer.create(app, [step], (prepared) => prepared.call('PUT', '/ai-provider', provider))
+      await customer.send()
       await app.work()
       expect((await customer.run()).error.code).to.equal('budget_exceeded')
     })

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { AppRouter } from '../../../src/router.ts'
 import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
 import {
-  type Answer,
+  type ApiResponse,
   newAddress,
   readSessionCookie,
   startTestApp,
@@ -92,7 +92,7 @@ describe('API contract over REST and tRPC', () => {
       method === 'GET' && rest.length > 0
         ? `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))}`
         : ''
-    const response: Answer = await app.rest(method, url + query, {
+    const response: ApiResponse = await app.rest(method, url + query, {
       session,
       headers,
       ...(method === 'GET' ? {} : { body: Object.fromEntries(rest) }),
@@ -266,8 +266,8 @@ describe('API contract over REST and tRPC', () => {
     }
 
     it(`${name}: GET /api/contacts returns 403 for a user who is not a member of the workspace`, async () => {
-      const stranger = await app.signUp('Stranger')
-      const outcome = await call('GET /api/contacts', {}, { ...stranger, tenantId: demo.tenantId })
+      const outsider = await app.signUp('Outsider')
+      const outcome = await call('GET /api/contacts', {}, { ...outsider, tenantId: demo.tenantId })
       expect([outcome.status, outcome.error]).to.deep.equal([403, 'Forbidden'])
     })
 

@@ -7,12 +7,12 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 describe('tags API', () => {
   let app: TestApp
   let owner: WorkspaceClient
-  let stranger: WorkspaceClient
+  let outsider: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
     owner = await buildWorkspace(app)
-    stranger = await buildWorkspace(app)
+    outsider = await buildWorkspace(app)
   })
 
   after(() => app.stop())
@@ -37,7 +37,7 @@ describe('tags API', () => {
     expect([renamed.status, renamed.body.code]).to.deep.equal([409, 'name_taken'])
     const recased = await owner.request('PATCH', `/api/tags/${first.id}`, { name: 'straße' })
     expect([recased.status, recased.body.name]).to.deep.equal([200, 'straße'])
-    expect((await create({ name: 'Straße' }, stranger)).status).to.equal(201)
+    expect((await create({ name: 'Straße' }, outsider)).status).to.equal(201)
   })
 
   it('POST /api/tags releases the Idempotency-Key when it returns 409', async () => {
@@ -135,15 +135,15 @@ describe('tags API', () => {
     const { body: tag } = await create({ name: 'Private' })
     const path = `/api/tags/${tag.id}`
     const responses = [
-      await stranger.request('GET', path),
-      await stranger.request('PATCH', path, { name: 'Taken over' }),
-      await stranger.request('DELETE', path),
-      await stranger.request('GET', '/api/tags/no-uuid'),
+      await outsider.request('GET', path),
+      await outsider.request('PATCH', path, { name: 'Taken over' }),
+      await outsider.request('DELETE', path),
+      await outsider.request('GET', '/api/tags/no-uuid'),
     ]
     for (const { status, body } of responses) {
       expect([status, body]).to.deep.equal([404, { error: 'Tag not found', code: 'not_found' }])
     }
-    expect(await errorMessage(app.client(stranger).tags.get.query({ tagId: tag.id }))).to.equal('Tag not found')
+    expect(await errorMessage(app.client(outsider).tags.get.query({ tagId: tag.id }))).to.equal('Tag not found')
     expect((await owner.request('GET', path)).body.name).to.equal('Private')
   })
 })

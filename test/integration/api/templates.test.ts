@@ -7,13 +7,13 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 describe('templates API', () => {
   let app: TestApp
   let owner: WorkspaceClient
-  let stranger: WorkspaceClient
+  let outsider: WorkspaceClient
   let sandboxId: string
 
   before(async () => {
     app = await startTestApp()
     owner = await buildWorkspace(app)
-    stranger = await buildWorkspace(app)
+    outsider = await buildWorkspace(app)
     sandboxId = await getSandboxId(owner)
   })
 
@@ -100,13 +100,13 @@ describe('templates API', () => {
     const { body: template } = await owner.request('POST', '/api/templates', saleTemplate('private'))
     const path = `/api/templates/${template.id}`
     for (const method of ['GET', 'DELETE']) {
-      const { status, body } = await stranger.request(method, path)
+      const { status, body } = await outsider.request(method, path)
       expect([status, body.error]).to.deep.equal([404, 'Template not found'])
     }
-    expect(await errorMessage(app.client(stranger).templates.get.query({ templateId: template.id }))).to.equal(
+    expect(await errorMessage(app.client(outsider).templates.get.query({ templateId: template.id }))).to.equal(
       'Template not found',
     )
-    const response = await stranger.request('POST', '/api/templates', saleTemplate('other'))
+    const response = await outsider.request('POST', '/api/templates', saleTemplate('other'))
     expect([response.status, response.body.error]).to.deep.equal([404, 'Channel not found'])
   })
 })

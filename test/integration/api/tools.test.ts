@@ -19,12 +19,12 @@ const REDACTED_CONFIG = { ...QUOTE.config, headers: { 'X-Shop': '[redacted]' } }
 describe('tools API', () => {
   let app: TestApp
   let owner: WorkspaceClient
-  let stranger: WorkspaceClient
+  let outsider: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
     owner = await buildWorkspace(app)
-    stranger = await buildWorkspace(app)
+    outsider = await buildWorkspace(app)
   })
 
   after(() => app.stop())
@@ -72,7 +72,7 @@ describe('tools API', () => {
       await owner.request('PATCH', `/api/tools/${other.id}`, { name: 'time.now' }),
     ]
     for (const { status, body } of responses) expect([status, body.code]).to.deep.equal([409, 'name_taken'])
-    expect((await create({ name: 'once' }, stranger)).status).to.equal(201)
+    expect((await create({ name: 'once' }, outsider)).status).to.equal(201)
   })
 
   it('PATCH /api/tools/{id} changes only the fields in the request', async () => {
@@ -161,7 +161,7 @@ describe('tools API', () => {
       const response = await owner.request(method, `/api/tools/${builtin.id}`, body)
       expect([response.status, response.body.code]).to.deep.equal([409, 'tool_is_builtin'])
     }
-    expect(await errorMessage(app.client(owner).tools.delete.mutate({ id: builtin.id }))).to.include('built-in')
+    expect(await errorMessage(app.client(owner).tools.delete.mutate({ id: builtin.id }))).to.include('Built-in')
     expect((await listTools(owner))[0]).to.deep.equal(builtin)
   })
 
@@ -233,15 +233,15 @@ describe('tools API', () => {
     const { body: tool } = await create({ name: 'private' })
     const path = `/api/tools/${tool.id}`
     const responses = [
-      await stranger.request('GET', path),
-      await stranger.request('PATCH', path, { title: 'Taken over' }),
-      await stranger.request('DELETE', path),
-      await stranger.request('GET', '/api/tools/no-uuid'),
+      await outsider.request('GET', path),
+      await outsider.request('PATCH', path, { title: 'Taken over' }),
+      await outsider.request('DELETE', path),
+      await outsider.request('GET', '/api/tools/no-uuid'),
     ]
     for (const { status, body } of responses) {
       expect([status, body]).to.deep.equal([404, { error: 'Tool not found', code: 'not_found' }])
     }
-    expect((await listTools(stranger)).map(({ name }: any) => name)).to.not.include('private')
-    expect(await errorMessage(app.client(stranger).tools.get.query({ id: tool.id }))).to.equal('Tool not found')
+    expect((await listTools(outsider)).map(({ name }: any) => name)).to.not.include('private')
+    expect(await errorMessage(app.client(outsider).tools.get.query({ id: tool.id }))).to.equal('Tool not found')
   })
 })

@@ -149,7 +149,7 @@ describe('GET /api/contacts/{contactId}/trigger-evaluations', () => {
     const { reasons, evaluations } = await getEvaluations()
     expect(evaluations).to.deep.equal([])
     expect(reasons.map(({ code }: { code: string }) => code)).to.deep.equal(['no_matching_event'])
-    expect(reasons[0].message).to.include(`since the workflow was published, at ${publishedAt}`)
+    expect(reasons[0].message).to.include(`since the workflow was published at ${publishedAt}`)
   })
 
   it('the reasons state that a workflow with only an API trigger starts on request', async () => {

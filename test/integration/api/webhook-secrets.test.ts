@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { type CalledWebhook, WebhookCaller } from '../../support/webhook-caller.ts'
+import { type WebhookWithSecret, WebhookCaller } from '../../support/webhook-caller.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const UNAUTHORIZED = { error: 'Unauthorized' }
@@ -27,7 +27,7 @@ describe('workflow webhook secrets', () => {
     expect(created.rotatedAt).to.equal(null)
     const response = await caller.call(created.webhookPath, '{}', { 'x-parley-signature': caller.sign('', '{}') })
     expect(response.status).to.equal(401)
-    const { secret } = await caller.rotate(workflowId)
+    const { secret } = await caller.rotateSecret(workflowId)
     const rotated = await owner.call('GET', `/api/workflows/${workflowId}/webhook`)
     expect(rotated.rotatedAt).to.equal(app.clock.now().toISOString())
     expect(JSON.stringify(rotated)).not.to.include(secret)
@@ -58,7 +58,7 @@ describe('workflow webhook secrets', () => {
     const body = '{"order":"A-1"}'
     const rejected: [
       reason: string,
-      headers: (webhook: CalledWebhook, other: CalledWebhook) => Record<string, string>,
+      headers: (webhook: WebhookWithSecret, other: WebhookWithSecret) => Record<string, string>,
     ][] = [
       ['without a secret', () => ({})],
       ['with a wrong signature', () => ({ 'x-parley-signature': caller.sign('wrong', body) })],
@@ -90,9 +90,9 @@ describe('workflow webhook secrets', () => {
     ]
 
     it('a webhook call without valid authentication returns the same 401 for every reason', async () => {
-      const webhook = await caller.open()
-      const stranger = await buildWorkspace(app, 'Other')
-      const other = await new WebhookCaller(app, stranger).open()
+      const webhook = await caller.publishWithSecret()
+      const outsider = await buildWorkspace(app, 'Other')
+      const other = await new WebhookCaller(app, outsider).publishWithSecret()
       for (const [reason, headers] of rejected) {
         const response = await caller.call(webhook.path, body, headers(webhook, other))
         expect({ status: response.status, body: response.body }, reason).to.deep.equal({
@@ -101,12 +101,12 @@ describe('workflow webhook secrets', () => {
         })
       }
       for (const id of ['0199c0de-ffff-7000-8000-000000000000', 'no-id']) {
-        const response = await caller.call(`/inbound/hooks/${id}`, body, {
+        const response = await caller.call(`/inbound/webhooks/${id}`, body, {
           'x-parley-signature': caller.sign(webhook.secret, body),
         })
         expect({ status: response.status, body: response.body }, id).to.deep.equal({ status: 401, body: UNAUTHORIZED })
       }
-      expect(await caller.runsOf(webhook)).to.deep.equal([])
+      expect(await caller.listRuns(webhook)).to.deep.equal([])
       expect(
         (await caller.call(webhook.path, body, { 'x-parley-signature': caller.sign(webhook.secret, body) })).status,
       ).to.equal(202)
@@ -114,7 +114,7 @@ describe('workflow webhook secrets', () => {
   })
 
   it('a webhook accepts signature timestamps within five minutes of the server time', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     const now = app.clock.now().getTime()
     for (const [ms, status] of [
       [-5 * MINUTE, 202],
@@ -130,20 +130,20 @@ describe('workflow webhook secrets', () => {
   })
 
   it('a webhook accepts the bearer secret instead of a signature', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     const response = await caller.call(webhook.path, '{}', { authorization: `Bearer ${webhook.secret}` })
     expect(response.status).to.equal(202)
   })
 
   it('a webhook accepts its ID in upper case', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     const path = webhook.path.replace(/[^/]+$/, (id) => id.toUpperCase())
     expect((await caller.callSigned({ ...webhook, path }, {})).status).to.equal(202)
   })
 
   it('rotating a webhook secret invalidates the previous one', async () => {
-    const previous = await caller.open()
-    const rotated = await caller.rotate(previous.workflowId)
+    const previous = await caller.publishWithSecret()
+    const rotated = await caller.rotateSecret(previous.workflowId)
     expect(rotated.path).to.equal(previous.path)
     expect((await caller.callSigned(previous, {})).status).to.equal(401)
     expect((await caller.callSigned(rotated, {})).status).to.equal(202)

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { urlToHttpOptions } from 'node:url'
 import { expect } from 'chai'
 import { Semaphore } from '../../../src/platform/concurrency/semaphore.ts'
-import { type Answer, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 
 const ORIGIN = 'https://app.parley.example'
 const PASSWORD = 'correct horse battery'
@@ -10,12 +10,12 @@ const SIGN_IN = '/api/auth/sign-in/email'
 
 let app: TestApp
 
-function signIn(body: object, headers: Record<string, string> = {}): Promise<Answer> {
+function signIn(body: object, headers: Record<string, string> = {}): Promise<ApiResponse> {
   return app.rest('POST', SIGN_IN, { body: { password: PASSWORD, ...body }, headers })
 }
 
 /** Number of argon2 operations that a call runs: password hashing is guarded by a semaphore. */
-async function countHashOperations(call: () => Promise<Answer>, status: number): Promise<number> {
+async function countHashOperations(call: () => Promise<ApiResponse>, status: number): Promise<number> {
   const { run } = Semaphore.prototype
   let count = 0
   Semaphore.prototype.run = function <T>(this: Semaphore, work: () => Promise<T>): Promise<T> {

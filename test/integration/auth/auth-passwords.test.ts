@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { HOUR, SECOND } from '../../../src/platform/time.ts'
-import { type Answer, readSessionCookie, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { type ApiResponse, readSessionCookie, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { listEmailsTo, type ReceivedEmail } from '../../support/mail.ts'
 import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -12,7 +12,7 @@ let app: TestApp
 let folder: TempDir
 
 /** Requests a password reset and waits until its job has run. */
-async function requestReset(email: string, redirectTo?: string, path = 'forget-password'): Promise<Answer> {
+async function requestReset(email: string, redirectTo?: string, path = 'forget-password'): Promise<ApiResponse> {
   const response = await app.rest('POST', `/api/auth/${path}`, { body: { email, redirectTo } })
   await waitUntil(async () => (await listPendingJobs()).length === 0)
   return response
@@ -40,7 +40,7 @@ async function requestToken(session: TestSession): Promise<string> {
   return readToken((await listEmails(session)).at(-1) as ReceivedEmail)
 }
 
-function reset(token: string, newPassword = NEW_PASSWORD): Promise<Answer> {
+function reset(token: string, newPassword = NEW_PASSWORD): Promise<ApiResponse> {
   return app.rest('POST', '/api/auth/reset-password', { body: { token, newPassword } })
 }
 

@@ -5,7 +5,7 @@ import { purgeExpiredSessions } from '../../../src/features/auth/sessions/purge-
 import { createLogger } from '../../../src/platform/log.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import {
-  type Answer,
+  type ApiResponse,
   newAddress,
   readSessionCookie,
   startTestApp,
@@ -31,7 +31,7 @@ function withNewCookie(session: TestSession, response: { headers: Headers }): Te
   return { ...session, cookie }
 }
 
-function signIn({ email, password }: TestSession, cookie = ''): Promise<Answer> {
+function signIn({ email, password }: TestSession, cookie = ''): Promise<ApiResponse> {
   return app.rest('POST', '/api/auth/sign-in/email', { body: { email, password }, headers: { cookie } })
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Answer, readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
 
 const PASSWORD = 'correct horse battery'
 const SECRET = /password|hash|argon2|[A-Za-z0-9_-]{43}/i
@@ -12,15 +12,15 @@ function newEmail(): string {
   return `user-${nextEmail}@auth.example`
 }
 
-function signUp(body: object, headers: Record<string, string> = {}): Promise<Answer> {
+function signUp(body: object, headers: Record<string, string> = {}): Promise<ApiResponse> {
   return app.rest('POST', '/api/auth/sign-up/email', { body: { name: 'Ada', password: PASSWORD, ...body }, headers })
 }
 
-function signIn(email: string, password = PASSWORD, headers: Record<string, string> = {}): Promise<Answer> {
+function signIn(email: string, password = PASSWORD, headers: Record<string, string> = {}): Promise<ApiResponse> {
   return app.rest('POST', '/api/auth/sign-in/email', { body: { email, password }, headers })
 }
 
-function getSession(cookie: string): Promise<Answer> {
+function getSession(cookie: string): Promise<ApiResponse> {
   return app.rest('GET', '/api/auth/get-session', { headers: { cookie } })
 }
 

@@ -50,14 +50,14 @@ describe('fake Cloud API with the WhatsApp channel', () => {
   const receivedStatuses = () => received.flatMap(({ statuses }) => statuses)
 
   it('completes the webhook handshake only with the right verify token', async () => {
-    const { status, body, challenge } = await api.webhooks.handshake()
+    const { status, body, challenge } = await api.webhooks.requestHandshake()
     expect({ status, body }).to.deep.equal({ status: 200, body: challenge })
-    expect((await api.webhooks.handshake('guessed-it')).status).to.equal(403)
+    expect((await api.webhooks.requestHandshake('guessed-it')).status).to.equal(403)
   })
 
   it('delivers a signed customer message and rejects a forged signature with 401', async () => {
     const message = { from: '5511912345678', name: 'Ana', body: 'Oi 😀' }
-    const { status, wamid } = await api.webhooks.receiveText(message)
+    const { status, wamid } = await api.webhooks.sendText(message)
     expect(status).to.equal(200)
     expect(received[0]?.messages[0]).to.deep.include({ providerMessageId: wamid, body: 'Oi 😀', at: clock.now() })
     const forged = api.webhooks.envelope({ messages: [] })
@@ -67,10 +67,10 @@ describe('fake Cloud API with the WhatsApp channel', () => {
 
   it('reports the statuses of a message whose response was lost under our own message ID', async () => {
     api.statuses = ['sent', 'delivered', 'read']
-    api.loseNext('reset')
+    api.dropNextResponse('reset')
     expect(await send()).to.include({ kind: 'unknown' })
     await api.whenAccepted(1)
-    await api.whenTold()
+    await api.whenStatusesReported()
     expect(receivedStatuses().map(({ status, messageId }) => [status, messageId])).to.deep.equal([
       ['sent', ID],
       ['delivered', ID],
@@ -80,16 +80,16 @@ describe('fake Cloud API with the WhatsApp channel', () => {
 
   it('delivers statuses out of order, repeated and before the response to the send', async () => {
     api.statuses = ['read', 'sent', 'read']
-    api.isAhead = true
+    api.reportsStatusesFirst = true
     const result = await send()
     expect(receivedStatuses().map(({ status }) => status)).to.deep.equal(['read', 'sent', 'read'])
     expect(result).to.include({ kind: 'accepted', providerMessageId: receivedStatuses()[0]?.providerMessageId })
-    expect(api.refusedCallbacks).to.deep.equal([])
+    expect(api.failedCallbacks).to.deep.equal([])
   })
 
   it('reports the error of a message that failed after it was accepted', async () => {
     await send()
-    await api.webhooks.tell([{ wamid: api.accepted[0]?.wamid ?? '', status: 'failed', errorCode: 131047 }])
+    await api.webhooks.sendStatuses([{ wamid: api.accepted[0]?.wamid ?? '', status: 'failed', errorCode: 131047 }])
     expect(receivedStatuses()[0]?.error).to.include({ code: 'outside_window', message: 'Details of 131047' })
   })
 })

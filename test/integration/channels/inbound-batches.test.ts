@@ -1,28 +1,26 @@
 import { expect } from 'chai'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildCloudApiChannel, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const CONCURRENCY = 100
 
 describe('concurrent WhatsApp webhooks', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   let cloud: FakeCloudApi
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
-    owner = await app.signUp()
+    workspace = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
   beforeEach(async () => {
     cloud = await FakeCloudApi.start({ clock: app.clock })
-    const { body } = await app.rest('POST', '/api/channels', {
-      session: owner,
-      body: { kind: 'whatsapp', name: 'Support', ...cloud.settings, ...cloud.credentials },
-    })
-    cloud.webhooks.callbackUrl = app.url + body.webhookPath
+    await buildCloudApiChannel(workspace, cloud)
   })
 
   afterEach(() => cloud.stop())
@@ -43,7 +41,7 @@ describe('concurrent WhatsApp webhooks', () => {
 
   it('are each stored once before the response, in at most a quarter as many transactions', async () => {
     const bodies = numberedBodies('together')
-    const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.receiveText({ from: toPhone(n), body })))
+    const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.sendText({ from: toPhone(n), body })))
     const stored = await loadStored('together')
     expect(responses.map(({ status }) => status)).to.deep.equal(Array(CONCURRENCY).fill(200))
     expect(stored.bodies).to.have.members(bodies)
@@ -59,7 +57,7 @@ describe('concurrent WhatsApp webhooks', () => {
          when (new.body like 'poison 5%') execute function refuse_poison()`,
     )
     const bodies = numberedBodies('poison', 60)
-    const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.receiveText({ from: toPhone(n), body })))
+    const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.sendText({ from: toPhone(n), body })))
     await app.system.db.raw('drop function refuse_poison cascade')
     const isPoison = (body: string) => body.startsWith('poison 5')
     expect(responses.map(({ status }) => status)).to.deep.equal(bodies.map((body) => (isPoison(body) ? 500 : 200)))
@@ -70,7 +68,7 @@ describe('concurrent WhatsApp webhooks', () => {
     const bodies = numberedBodies('again', 20)
     const calls = [...bodies, ...bodies, ...bodies]
     const responses = await Promise.all(
-      calls.map((body) => cloud.webhooks.receiveText({ from: toPhone(1), body, wamid: `wamid.${body}` })),
+      calls.map((body) => cloud.webhooks.sendText({ from: toPhone(1), body, wamid: `wamid.${body}` })),
     )
     expect(responses.every(({ status }) => status === 200)).to.equal(true)
     expect((await loadStored('again')).bodies).to.have.members(bodies)

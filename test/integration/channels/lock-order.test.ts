@@ -2,47 +2,30 @@ import { expect } from 'chai'
 import type { InboundMessage } from '../../../src/channels/channel.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { receiveMessages } from '../../../src/features/inbound/receive-messages.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const SENDERS = 50
 /** With so many other contacts the planner looks senders up by index, in the order of the query. */
 const OTHER_CONTACTS = 20_000
 
 const ECHO = {
-  version: 1,
-  triggers: [{ type: 'message_received', match: { mode: 'any' } }],
   settings: { reentry: 'parallel' },
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'Got {{message.body}}' } }],
 }
 
 describe('lock order of senders who write on two channels at once', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   const channelIds: string[] = []
 
   before(async () => {
     app = await startTestApp({ ROLES: 'http' })
-    owner = await app.signUp()
-    for (const name of ['North', 'South']) {
-      const { body } = await app.rest('POST', '/api/channels', {
-        session: owner,
-        body: {
-          kind: 'whatsapp',
-          name,
-          phoneNumberId: name === 'North' ? '1001' : '1002',
-          accessToken: 'token',
-          appSecret: 'a'.repeat(32),
-          verifyToken: 'verify-token',
-        },
-      })
-      channelIds.push(body.id)
-    }
-    const { body } = await app.rest('POST', '/api/workflows', {
-      session: owner,
-      body: { name: 'Echo', definition: ECHO },
-    })
-    await app.rest('POST', `/api/workflows/${body.id}/publish`, { session: owner, body: {} })
+    workspace = await buildWorkspace(app)
+    for (const name of ['North', 'South']) channelIds.push((await buildChannel(workspace, { name })).id)
+    await buildWorkflow(workspace, ECHO)
   })
 
   before(async () => {
@@ -50,7 +33,7 @@ describe('lock order of senders who write on two channels at once', () => {
       `insert into contacts (tenant_id, id, name, phone, country, source, created_at, updated_at)
        select ?, gen_random_uuid(), 'Contact ' || n, '+4915' || lpad(n::text, 8, '0'), 'DE', 'api', now(), now()
        from generate_series(1, ?) n`,
-      [owner.tenantId, OTHER_CONTACTS],
+      [workspace.tenantId, OTHER_CONTACTS],
     )
     await app.system.db.raw('analyze contacts')
   })
@@ -67,7 +50,7 @@ describe('lock order of senders who write on two channels at once', () => {
       content: null,
       at: app.clock.now(),
     }))
-    return receiveMessages(app.system.forTenant(owner.tenantId), {
+    return receiveMessages(app.system.forTenant(workspace.tenantId), {
       channelId: channelIds[channel] ?? '',
       messages: channel === 0 ? messages : messages.reverse(),
     })
@@ -91,7 +74,7 @@ describe('lock order of senders who write on two channels at once', () => {
     await done
   }
 
-  const advance = () => advanceMailboxes(app.system, { tenantId: owner.tenantId })
+  const advance = () => advanceMailboxes(app.system, { tenantId: workspace.tenantId })
 
   async function advanceAll(): Promise<void> {
     while (await app.system.db('mailbox_items').first('id')) await advance()

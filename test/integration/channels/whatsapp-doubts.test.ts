@@ -1,35 +1,31 @@
 import { expect } from 'chai'
 import { reconcileOutbox } from '../../../src/features/outbound/reconcile-outbox.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANSWER = {
-  version: 1,
-  triggers: [{ type: 'message_received', match: { mode: 'any' } }],
   steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hello' } }],
 }
 
 describe('outbound message with an unknown delivery result', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   let cloud: FakeCloudApi
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
-    owner = await app.signUp()
-    const definition = { name: 'Answer', definition: ANSWER }
-    const { body } = await app.rest('POST', '/api/workflows', { session: owner, body: definition })
-    await app.rest('POST', `/api/workflows/${body.id}/publish`, { session: owner, body: {} })
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, ANSWER, { name: 'Answer' })
   })
 
   after(() => app.stop())
 
   beforeEach(async () => {
     cloud = await FakeCloudApi.start({ clock: app.clock })
-    const settings = { kind: 'whatsapp', name: 'Support', ...cloud.settings, ...cloud.credentials }
-    const { body } = await app.rest('POST', '/api/channels', { session: owner, body: settings })
-    cloud.webhooks.callbackUrl = app.url + body.webhookPath
+    await buildCloudApiChannel(workspace, cloud)
   })
 
   afterEach(() => cloud.stop())
@@ -47,30 +43,30 @@ describe('outbound message with an unknown delivery result', () => {
   }
 
   it('records message.failed once when several processes reconcile the outbox at once', async () => {
-    cloud.loseNext('hang')
-    await cloud.webhooks.receiveText({ from: '15550002001', body: 'hi' })
+    cloud.dropNextResponse('hang')
+    await cloud.webhooks.sendText({ from: '15550002001', body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
     await Promise.all(Array.from({ length: 5 }, () => reconcileOutbox(app.system)))
     expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.failed'])
-    const { body } = await app.rest('GET', `/api/messages/${sentMessageId()}/explanation`, { session: owner })
-    expect(body.summary).to.equal('Sent by step "answer" of the workflow "Answer", version 1')
-    expect(body.links.at(-1)).to.deep.include({ kind: 'status', status: 'failed' })
-    expect(body.links.at(-1).error.code).to.equal('delivery_unknown')
+    const explanation = await workspace.call('GET', `/api/messages/${sentMessageId()}/explanation`)
+    expect(explanation.summary).to.equal('Sent by step "answer" of the workflow "Answer", version 1')
+    expect(explanation.links.at(-1)).to.deep.include({ kind: 'status', status: 'failed' })
+    expect(explanation.links.at(-1).error.code).to.equal('delivery_unknown')
   })
 
   it('records no message.failed event when its status arrived before the connection broke', async () => {
-    cloud.isAhead = true
+    cloud.reportsStatusesFirst = true
     cloud.statuses = ['delivered']
-    cloud.loseNext('reset')
-    await cloud.webhooks.receiveText({ from: '15550002002', body: 'hi' })
+    cloud.dropNextResponse('reset')
+    await cloud.webhooks.sendText({ from: '15550002002', body: 'hi' })
     await app.work()
     expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.delivered'])
   })
 
   it('stays queued when its process requeues it while the outbox is being reconciled', async () => {
-    cloud.loseNext('hang')
-    await cloud.webhooks.receiveText({ from: '15550002003', body: 'hi' })
+    cloud.dropNextResponse('hang')
+    await cloud.webhooks.sendText({ from: '15550002003', body: 'hi' })
     await cloud.whenAccepted(1)
     app.clock.advance(121_000)
     const { db } = app.system

@@ -163,7 +163,7 @@ describe('WhatsApp channel send', () => {
   ]
   for (const [code, kind, ourCode, wait] of errorCases) {
     it(`returns ${kind} with the code ${ourCode} when the provider returns error ${code}`, async () => {
-      api.refuseNext(code, { details: 'Details of the error' })
+      api.rejectNext(code, { details: 'Details of the error' })
       const result = await send()
       const [scope, afterMs] = wait ?? []
       expect(result).to.deep.include({ kind, ...(wait ? { scope, afterMs } : {}) })
@@ -195,7 +195,7 @@ describe('WhatsApp channel send', () => {
   ]
   for (const [status, body, kind] of unexpectedResponses) {
     it(`returns ${kind} when the provider returns ${status} with ${body.slice(0, 30) || 'an empty body'}`, async () => {
-      api.answerNext(status, body)
+      api.respondNext(status, body)
       expect(await send()).to.include({ kind })
       expect(api.calls).to.equal(1)
     })
@@ -204,7 +204,7 @@ describe('WhatsApp channel send', () => {
   it('does not follow a redirect and returns the error code not_cloud_api', async () => {
     const redirectTarget = await FakeCloudApi.start()
     try {
-      api.answerNext(307, '', { headers: { location: `${redirectTarget.url}/v24.0/1/messages` } })
+      api.respondNext(307, '', { headers: { location: `${redirectTarget.url}/v24.0/1/messages` } })
       expect(await send()).to.have.nested.property('error.code', 'not_cloud_api')
       expect(redirectTarget.calls).to.equal(0)
     } finally {
@@ -221,15 +221,15 @@ describe('WhatsApp channel send', () => {
   })
 
   it('returns delivery_unknown when the response is lost or times out', async () => {
-    api.loseNext('reset')
+    api.dropNextResponse('reset')
     expect(await send()).to.have.nested.property('error.code', 'delivery_unknown')
-    api.loseNext('hang')
+    api.dropNextResponse('hang')
     expect(await open({ timeoutMs: 50 }).send(text())).to.include({ kind: 'unknown' })
     expect(api.accepted).to.have.length(2)
   })
 
   it('returns unknown when aborted during the call and retry when aborted before it', async () => {
-    api.loseNext('hang')
+    api.dropNextResponse('hang')
     const abort = new AbortController()
     const sending = open().send(text(), abort.signal)
     await api.whenAccepted(1)
@@ -258,9 +258,9 @@ describe('WhatsApp channel send', () => {
   })
 
   it('includes neither the body, the access token nor the recipient in its errors', async () => {
-    api.loseNext('reset')
+    api.dropNextResponse('reset')
     const results = [await send(text({ body: 'hush' }))]
-    api.answerNext(502, 'EAA hush +5511912345678')
+    api.respondNext(502, 'EAA hush +5511912345678')
     results.push(await send(text({ body: 'hush' })))
     const json = JSON.stringify(results)
     for (const secret of ['hush', api.credentials.accessToken, '5511912345678']) expect(json).not.to.include(secret)

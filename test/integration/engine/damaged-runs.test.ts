@@ -1,36 +1,32 @@
 import { expect } from 'chai'
 import { SECOND } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
-import { answersIn, publish, runsOf, stepsOf, write } from '../../support/requests.ts'
+import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { listRuns, listRunSteps, listSentBodies } from '../../support/queries.ts'
 import { ask, pause, say } from '../../support/steps.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const on = (word: string) => [{ type: 'message_received', match: { mode: 'exact', values: [word] } }]
 
 describe('run with corrupt state', () => {
   let app: TestApp
-  let owner: TestSession
-  let phones = 0
+  let workspace: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
   })
 
   beforeEach(async () => {
-    owner = await app.signUp()
-    await publish(app, owner, { triggers: on('nap'), steps: [pause('rest'), say('awake', 'Awake')] })
-    await publish(app, owner, { triggers: on('ask'), steps: [ask('name'), say('thanks', 'Thanks')] })
-    await publish(app, owner, { triggers: [{ type: 'message_received' }], steps: [say('echo', '{{message.body}}!')] })
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { triggers: on('nap'), steps: [pause('rest'), say('awake', 'Awake')] })
+    await buildWorkflow(workspace, { triggers: on('ask'), steps: [ask('name'), say('thanks', 'Thanks')] })
+    await buildWorkflow(workspace, { steps: [say('echo', '{{message.body}}!')] })
   })
 
   after(() => app.stop())
 
-  function newPhone(): string {
-    phones += 1
-    return `+4915217${String(phones).padStart(6, '0')}`
-  }
-
-  async function startRun(phone: string, word: string): Promise<string> {
-    const conversationId = await write(app, owner, phone, word)
+  async function startRun(phone: string, body: string): Promise<string> {
+    const { conversationId } = await sendAsCustomer(workspace, { phone, body })
     await app.work()
     return conversationId
   }
@@ -38,7 +34,7 @@ describe('run with corrupt state', () => {
   async function damage(conversationId: string): Promise<void> {
     await app.system.db.raw(
       `update runs set state = state - 'visits' where tenant_id = ? and conversation_id = ? and status = 'waiting'`,
-      [owner.tenantId, conversationId],
+      [workspace.tenantId, conversationId],
     )
   }
 
@@ -47,21 +43,21 @@ describe('run with corrupt state', () => {
     await app.work()
   }
 
-  const mailboxItems = () => app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })
+  const mailboxItems = () => app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })
 
   it('is retried with backoff, then fails with the error internal, and does not block other runs', async () => {
-    const [damaged, whole] = [await startRun(newPhone(), 'nap'), await startRun(newPhone(), 'nap')]
+    const [damaged, undamaged] = [await startRun(newPhone(), 'nap'), await startRun(newPhone(), 'nap')]
     await damage(damaged)
     await advanceClock(60)
-    expect((await answersIn(app, owner, whole)).at(-1)).to.equal('Awake')
+    expect((await listSentBodies(workspace, undamaged)).at(-1)).to.equal('Awake')
     for (const seconds of [5, 15, 45]) {
-      expect((await runsOf(app, owner, `conversationId=${damaged}&status=waiting`)).length).to.equal(1)
+      expect((await listRuns(workspace, `conversationId=${damaged}&status=waiting`)).length).to.equal(1)
       await advanceClock(seconds)
     }
     await advanceClock(135)
-    const [run] = (await runsOf(app, owner, `conversationId=${damaged}`)).filter(({ status }) => status === 'failed')
+    const [run] = (await listRuns(workspace, `conversationId=${damaged}`)).filter(({ status }) => status === 'failed')
     expect(run.error).to.include({ code: 'internal', stepId: 'rest' })
-    expect((await stepsOf(app, owner, run.id)).map(({ status }) => status)).to.deep.equal(['canceled'])
+    expect((await listRunSteps(workspace, run.id)).map(({ status }) => status)).to.deep.equal(['canceled'])
     expect(await mailboxItems()).to.deep.equal([])
     expect(await app.system.db('run_waits').where({ run_id: run.id })).to.deep.equal([])
   })
@@ -70,14 +66,14 @@ describe('run with corrupt state', () => {
     const phone = newPhone()
     const conversationId = await startRun(phone, 'ask')
     await damage(conversationId)
-    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`advance:${owner.tenantId}`])
-    for (const word of ['one', 'two']) await write(app, owner, phone, word)
+    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`advance:${workspace.tenantId}`])
+    for (const body of ['one', 'two']) await sendAsCustomer(workspace, { phone, body })
     await app.work()
     for (const seconds of [5, 15, 45, 135]) await advanceClock(seconds)
-    expect(await answersIn(app, owner, conversationId)).to.include.members(['one!', 'two!'])
-    const echoes = (await answersIn(app, owner, conversationId)).filter((body) => body.endsWith('!'))
+    expect(await listSentBodies(workspace, conversationId)).to.include.members(['one!', 'two!'])
+    const echoes = (await listSentBodies(workspace, conversationId)).filter((body) => body.endsWith('!'))
     expect(echoes).to.deep.equal(['ask!', 'one!', 'two!'])
-    const failed = await runsOf(app, owner, `conversationId=${conversationId}&status=failed`)
+    const failed = await listRuns(workspace, `conversationId=${conversationId}&status=failed`)
     expect(failed.map(({ error }) => error.code)).to.deep.equal(['internal'])
     expect(await mailboxItems()).to.deep.equal([])
   })
@@ -85,10 +81,10 @@ describe('run with corrupt state', () => {
   it('dead-letters only the invalid mailbox item and processes the items that arrived with it', async () => {
     const phone = newPhone()
     const conversationId = await startRun(phone, 'hello')
-    await publish(app, owner, { triggers: [{ type: 'tag_added', tag: 'vip' }], steps: [say('never')] })
+    await buildWorkflow(workspace, { triggers: [{ type: 'tag_added', tag: 'vip' }], steps: [say('never')] })
     await app.system.db('mailbox_items').insert([
       {
-        tenant_id: owner.tenantId,
+        tenant_id: workspace.tenantId,
         mailbox_kind: 'conversation',
         mailbox_id: conversationId,
         id: '00000000-0000-7000-8000-000000000001',
@@ -98,10 +94,10 @@ describe('run with corrupt state', () => {
         created_at: app.clock.now(),
       },
     ])
-    await write(app, owner, phone, 'again')
+    await sendAsCustomer(workspace, { phone, body: 'again' })
     await app.work()
     for (const seconds of [5, 15, 45, 135]) await advanceClock(seconds)
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['hello!', 'again!'])
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['hello!', 'again!'])
     expect((await mailboxItems()).map(({ kind, attempts }) => [kind, attempts])).to.deep.equal([['event', 5]])
   })
 })

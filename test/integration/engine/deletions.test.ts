@@ -8,13 +8,14 @@ import { queueMessages } from '../../../src/features/outbound/queue-messages.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import type { Scope } from '../../../src/scope.ts'
-import { startTestApp, type Answer, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildChannel, buildContact, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type ApiResponse, type TestApp } from '../../support/app.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-describe('deletion while workflows run', () => {
+describe('concurrent deletion', () => {
   let app: TestApp
-  let owner: TestSession
-  let channels = 0
+  let workspace: WorkspaceClient
   let channelId: string
   let contactIds: string[]
   let conversationIds: string[]
@@ -25,29 +26,17 @@ describe('deletion while workflows run', () => {
   })
 
   beforeEach(async () => {
-    owner = await app.signUp()
-    const channel = {
-      kind: 'whatsapp',
-      name: 'North',
-      phoneNumberId: `1${(channels += 1)}`,
-      accessToken: 'token',
-      appSecret: 'a'.repeat(32),
-      verifyToken: 'verify-token',
-    }
-    channelId = (await app.rest('POST', '/api/channels', { session: owner, body: channel })).body.id
-    contactIds = []
-    for (const phone of ['+4915212340001', '+4915212340002']) {
-      const { body } = await app.rest('POST', '/api/contacts', { session: owner, body: { name: 'Ana', phone } })
-      contactIds.push(body.id)
-    }
+    workspace = await buildWorkspace(app)
+    channelId = (await buildChannel(workspace)).id
+    contactIds = [(await buildContact(workspace)).id, (await buildContact(workspace)).id]
     const opened = await scope().transaction((tx) => openConversations(tx, channelId, contactIds))
     conversationIds = contactIds.map((id) => opened.get(id)?.conversationId ?? '')
   })
 
   after(() => app.stop())
 
-  const scope = () => app.system.forTenant(owner.tenantId)
-  const remove = (path: string) => app.rest('DELETE', `/api/${path}`, { session: owner })
+  const scope = () => app.system.forTenant(workspace.tenantId)
+  const remove = (path: string) => workspace.request('DELETE', `/api/${path}`)
 
   function queueAnswers(tx: Scope): Promise<void> {
     const sender = { type: 'workflow' as const, id: null, name: null }
@@ -62,8 +51,8 @@ describe('deletion while workflows run', () => {
   }
 
   /** Deletes while a transaction holds the mailbox locks and queues answers once the deletion waits for a lock. */
-  async function deleteWhileAnswered(path: string): Promise<Answer> {
-    let deleted: Promise<Answer> | undefined
+  async function deleteWhileAnswered(path: string): Promise<ApiResponse> {
+    let deleted: Promise<ApiResponse> | undefined
     await scope().transaction(async (tx) => {
       await lockMailboxes(
         tx.db,
@@ -95,14 +84,14 @@ describe('deletion while workflows run', () => {
     const { status } = await deleteWhileAnswered(`contacts/${contactIds[0]}`)
     expect(status).to.equal(204)
     expect(await countDeadlocks()).to.equal(0)
-    expect(await app.system.db('outbox').where({ tenant_id: owner.tenantId })).to.have.length(1)
+    expect(await app.system.db('outbox').where({ tenant_id: workspace.tenantId })).to.have.length(1)
   })
 
   it('of a channel waits for transactions that answer on it and causes no deadlock', async () => {
     const { status } = await deleteWhileAnswered(`channels/${channelId}`)
     expect(status).to.equal(204)
     expect(await countDeadlocks()).to.equal(0)
-    expect(await app.system.db('outbox').where({ tenant_id: owner.tenantId })).to.have.length(0)
+    expect(await app.system.db('outbox').where({ tenant_id: workspace.tenantId })).to.have.length(0)
   })
 
   it('of one recipient during a send keeps the send results of the other recipients', async () => {
@@ -113,25 +102,26 @@ describe('deletion while workflows run', () => {
     const channel = await loadChannel(scope(), channelId)
     const sent = claimed.map((message, at) => ({
       message,
-      result: { kind: 'accepted' as const, providerMessageId: `wamid.${owner.tenantId}.${at}`, recipientAddress: null },
+      result: {
+        kind: 'accepted' as const,
+        providerMessageId: `wamid.${workspace.tenantId}.${at}`,
+        recipientAddress: null,
+      },
     }))
     await scope().transaction((tx) => settleMessages(tx, channel, sent))
-    const messages = await app.system.db('messages').where({ tenant_id: owner.tenantId })
+    const messages = await app.system.db('messages').where({ tenant_id: workspace.tenantId })
     expect(messages.map(({ status }) => status)).to.deep.equal(['sent'])
   })
 
   it('of a contact leaves mailbox items that are processed without effect', async () => {
-    await app.rest('POST', '/api/sandbox/messages', {
-      session: owner,
-      body: { contactId: contactIds[0], body: 'hello' },
-    })
+    await sendAsCustomer(workspace, { contactId: contactIds[0] ?? '' })
     await remove(`contacts/${contactIds[0]}`)
-    expect(await app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })).to.have.length.above(0)
-    await advanceMailboxes(app.system, { tenantId: owner.tenantId })
-    expect(await app.system.db('mailbox_items').where({ tenant_id: owner.tenantId })).to.have.length(0)
+    expect(await app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })).to.have.length.above(0)
+    await advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+    expect(await app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })).to.have.length(0)
   })
 
-  it('retries the transaction that the database aborts in a deadlock', async () => {
+  it('is safe because a transaction that the database aborts in a deadlock is retried', async () => {
     const [first = '', second = ''] = contactIds
     let attempts = 0
     const touch = (ids: string[]) =>
@@ -148,7 +138,7 @@ describe('deletion while workflows run', () => {
       })
     await Promise.all([touch([first, second]), touch([second, first])])
     expect(attempts).to.equal(3)
-    const names = await app.system.db('contacts').where({ tenant_id: owner.tenantId }).pluck<string[]>('name')
+    const names = await app.system.db('contacts').where({ tenant_id: workspace.tenantId }).pluck<string[]>('name')
     expect(names).to.deep.equal(['Ana!!', 'Ana!!'])
   })
 })

@@ -1,17 +1,17 @@
 import { expect } from 'chai'
 import { enqueueDueMailboxes } from '../../../src/features/automation/enqueue-due-mailboxes.ts'
 import { systemClock } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const CONVERSATIONS = 40
 const ROUNDS = 3
 const KILLS = 6
 
 const FOUR_STEPS = {
-  version: 1,
-  triggers: [{ type: 'message_received', match: { mode: 'any' } }],
   settings: { reentry: 'parallel' },
   steps: [
     {
@@ -29,18 +29,14 @@ const FOUR_STEPS = {
 describe('workers killed during runs', function () {
   this.timeout(120_000)
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
   let worker: ParleyProcess | undefined
 
   before(async () => {
     // This process only serves HTTP; the worker processes that the test kills do the work.
     app = await startTestApp({ ROLES: 'http' }, systemClock)
-    owner = await app.signUp()
-    const { body } = await app.rest('POST', '/api/workflows', {
-      session: owner,
-      body: { name: 'Four', definition: FOUR_STEPS },
-    })
-    await app.rest('POST', `/api/workflows/${body.id}/publish`, { session: owner, body: {} })
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, FOUR_STEPS)
   })
 
   after(async () => {
@@ -60,11 +56,7 @@ describe('workers killed during runs', function () {
       for (let round = 0; round < ROUNDS; round += 1) {
         for (let n = 0; n < CONVERSATIONS; n += 1) {
           const phone = `+4915100${String(n).padStart(5, '0')}`
-          const { status } = await app.rest('POST', '/api/sandbox/messages', {
-            session: owner,
-            body: { phone, body: `n${round}` },
-          })
-          expect(status).to.equal(201)
+          await sendAsCustomer(workspace, { phone, body: `n${round}` })
         }
       }
     })()

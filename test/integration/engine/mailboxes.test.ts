@@ -1,138 +1,145 @@
 import { expect } from 'chai'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
-import { answersIn, publish, runsOf, stepsOf, write } from '../../support/requests.ts'
+import {
+  buildContact,
+  buildConversation,
+  buildWorkflow,
+  buildWorkspace,
+  newPhone,
+  sendAsCustomer,
+} from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { getRun, listRuns, listRunSteps, listSentBodies } from '../../support/queries.ts'
 import { say } from '../../support/steps.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANY = [{ type: 'message_received' }]
 
 describe('mailbox processing', () => {
   let app: TestApp
-  let owner: TestSession
-  let phones = 0
+  let workspace: WorkspaceClient
 
   before(async () => {
     app = await startTestApp()
   })
 
   beforeEach(async () => {
-    owner = await app.signUp()
+    workspace = await buildWorkspace(app)
   })
 
   after(() => app.stop())
 
-  function newPhone(): string {
-    phones += 1
-    return `+491520${String(phones).padStart(6, '0')}`
-  }
+  const publish = async (definition: object, name?: string): Promise<string> =>
+    (await buildWorkflow(workspace, definition, name === undefined ? {} : { name })).id
 
-  async function createCustomer(): Promise<{ phone: string; conversationId: string; contactId: string }> {
-    const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'hi')
-    const { body } = await app.rest('GET', `/api/conversations/${conversationId}`, { session: owner })
+  /** Receives a message from the phone number; returns the conversation's ID. */
+  const receive = async (phone: string, body: string): Promise<string> =>
+    (await sendAsCustomer(workspace, { phone, body })).conversationId
+
+  /** Opens a conversation and processes its first message. */
+  async function createCustomer(): Promise<{ conversationId: string; contactId: string }> {
+    const { id, contactId } = await buildConversation(workspace)
     await app.work()
-    return { phone, conversationId, contactId: body.contactId }
+    return { conversationId: id, contactId }
   }
 
-  function post(path: string, body: object = {}) {
-    return app.rest('POST', path, { session: owner, body })
-  }
+  const post = (path: string, body: object = {}) => workspace.request('POST', path, body)
 
   it('answers a burst of messages with one run once the debounce time has passed', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       settings: { debounce: '3s' },
       steps: [say('answer', 'You said: {{message.body}}')],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'one')
+    const conversationId = await receive(phone, 'one')
     await app.work()
     app.clock.advance(2 * SECOND)
-    await write(app, owner, phone, 'two')
+    await receive(phone, 'two')
     await app.work()
     app.clock.advance(2 * SECOND)
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal([])
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal([])
     app.clock.advance(SECOND)
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['You said: one\ntwo'])
-    expect(await runsOf(app, owner, `conversationId=${conversationId}`)).to.have.length(1)
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['You said: one\ntwo'])
+    expect(await listRuns(workspace, `conversationId=${conversationId}`)).to.have.length(1)
   })
 
   it('answers a continuing burst of messages after at most one minute of debouncing', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       settings: { debounce: '40s' },
       steps: [say('answer', '{{message.body}}')],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'a')
+    const conversationId = await receive(phone, 'a')
     await app.work()
     for (const body of ['b', 'c']) {
       app.clock.advance(30 * SECOND)
-      await write(app, owner, phone, body)
+      await receive(phone, body)
       await app.work()
     }
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['a\nb\nc'])
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['a\nb\nc'])
   })
 
   it('executes the runs of a conversation one after another in message order with reentry queue', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       settings: { reentry: 'queue' },
       steps: [say('begin', 'begin {{message.body}}'), { id: 'rest', type: 'wait', for: '1m' }, say('over', 'end')],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, '1')
-    await write(app, owner, phone, '2')
-    await write(app, owner, phone, '3')
+    const conversationId = await receive(phone, '1')
+    await receive(phone, '2')
+    await receive(phone, '3')
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['begin 1'])
-    const [newest] = await runsOf(app, owner, `conversationId=${conversationId}&status=queued`)
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['begin 1'])
+    const [newest] = await listRuns(workspace, `conversationId=${conversationId}&status=queued`)
     expect(newest).to.include({ startedAt: null })
     for (let round = 0; round < 3; round += 1) {
       app.clock.advance(MINUTE)
       await app.work()
     }
     const expected = ['begin 1', 'end', 'begin 2', 'end', 'begin 3', 'end']
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(expected)
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(expected)
   })
 
   it('starts the next queued run when the current run is canceled', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       settings: { reentry: 'queue' },
       steps: [say('begin', 'begin {{message.body}}'), { id: 'rest', type: 'wait', for: '1h' }],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, '1')
-    await write(app, owner, phone, '2')
+    const conversationId = await receive(phone, '1')
+    await receive(phone, '2')
     await app.work()
-    const [waiting] = await runsOf(app, owner, `conversationId=${conversationId}&status=waiting`)
+    const [waiting] = await listRuns(workspace, `conversationId=${conversationId}&status=waiting`)
     expect((await post(`/api/runs/${waiting.id}/cancel`)).body.status).to.equal('canceled')
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['begin 1', 'begin 2'])
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['begin 1', 'begin 2'])
   })
 
   it('starts a tag_added workflow once when the API adds a tag that the contact did not have', async () => {
     const { conversationId, contactId } = await createCustomer()
-    await publish(app, owner, {
+    await publish({
       triggers: [{ type: 'tag_added', tag: 'VIP' }],
       steps: [say('welcome', 'Welcome, {{trigger.tag}}')],
     })
     const path = `/api/contacts/${contactId}`
     for (const tags of [['vip', 'new'], ['vip']]) {
-      await app.rest('PATCH', path, { session: owner, body: { tags } })
+      await workspace.call('PATCH', path, { tags })
       await app.work()
     }
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Welcome, vip'])
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Welcome, vip'])
   })
 
   it('stops tag_added workflows that trigger each other after eight cascaded runs', async () => {
     const { conversationId, contactId } = await createCustomer()
     const other = { a: 'b', b: 'a' }
     for (const [tag, next] of Object.entries(other)) {
-      await publish(app, owner, {
+      await publish({
         triggers: [{ type: 'tag_added', tag }],
         settings: { reentry: 'parallel' },
         steps: [
@@ -141,13 +148,13 @@ describe('mailbox processing', () => {
         ],
       })
     }
-    await app.rest('PATCH', `/api/contacts/${contactId}`, { session: owner, body: { tags: ['a'] } })
+    await workspace.call('PATCH', `/api/contacts/${contactId}`, { tags: ['a'] })
     await app.work()
-    expect(await runsOf(app, owner, `conversationId=${conversationId}`)).to.have.length(9)
+    expect(await listRuns(workspace, `conversationId=${conversationId}`)).to.have.length(9)
   })
 
   it('starts a contact_created workflow without a conversation and fails its send with no_conversation', async () => {
-    const workflowId = await publish(app, owner, {
+    const workflowId = await publish({
       triggers: [{ type: 'contact_created' }],
       steps: [
         { id: 'mark', type: 'add_tag', tags: ['new'] },
@@ -155,11 +162,11 @@ describe('mailbox processing', () => {
         { id: 'done', type: 'set', values: { a: 1 } },
       ],
     })
-    const { body } = await post('/api/contacts', { name: 'Ana', phone: newPhone() })
+    const contact = await buildContact(workspace)
     await app.work()
-    const [run] = await runsOf(app, owner, `workflowId=${workflowId}`)
-    expect(run).to.include({ contactId: body.id, conversationId: null, status: 'completed' })
-    const steps = await stepsOf(app, owner, run.id)
+    const [run] = await listRuns(workspace, `workflowId=${workflowId}`)
+    expect(run).to.include({ contactId: contact.id, conversationId: null, status: 'completed' })
+    const steps = await listRunSteps(workspace, run.id)
     expect(steps.map(({ stepId, status }) => `${stepId} ${status}`)).to.deep.equal([
       'mark completed',
       'hello failed',
@@ -169,7 +176,7 @@ describe('mailbox processing', () => {
   })
 
   it('starts workflows and resumes waiting runs when a step emits their event', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['order'] } }],
       steps: [
         {
@@ -184,43 +191,43 @@ describe('mailbox processing', () => {
         say('late', 'Too late'),
       ],
     })
-    await publish(app, owner, {
+    await publish({
       triggers: [{ type: 'message_received', match: { mode: 'regex', values: ['^\\d+$'] } }],
       steps: [{ id: 'tell', type: 'emit', event: 'order.paid', data: { total: '{{message.body}}' } }],
     })
-    await publish(app, owner, {
+    await publish({
       triggers: [{ type: 'event', event: 'order.paid' }],
       settings: { reentry: 'parallel' },
       steps: [say('note', 'Noted {{trigger.data.total}}')],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'order')
-    await write(app, owner, phone, '5')
-    await write(app, owner, phone, '12')
+    const conversationId = await receive(phone, 'order')
+    await receive(phone, '5')
+    await receive(phone, '12')
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.have.members(['Noted 5', 'Noted 12', 'Paid 12'])
-    await write(app, owner, phone, 'order')
+    expect(await listSentBodies(workspace, conversationId)).to.have.members(['Noted 5', 'Noted 12', 'Paid 12'])
+    await receive(phone, 'order')
     await app.work()
     app.clock.advance(HOUR)
     await app.work()
-    expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Too late')
+    expect((await listSentBodies(workspace, conversationId)).at(-1)).to.equal('Too late')
   })
 
   it('resumes only the signaled run and rejects a signal to a finished run with 409 run_finished', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       settings: { reentry: 'parallel' },
       steps: [{ id: 'go', type: 'wait_for_event', event: 'go' }, say('gone', 'Gone with {{steps.go.output.data.n}}')],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'a')
-    await write(app, owner, phone, 'b')
+    const conversationId = await receive(phone, 'a')
+    await receive(phone, 'b')
     await app.work()
-    const [run] = await runsOf(app, owner, `conversationId=${conversationId}&waitingFor=event`)
+    const [run] = await listRuns(workspace, `conversationId=${conversationId}&waitingFor=event`)
     expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: { n: 7 } })).status).to.equal(200)
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Gone with 7'])
-    expect(await runsOf(app, owner, `conversationId=${conversationId}&waitingFor=event`)).to.have.length(1)
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Gone with 7'])
+    expect(await listRuns(workspace, `conversationId=${conversationId}&waitingFor=event`)).to.have.length(1)
     const again = await post(`/api/runs/${run.id}/signal`, { event: 'go' })
     expect([again.status, again.body.code]).to.deep.equal([409, 'run_finished'])
   })
@@ -234,7 +241,7 @@ describe('mailbox processing', () => {
 
     it("starts a run in the contact's newest conversation", async () => {
       const { conversationId, contactId } = await createCustomer()
-      const workflowId = await publish(app, owner, GREET)
+      const workflowId = await publish(GREET)
       const body = { contactId, input: { name: 'Ana' }, variables: { tone: 'Hello' } }
       const started = await post(`/api/workflows/${workflowId}/runs`, body)
       expect(started.status, JSON.stringify(started.body)).to.equal(201)
@@ -243,17 +250,17 @@ describe('mailbox processing', () => {
         contactId,
         conversationId,
         input: { name: 'Ana' },
-        startedBy: { type: 'user', id: owner.userId },
+        startedBy: { type: 'user', id: workspace.userId },
       })
       expect(started.body.trigger.type).to.equal('api')
       await app.work()
-      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Hello Ana'])
+      expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Hello Ana'])
       const again = await post(`/api/workflows/${workflowId}/runs`, body)
       expect([again.status, again.body.code]).to.deep.equal([409, 'already_running'])
     })
 
     it('starts independent runs without a contact', async () => {
-      const workflowId = await publish(app, owner, {
+      const workflowId = await publish({
         triggers: [{ type: 'manual' }],
         steps: [
           { id: 'rest', type: 'wait', for: '1m' },
@@ -268,13 +275,13 @@ describe('mailbox processing', () => {
       app.clock.advance(MINUTE)
       await app.work()
       for (const [index, { id }] of started.entries()) {
-        const { body } = await app.rest('GET', `/api/runs/${id}`, { session: owner })
-        expect(body).to.deep.include({ status: 'completed', contactId: null, variables: { n: index + 1 } })
+        const run = await getRun(workspace, id)
+        expect(run).to.deep.include({ status: 'completed', contactId: null, variables: { n: index + 1 } })
       }
     })
 
     it('rejects input that cannot be stored with 400 and truncates long input in responses', async () => {
-      const workflowId = await publish(app, owner, {
+      const workflowId = await publish({
         triggers: [{ type: 'manual' }],
         steps: [
           { id: 'wait', type: 'wait_for_event', event: 'go' },
@@ -291,7 +298,7 @@ describe('mailbox processing', () => {
       expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: '\u0000' })).status).to.equal(400)
       expect((await post(`/api/runs/${run.id}/signal`, { event: 'go', data: 'gone' })).status).to.equal(200)
       await app.work()
-      const [shown] = await runsOf(app, owner, `workflowId=${workflowId}`)
+      const [shown] = await listRuns(workspace, `workflowId=${workflowId}`)
       expect(shown).to.deep.include({ status: 'completed', variables: { n: '400000 gone' } })
       expect(shown.input).to.include({ $truncated: true })
       expect(shown.input.preview).to.have.length(2000)
@@ -300,7 +307,7 @@ describe('mailbox processing', () => {
     it('rejects a start with the code of the reason and stores no run', async () => {
       const { contactId } = await createCustomer()
       const otherCustomer = await createCustomer()
-      const workflowId = await publish(app, owner, GREET)
+      const workflowId = await publish(GREET)
       const path = `/api/workflows/${workflowId}/runs`
       const responses = [
         await post(path, { contactId, input: {} }),
@@ -317,20 +324,20 @@ describe('mailbox processing', () => {
         '422 type_mismatch',
         '409 workflow_not_published',
       ])
-      expect(await runsOf(app, owner, `workflowId=${workflowId}`)).to.deep.equal([])
+      expect(await listRuns(workspace, `workflowId=${workflowId}`)).to.deep.equal([])
     })
   })
 
   describe('run_workflow step', () => {
     it('waits for the child run and continues with its output', async () => {
-      const inner = await publish(app, owner, {
+      const inner = await publish({
         triggers: [],
         steps: [
           { id: 'ask', type: 'ask', message: { body: 'How many {{input.what}}?' }, expect: { type: 'number' } },
           { id: 'out', type: 'stop', reason: 'enough' },
         ],
       })
-      await publish(app, owner, {
+      await publish({
         triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['go'] } }],
         steps: [
           { id: 'sub', type: 'run_workflow', workflowId: inner, input: { what: 'apples' } },
@@ -338,23 +345,23 @@ describe('mailbox processing', () => {
         ],
       })
       const phone = newPhone()
-      const conversationId = await write(app, owner, phone, 'go')
+      const conversationId = await receive(phone, 'go')
       await app.work()
-      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['How many apples?'])
-      await write(app, owner, phone, '3')
+      expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['How many apples?'])
+      await receive(phone, '3')
       await app.work()
-      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['How many apples?', 'After 36'])
-      const [child] = await runsOf(app, owner, `workflowId=${inner}`)
+      expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['How many apples?', 'After 36'])
+      const [child] = await listRuns(workspace, `workflowId=${inner}`)
       expect(child.parentRunId).to.be.a('string')
     })
 
     it('fails when the child run fails and cancels the child run with its parent', async () => {
-      const failing = await publish(app, owner, {
+      const failing = await publish({
         triggers: [],
         steps: [{ id: 'stop', type: 'stop', status: 'failed', reason: 'No more apples' }],
       })
-      const sleeping = await publish(app, owner, { triggers: [], steps: [{ id: 'z', type: 'wait', for: '1h' }] })
-      await publish(app, owner, {
+      const sleeping = await publish({ triggers: [], steps: [{ id: 'z', type: 'wait', for: '1h' }] })
+      await publish({
         triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['go'] } }],
         steps: [
           { id: 'first', type: 'run_workflow', workflowId: failing, onError: 'second' },
@@ -362,22 +369,22 @@ describe('mailbox processing', () => {
           { id: 'second', type: 'run_workflow', workflowId: sleeping },
         ],
       })
-      const conversationId = await write(app, owner, newPhone(), 'go')
+      const conversationId = await receive(newPhone(), 'go')
       await app.work()
-      const [parent] = (await runsOf(app, owner, `conversationId=${conversationId}`)).filter(
+      const [parent] = (await listRuns(workspace, `conversationId=${conversationId}`)).filter(
         ({ trigger }) => trigger.type === 'message_received',
       )
-      const [first] = await stepsOf(app, owner, parent.id)
+      const [first] = await listRunSteps(workspace, parent.id)
       expect(first.error).to.deep.equal({ code: 'workflow_failed', message: 'No more apples' })
       await post(`/api/runs/${parent.id}/cancel`)
-      const [child] = await runsOf(app, owner, `workflowId=${sleeping}`)
+      const [child] = await listRuns(workspace, `workflowId=${sleeping}`)
       expect(child).to.include({ status: 'canceled', parentRunId: parent.id })
     })
   })
 
   describe('loop step', () => {
     it('iterates over a list in order and records the path of each step', async () => {
-      await publish(app, owner, {
+      await publish({
         triggers: ANY,
         variables: { items: { type: 'list', default: ['tea', 'skip', 'milk', 'stop', 'bread'] } },
         steps: [
@@ -403,15 +410,15 @@ describe('mailbox processing', () => {
         ],
       })
       const phone = newPhone()
-      const conversationId = await write(app, owner, phone, 'go')
+      const conversationId = await receive(phone, 'go')
       await app.work()
       for (const reply of ['yes', 'no']) {
-        await write(app, owner, phone, reply)
+        await receive(phone, reply)
         await app.work()
       }
-      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['1. tea?', '3. milk?', 'Done'])
-      const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
-      const steps = await stepsOf(app, owner, run.id)
+      expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['1. tea?', '3. milk?', 'Done'])
+      const [run] = await listRuns(workspace, `conversationId=${conversationId}`)
+      const steps = await listRunSteps(workspace, run.id)
       expect(steps.map(({ path }) => path)).to.deep.equal([
         'each',
         'each[0].which',
@@ -428,7 +435,7 @@ describe('mailbox processing', () => {
     })
 
     it('iterates while a condition is true, up to max, also in a nested loop', async () => {
-      await publish(app, owner, {
+      await publish({
         triggers: ANY,
         variables: { n: { type: 'number', default: 0 } },
         steps: [
@@ -450,27 +457,27 @@ describe('mailbox processing', () => {
           say('done', '{{vars.n}}'),
         ],
       })
-      const conversationId = await write(app, owner, newPhone(), 'go')
+      const conversationId = await receive(newPhone(), 'go')
       await app.work()
-      expect(await answersIn(app, owner, conversationId)).to.deep.equal(['6'])
+      expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['6'])
     })
   })
 
   it('resumes a wait at the time of day in the time zone of the workflow', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       settings: { timezone: 'America/Sao_Paulo' },
       steps: [{ id: 'nine', type: 'wait', untilTime: '09:00' }],
     })
-    const conversationId = await write(app, owner, newPhone(), 'go')
+    const conversationId = await receive(newPhone(), 'go')
     await app.work()
-    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    const [run] = await listRuns(workspace, `conversationId=${conversationId}`)
     expect(Date.parse(run.waiting.until)).to.be.greaterThan(app.clock.now().getTime())
     expect(run.waiting.until).to.match(/T12:00:00.000Z$/)
   })
 
   it('redacts a sensitive variable in the run and its steps and still sends its value', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       variables: { pin: { type: 'string', sensitive: true }, sum: { type: 'string' } },
       steps: [
@@ -480,20 +487,20 @@ describe('mailbox processing', () => {
       ],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'go')
+    const conversationId = await receive(phone, 'go')
     await app.work()
-    await write(app, owner, phone, 'hush-4711')
+    await receive(phone, 'hush-4711')
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Your PIN?', 'Is it hush-4711?'])
-    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Your PIN?', 'Is it hush-4711?'])
+    const [run] = await listRuns(workspace, `conversationId=${conversationId}`)
     expect(run.variables).to.deep.equal({ pin: '[redacted]', sum: 'pin [redacted]' })
-    const steps = await stepsOf(app, owner, run.id)
+    const steps = await listRunSteps(workspace, run.id)
     expect(steps).to.have.length(3)
     expect(JSON.stringify([run, steps])).to.not.include('hush-4711')
   })
 
   it('redacts numbers and nested values of sensitive variables', async () => {
-    await publish(app, owner, {
+    await publish({
       triggers: ANY,
       variables: {
         pin: { type: 'number', sensitive: true },
@@ -507,69 +514,69 @@ describe('mailbox processing', () => {
       ],
     })
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'go')
+    const conversationId = await receive(phone, 'go')
     await app.work()
-    await write(app, owner, phone, '471147')
+    await receive(phone, '471147')
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Your PIN?', '471147 hush-1 hush-2'])
-    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
-    const steps = await stepsOf(app, owner, run.id)
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Your PIN?', '471147 hush-1 hush-2'])
+    const [run] = await listRuns(workspace, `conversationId=${conversationId}`)
+    const steps = await listRunSteps(workspace, run.id)
     expect(steps[0].output).to.include({ text: '[redacted]', value: '[redacted]' })
     expect(JSON.stringify([run, steps])).to.not.match(/471147|hush/)
   })
 
   it('keeps the workflow name and version for runs of an unpublished or archived workflow', async () => {
     const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{workflow.version}}')]
-    const workflowId = await publish(app, owner, { triggers: ANY, steps }, 'Farewell')
-    const conversationId = await write(app, owner, newPhone(), 'one')
+    const workflowId = await publish({ triggers: ANY, steps }, 'Farewell')
+    const conversationId = await receive(newPhone(), 'one')
     await app.work()
     await post(`/api/workflows/${workflowId}/unpublish`)
     app.clock.advance(MINUTE)
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Farewell 1'])
-    const [run] = await runsOf(app, owner, `conversationId=${conversationId}`)
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Farewell 1'])
+    const [run] = await listRuns(workspace, `conversationId=${conversationId}`)
     await post(`/api/workflows/${workflowId}/archive`)
     await post(`/api/runs/${run.id}/replay`, { from: 'answer' })
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['Farewell 1', 'Farewell 1'])
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Farewell 1', 'Farewell 1'])
   })
 
   it("pauses runs after an agent's reply, except those with pauseOnHumanReply false", async () => {
     const steps = [{ id: 'rest', type: 'wait', for: '1m' }, say('answer', '{{workflow.name}} {{message.body}}')]
-    await publish(app, owner, { triggers: ANY, steps }, 'Polite')
-    await publish(app, owner, { triggers: ANY, steps, settings: { pauseOnHumanReply: false } }, 'Stubborn')
+    await publish({ triggers: ANY, steps }, 'Polite')
+    await publish({ triggers: ANY, steps, settings: { pauseOnHumanReply: false } }, 'Stubborn')
     const phone = newPhone()
-    const conversationId = await write(app, owner, phone, 'one')
+    const conversationId = await receive(phone, 'one')
     await app.work()
     await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
     const passMinute = async (body?: string) => {
       app.clock.advance(MINUTE)
       await app.work()
-      if (body) await write(app, owner, phone, body)
+      if (body) await receive(phone, body)
       await app.work()
     }
     await passMinute('two')
     await passMinute()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over', 'Stubborn one', 'Stubborn two'])
-    await app.rest('PATCH', `/api/conversations/${conversationId}`, {
-      session: owner,
-      body: { automation: { state: 'on' } },
-    })
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal([
+      'I take over',
+      'Stubborn one',
+      'Stubborn two',
+    ])
+    await workspace.call('PATCH', `/api/conversations/${conversationId}`, { automation: { state: 'on' } })
     await app.work()
-    expect((await answersIn(app, owner, conversationId)).at(-1)).to.equal('Polite one')
+    expect((await listSentBodies(workspace, conversationId)).at(-1)).to.equal('Polite one')
   })
 
   it('processes the events of a paused conversation once it is closed', async () => {
     const steps = [{ id: 'paid', type: 'wait_for_event', event: 'paid' }, say('thanks', 'Thanks')]
-    await publish(app, owner, { triggers: ANY, steps })
+    await publish({ triggers: ANY, steps })
     const { conversationId, contactId } = await createCustomer()
     await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
     await post('/api/events', { contactId, event: 'paid' })
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over'])
-    const body = { status: 'closed' }
-    await app.rest('PATCH', `/api/conversations/${conversationId}`, { session: owner, body })
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['I take over'])
+    await workspace.call('PATCH', `/api/conversations/${conversationId}`, { status: 'closed' })
     await app.work()
-    expect(await answersIn(app, owner, conversationId)).to.deep.equal(['I take over', 'Thanks'])
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['I take over', 'Thanks'])
   })
 })

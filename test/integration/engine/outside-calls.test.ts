@@ -2,78 +2,65 @@ import { expect } from 'chai'
 import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
 import { executeCalls } from '../../../src/features/external-calls/execute-calls.ts'
 import { executeHttp } from '../../../src/features/external-calls/execute-http.ts'
-import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { completeCall } from '../../../src/features/external-calls/complete-call.ts'
 import { enqueueDueCalls } from '../../../src/features/external-calls/enqueue-due-calls.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
 import { SECOND, systemClock } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
-import { json, ScriptedServer, silence } from '../../support/scripted-server.ts'
+import { json, ScriptedServer, neverReply } from '../../support/scripted-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 import { say } from '../../support/steps.ts'
 
-let phones = 0
+/** A workspace with a published workflow that makes an HTTP call for every message. */
+class HttpWorkflow {
+  readonly workspace: WorkspaceClient
 
-/** A workspace with one workflow that makes an HTTP call and a customer who writes to it. */
-class Caller {
-  readonly app: TestApp
-  readonly owner: TestSession
-
-  constructor(app: TestApp, owner: TestSession) {
-    this.app = app
-    this.owner = owner
+  constructor(workspace: WorkspaceClient) {
+    this.workspace = workspace
   }
 
-  static async of(app: TestApp, server: ScriptedServer, call: object, after: object[] = []): Promise<Caller> {
-    const caller = new Caller(app, await app.signUp())
-    const created = await caller.rest('POST', '/workflows', {
-      name: 'Quotes',
-      definition: {
-        version: 1,
-        triggers: [{ type: 'message_received', match: { mode: 'any' } }],
-        variables: { base: { type: 'string', default: server.url }, quote: { type: 'object' } },
-        steps: [{ id: 'call', type: 'http', url: '{{vars.base}}/quote', saveAs: 'vars.quote', ...call }, ...after],
-      },
+  static async publish(
+    app: TestApp,
+    server: ScriptedServer,
+    call: object,
+    after: object[] = [],
+  ): Promise<HttpWorkflow> {
+    const workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, {
+      variables: { base: { type: 'string', default: server.url }, quote: { type: 'object' } },
+      steps: [{ id: 'call', type: 'http', url: '{{vars.base}}/quote', saveAs: 'vars.quote', ...call }, ...after],
     })
-    const published = await caller.rest('POST', `/workflows/${created.id}/publish`, {})
-    expect(published.status, JSON.stringify(published)).to.equal('published')
-    return caller
+    return new HttpWorkflow(workspace)
   }
 
-  async rest(method: string, path: string, body?: unknown) {
-    const answer = await this.app.rest(method, `/api${path}`, {
-      session: this.owner,
-      ...(body === undefined ? {} : { body }),
-    })
-    expect(answer.status, JSON.stringify(answer.body)).to.be.within(200, 299)
-    return answer.body
+  async receive(body = 'hello'): Promise<void> {
+    await sendAsCustomer(this.workspace, { body })
   }
 
-  async write(body = 'hello'): Promise<void> {
-    phones += 1
-    await this.rest('POST', '/sandbox/messages', { phone: `+4915200${String(phones).padStart(5, '0')}`, body })
-  }
-
-  /** The workspace's one run, with its steps. */
+  /** Returns the only run of the workspace with its steps. */
   async run() {
-    const { items } = await this.rest('GET', '/runs')
+    const { items } = await this.workspace.call('GET', '/api/runs')
     expect(items).to.have.length(1)
-    const { steps } = await this.rest('GET', `/runs/${items[0].id}/steps`)
+    const { steps } = await this.workspace.call('GET', `/api/runs/${items[0].id}/steps`)
     return { ...items[0], steps }
   }
 
-  async sent(): Promise<string[]> {
-    const { rows } = await this.app.system.db.raw<{ rows: { body: string }[] }>(
-      `select body from messages where tenant_id = ? and direction = 'outbound' order by id`,
-      [this.owner.tenantId],
-    )
-    return rows.map(({ body }) => body)
+  async cancel(runId: string): Promise<void> {
+    await this.workspace.call('POST', `/api/runs/${runId}/cancel`)
   }
 
-  async effects(): Promise<number> {
-    const rows = await this.app.system.db('external_calls').where({ tenant_id: this.owner.tenantId })
-    return rows.length
+  async sent(): Promise<string[]> {
+    const { app, tenantId } = this.workspace
+    return app.system.db('messages').where({ tenant_id: tenantId, direction: 'outbound' }).orderBy('id').pluck('body')
+  }
+
+  async countCalls(): Promise<number> {
+    const { app, tenantId } = this.workspace
+    return (await app.system.db('external_calls').where({ tenant_id: tenantId })).length
   }
 }
 
@@ -92,10 +79,10 @@ describe('http step', () => {
   })
 
   it('stores the response in a variable and records request and response without secrets', async () => {
-    server.play(json({ total: 1200, token: 'from-outside' }))
+    server.replyWith(json({ total: 1200, token: 'from-outside' }))
     const call = { method: 'POST', headers: { Authorization: 'Bearer abc' }, json: { said: '{{message.body}}' } }
-    const caller = await Caller.of(app, server, call, [say('tell', 'It is {{vars.quote.json.total}}')])
-    await caller.write('how much?')
+    const caller = await HttpWorkflow.publish(app, server, call, [say('tell', 'It is {{vars.quote.json.total}}')])
+    await caller.receive('how much?')
     await app.work()
     const run = await caller.run()
     expect(run.status).to.equal('completed')
@@ -109,14 +96,14 @@ describe('http step', () => {
     expect(step.input).to.deep.include({ method: 'POST', url: `${server.url}/quote`, json: { said: 'how much?' } })
     expect(step.input.headers.authorization).to.equal('[redacted]')
     expect(step.output).to.deep.include({ status: 200, json: { total: 1200, token: '[redacted]' }, text: null })
-    expect(await caller.effects()).to.equal(0)
+    expect(await caller.countCalls()).to.equal(0)
   })
 
   it('retries with backoff and the same idempotency key until the call succeeds', async () => {
-    server.play(json({}, 503), json({}, 429), json({ total: 7 }))
+    server.replyWith(json({}, 503), json({}, 429), json({ total: 7 }))
     const retry = { max: 3, backoff: 'exponential', delay: '10s' }
-    const caller = await Caller.of(app, server, { retry })
-    await caller.write()
+    const caller = await HttpWorkflow.publish(app, server, { retry })
+    await caller.receive()
     await app.work()
     expect((await caller.run()).steps[0]).to.include({ status: 'waiting', attempt: 1 })
     app.clock.advance(9 * SECOND)
@@ -133,12 +120,12 @@ describe('http step', () => {
   })
 
   it('continues at the onError step when the call fails', async () => {
-    server.play(json({ error: 'no' }, 404))
-    const caller = await Caller.of(app, server, { onError: 'sorry', next: 'tell' }, [
+    server.replyWith(json({ error: 'no' }, 404))
+    const caller = await HttpWorkflow.publish(app, server, { onError: 'sorry', next: 'tell' }, [
       say('tell', 'Found', { next: 'end' }),
       say('sorry', 'Not found: {{steps.call.output.error.code}}'),
     ])
-    await caller.write()
+    await caller.receive()
     await app.work()
     const run = await caller.run()
     expect([run.status, run.steps[0].status]).to.deep.equal(['completed', 'failed'])
@@ -147,60 +134,62 @@ describe('http step', () => {
   })
 
   it('completes with any response status when failOn is network', async () => {
-    server.play(json({ error: 'no' }, 500))
-    const caller = await Caller.of(app, server, { failOn: 'network' }, [say('tell', '{{vars.quote.status}}')])
-    await caller.write()
+    server.replyWith(json({ error: 'no' }, 500))
+    const caller = await HttpWorkflow.publish(app, server, { failOn: 'network' }, [
+      say('tell', '{{vars.quote.status}}'),
+    ])
+    await caller.receive()
     await app.work()
     expect(await caller.sent()).to.deep.equal(['500'])
   })
 
   it('fails with timed_out when no response arrives in time', async () => {
-    server.play(silence)
-    const caller = await Caller.of(app, server, { timeout: '1s' })
-    await caller.write()
+    server.replyWith(neverReply)
+    const caller = await HttpWorkflow.publish(app, server, { timeout: '1s' })
+    await caller.receive()
     await app.work()
     const run = await caller.run()
     expect([run.status, run.error.code]).to.deep.equal(['failed', 'timed_out'])
   })
 
   it('returns invalid JSON as text, removes characters that cannot be stored and fails on excessive nesting', async () => {
-    server.play((_, response) =>
+    server.replyWith((_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('<h1>a\u0000b</h1>'),
     )
-    const caller = await Caller.of(app, server, {}, [say('tell', '{{vars.quote.text}}')])
-    await caller.write()
+    const caller = await HttpWorkflow.publish(app, server, {}, [say('tell', '{{vars.quote.text}}')])
+    await caller.receive()
     await app.work()
     expect(await caller.sent()).to.deep.equal(['<h1>ab</h1>'])
-    server.play((_, response) =>
+    server.replyWith((_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('["\\ud800\\u0000", {"a\\u0000": 1}]'),
     )
-    const odd = await Caller.of(app, server, {})
-    await odd.write()
+    const odd = await HttpWorkflow.publish(app, server, {})
+    await odd.receive()
     await app.work()
     expect((await odd.run()).steps[0].output.json).to.deep.equal(['\ufffd', { a: 1 }])
-    server.play((_, response) =>
+    server.replyWith((_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('['.repeat(50_000) + ']'.repeat(50_000)),
     )
-    const deep = await Caller.of(app, server, {})
-    await deep.write()
+    const deep = await HttpWorkflow.publish(app, server, {})
+    await deep.receive()
     await app.work()
     expect((await deep.run()).error.code).to.equal('invalid_response')
   })
 
   it('fails with host_refused and without a retry on a redirect to a private network', async () => {
-    server.play((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end())
-    const caller = await Caller.of(app, server, { retry: { max: 5 } })
-    await caller.write()
+    server.replyWith((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end())
+    const caller = await HttpWorkflow.publish(app, server, { retry: { max: 5 } })
+    await caller.receive()
     await app.work()
     const run = await caller.run()
     expect([run.status, run.error.code, run.steps[0].attempt]).to.deep.equal(['failed', 'host_refused', 1])
   })
 
   it('is rejected by validation with private_host when its URL has a private address', async () => {
-    const session = await app.signUp()
+    const workspace = await buildWorkspace(app)
     const definition = { version: 1, steps: [{ id: 'call', type: 'http', url: 'http://192.168.0.1/{{contact.id}}' }] }
-    const { body } = await app.rest('POST', '/api/workflows/validate', { session, body: { definition } })
-    expect(body.errors.map(({ code, path }: { code: string; path: string }) => [code, path])).to.deep.equal([
+    const { errors } = await workspace.call('POST', '/api/workflows/validate', { definition })
+    expect(errors.map(({ code, path }: { code: string; path: string }) => [code, path])).to.deep.equal([
       ['private_host', 'steps.0.url'],
     ])
   })
@@ -221,22 +210,22 @@ describe('external call', () => {
     await app.stop()
   })
 
-  const advance = ({ owner }: Caller) => advanceMailboxes(app.system, { tenantId: owner.tenantId })
-  const executeDueCalls = ({ owner }: Caller) => executeCalls(app.system)({ tenantId: owner.tenantId })
-  const claim = ({ owner }: Caller) => claimCalls(app.system.forTenant(owner.tenantId), 20)
+  const advance = ({ workspace }: HttpWorkflow) => advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+  const executeDueCalls = ({ workspace }: HttpWorkflow) => executeCalls(app.system)({ tenantId: workspace.tenantId })
+  const claim = ({ workspace }: HttpWorkflow) => claimCalls(app.system.forTenant(workspace.tenantId), 20)
 
   async function createPendingCall(call: object = {}, after: object[] = [say('tell', '{{vars.quote.json.total}}')]) {
-    const caller = await Caller.of(app, server, call, after)
-    await caller.write()
+    const caller = await HttpWorkflow.publish(app, server, call, after)
+    await caller.receive()
     await advance(caller)
-    expect(await caller.effects()).to.equal(1)
+    expect(await caller.countCalls()).to.equal(1)
     return caller
   }
 
   it('is repeated with the same idempotency key when the worker dies after the request, and the run continues once', async () => {
-    server.play(json({ total: 1 }), json({ total: 2 }))
+    server.replyWith(json({ total: 1 }), json({ total: 2 }))
     const caller = await createPendingCall()
-    const scope = app.system.forTenant(caller.owner.tenantId)
+    const scope = app.system.forTenant(caller.workspace.tenantId)
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
     const lost = await executeHttp(scope, claimed, new AbortController().signal)
     await executeDueCalls(caller)
@@ -251,22 +240,22 @@ describe('external call', () => {
     expect(await caller.sent()).to.deep.equal(['2'])
 
     // The first worker was only suspended and reports its result late.
-    expect(await settleCall(scope, claimed, lost)).to.equal(false)
+    expect(await completeCall(scope, claimed, lost)).to.equal(false)
     await advance(caller)
     expect([(await caller.run()).status, await caller.sent()]).to.deep.equal(['completed', ['2']])
   })
 
   it('accepts only the result of the latest claim', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
-    const scope = app.system.forTenant(caller.owner.tenantId)
+    const scope = app.system.forTenant(caller.workspace.tenantId)
     const [first = expect.fail('nothing to claim')] = await claim(caller)
     app.clock.advance(LEASE_MS)
     const [second = expect.fail('nothing to claim')] = await claim(caller)
     const result = { ok: true, output: { status: 200, headers: {}, json: { total: 9 }, text: null } } as const
-    expect(await settleCall(scope, first, result)).to.equal(false)
-    expect(await settleCall(scope, second, result)).to.equal(true)
-    expect(await settleCall(scope, second, result)).to.equal(false)
+    expect(await completeCall(scope, first, result)).to.equal(false)
+    expect(await completeCall(scope, second, result)).to.equal(true)
+    expect(await completeCall(scope, second, result)).to.equal(false)
     await advance(caller)
     expect(await caller.sent()).to.deep.equal(['9'])
   })
@@ -283,11 +272,11 @@ describe('external call', () => {
     const countJobs = async () => {
       const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
         `select count(*)::int as n from graphile_worker.jobs where key = ?`,
-        [`execute:${caller.owner.tenantId}`],
+        [`execute:${caller.workspace.tenantId}`],
       )
       return rows[0]?.n
     }
-    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`execute:${caller.owner.tenantId}`])
+    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`execute:${caller.workspace.tenantId}`])
     await enqueueDueCalls(app.system)
     expect(await countJobs(), 'while it is leased').to.equal(0)
     app.clock.advance(LEASE_MS)
@@ -296,7 +285,7 @@ describe('external call', () => {
   })
 
   it('fails with outcome_unknown when two claims expire', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
     for (let death = 0; death < 2; death += 1) {
       expect(await claim(caller)).to.have.length(1)
@@ -309,53 +298,51 @@ describe('external call', () => {
   })
 
   it('is not made when its run was canceled', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
     const { id } = await caller.run()
-    await caller.rest('POST', `/runs/${id}/cancel`)
-    expect(await caller.effects()).to.equal(0)
+    await caller.cancel(id)
+    expect(await caller.countCalls()).to.equal(0)
     await executeDueCalls(caller)
     expect(server.calls).to.have.length(0)
   })
 
   it('has no effect when its run is canceled during the request', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
     const { id } = await caller.run()
-    await caller.rest('POST', `/runs/${id}/cancel`)
-    const scope = app.system.forTenant(caller.owner.tenantId)
-    expect(await settleCall(scope, claimed, { ok: true, output: null })).to.equal(false)
+    await caller.cancel(id)
+    const scope = app.system.forTenant(caller.workspace.tenantId)
+    expect(await completeCall(scope, claimed, { ok: true, output: null })).to.equal(false)
     await advance(caller)
     expect((await caller.run()).status).to.equal('canceled')
   })
 
   it('has no effect when its run is canceled with the parent run', async () => {
-    const caller = new Caller(app, await app.signUp())
-    const publish = async (triggers: object[], steps: object[]): Promise<string> => {
-      const definition = { version: 1, triggers, steps }
-      const { id } = await caller.rest('POST', '/workflows', { name: 'Quotes', definition })
-      await caller.rest('POST', `/workflows/${id}/publish`, {})
-      return id
-    }
-    const inner = await publish([], [say('wait', 'One moment'), { id: 'call', type: 'http', url: server.url }])
-    await publish([{ type: 'message_received' }], [{ id: 'sub', type: 'run_workflow', workflowId: inner }])
-    await caller.write()
+    const workspace = await buildWorkspace(app)
+    const steps = [say('wait', 'One moment'), { id: 'call', type: 'http', url: server.url }]
+    const { id: workflowId } = await buildWorkflow(workspace, { triggers: [], steps })
+    await buildWorkflow(workspace, { steps: [{ id: 'sub', type: 'run_workflow', workflowId }] })
+    const caller = new HttpWorkflow(workspace)
+    await caller.receive()
     await advance(caller)
     const [claimed = expect.fail('nothing to claim')] = await claim(caller)
-    const { items } = await caller.rest('GET', '/runs?status=waiting')
+    const { items } = await workspace.call('GET', '/api/runs?status=waiting')
     const outer = items.find(({ parentRunId }: { parentRunId: string | null }) => parentRunId === null)
-    await caller.rest('POST', `/runs/${outer.id}/cancel`)
-    expect(await caller.effects()).to.equal(0)
-    const settle = () => expect.fail('something was changed')
-    const scope = app.system.forTenant(caller.owner.tenantId)
-    expect(await settleCall(scope, claimed, { settle })).to.equal(false)
-    const messages = await app.system.db('messages').where({ tenant_id: caller.owner.tenantId, direction: 'outbound' })
+    await caller.cancel(outer.id)
+    expect(await caller.countCalls()).to.equal(0)
+    const complete = () => expect.fail('something was changed')
+    const scope = app.system.forTenant(caller.workspace.tenantId)
+    expect(await completeCall(scope, claimed, { complete })).to.equal(false)
+    const messages = await app.system
+      .db('messages')
+      .where({ tenant_id: caller.workspace.tenantId, direction: 'outbound' })
     expect(messages.map(({ status }) => status)).to.deep.equal(['canceled'])
   })
 
   it('is not made when its step has timed out', async () => {
-    server.play(json({ total: 1 }))
+    server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall({ timeout: '30s', onTimeout: 'late' }, [
       say('tell', 'Too early', { next: 'end' }),
       say('late', 'Late'),
@@ -366,21 +353,21 @@ describe('external call', () => {
     expect(await caller.sent()).to.deep.equal(['Late'])
     await executeDueCalls(caller)
     expect(server.calls).to.have.length(0)
-    expect(await caller.effects()).to.equal(0)
+    expect(await caller.countCalls()).to.equal(0)
   })
 
   it('is made before the backlog of another workspace is finished', async () => {
     let openResponses: (() => void)[] = []
-    server.play((_, response) => {
+    server.replyWith((_, response) => {
       openResponses.push(() => json({ total: 1 })({} as never, response))
     })
-    const flood = await Caller.of(app, server, {})
-    for (let count = 0; count < 25; count += 1) await flood.write()
-    while ((await flood.effects()) < 25) await advance(flood)
+    const flood = await HttpWorkflow.publish(app, server, {})
+    for (let count = 0; count < 25; count += 1) await flood.receive()
+    while ((await flood.countCalls()) < 25) await advance(flood)
     const other = await createPendingCall()
     const work = executeCalls(app.system)
-    const done = work({ tenantId: flood.owner.tenantId })
-    await work({ tenantId: other.owner.tenantId })
+    const done = work({ tenantId: flood.workspace.tenantId })
+    await work({ tenantId: other.workspace.tenantId })
     await waitUntil(() => openResponses.length === 21)
     const firstResponses = openResponses
     openResponses = []
@@ -388,7 +375,7 @@ describe('external call', () => {
     await waitUntil(() => openResponses.length === 5)
     openResponses.forEach((end) => end())
     await done
-    expect([await flood.effects(), await other.effects()]).to.deep.equal([0, 0])
+    expect([await flood.countCalls(), await other.countCalls()]).to.deep.equal([0, 0])
   })
 })
 
@@ -411,13 +398,13 @@ describe('worker killed during an external call', function () {
 
   it('leaves a call that the next worker repeats with the same idempotency key, and the run continues once', async () => {
     const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'worker', ALLOW_LOOPBACK_CHANNELS: 'true' }
-    server.play(silence, json({ total: 5 }))
-    const caller = await Caller.of(app, server, {}, [say('tell', '{{vars.quote.json.total}}')])
+    server.replyWith(neverReply, json({ total: 5 }))
+    const caller = await HttpWorkflow.publish(app, server, {}, [say('tell', '{{vars.quote.json.total}}')])
     worker = await startParleyProcess(environment)
-    await caller.write()
+    await caller.receive()
     await waitUntil(() => server.calls.length === 1)
     await worker.kill()
-    expect(await caller.effects()).to.equal(1)
+    expect(await caller.countCalls()).to.equal(1)
 
     // Ends the lease early instead of waiting for it to expire.
     await app.system.db('external_calls').update({ due_at: app.system.now() })
@@ -427,6 +414,6 @@ describe('worker killed during an external call', function () {
     expect(await caller.sent()).to.deep.equal(['5'])
     const { id } = await caller.run()
     expect(server.calls.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(Array(2).fill(`${id}:0`))
-    expect(await caller.effects()).to.equal(0)
+    expect(await caller.countCalls()).to.equal(0)
   })
 })

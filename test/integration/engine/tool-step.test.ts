@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
 import { executeTool } from '../../../src/features/external-calls/execute-tool.ts'
-import { settleCall } from '../../../src/features/external-calls/settle-call.ts'
+import { completeCall } from '../../../src/features/external-calls/complete-call.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { DAY, SECOND } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -39,18 +39,18 @@ describe('tool step', () => {
 
   /** Publishes a workflow with the steps and processes one message of the customer. */
   async function runWorkflow(steps: object[], prepare?: (customer: Customer) => Promise<unknown>): Promise<Customer> {
-    const customer = await Customer.of(app, steps, prepare)
-    await customer.write()
+    const customer = await Customer.create(app, steps, prepare)
+    await customer.send()
     await app.work()
     return customer
   }
 
   const withQuote = (fields?: object) => (customer: Customer) =>
-    customer.rest('POST', '/tools', quoteTool(`${server.url}/quote`, fields))
+    customer.call('POST', '/tools', quoteTool(`${server.url}/quote`, fields))
 
   describe('with a workspace tool', () => {
     it('sends the input with the sealed headers and continues with the output', async () => {
-      server.play(json({ price: 12.5 }))
+      server.replyWith(json({ price: 12.5 }))
       const steps = [use('shop.quote', { article: '{{message.body}}' }), say('tell', '{{steps.use.output.price}} EUR')]
       const customer = await runWorkflow(steps, withQuote())
       expect(await customer.sent()).to.deep.equal(['12.5 EUR'])
@@ -68,7 +68,7 @@ describe('tool step', () => {
     })
 
     it('does not send configured headers that the HTTP client controls', async () => {
-      server.play(json({ price: 1 }))
+      server.replyWith(json({ price: 1 }))
       const headers = { 'Accept-Encoding': 'gzip', 'Proxy-Authorization': 'Basic x', 'X-Shop': 'main' }
       const config = { method: 'POST', url: `${server.url}/quote`, headers }
       await runWorkflow([use('shop.quote', { article: 'a' })], withQuote({ config }))
@@ -78,7 +78,7 @@ describe('tool step', () => {
     })
 
     it('redacts a sealed key that the response repeats', async () => {
-      server.play((call, response) =>
+      server.replyWith((call, response) =>
         response.end(JSON.stringify({ price: 1, note: `Got ${call.headers.authorization}` })),
       )
       const customer = await runWorkflow([use('shop.quote', { article: 'a' })], withQuote())
@@ -89,8 +89,8 @@ describe('tool step', () => {
     it('does not send sealed headers to another host on a redirect, whatever their names', async () => {
       const redirectTarget = await ScriptedServer.start()
       try {
-        redirectTarget.play(json({ price: 1 }))
-        server.play((_, response) => response.writeHead(307, { location: `${redirectTarget.url}/quote` }).end())
+        redirectTarget.replyWith(json({ price: 1 }))
+        server.replyWith((_, response) => response.writeHead(307, { location: `${redirectTarget.url}/quote` }).end())
         const config = { method: 'POST', url: `${server.url}/quote`, headers: { 'X-Shop': 'main' } }
         await runWorkflow([use('shop.quote', { article: 'a' })], withQuote({ config }))
         expect(server.calls.map(({ headers }) => headers['x-shop'])).to.deep.equal(['main'])
@@ -101,14 +101,14 @@ describe('tool step', () => {
     })
 
     it('sends the input as query parameters with a GET request', async () => {
-      server.play(json({ price: 1 }))
+      server.replyWith(json({ price: 1 }))
       const get = withQuote({ config: { method: 'GET', url: `${server.url}/quote?shop=7` } })
       await runWorkflow([use('shop.quote', { article: 'a&b' })], get)
       expect(server.calls.map(({ url, body }) => [url, body])).to.deep.equal([['/quote?shop=7&article=a%26b', '']])
     })
 
     it('fails with invalid_tool_input before any request when the input does not match the schema', async () => {
-      server.play(json({ price: 1 }))
+      server.replyWith(json({ price: 1 }))
       const customer = await runWorkflow([use('shop.quote', { article: 7 }, { retry: { max: 3 } })], withQuote())
       const { error, steps } = await customer.run()
       expect([error.code, steps[0].attempt]).to.deep.equal(['invalid_tool_input', 1])
@@ -118,17 +118,17 @@ describe('tool step', () => {
 
     it('fails with invalid_tool_output when the response does not match the output schema', async () => {
       for (const output of [{ price: 'a lot' }, {}, []]) {
-        server.play(json(output))
+        server.replyWith(json(output))
         const customer = await runWorkflow([use('shop.quote', { article: 'a' })], withQuote())
         expect((await customer.run()).error.code).to.equal('invalid_tool_output')
       }
-      server.play((_, response) => response.end('<h1>Sorry</h1>'))
+      server.replyWith((_, response) => response.end('<h1>Sorry</h1>'))
       const customer = await runWorkflow([use('shop.quote', { article: 'a' })], withQuote())
       expect((await customer.run()).error.code).to.equal('invalid_tool_output')
     })
 
     it('retries after status 503 and fails with tool_failed after status 403', async () => {
-      server.play(json({}, 503), json({ price: 3 }))
+      server.replyWith(json({}, 503), json({ price: 3 }))
       const retry = { max: 2, backoff: 'fixed', delay: '10s' }
       const steps = [use('shop.quote', { article: 'a' }, { retry }), say('tell', '{{steps.use.output.price}}')]
       const customer = await runWorkflow(steps, withQuote())
@@ -136,7 +136,7 @@ describe('tool step', () => {
       app.clock.advance(10 * SECOND)
       await app.work()
       expect(await customer.sent()).to.deep.equal(['3'])
-      server.play(json({}, 403))
+      server.replyWith(json({}, 403))
       const forbidden = await runWorkflow(steps, withQuote())
       const { error, steps: records } = await forbidden.run()
       expect([error.code, records[0].attempt]).to.deep.equal(['tool_failed', 1])
@@ -144,8 +144,8 @@ describe('tool step', () => {
 
     it('fails when the tool is disabled, deleted or owned by another workspace', async () => {
       const cases: [code: string, change: (customer: Customer, id: string) => Promise<unknown>][] = [
-        ['tool_disabled', (customer, id) => customer.rest('PATCH', `/tools/${id}`, { enabled: false })],
-        ['unknown_tool', (customer, id) => customer.rest('DELETE', `/tools/${id}`)],
+        ['tool_disabled', (customer, id) => customer.call('PATCH', `/tools/${id}`, { enabled: false })],
+        ['unknown_tool', (customer, id) => customer.call('DELETE', `/tools/${id}`)],
         // Moves the row to another workspace.
         [
           'unknown_tool',
@@ -155,14 +155,14 @@ describe('tool step', () => {
           },
         ],
       ]
-      server.play(json({ price: 1 }))
+      server.replyWith(json({ price: 1 }))
       for (const [code, change] of cases) {
         let id = ''
-        const customer = await Customer.of(app, [use('shop.quote', { article: 'a' })], async (workspace) => {
+        const customer = await Customer.create(app, [use('shop.quote', { article: 'a' })], async (workspace) => {
           id = (await withQuote()(workspace)).id
         })
         await change(customer, id)
-        await customer.write()
+        await customer.send()
         await app.work()
         expect((await customer.run()).error.code).to.equal(code)
       }
@@ -170,7 +170,7 @@ describe('tool step', () => {
     })
 
     it('continues at the onError step when the tool fails', async () => {
-      server.play(json({}, 404))
+      server.replyWith(json({}, 404))
       const steps = [
         use('shop.quote', { article: 'a' }, { onError: 'sorry', next: 'end' }),
         say('sorry', '{{steps.use.output.error.code}}'),
@@ -225,11 +225,11 @@ describe('tool step', () => {
     })
 
     it('message.send fails with outside_window after the service window has closed', async () => {
-      const customer = await Customer.of(app, [
+      const customer = await Customer.create(app, [
         { id: 'rest', type: 'wait', for: '24h' },
         use('message.send', { body: 'Late' }),
       ])
-      await customer.write()
+      await customer.send()
       await app.work()
       app.clock.advance(DAY)
       await app.work()
@@ -247,7 +247,7 @@ describe('tool step', () => {
     })
 
     it('http.request returns the response of any status and rejects a private address', async () => {
-      server.play(json({ a: 1 }, 404))
+      server.replyWith(json({ a: 1 }, 404))
       const input = { method: 'POST', url: `${server.url}/x`, headers: { 'X-A': 'b', Host: 'other' }, json: { q: 1 } }
       expect((await runTool('http.request', input)).output).to.deep.equal({ status: 404, json: { a: 1 } })
       const [{ headers, body } = expect.fail('nothing was called')] = server.calls
@@ -257,8 +257,8 @@ describe('tool step', () => {
     })
 
     it('fails with not_found for a contact or conversation of another workspace', async () => {
-      const otherWorkspace = await Customer.of(app, [say('hi', 'Hi')])
-      await otherWorkspace.write()
+      const otherWorkspace = await Customer.create(app, [say('hi', 'Hi')])
+      await otherWorkspace.send()
       await app.work()
       const conversationId = (await otherWorkspace.conversation()).id
       const { contactId } = otherWorkspace
@@ -289,20 +289,20 @@ describe('tool step with a built-in tool after a worker crash', () => {
   after(() => app.stop())
 
   it('applies its change once, in the transaction that stores its result', async () => {
-    const customer = await Customer.of(app, [use('message.send', { body: 'Once' })])
+    const customer = await Customer.create(app, [use('message.send', { body: 'Once' })])
     const { scope } = customer
     const advance = () => advanceMailboxes(app.system, { tenantId: scope.tenantId })
     const claim = async () => (await claimCalls(scope, 1))[0] ?? expect.fail('nothing to claim')
     const executeCall = (effect: Awaited<ReturnType<typeof claim>>) =>
       executeTool(scope, effect, new AbortController().signal)
-    await customer.write()
+    await customer.send()
     await advance()
 
     const first = await claim()
     const lost = await executeCall(first)
     expect(await customer.sent(), 'before the result is stored').to.deep.equal([])
     const killed = scope.transaction(async (tx) => {
-      await settleCall(tx, first, lost)
+      await completeCall(tx, first, lost)
       throw new Error('killed before the commit')
     })
     expect(await killed.catch((error: Error) => error.message)).to.equal('killed before the commit')
@@ -310,8 +310,8 @@ describe('tool step with a built-in tool after a worker crash', () => {
 
     app.clock.advance(LEASE_MS)
     const second = await claim()
-    expect(await settleCall(scope, second, await executeCall(second))).to.equal(true)
-    expect(await settleCall(scope, first, lost), 'result of the first claim').to.equal(false)
+    expect(await completeCall(scope, second, await executeCall(second))).to.equal(true)
+    expect(await completeCall(scope, first, lost), 'result of the first claim').to.equal(false)
     await advance()
     expect([(await customer.run()).status, await customer.sent()]).to.deep.equal(['completed', ['Once']])
   })

@@ -2,8 +2,10 @@ import { expect } from 'chai'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
 import { createTasks } from '../../../src/jobs.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
-import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { buildCloudApiChannel, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const NAP = {
   version: 1,
@@ -25,11 +27,10 @@ const HURRY = {
   ],
 }
 
-async function publish(app: TestApp, session: TestSession): Promise<void> {
-  for (const definition of [NAP, HURRY]) {
-    const created = await app.rest('POST', '/api/workflows', { session, body: { name: 'Waits', definition } })
-    await app.rest('POST', `/api/workflows/${created.body.id}/publish`, { session, body: {} })
-  }
+async function buildWaitingWorkspace(app: TestApp): Promise<WorkspaceClient> {
+  const workspace = await buildWorkspace(app)
+  for (const definition of [NAP, HURRY]) await buildWorkflow(workspace, definition)
+  return workspace
 }
 
 /** Returns the outbound messages to the phone number, oldest first. */
@@ -42,29 +43,20 @@ async function listSent(app: TestApp, phone: string): Promise<string[]> {
   return rows.map(({ body }) => body)
 }
 
-async function write(app: TestApp, session: TestSession, phone: string, body: string): Promise<void> {
-  const { status } = await app.rest('POST', '/api/sandbox/messages', { session, body: { phone, body } })
-  expect(status).to.equal(201)
-}
-
 describe('wait and ask steps with a timer', () => {
   let app: TestApp
-  let owner: TestSession
-  let nextPhone = 4915100000
-
-  const newPhone = () => `+${(nextPhone += 1)}00`
+  let workspace: WorkspaceClient
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
-    owner = await app.signUp()
-    await publish(app, owner)
+    workspace = await buildWaitingWorkspace(app)
   })
 
   after(() => app.stop())
 
   async function startNaps(count: number): Promise<string[]> {
     const phones = Array.from({ length: count }, newPhone)
-    for (const phone of phones) await write(app, owner, phone, 'nap')
+    for (const phone of phones) await sendAsCustomer(workspace, { phone, body: 'nap' })
     await app.work()
     return phones
   }
@@ -75,11 +67,7 @@ describe('wait and ask steps with a timer', () => {
 
   it('resume once each when 1,000 waits are due at the same time', async () => {
     const cloud = await FakeCloudApi.start({ clock: app.clock })
-    const channel = await app.rest('POST', '/api/channels', {
-      session: owner,
-      body: { kind: 'whatsapp', name: 'Support', ...cloud.settings, ...cloud.credentials },
-    })
-    cloud.webhooks.callbackUrl = app.url + channel.body.webhookPath
+    await buildCloudApiChannel(workspace, cloud)
     const numbers = Array.from({ length: 1000 }, (_, n) => `1555${String(n).padStart(7, '0')}`)
     const timestamp = String(app.clock.now().getTime() / 1000)
     for (let at = 0; at < numbers.length; at += 100) {
@@ -135,10 +123,10 @@ describe('wait and ask steps with a timer', () => {
 
   it('continue with either the reply or the timeout when both arrive at the same time', async () => {
     const phones = Array.from({ length: 40 }, newPhone)
-    for (const phone of phones) await write(app, owner, phone, 'quick')
+    for (const phone of phones) await sendAsCustomer(workspace, { phone, body: 'quick' })
     await app.work()
     app.clock.advance(5 * MINUTE)
-    const replies = phones.map((phone) => write(app, owner, phone, 'here'))
+    const replies = phones.map((phone) => sendAsCustomer(workspace, { phone, body: 'here' }))
     await Promise.all([...replies, fireDueTimers(app.system), app.work()])
     await app.work()
     for (const bodies of await listSentToAll(phones)) {
@@ -155,27 +143,26 @@ describe('wait and ask steps with a timer', () => {
 
 describe('ask step whose reply and timeout are both in the mailbox', () => {
   let app: TestApp
-  let owner: TestSession
+  let workspace: WorkspaceClient
 
   before(async () => {
     // The app runs no worker, so that the test determines the order of work.
     app = await startTestApp({ ROLES: 'http' })
-    owner = await app.signUp()
-    await publish(app, owner)
+    workspace = await buildWaitingWorkspace(app)
   })
 
   after(() => app.stop())
 
-  const advance = () => createTasks(app.system)['advance']?.({ tenantId: owner.tenantId })
+  const advance = () => createTasks(app.system)['advance']?.({ tenantId: workspace.tenantId })
 
   it('continues with the first of the two items and ignores the other', async () => {
     for (const first of ['reply', 'timeout']) {
       const phone = first === 'reply' ? '+4915199999901' : '+4915199999902'
-      await write(app, owner, phone, 'quick')
+      await sendAsCustomer(workspace, { phone, body: 'quick' })
       await advance()
       app.clock.advance(5 * MINUTE)
       if (first === 'timeout') await fireDueTimers(app.system)
-      await write(app, owner, phone, 'here')
+      await sendAsCustomer(workspace, { phone, body: 'here' })
       if (first === 'reply') await fireDueTimers(app.system)
       await advance()
       await advance()
@@ -185,7 +172,7 @@ describe('ask step whose reply and timeout are both in the mailbox', () => {
 
   it('ignores an early timer after the clock was set back and resumes once at the due time', async () => {
     const phone = '+4915199999903'
-    await write(app, owner, phone, 'nap')
+    await sendAsCustomer(workspace, { phone, body: 'nap' })
     await advance()
     app.clock.advance(HOUR)
     await fireDueTimers(app.system)

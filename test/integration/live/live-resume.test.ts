@@ -68,7 +68,7 @@ describe('resuming a subscription', function () {
     })
     expect(response.body)
       .to.include('"httpStatus":400')
-      .and.include('lastEventId is not one that this service gave out')
+      .and.include('lastEventId is not an ID of an item of this subscription')
   })
 
   it('resuming with a cursor of another database reports a gap', async () => {

@@ -187,10 +187,10 @@ describe('run and event subscriptions', function () {
   })
 
   it('events.follow delivers no events of another workspace', async () => {
-    const stranger = await buildWorkspace(app, 'Eve')
-    const all = await openEventStream<Event>(app.url, stranger, { procedure: 'events.follow', input: {} })
+    const outsider = await buildWorkspace(app, 'Eve')
+    const all = await openEventStream<Event>(app.url, outsider, { procedure: 'events.follow', input: {} })
     await startRun()
-    await stranger.request('POST', '/api/contacts', { name: 'Own', phone: '+4915112340000' })
+    await outsider.request('POST', '/api/contacts', { name: 'Own', phone: '+4915112340000' })
     expect((await all.next()).data.event?.type).to.equal('contact.created')
     all.close()
   })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { binariesPackage, findBinaries, restoreSymlinks } from '../../../src/platform/embedded-postgres/binaries.ts'
 import { copyBinaries } from '../../../src/platform/embedded-postgres/copy-binaries.ts'
-import { discardClusters, emptyDataDir } from '../../support/embedded-clusters.ts'
+import { discardClusters, createEmptyDataDir } from '../../support/embedded-clusters.ts'
 import { errorMessage } from '../../support/error-message.ts'
 
 const NOBODY = { uid: 65534, gid: 65534 }
@@ -20,7 +20,7 @@ describe('embedded PostgreSQL binaries', () => {
   })
 
   it('get their library symlinks restored when no install script created them', () => {
-    const native = path.join(emptyDataDir(), 'native')
+    const native = path.join(createEmptyDataDir(), 'native')
     fs.mkdirSync(path.join(native, 'lib'), { recursive: true })
     fs.writeFileSync(path.join(native, 'lib', 'libone.so.1.2'), 'one')
     const links = ['libone.so', 'libone.so.1'].map((name) => ({
@@ -58,7 +58,7 @@ describe('embedded PostgreSQL binaries', () => {
   ] as const) {
     it(`are rejected on ${title} with one sentence that recommends DATABASE_URL`, () => {
       expect(() => binariesPackage(system)).to.throw(
-        /^There is no embedded PostgreSQL for [^.]*set DATABASE_URL[^.]*\.$/,
+        /^There is no embedded PostgreSQL for [^.]*\. Set DATABASE_URL[^.]*\.$/,
       )
     })
   }
@@ -69,9 +69,9 @@ describe('embedded PostgreSQL binaries', () => {
 
     beforeEach(function () {
       if (!isRoot) return this.skip()
-      const home = emptyDataDir()
+      const home = createEmptyDataDir()
       native = path.join(home, 'native')
-      parent = emptyDataDir()
+      parent = createEmptyDataDir()
       fs.mkdirSync(path.join(native, 'bin'), { recursive: true })
       fs.writeFileSync(path.join(native, 'bin', 'postgres'), '#!/bin/sh\necho works\n', { mode: 0o755 })
       fs.symlinkSync('postgres', path.join(native, 'bin', 'link'))
@@ -111,7 +111,7 @@ describe('embedded PostgreSQL binaries', () => {
     for (const [state, change] of Object.entries(untrustedStates)) {
       it(`are rejected in a copy that ${state}`, async () => {
         change(copyBinaries(native, parent))
-        expect(await errorMessage((async () => copyBinaries(native, parent))())).to.match(/was made by another account/)
+        expect(await errorMessage((async () => copyBinaries(native, parent))())).to.match(/belongs to another account/)
       })
     }
   })

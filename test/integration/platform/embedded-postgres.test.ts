@@ -7,15 +7,15 @@ import { ADMINISTRATOR, APPLICATION } from '../../../src/platform/embedded-postg
 import { listServerProcesses } from '../../../src/platform/embedded-postgres/postmaster.ts'
 import { derivePassword } from '../../../src/platform/embedded-postgres/cluster/password-file.ts'
 import {
-  ask,
+  queryRow,
   discardClusters,
   discardPreparedCluster,
-  emptyDataDir,
-  isServed,
-  open,
-  usedDataDir,
+  createEmptyDataDir,
+  hasRunningServer,
+  startServer,
+  createInitializedDataDir,
 } from '../../support/embedded-clusters.ts'
-import { ForkedHolder } from '../../support/fork-embedded-postgres.ts'
+import { EmbeddedPostgresProcess } from '../../support/fork-embedded-postgres.ts'
 import { errorMessage } from '../../support/error-message.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -27,23 +27,27 @@ describe('embedded PostgreSQL', () => {
 
   describe('with an empty data directory', () => {
     it('creates a cluster and a database owned by an account without further rights', async () => {
-      const server = await open(emptyDataDir())
+      const server = await startServer(createEmptyDataDir())
       expect(server.adopted).to.equal(false)
       const account = `(select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = current_user)`
-      expect(await ask(server.connectionString, `select current_database(), ${account} as may_more`)).to.deep.equal({
+      expect(
+        await queryRow(server.connectionString, `select current_database(), ${account} as may_more`),
+      ).to.deep.equal({
         current_database: 'parley',
         may_more: false,
       })
-      await ask(server.connectionString, 'create table things (id int)')
+      await queryRow(server.connectionString, 'create table things (id int)')
     })
 
     it('uses the C.UTF-8 locale, UTC and fsync regardless of the environment', async () => {
       const env = { LC_ALL: 'de_DE.UTF-8', LANG: 'de_DE.UTF-8', TZ: 'Asia/Tokyo' }
-      const { connectionString } = await new ForkedHolder(emptyDataDir(), { env }).next('started')
+      const { connectionString } = await new EmbeddedPostgresProcess(createEmptyDataDir(), { env }).next('started')
       const settings = ['TimeZone', 'fsync', 'dynamic_shared_memory_type', 'autovacuum_naptime', 'server_encoding']
       const columns = settings.map((name) => `current_setting('${name}') as ${name}`)
       const database = `(select datlocprovider::text || ' ' || datlocale from pg_database where datname = current_database())`
-      expect(await ask(connectionString, `select ${columns}, ${database} as locale, 'Z' < 'a' as ordered`)).to.include({
+      expect(
+        await queryRow(connectionString, `select ${columns}, ${database} as locale, 'Z' < 'a' as ordered`),
+      ).to.include({
         timezone: 'UTC',
         fsync: 'on',
         dynamic_shared_memory_type: 'mmap',
@@ -55,8 +59,8 @@ describe('embedded PostgreSQL', () => {
     })
 
     it('stores the secret in a file with mode 600 and exposes it in no command line, log or file name', async () => {
-      const dataDir = emptyDataDir()
-      await open(dataDir)
+      const dataDir = createEmptyDataDir()
+      await startServer(dataDir)
       const folder = dataDirectory(dataDir)
       expect(fs.statSync(folder.secret).mode & 0o777).to.equal(0o600)
       expect(fs.statSync(folder.log).mode & 0o777).to.equal(0o600)
@@ -66,35 +70,35 @@ describe('embedded PostgreSQL', () => {
       expect(commands.length).to.be.greaterThan(3)
       const visible = [...commands, fs.readFileSync(folder.log, 'utf8'), ...fs.readdirSync(folder.root)].join('\n')
       for (const password of passwords) expect(visible).not.to.include(password)
-      expect(fs.readdirSync(folder.root)).to.have.members(['data', 'holders', 'lock', 'port', 'postgres.log', 'secret'])
+      expect(fs.readdirSync(folder.root)).to.have.members(['data', 'clients', 'lock', 'port', 'postgres.log', 'secret'])
     })
 
     for (const count of [2, 5]) {
       it(`starts one server for ${count} processes that start at the same time`, async () => {
-        const dataDir = emptyDataDir()
-        const holders = Array.from({ length: count }, () => new ForkedHolder(dataDir))
+        const dataDir = createEmptyDataDir()
+        const holders = Array.from({ length: count }, () => new EmbeddedPostgresProcess(dataDir))
         const started = await Promise.all(holders.map((holder) => holder.next('started')))
         expect(started.filter(({ adopted }) => !adopted)).to.have.length(1)
         expect(new Set(started.map(({ pid }) => pid)).size).to.equal(1)
         await Promise.all(holders.map((holder) => holder.stop()))
-        expect(isServed(dataDir)).to.equal(false)
+        expect(hasRunningServer(dataDir)).to.equal(false)
       })
     }
 
     it('runs as the account of its process when that is not root', async function () {
       if (!isRoot || !canStartPrograms(NOBODY)) return this.skip()
-      const dataDir = emptyDataDir()
+      const dataDir = createEmptyDataDir()
       fs.chownSync(dataDir, NOBODY.uid, NOBODY.gid)
-      const { connectionString, pid } = await new ForkedHolder(dataDir, NOBODY).next('started')
-      expect(await ask(connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
+      const { connectionString, pid } = await new EmbeddedPostgresProcess(dataDir, NOBODY).next('started')
+      expect(await queryRow(connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
       expect(fs.statSync(`/proc/${pid}`).uid).to.equal(NOBODY.uid)
       expect(fs.statSync(dataDirectory(dataDir).root).mode & 0o777).to.equal(0o700)
     })
 
     it('runs as another account when its process runs as root', async function () {
       if (!isRoot) return this.skip()
-      const dataDir = emptyDataDir()
-      const { pid } = await open(dataDir)
+      const dataDir = createEmptyDataDir()
+      const { pid } = await startServer(dataDir)
       const { uid } = fs.statSync(`/proc/${pid}`)
       expect(uid).not.to.equal(0)
       expect(fs.statSync(dataDirectory(dataDir).data).uid).to.equal(uid)
@@ -103,32 +107,34 @@ describe('embedded PostgreSQL', () => {
 
   describe('with an existing data directory', () => {
     it('starts the same database on the same port', async () => {
-      const dataDir = await usedDataDir()
-      const first = await open(dataDir)
-      await ask(first.connectionString, 'create table kept as select 42 as answer')
+      const dataDir = await createInitializedDataDir()
+      const first = await startServer(dataDir)
+      await queryRow(first.connectionString, 'create table kept as select 42 as answer')
       await first.stop()
-      expect(isServed(dataDir)).to.equal(false)
-      const second = await open(dataDir)
-      expect(await ask(second.connectionString, 'select answer from kept')).to.deep.equal({ answer: 42 })
+      expect(hasRunningServer(dataDir)).to.equal(false)
+      const second = await startServer(dataDir)
+      expect(await queryRow(second.connectionString, 'select answer from kept')).to.deep.equal({ answer: 42 })
       expect(second.port).to.equal(first.port)
     })
 
     it('uses another port when its previous port is in use', async () => {
-      const [one, other] = [await usedDataDir(), await usedDataDir()]
-      const ports = [(await open(one)).port, (await open(other)).port]
+      const [one, other] = [await createInitializedDataDir(), await createInitializedDataDir()]
+      const ports = [(await startServer(one)).port, (await startServer(other)).port]
       expect(ports[0]).not.to.equal(ports[1])
     })
 
     it('creates a database of another name on request', async () => {
-      const server = await open(await usedDataDir(), { database: 'Other "one"' })
-      expect(await ask(server.connectionString, 'select current_database()')).to.deep.equal({
+      const server = await startServer(await createInitializedDataDir(), { database: 'Other "one"' })
+      expect(await queryRow(server.connectionString, 'select current_database()')).to.deep.equal({
         current_database: 'Other "one"',
       })
     })
 
     it('applies the given server settings', async () => {
-      const server = await open(await usedDataDir(), { settings: { max_connections: '17', autovacuum_naptime: '7s' } })
-      const row = await ask(
+      const server = await startServer(await createInitializedDataDir(), {
+        settings: { max_connections: '17', autovacuum_naptime: '7s' },
+      })
+      const row = await queryRow(
         server.connectionString,
         `select current_setting('max_connections') || current_setting('autovacuum_naptime') as set`,
       )
@@ -136,76 +142,78 @@ describe('embedded PostgreSQL', () => {
     })
 
     it('is shared by several holders and stopped by the last of them', async () => {
-      const dataDir = await usedDataDir()
-      const first = new ForkedHolder(dataDir)
+      const dataDir = await createInitializedDataDir()
+      const first = new EmbeddedPostgresProcess(dataDir)
       const { pid } = await first.next('started')
-      const second = await open(dataDir)
+      const second = await startServer(dataDir)
       expect([second.adopted, second.pid]).to.deep.equal([true, pid])
       await first.stop()
-      expect(await ask(second.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
+      expect(await queryRow(second.connectionString, 'select 1 as one')).to.deep.equal({ one: 1 })
       await Promise.all([second.stop(), second.stop()])
-      expect(isServed(dataDir)).to.equal(false)
+      expect(hasRunningServer(dataDir)).to.equal(false)
     })
 
     it('answers queries of a process that drains after Ctrl-C', async () => {
-      const dataDir = await usedDataDir()
-      const holder = new ForkedHolder(dataDir, { detached: true })
+      const dataDir = await createInitializedDataDir()
+      const holder = new EmbeddedPostgresProcess(dataDir, { detached: true })
       await holder.next('started')
       process.kill(-holder.pid, 'SIGINT')
       const { answered, failures } = await holder.next('drained')
       expect(failures).to.deep.equal([])
       expect(answered).to.equal(20)
       await holder.next('stopped')
-      expect(isServed(dataDir)).to.equal(false)
+      expect(hasRunningServer(dataDir)).to.equal(false)
     })
   })
 
   describe('when it cannot start', () => {
     it('names the version that created the cluster and the possible solutions', async () => {
-      const dataDir = await usedDataDir()
+      const dataDir = await createInitializedDataDir()
       fs.writeFileSync(path.join(dataDirectory(dataDir).data, 'PG_VERSION'), '17\n')
-      expect(await errorMessage(open(dataDir))).to.match(/made by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/)
+      expect(await errorMessage(startServer(dataDir))).to.match(
+        /created by PostgreSQL 17\b.*of PostgreSQL 18\b.*PG_BIN_DIR/,
+      )
     })
 
     it('rejects a PG_BIN_DIR with a PostgreSQL version before 17', async () => {
-      const binDir = path.join(emptyDataDir(), 'bin')
+      const binDir = path.join(createEmptyDataDir(), 'bin')
       fs.mkdirSync(binDir)
       for (const name of ['initdb', 'postgres']) {
         fs.writeFileSync(path.join(binDir, name), '#!/bin/sh\necho "postgres (PostgreSQL) 15.18"\n', { mode: 0o755 })
       }
-      expect(await errorMessage(open(emptyDataDir(), { binDir }))).to.match(
-        /PG_BIN_DIR holds PostgreSQL 15\b.*17 or later/,
+      expect(await errorMessage(startServer(createEmptyDataDir(), { binDir }))).to.match(
+        /PG_BIN_DIR contains PostgreSQL 15\b.*17 or later/,
       )
     })
 
     it('rejects a PG_BIN_DIR without PostgreSQL binaries', async () => {
-      const binDir = emptyDataDir()
-      expect(await errorMessage(open(emptyDataDir(), { binDir }))).to.match(
+      const binDir = createEmptyDataDir()
+      expect(await errorMessage(startServer(createEmptyDataDir(), { binDir }))).to.match(
         /PG_BIN_DIR has no PostgreSQL in .*DATABASE_URL/s,
       )
     })
 
     it('asks for another DATA_DIR when the unprivileged account cannot enter it', async function () {
       if (!isRoot) return this.skip()
-      const home = emptyDataDir()
+      const home = createEmptyDataDir()
       fs.chmodSync(home, 0o700)
-      expect(await errorMessage(open(path.join(home, 'app', '.parley')))).to.match(
+      expect(await errorMessage(startServer(path.join(home, 'app', '.parley')))).to.match(
         new RegExp(`does not run as root.*cannot enter ${home}\\. Set DATA_DIR`),
       )
     })
 
     it('rejects an existing cluster whose secret file is missing', async () => {
-      const dataDir = await usedDataDir()
+      const dataDir = await createInitializedDataDir()
       fs.rmSync(dataDirectory(dataDir).secret)
-      expect(await errorMessage(open(dataDir))).to.match(/Put it back, or move/)
+      expect(await errorMessage(startServer(dataDir))).to.match(/Restore it, or move/)
     })
 
     it('includes the log output of the server in the error', async () => {
-      const dataDir = await usedDataDir()
-      expect(await errorMessage(open(dataDir, { settings: { shared_buffers: 'many' } }))).to.match(
-        /did not start, see .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,
+      const dataDir = await createInitializedDataDir()
+      expect(await errorMessage(startServer(dataDir, { settings: { shared_buffers: 'many' } }))).to.match(
+        /did not start\. See .*postgres\.log: .*invalid value for parameter "shared_buffers": "many"/s,
       )
-      expect(isServed(dataDir)).to.equal(false)
+      expect(hasRunningServer(dataDir)).to.equal(false)
     })
   })
 })

@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import type { Attempt, Lockout, Reservation } from '../../../src/platform/rate-limit/lockout.ts'
 import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
-import { type LimitStore, memoryStore, postgresStore, redisStore } from '../../support/limit-stores.ts'
+import { type LimitStore, openMemoryStore, openPostgresStore, openRedisStore } from '../../support/limit-stores.ts'
 
 const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
-  Redis: redisStore,
-  Postgres: postgresStore,
-  memory: memoryStore,
+  Redis: openRedisStore,
+  Postgres: openPostgresStore,
+  memory: openMemoryStore,
 }
 
 const ADDRESS = '192.0.2.1'

@@ -7,8 +7,8 @@ import { pathToFileURL } from 'node:url'
 import { openDatabase } from '../../../src/platform/database/database.ts'
 import { FolderMigrationSource } from '../../../src/platform/database/migration-source.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { buildConversation, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { publish, write } from '../../support/requests.ts'
 import { ask } from '../../support/steps.ts'
 
 const FOLDER = new URL('../../../migrations/', import.meta.url)
@@ -96,18 +96,19 @@ describe('migrations', () => {
     after(() => app.stop())
 
     it('are recorded by file name without extension and can be rolled back one by one and applied again', async () => {
-      const owner = await app.signUp()
-      const advance = () => advanceMailboxes(app.system, { tenantId: owner.tenantId })
+      const workspace = await buildWorkspace(app)
+      const advance = () => advanceMailboxes(app.system, { tenantId: workspace.tenantId })
       const variables = { pin: { type: 'string', sensitive: true } }
-      await publish(app, owner, { triggers: [{ type: 'message_received' }], variables, steps: [ask('name')] })
-      await write(app, owner, '+4915211100001', 'hello')
-      const deleted = await write(app, owner, '+4915211100002', 'hello')
+      await buildWorkflow(workspace, { variables, steps: [ask('name')] })
+      await sendAsCustomer(workspace)
+      const phone = newPhone()
+      const conversation = await buildConversation(workspace, { phone })
       await advance()
-      await write(app, owner, '+4915211100002', 'Ana')
-      await app.system.db('conversations').where({ id: deleted }).delete()
+      await sendAsCustomer(workspace, { phone, body: 'Ana' })
+      await app.system.db('conversations').where({ id: conversation.id }).delete()
       const db = openDatabase(app.databaseUrl)
       try {
-        const [run] = await db('runs').where({ tenant_id: owner.tenantId })
+        const [run] = await db('runs').where({ tenant_id: workspace.tenantId })
         expect(run.state).to.deep.include({ status: 'waiting', sensitive: ['pin'] })
         const names = await db('migrations').orderBy('id').pluck<string[]>('name')
         expect(names).to.deep.equal(FILES.map((file) => path.basename(file, '.ts')))

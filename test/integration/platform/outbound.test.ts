@@ -136,19 +136,6 @@ describe('fetchPublic', () => {
     })
   }
 
-  it('urlError checks the part of a URL template before the first placeholder', () => {
-    expect(urlError('http://10.0.0.8/{{vars.path}}')?.code).to.equal('host_refused')
-    expect(urlError('http:\\\\127.0.0.1\\{{vars.path}}')?.code).to.equal('host_refused')
-    for (const url of [
-      'https://api.example.com/v1?x={{vars.x}}',
-      '{{vars.url}}',
-      'https://{{vars.host}}/',
-      'http://10.{{vars.rest}}/',
-    ]) {
-      expect(urlError(url), url).to.equal(undefined)
-    }
-  })
-
   for (const address of [
     '127.0.0.1',
     '10.0.0.8',
@@ -372,8 +359,25 @@ describe('fetchPublic', () => {
     const headers = { 'x-note': 'a\r\nx-forged: yes' }
     expect((await outboundError(fetchFrom(`http://127.0.0.1:${port}/`, { headers }))).code).to.equal('invalid_request')
   })
+})
 
-  it('isSensitiveName recognizes names of secrets', () => {
+describe('urlError', () => {
+  it('checks the part of a URL template before the first placeholder', () => {
+    expect(urlError('http://10.0.0.8/{{vars.path}}')?.code).to.equal('host_refused')
+    expect(urlError('http:\\\\127.0.0.1\\{{vars.path}}')?.code).to.equal('host_refused')
+    for (const url of [
+      'https://api.example.com/v1?x={{vars.x}}',
+      '{{vars.url}}',
+      'https://{{vars.host}}/',
+      'http://10.{{vars.rest}}/',
+    ]) {
+      expect(urlError(url), url).to.equal(undefined)
+    }
+  })
+})
+
+describe('isSensitiveName', () => {
+  it('recognizes names of secrets', () => {
     for (const name of [
       'Authorization',
       'X-API-Key',

@@ -3,12 +3,12 @@ import type { RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts
 import { type Tier, TIERS } from '../../../src/platform/rate-limit/tiers.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
-import { type LimitStore, memoryStore, postgresStore, redisStore } from '../../support/limit-stores.ts'
+import { type LimitStore, openMemoryStore, openPostgresStore, openRedisStore } from '../../support/limit-stores.ts'
 
 const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
-  Redis: redisStore,
-  Postgres: postgresStore,
-  memory: memoryStore,
+  Redis: openRedisStore,
+  Postgres: openPostgresStore,
+  memory: openMemoryStore,
 }
 
 let nextAddress = 0
@@ -115,11 +115,11 @@ for (const [name, openStore] of Object.entries(STORES)) {
     it('resets at the end of its window, which rejected requests do not extend', async () => {
       const address = newAddress()
       await limits.charge(address, ['forgot'], 3)
-      await store.pass(59 * MINUTE)
+      await store.advance(59 * MINUTE)
       const charge = await (await store.open(clock)).charge(address, ['forgot'])
       expect(charge.allowed).to.equal(false)
       expect(charge.state.resetSeconds).to.be.within(50, 60)
-      await store.pass(MINUTE + SECOND)
+      await store.advance(MINUTE + SECOND)
       expect((await (await store.open(clock)).charge(address, ['forgot'])).state.remaining).to.equal(2)
     })
   })
@@ -127,11 +127,11 @@ for (const [name, openStore] of Object.entries(STORES)) {
 
 describe('purge of rate limits in Postgres', () => {
   it('deletes only the counters whose window has ended', async () => {
-    const store = await postgresStore()
+    const store = await openPostgresStore()
     try {
       const limits = await store.open(new TestClock())
       await limits.charge('192.0.2.1', ['api'])
-      await store.pass(HOUR + 2 * MINUTE)
+      await store.advance(HOUR + 2 * MINUTE)
       await limits.charge('192.0.2.2', ['api'])
       await limits.purge()
       expect(await store.db('rate_limits').pluck('key')).to.deep.equal(['api:192.0.2.2'])

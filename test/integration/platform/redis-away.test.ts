@@ -4,10 +4,10 @@ import { createRateLimits, type RateLimits } from '../../../src/platform/rate-li
 import { connectRedis } from '../../../src/platform/notifications/redis.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
-import { postgresStore, redisStore } from '../../support/limit-stores.ts'
+import { openPostgresStore, openRedisStore } from '../../support/limit-stores.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-type Store = NonNullable<Awaited<ReturnType<typeof redisStore>>>
+type Store = NonNullable<Awaited<ReturnType<typeof openRedisStore>>>
 
 const ADDRESS = '192.0.2.1'
 
@@ -31,7 +31,7 @@ describe('rate limits during a Redis outage', () => {
   const clock = new TestClock()
 
   beforeEach(async function open() {
-    const limitStore = await redisStore()
+    const limitStore = await openRedisStore()
     if (!limitStore) return this.skip()
     store = limitStore
     limits = await store.open(clock)
@@ -83,7 +83,7 @@ describe('rate limits during a Redis outage', () => {
 
 describe('rate limits with an unreachable Redis', () => {
   it('use Postgres from the start', async () => {
-    const postgres = await postgresStore()
+    const postgres = await openPostgresStore()
     const redis = connectRedis('redis://127.0.0.1:1', createLogger('silent'))
     const limits = createRateLimits({ url: postgres.url, redis, clock: new TestClock() })
     expect(await countAllowed(limits, ADDRESS, 40)).to.equal(5)

@@ -1,20 +1,20 @@
 import { expect } from 'chai'
 import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
-import { ask } from '../../support/embedded-clusters.ts'
+import { queryRow } from '../../support/embedded-clusters.ts'
 import { cloneDatabase, testCluster } from '../../support/postgres.ts'
 
 describe('cloneDatabase', () => {
   let migrations = 0
   const migrate = async (url: string) => {
     migrations += 1
-    await ask(url, 'create table things as select 1 as id')
+    await queryRow(url, 'create table things as select 1 as id')
   }
 
   it('creates independent copies of a template that is prepared once', async () => {
     const [one, other] = await Promise.all([cloneDatabase(migrate), cloneDatabase(migrate)])
-    await ask(one.url, 'insert into things values (2)')
-    expect(await ask(one.url, 'select count(*)::int from things')).to.deep.equal({ count: 2 })
-    expect(await ask(other.url, 'select count(*)::int from things')).to.deep.equal({ count: 1 })
+    await queryRow(one.url, 'insert into things values (2)')
+    expect(await queryRow(one.url, 'select count(*)::int from things')).to.deep.equal({ count: 2 })
+    expect(await queryRow(other.url, 'select count(*)::int from things')).to.deep.equal({ count: 1 })
     expect(migrations).to.equal(1)
     await Promise.all([one.drop(), other.drop()])
   })
@@ -24,7 +24,7 @@ describe('cloneDatabase', () => {
     const name = new URL(url).pathname.slice(1)
     await withClient(url, drop)
     const { adminUrl } = await testCluster()
-    expect(await ask(adminUrl, `select count(*)::int from pg_database where datname = '${name}'`)).to.deep.equal({
+    expect(await queryRow(adminUrl, `select count(*)::int from pg_database where datname = '${name}'`)).to.deep.equal({
       count: 0,
     })
   })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { DAY, MINUTE } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone, publishWorkflow, sendAsCustomer } from '../../factories.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -73,7 +73,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect(await listSent(body.id)).to.deep.equal(['Porto, 2'])
     const [firstStep] = await listSteps(old)
     const steps = await listSteps(body.id)
-    expect(steps.map(({ stepId, reusedFromId }: Answer['body']) => [stepId, reusedFromId])).to.deep.equal([
+    expect(steps.map(({ stepId, reusedFromId }: ApiResponse['body']) => [stepId, reusedFromId])).to.deep.equal([
       ['city', firstStep.id],
       ['count', null],
       ['nap', null],
@@ -179,7 +179,7 @@ describe('POST /api/runs/{runId}/replay', () => {
       variables: { city: 'Porto', size: 2 },
     })
     const steps = await listSteps(body.id)
-    expect(steps.map(({ stepId, simulated }: Answer['body']) => [stepId, simulated])).to.deep.equal(
+    expect(steps.map(({ stepId, simulated }: ApiResponse['body']) => [stepId, simulated])).to.deep.equal(
       ['city', 'count', 'nap', 'thanks'].map((stepId) => [stepId, true]),
     )
     expect(steps[3].input.message.body).to.equal('Porto, 2')
@@ -202,7 +202,9 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect(body.error).to.include({ code: 'input_not_recorded', stepId: 'more' })
     expect((await replay(body.id)).body).to.deep.include({ code: 'run_is_dry_run', details: { replayOf: old } })
     const steps = await listSteps(body.id)
-    expect(steps.map(({ stepId, simulated, status }: Answer['body']) => [stepId, simulated, status])).to.deep.equal([
+    expect(
+      steps.map(({ stepId, simulated, status }: ApiResponse['body']) => [stepId, simulated, status]),
+    ).to.deep.equal([
       ['city', false, 'completed'],
       ['count', false, 'completed'],
       ['nap', true, 'completed'],

@@ -62,7 +62,7 @@ describe('GET /api/runs/{runId}/steps', () => {
   }
 
   it('returns a retried step once with its number of attempts and its last error', async () => {
-    server.play(json({}, 503), json({}, 503), json({ total: 12 }))
+    server.replyWith(json({}, 503), json({}, 503), json({ total: 12 }))
     const runId = await startRun([say('before'), call, say('after')])
     const [, first] = await listSteps(runId)
     expect(first).to.deep.include({ stepId: 'call', status: 'waiting', attempt: 1, finishedAt: null, durationMs: null })
@@ -85,7 +85,7 @@ describe('GET /api/runs/{runId}/steps', () => {
   })
 
   it('returns the error of the last attempt when all attempts have failed', async () => {
-    server.play(json({}, 503))
+    server.replyWith(json({}, 503))
     const runId = await startRun([call, say('after')])
     for (let attempt = 2; attempt <= 3; attempt += 1) {
       app.clock.advance(10 * SECOND)
@@ -100,7 +100,7 @@ describe('GET /api/runs/{runId}/steps', () => {
   })
 
   it('publishes every attempt to subscribers of runs.follow', async () => {
-    server.play(json({}, 503), json({ total: 12 }))
+    server.replyWith(json({}, 503), json({ total: 12 }))
     const runId = await startRun([call])
     const stream = await openEventStream<RunChange>(app.url, workspace, { procedure: 'runs.follow', input: { runId } })
     app.clock.advance(10 * SECOND)

@@ -213,7 +213,7 @@ describe('problems of a definition at publish', () => {
       expect(body.warnings).to.deep.equal([])
     })
 
-    it('do not include the same fields where they have an effect', async () => {
+    it('do not include fields that have an effect', async () => {
       const { body } = await publish({
         settings: { debounce: '2s' },
         steps: [

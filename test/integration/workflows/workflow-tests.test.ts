@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 import { loadSimulatedWorkflow } from '../../../src/features/simulations/load-simulated-workflow.ts'
 import { listTestWarnings } from '../../../src/features/workflow-tests/test-warnings.ts'
@@ -44,7 +44,7 @@ describe('workflow tests', () => {
   const runTests = (workflowId: string, body: object = {}) => post(`/workflows/${workflowId}/tests/run`, body)
 
   /** Sends messages of a customer, one per minute; returns the latest run. */
-  async function converse(phone: string, ...bodies: string[]): Promise<Answer['body']> {
+  async function converse(phone: string, ...bodies: string[]): Promise<ApiResponse['body']> {
     for (const body of bodies) {
       await sendAsCustomer(workspace, { phone, name: 'Rui', body })
       await app.work()
@@ -83,7 +83,7 @@ describe('workflow tests', () => {
     const workflowId = await createDraft()
     const path = `/api/workflows/${workflowId}/tests`
     const created = await createTest(workflowId, { expectation: { status: 'failed' } })
-    expect((await runTests(workflowId)).items[0].differences).to.deep.equal(['The run: expected failed, was completed'])
+    expect((await runTests(workflowId)).items[0].differences).to.deep.equal(['Run: expected failed, got completed'])
     const changes = { name: 'Ends', expectation: { status: 'completed' } }
     const updated = await workspace.call('PATCH', `${path}/${created.id}`, changes)
     expect(updated).to.deep.include({
@@ -122,7 +122,7 @@ describe('workflow tests', () => {
         stepId: null,
         code: 'test_failed',
         path: '',
-        message: 'Test "Says the city" failed. vars.city: expected "Lisboa", was "Porto"',
+        message: 'Test "Says the city" failed. vars.city: expected "Lisboa", got "Porto"',
       },
     ])
     await unpublish(workflowId)
@@ -172,11 +172,11 @@ describe('workflow tests', () => {
     const scope = app.system.forTenant(workspace.tenantId)
     const warnings = await listTestWarnings(scope, await loadSimulatedWorkflow(scope, { workflowId }), 0)
     expect(warnings.map(({ code, message }) => [code, message])).to.deep.equal([
-      ['tests_not_run', '1 of 1 tests were not run, because the others took too long'],
+      ['tests_not_run', '1 of 1 tests were not run because the others took too long'],
     ])
   })
 
-  it('created from a run without a contact run without a contact', async () => {
+  it('created from a run without a contact use no contact', async () => {
     const steps = [
       { id: 'who', type: 'set', values: { 'vars.who': '{{contact.name | default: "nobody"}}' } },
       { id: 'tell', type: 'send_message', message: { body: 'Hi' } },

@@ -6,7 +6,7 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PHONE = '+4915112340001'
 
-describe('values in workflow runs', () => {
+describe('workflow runs', () => {
   let app: TestApp
   let workspace: WorkspaceClient
 
@@ -32,7 +32,7 @@ describe('values in workflow runs', () => {
   /** Returns the runs of a workflow, newest first. */
   const listWorkflowRuns = (workflowId: string) => listRuns(workspace, `workflowId=${workflowId}`)
 
-  it('references channels and workflows by ID in any letter case', async () => {
+  it('find channels and workflows by ID in any letter case', async () => {
     await sendAsCustomer(workspace)
     const [{ id: channelId }] = (await call('GET', '/channels')).items
     const answer = { id: 'a', type: 'set', values: { heard: '{{input.word}}' } }
@@ -48,7 +48,7 @@ describe('values in workflow runs', () => {
     expect((await listWorkflowRuns(child))[0].variables).to.deep.equal({ heard: 'hello' })
   })
 
-  it('resolves nil to null alone and to an empty string within a text', async () => {
+  it('resolve nil to null alone and to an empty string within a text', async () => {
     const values = { nothing: '{{ nil }}', text: '<{{ null }}|{{ empty }}|{{ contact.email | default: nil }}>' }
     const workflow = await publish({
       triggers: [{ type: 'message_received' }],
@@ -64,7 +64,7 @@ describe('values in workflow runs', () => {
       steps: [{ id: 's', type: 'set', values: { said: '{{message.body}}' } }],
     }
 
-    it('include the message that opened the conversation', async () => {
+    it('have the message that opened the conversation', async () => {
       const workflow = await publish(definition)
       await receive('my order, please')
       await receive('order again')
@@ -76,7 +76,7 @@ describe('values in workflow runs', () => {
       expect(messages.map(({ id }: { id: string }) => id)).to.include(run.trigger.messageId)
     })
 
-    it('include that message in a simulation and in a test created from the run', async () => {
+    it('have the opening message in a simulation and in a test created from the run', async () => {
       const workflow = await publish(definition)
       const dialogue = [{ type: 'message', body: 'an order' }]
       const { runs } = await call('POST', `/workflows/${workflow}/simulate`, { dialogue })
@@ -89,7 +89,7 @@ describe('values in workflow runs', () => {
     })
   })
 
-  it('are redacted in runs, steps, simulations and tests when they are sensitive', async () => {
+  it('expose no sensitive variable in the run, its steps, a simulation or a test', async () => {
     const workflow = await publish({
       triggers: [{ type: 'message_received' }],
       variables: { pin: { type: 'string', sensitive: true } },

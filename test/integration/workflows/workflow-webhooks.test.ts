@@ -18,7 +18,7 @@ describe('call of a workflow webhook', () => {
   after(() => app.stop())
 
   it('starts a run with the payload as input', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     const { status, body } = await caller.callSigned(webhook, { order: 'A-1' })
     expect(status).to.equal(202)
     await app.work()
@@ -29,7 +29,7 @@ describe('call of a workflow webhook', () => {
   })
 
   it('keeps its path across versions', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     await workspace.call('POST', `/api/workflows/${webhook.workflowId}/unpublish`, {})
     await publishWorkflow(workspace, webhook.workflowId)
     const { webhookPath } = await workspace.call('GET', `/api/workflows/${webhook.workflowId}/webhook`)
@@ -38,36 +38,36 @@ describe('call of a workflow webhook', () => {
   })
 
   it('starts one run for 20 concurrent calls with the same dedupe key', async () => {
-    const webhook = await caller.open({ dedupeKey: '{{input.order}}' })
+    const webhook = await caller.publishWithSecret({ dedupeKey: '{{input.order}}' })
     const responses = await Promise.all(Array.from({ length: 20 }, () => caller.callSigned(webhook, { order: 'A-1' })))
     expect(responses.filter(({ status }) => status === 202)).to.have.length(1)
     const duplicates = responses.filter(({ status }) => status === 200)
     expect(duplicates).to.have.length(19)
     expect(duplicates[0]?.body).to.deep.equal({ runId: null, duplicate: true })
-    expect(await caller.runsOf(webhook)).to.have.length(1)
+    expect(await caller.listRuns(webhook)).to.have.length(1)
     expect((await caller.callSigned(webhook, { order: 'A-1' })).status).to.equal(200)
     expect((await caller.callSigned(webhook, { order: 'A-2' })).status).to.equal(202)
   })
 
   it('deduplicates per workflow', async () => {
     const trigger = { dedupeKey: '{{input.order}}' }
-    const [one, two] = [await caller.open(trigger), await caller.open(trigger)]
+    const [one, two] = [await caller.publishWithSecret(trigger), await caller.publishWithSecret(trigger)]
     expect((await caller.callSigned(one, { order: 'A-1' })).status).to.equal(202)
     expect((await caller.callSigned(two, { order: 'A-1' })).status).to.equal(202)
   })
 
   it('is rejected with 422 dedupe_key_missing when the payload has no dedupe key', async () => {
-    const webhook = await caller.open({ dedupeKey: '{{input.order}}' })
+    const webhook = await caller.publishWithSecret({ dedupeKey: '{{input.order}}' })
     const answer = await caller.callSigned(webhook, { name: 'Ana' })
     expect(answer.status).to.equal(422)
     expect(answer.body.code).to.equal('dedupe_key_missing')
   })
 
   it('starts a run per call without a dedupe key', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     await caller.callSigned(webhook, { order: 'A-1' })
     await caller.callSigned(webhook, { order: 'A-1' })
-    expect(await caller.runsOf(webhook)).to.have.length(2)
+    expect(await caller.listRuns(webhook)).to.have.length(2)
   })
 
   describe('with a contact', () => {
@@ -75,13 +75,13 @@ describe('call of a workflow webhook', () => {
 
     it('starts the run for the contact with the phone number in any format', async () => {
       const { id } = await buildContact(workspace, { phone: '+14155550100' })
-      const webhook = await caller.open({ contact })
+      const webhook = await caller.publishWithSecret({ contact })
       expect((await caller.callSigned(webhook, { customer: { phone: '+1 (415) 555-0100' } })).status).to.equal(202)
-      expect((await caller.runsOf(webhook))[0]?.contactId).to.equal(id)
+      expect((await caller.listRuns(webhook))[0]?.contactId).to.equal(id)
     })
 
     it('is rejected with 422 invalid_phone or contact_not_found', async () => {
-      const webhook = await caller.open({ contact })
+      const webhook = await caller.publishWithSecret({ contact })
       for (const [phone, code] of [
         ['12', 'invalid_phone'],
         [undefined, 'invalid_phone'],
@@ -91,18 +91,18 @@ describe('call of a workflow webhook', () => {
         expect(answer.status, phone).to.equal(422)
         expect(answer.body.code, phone).to.equal(code)
       }
-      expect(await caller.runsOf(webhook)).to.deep.equal([])
+      expect(await caller.listRuns(webhook)).to.deep.equal([])
     })
 
     it('creates the contact once for ten concurrent calls with createIfMissing', async () => {
-      const webhook = await caller.open(
+      const webhook = await caller.publishWithSecret(
         { contact: { ...contact, createIfMissing: true } },
         { settings: { reentry: 'parallel' } },
       )
       const payload = { customer: { phone: '+14155550177' } }
       const responses = await Promise.all(Array.from({ length: 10 }, () => caller.callSigned(webhook, payload)))
       expect(responses.map(({ status }) => status)).to.deep.equal(Array(10).fill(202))
-      const runs = await caller.runsOf(webhook)
+      const runs = await caller.listRuns(webhook)
       expect(runs).to.have.length(10)
       expect(new Set(runs.map(({ contactId }) => contactId)).size).to.equal(1)
       const created = await workspace.call('GET', `/api/contacts/${runs[0]?.contactId}`)
@@ -110,7 +110,7 @@ describe('call of a workflow webhook', () => {
     })
 
     it('is rejected with 409 already_running while the workflow runs for the contact', async () => {
-      const webhook = await caller.open(
+      const webhook = await caller.publishWithSecret(
         { contact: { ...contact, createIfMissing: true } },
         { steps: [{ id: 'pause', type: 'wait', for: '1h' }] },
       )
@@ -123,7 +123,7 @@ describe('call of a workflow webhook', () => {
   })
 
   it('is rejected with 409 workflow_not_published without a published webhook trigger', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     await workspace.call('POST', `/api/workflows/${webhook.workflowId}/unpublish`, {})
     expect((await caller.callSigned(webhook, {})).body.code).to.equal('workflow_not_published')
     const definition = { triggers: [{ type: 'conversation_opened' }], steps: [{ id: 'a', type: 'stop' }] }
@@ -134,7 +134,7 @@ describe('call of a workflow webhook', () => {
   })
 
   it('is rejected when the body is invalid JSON, cannot be stored or is too large', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     const cases: [body: string, status: number, code: string][] = [
       ['order=A-1', 400, 'invalid_json'],
       ['"\\u0000"', 400, 'validation_failed'],
@@ -155,7 +155,7 @@ describe('call of a workflow webhook', () => {
   })
 
   it('is rejected with 405 when the method is GET', async () => {
-    const webhook = await caller.open()
+    const webhook = await caller.publishWithSecret()
     const answer = await app.rest('GET', webhook.path)
     expect(answer.status).to.equal(405)
     expect(answer.headers.get('allow')).to.equal('POST')

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { problemsOf } from '../../support/problems.ts'
+import { listProblems } from '../../support/problems.ts'
 import { ask, pause, say } from '../../support/steps.ts'
 
 const steps = (...list: object[]) => ({ steps: list })
@@ -18,8 +18,8 @@ describe('graph checks of a definition', () => {
   ]
   for (const [name, definition] of validCases) {
     it(`accept ${name} without warnings`, () => {
-      expect(problemsOf(definition)).to.deep.equal([])
-      expect(problemsOf(definition, 'warnings')).to.deep.equal([])
+      expect(listProblems(definition)).to.deep.equal([])
+      expect(listProblems(definition, 'warnings')).to.deep.equal([])
     })
   }
 
@@ -36,8 +36,8 @@ describe('graph checks of a definition', () => {
   ]
   for (const [name, definition, expected] of warningCases) {
     it(`warn about ${name}`, () => {
-      expect(problemsOf(definition)).to.deep.equal([])
-      expect(problemsOf(definition, 'warnings')).to.deep.equal(expected)
+      expect(listProblems(definition)).to.deep.equal([])
+      expect(listProblems(definition, 'warnings')).to.deep.equal(expected)
     })
   }
 
@@ -50,6 +50,6 @@ describe('graph checks of a definition', () => {
         say('t', '{{vars.a}}{{vars.b}}{{vars.c}}{{vars.d}}'),
       ),
     }
-    expect(problemsOf(definition, 'warnings')).to.deep.equal([])
+    expect(listProblems(definition, 'warnings')).to.deep.equal([])
   })
 })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
 import { stepTypes } from '../../../src/steps/index.ts'
-import { problemsOf } from '../../support/problems.ts'
+import { listProblems } from '../../support/problems.ts'
 import { compile } from '../../support/workflow.ts'
 import { ask, pause, say } from '../../support/steps.ts'
 
@@ -237,7 +237,7 @@ describe('compileDefinition', () => {
   ]
   for (const [name, definition, expected] of errorCases) {
     it(`rejects ${name}`, () => {
-      expect(problemsOf(definition)).to.deep.equal(expected)
+      expect(listProblems(definition)).to.deep.equal(expected)
     })
   }
 

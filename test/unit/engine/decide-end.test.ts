@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { queueResumption } from '../../../src/engine/model/run.ts'
 import { DAY, HOUR } from '../../../src/platform/time.ts'
-import { NOON, PlayedRun, someFacts } from '../../support/workflow.ts'
+import { NOON, TestRun, buildFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'
 
 describe('end of a run', () => {
   it('cancels the open step when a waiting run is canceled', () => {
-    const run = new PlayedRun({ steps: [ask('a')] })
+    const run = new TestRun({ steps: [ask('a')] })
     run.start()
-    const { steps, wait } = run.take({ type: 'canceled' })
+    const { steps, wait } = run.apply({ type: 'canceled' })
     expect(steps.map(({ index, status, finishedAt }) => [index, status, finishedAt])).to.deep.equal([
       [0, 'canceled', NOON],
     ])
@@ -16,18 +16,18 @@ describe('end of a run', () => {
   })
 
   it('expires a waiting run after its maximum duration', () => {
-    const run = new PlayedRun({ settings: { maxDuration: '1d' }, steps: [ask('a', { timeout: '7d' })] })
+    const run = new TestRun({ settings: { maxDuration: '1d' }, steps: [ask('a', { timeout: '7d' })] })
     expect(run.start().wait).to.include({ until: '2026-03-09T12:00:00.000Z', wakeAt: '2026-03-03T12:00:00.000Z' })
-    run.pass(DAY + 1)
+    run.advanceClock(DAY + 1)
     expect(run.reply('too late').isConsumed).to.equal(false)
-    run.take({ type: 'timer', epoch: 1 })
+    run.apply({ type: 'timer', epoch: 1 })
     expect(run.run.status).to.equal('expired')
-    expect(run.trail.at(-1)).to.equal('a:canceled')
+    expect(run.stepStatuses.at(-1)).to.equal('a:canceled')
   })
 
   it('fails with step_limit after 1,000 steps without a wait', () => {
     const rest = { left: '{{vars.rest}}', op: 'exists' }
-    const run = new PlayedRun({
+    const run = new TestRun({
       variables: { rest: { type: 'string' } },
       steps: [
         { id: 'a', type: 'wait', for: '1m', if: rest },
@@ -40,7 +40,7 @@ describe('end of a run', () => {
   })
 
   it('fails with step_limit after 10,000 steps in total', () => {
-    const run = new PlayedRun({
+    const run = new TestRun({
       settings: { maxDuration: '365d' },
       steps: [
         { id: 'a', type: 'wait', for: '1h' },
@@ -48,14 +48,14 @@ describe('end of a run', () => {
       ],
     })
     run.start()
-    while (run.run.status === 'waiting') run.ring()
+    while (run.run.status === 'waiting') run.fireTimer()
     expect(run.run.error?.code).to.equal('step_limit')
     expect(run.run.stepsCount).to.equal(10_000)
     expect(run.now.getTime() - Date.parse(NOON)).to.be.above(200 * DAY)
   })
 
   it('fails with the reason of a stop step', () => {
-    const stopped = new PlayedRun({
+    const stopped = new TestRun({
       steps: [{ id: 'a', type: 'stop', status: 'failed', reason: 'No {{contact.fields.plan}}' }, say('b', 'x')],
     })
     stopped.start()
@@ -63,11 +63,11 @@ describe('end of a run', () => {
       status: 'failed',
       error: { code: 'stopped', message: 'No pro', stepId: 'a' },
     })
-    expect(stopped.trail).to.deep.equal(['a:completed'])
+    expect(stopped.stepStatuses).to.deep.equal(['a:completed'])
   })
 
   it('leaves a finished run unchanged by any event', () => {
-    const run = new PlayedRun({ steps: [say('a', 'x')] })
+    const run = new TestRun({ steps: [say('a', 'x')] })
     run.start()
     for (const event of [
       { type: 'started' },
@@ -75,7 +75,7 @@ describe('end of a run', () => {
       { type: 'expired' },
       { type: 'timer', epoch: 0 },
     ] as const) {
-      expect(run.take(event).isConsumed).to.equal(false)
+      expect(run.apply(event).isConsumed).to.equal(false)
     }
     expect(run.run.status).to.equal('completed')
   })
@@ -83,16 +83,16 @@ describe('end of a run', () => {
 
 describe('run resumed from a failed run', () => {
   it('repeats the failed step with the variables and outputs of the failed run', () => {
-    const run = new PlayedRun({
+    const run = new TestRun({
       steps: [ask('city', { saveAs: 'vars.city' }), say('b', '{{vars.city}}, {{steps.city.output.text}}')],
     })
     run.start()
-    run.pass(2 * HOUR)
+    run.advanceClock(2 * HOUR)
     run.reply('Rio')
     expect(run.run.error?.code).to.equal('outside_window')
     const id = '0199a7a0-0000-7000-8000-000000000009'
     run.run = queueResumption(run.run, { id, stepsCount: 1 }, run.now)
-    run.facts = someFacts({ conversation: { canSendFreeform: true } })
+    run.facts = buildFacts({ conversation: { canSendFreeform: true } })
     const { steps } = run.start()
     expect(run.sent.at(-1)).to.equal('Rio, Rio')
     expect(steps.map(({ index, iteration, status }) => [index, iteration, status])).to.deep.equal([[1, 0, 'completed']])

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { z } from 'zod'
 import { defineStep, stepRegistry } from '../../../src/engine/model/step.ts'
 import { stepTypes } from '../../../src/steps/index.ts'
-import { NOON, PlayedRun, someFacts } from '../../support/workflow.ts'
+import { NOON, TestRun, buildFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'
 
 /** Fails for the configured number of attempts, then succeeds. */
@@ -25,9 +25,9 @@ const registry = stepRegistry([...stepTypes.values(), flaky, lookUp])
 
 describe('failing step', () => {
   it('fails its run with the error code and the step ID', () => {
-    const run = new PlayedRun(
+    const run = new TestRun(
       { steps: [say('a', 'x'), say('b', 'x')] },
-      { facts: someFacts({ conversation: { windowExpiresAt: '2026-03-02T11:59:59.999Z' } }) },
+      { facts: buildFacts({ conversation: { windowExpiresAt: '2026-03-02T11:59:59.999Z' } }) },
     )
     const { steps } = run.start()
     expect(steps).to.have.lengthOf(1)
@@ -37,7 +37,7 @@ describe('failing step', () => {
   })
 
   it('lets the run continue with onError continue', () => {
-    const run = new PlayedRun(
+    const run = new TestRun(
       {
         steps: [
           { id: 'a', type: 'flaky', failures: 9, onError: 'continue' },
@@ -52,7 +52,7 @@ describe('failing step', () => {
   })
 
   it('continues at the step that onError names', () => {
-    const run = new PlayedRun(
+    const run = new TestRun(
       {
         steps: [
           { id: 'a', type: 'flaky', failures: 9, onError: 'c' },
@@ -67,13 +67,13 @@ describe('failing step', () => {
   })
 
   it('is retried with increasing delays under the same step index', () => {
-    const run = new PlayedRun(
+    const run = new TestRun(
       { steps: [{ id: 'a', type: 'flaky', failures: 2, retry: { max: 3, delay: '10s' } }] },
       { registry },
     )
     expect(run.start().wait).to.include({ for: 'timer', until: '2026-03-02T12:00:10.000Z' })
-    expect(run.ring().wait?.until).to.equal('2026-03-02T12:00:30.000Z')
-    const { steps } = run.ring()
+    expect(run.fireTimer().wait?.until).to.equal('2026-03-02T12:00:30.000Z')
+    const { steps } = run.fireTimer()
     expect(
       run.decisions.map((decision) =>
         decision.steps.map(({ index, attempt, status, error }) => [index, attempt, status, error?.message ?? null]),
@@ -90,17 +90,17 @@ describe('failing step', () => {
     const steps = (retryable: boolean) => [
       { id: 'a', type: 'flaky', failures: 9, retryable, retry: { max: 1, backoff: 'fixed' } },
     ]
-    const run = new PlayedRun({ steps: steps(true) }, { registry })
+    const run = new TestRun({ steps: steps(true) }, { registry })
     run.start()
-    run.ring()
+    run.fireTimer()
     expect(run.run.error?.message).to.equal('Attempt 2 failed')
-    const notRetried = new PlayedRun({ steps: steps(false) }, { registry })
+    const notRetried = new TestRun({ steps: steps(false) }, { registry })
     notRetried.start()
     expect(notRetried.run.status).to.equal('failed')
   })
 
   it('leaves the variables unchanged', () => {
-    const run = new PlayedRun({
+    const run = new TestRun({
       variables: { n: { type: 'number' } },
       steps: [ask('a', { saveAs: 'vars.n' }), say('b', 'x')],
     })
@@ -118,7 +118,7 @@ describe('external step', () => {
   ]
 
   it('emits an effect and continues with its result', () => {
-    const run = new PlayedRun({ steps }, { registry })
+    const run = new TestRun({ steps }, { registry })
     const { effects, wait } = run.start()
     expect(effects).to.deep.equal([
       {
@@ -128,23 +128,25 @@ describe('external step', () => {
       },
     ])
     expect(wait).to.include({ for: 'result', epoch: 1, until: '2026-03-02T12:00:10.000Z' })
-    expect(run.take({ type: 'external_result', epoch: 0, result: { ok: true, output: {} } }).isConsumed).to.equal(false)
-    run.take({ type: 'external_result', epoch: 1, result: { ok: true, output: { price: 12 } } })
+    expect(run.apply({ type: 'external_result', epoch: 0, result: { ok: true, output: {} } }).isConsumed).to.equal(
+      false,
+    )
+    run.apply({ type: 'external_result', epoch: 1, result: { ok: true, output: { price: 12 } } })
     expect(run.sent).to.deep.equal(['12'])
   })
 
   it('fails with the error of its result or with timed_out', () => {
-    const failed = new PlayedRun({ steps }, { registry })
+    const failed = new TestRun({ steps }, { registry })
     failed.start()
-    failed.take({
+    failed.apply({
       type: 'external_result',
       epoch: 1,
       result: { ok: false, error: { code: 'http_500', message: 'Broken' } },
     })
     expect(failed.run.error?.code).to.equal('http_500')
-    const timedOut = new PlayedRun({ steps }, { registry })
+    const timedOut = new TestRun({ steps }, { registry })
     timedOut.start()
-    timedOut.ring()
+    timedOut.fireTimer()
     expect(timedOut.run.error?.code).to.equal('timed_out')
   })
 })

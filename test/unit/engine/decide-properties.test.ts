@@ -8,7 +8,7 @@ import { isFinished, queueRun, type RunState } from '../../../src/engine/model/r
 import type { ExternalResult, Facts } from '../../../src/engine/model/step.ts'
 import { addMs, DAY } from '../../../src/platform/time.ts'
 import { stepTypes } from '../../../src/steps/index.ts'
-import { NOON, RUN_ID, someFacts } from '../../support/workflow.ts'
+import { NOON, RUN_ID, buildFacts } from '../../support/workflow.ts'
 
 const STEPS_MAX = 7
 const target = fc.oneof(
@@ -218,7 +218,7 @@ type Transition = { before: RunState; event: EngineEvent; now: Date; facts: Fact
 function play(compiled: CompiledDefinition, eventInputs: EventInput[]): Transition[] {
   let now = new Date(NOON)
   let run = queueRun(compiled, { id: RUN_ID, trigger: { type: 'manual' } }, now)
-  let facts = someFacts({ conversation: { windowExpiresAt: '2026-03-04T12:00:00.000Z' } })
+  let facts = buildFacts({ conversation: { windowExpiresAt: '2026-03-04T12:00:00.000Z' } })
   return [{ afterMs: 0, event: () => ({ type: 'started' as const }) }, ...eventInputs].map(
     ({ afterMs, event: make }) => {
       now = addMs(now, afterMs)

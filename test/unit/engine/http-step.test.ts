@@ -3,25 +3,25 @@ import { compileDefinition } from '../../../src/engine/compile/compile-definitio
 import type { ExternalEffect } from '../../../src/engine/model/decision.ts'
 import type { ExternalResult } from '../../../src/engine/model/step.ts'
 import { stepTypes } from '../../../src/steps/index.ts'
-import { PlayedRun } from '../../support/workflow.ts'
+import { TestRun } from '../../support/workflow.ts'
 
-function play(fields: object, rest: object = {}, variables: object = {}): PlayedRun {
+function play(fields: object, rest: object = {}, variables: object = {}): TestRun {
   const declarations = Object.entries(variables).map(([name, value]) => [name, { type: 'string', default: value }])
   const definition = {
     variables: Object.fromEntries(declarations),
     steps: [{ id: 'call', type: 'http', url: 'https://api.example.com/quote', ...fields }],
     ...rest,
   }
-  return new PlayedRun(definition)
+  return new TestRun(definition)
 }
 
 /** Starts the run and returns the external request it emits. */
-function startRequest(run: PlayedRun) {
+function startRequest(run: TestRun) {
   const [placed] = run.start().effects
   return (placed?.effect as ExternalEffect | undefined)?.request
 }
 
-function startError(run: PlayedRun) {
+function startError(run: TestRun) {
   return run.start().run.error
 }
 
@@ -99,7 +99,7 @@ describe('http step', () => {
   it('continues with the response', () => {
     const run = play({ saveAs: 'vars.quote' })
     run.start()
-    const { run: after, steps } = run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(200) })
+    const { run: after, steps } = run.apply({ type: 'external_result', epoch: run.run.epoch, result: toResult(200) })
     expect([after.status, after.variables['quote']]).to.deep.equal([
       'completed',
       { status: 200, headers: {}, json: { total: 7 }, text: null },
@@ -111,7 +111,7 @@ describe('http step', () => {
     const outcome = (failOn: string | undefined, status: number) => {
       const run = play(failOn ? { failOn } : {})
       run.start()
-      return run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status
+      return run.apply({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status
     }
     const cases: [string | undefined, number, string][] = [
       [undefined, 399, 'completed'],
@@ -136,7 +136,7 @@ describe('http step', () => {
       const run = play({ retry: { max: 1, delay: '5s' } })
       run.start()
       expect(
-        run.take({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status,
+        run.apply({ type: 'external_result', epoch: run.run.epoch, result: toResult(status) }).run.status,
         String(status),
       ).to.equal(expected)
     }
@@ -145,12 +145,12 @@ describe('http step', () => {
   it('repeats the request under the same step index on a retry', () => {
     const run = play({ retry: { max: 1, delay: '5s' } })
     const first = run.start().effects[0]
-    run.take({
+    run.apply({
       type: 'external_result',
       epoch: run.run.epoch,
       result: { ok: false, error: { code: 'unreachable', message: 'No' } },
     })
-    const second = run.ring().effects[0]
+    const second = run.fireTimer().effects[0]
     expect([second?.stepIndex, run.run.open?.attempt]).to.deep.equal([first?.stepIndex, 2])
   })
 

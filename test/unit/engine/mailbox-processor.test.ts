@@ -6,7 +6,7 @@ import type { Subject, PublishedWorkflow } from '../../../src/engine/model/subje
 import { isFinished, type JsonObject, type MessageFacts } from '../../../src/engine/model/run.ts'
 import { stepTypes } from '../../../src/steps/index.ts'
 import { addMs, HOUR, MINUTE } from '../../../src/platform/time.ts'
-import { compile, NOON, someFacts } from '../../support/workflow.ts'
+import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'
 
 const A = '0199a7a0-0000-7000-8000-00000000000a'
@@ -48,7 +48,7 @@ class Box {
   }
 
   take(items: MailboxItem[], messages: MessageFacts[] = []): void {
-    const { contact, conversation, workspace } = someFacts({ conversation: { canSendFreeform: true } })
+    const { contact, conversation, workspace } = buildFacts({ conversation: { canSendFreeform: true } })
     const party: Subject = {
       mailbox: { kind: 'conversation', id: 'v1' },
       conversationId: 'v1',

@@ -8,7 +8,7 @@ import type { Subject, PublishedWorkflow } from '../../../src/engine/model/subje
 import { isFinished, type MessageFacts } from '../../../src/engine/model/run.ts'
 import { addMs, HOUR } from '../../../src/platform/time.ts'
 import { stepTypes } from '../../../src/steps/index.ts'
-import { compile, NOON, someFacts } from '../../support/workflow.ts'
+import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
 const CHILD = '0199a7a0-0000-7000-8000-0000000000c0'
@@ -145,7 +145,7 @@ class Life {
   }
 
   #turn({ runs, now, isPaused, ids }: Snapshot, body = ''): MailboxProcessor {
-    const { contact, conversation, workspace } = someFacts({ conversation: { canSendFreeform: true } })
+    const { contact, conversation, workspace } = buildFacts({ conversation: { canSendFreeform: true } })
     const party: Subject = {
       mailbox: { kind: 'conversation', id: 'v1' },
       conversationId: 'v1',

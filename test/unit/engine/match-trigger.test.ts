@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { matchTrigger, type TriggerEvent } from '../../../src/engine/mailbox/match-trigger.ts'
-import { compile, NOON, someFacts } from '../../support/workflow.ts'
+import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 
 const now = new Date(NOON)
 
@@ -9,7 +9,7 @@ function messageEvent(body: string | null, rest: object = {}): TriggerEvent {
 }
 
 function starts(trigger: object, event: TriggerEvent): boolean {
-  const match = matchTrigger(compile({ triggers: [trigger], steps: [] }), event, someFacts(), now)
+  const match = matchTrigger(compile({ triggers: [trigger], steps: [] }), event, buildFacts(), now)
   return match !== undefined && 'trigger' in match
 }
 
@@ -122,6 +122,8 @@ describe('matchTrigger', () => {
       onMessage(undefined, { priority: 2, first: false }),
     ]
     const compiled = compile({ triggers, steps: [] })
-    expect(matchTrigger(compiled, messageEvent('x'), someFacts(), now)).to.deep.equal({ trigger: compiled.triggers[1] })
+    expect(matchTrigger(compiled, messageEvent('x'), buildFacts(), now)).to.deep.equal({
+      trigger: compiled.triggers[1],
+    })
   })
 })

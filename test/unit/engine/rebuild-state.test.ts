@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { closestMatches } from '../../../src/engine/language/closest-matches.ts'
 import { rebuildState } from '../../../src/engine/replay/rebuild-state.ts'
 import type { RunState, StepRecord } from '../../../src/engine/model/run.ts'
-import { NOON, PlayedRun, RUN_ID } from '../../support/workflow.ts'
+import { NOON, TestRun, RUN_ID } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
 type Lost = { lost: string }
@@ -28,20 +28,20 @@ const DEFINITION = {
   ],
 }
 
-function play(): PlayedRun {
-  const run = new PlayedRun(DEFINITION, { message: { id: 'in-0', body: 'hi' } })
+function play(): TestRun {
+  const run = new TestRun(DEFINITION, { message: { id: 'in-0', body: 'hi' } })
   run.start()
   run.reply('Bo')
   run.reply('done')
   return run
 }
 
-function listRecords(run: PlayedRun): StepRecord[] {
+function listRecords(run: TestRun): StepRecord[] {
   const byIndex = new Map(run.decisions.flatMap(({ steps }) => steps.map((step) => [step.index, step])))
   return [...byIndex.values()].sort((a, b) => a.index - b.index)
 }
 
-function rebuildAt(run: PlayedRun, at: number, records = listRecords(run)): RunState | Lost {
+function rebuildAt(run: TestRun, at: number, records = listRecords(run)): RunState | Lost {
   const { compiled, registry, run: old } = run
   const answered = records.slice(0, at).findLast(({ type }) => type === 'ask' || type === 'wait_for_reply')
   const message = answered ? { id: 'in-1', body: 'Bo' } : { id: 'in-0', body: 'hi' }
@@ -74,10 +74,10 @@ describe('rebuildState', () => {
     for (let at = 1; at < records.length; at += 1) {
       const state = rebuildAt(played, at)
       if ('lost' in state) throw new Error(`${at}: ${state.lost} is lost`)
-      const again = new PlayedRun(DEFINITION, {})
+      const again = new TestRun(DEFINITION, {})
       again.run = state
       again.start()
-      again.take({ type: 'reply', message: { id: 'in-2', body: 'done' } })
+      again.apply({ type: 'reply', message: { id: 'in-2', body: 'done' } })
       expect(listRecords(again).map(normalizeRecord), `from ${at}`).to.deep.equal(
         records.slice(at).map(normalizeRecord),
       )

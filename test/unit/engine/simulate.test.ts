@@ -10,7 +10,7 @@ import { defineStep, stepRegistry } from '../../../src/engine/model/step.ts'
 import { stepTypes } from '../../../src/steps/index.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { z } from 'zod'
-import { compile, NOON, RUN_ID, someFacts } from '../../support/workflow.ts'
+import { compile, NOON, RUN_ID, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
 const CHILD = '0199c0de-0005-7000-8000-000000000001'
@@ -42,7 +42,7 @@ function customerMessage(body: string, afterMs = 0): DialogueEntry {
 }
 
 function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simulation> = {}): SimulationTrace {
-  const { contact, conversation, workspace } = someFacts()
+  const { contact, conversation, workspace } = buildFacts()
   const workflow = { workflowId: 'f1', name: 'Welcome', version: 1, compiled: compile(definition, registry) }
   return simulate({
     now: new Date(NOON),

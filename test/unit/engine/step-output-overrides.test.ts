@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { Facts } from '../../../src/engine/model/step.ts'
-import { PlayedRun, someFacts } from '../../support/workflow.ts'
+import { TestRun, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
-function startAsk(expectation: object, rest: object = {}, facts: Partial<Facts> = {}): PlayedRun {
+function startAsk(expectation: object, rest: object = {}, facts: Partial<Facts> = {}): TestRun {
   const step = {
     id: 'q',
     type: 'ask',
@@ -13,7 +13,7 @@ function startAsk(expectation: object, rest: object = {}, facts: Partial<Facts> 
     attempts: 1,
     ...rest,
   }
-  const run = new PlayedRun({ steps: [step] }, { facts: someFacts(facts) })
+  const run = new TestRun({ steps: [step] }, { facts: buildFacts(facts) })
   run.start()
   return run
 }
@@ -87,7 +87,7 @@ describe('reply to an ask step', () => {
         say('s', 'on', { next: 'end' }),
         say('r', 'Rio!'),
       ]
-      const run = new PlayedRun({ steps })
+      const run = new TestRun({ steps })
       expect(run.start().effects[0]?.effect['buttons']).to.deep.equal(options)
       const { steps: records } = run.reply(body, rest)
       expect(records[0]).to.include({ branch: 'rj' })
@@ -128,7 +128,7 @@ describe('ask step', () => {
       attempts: 1,
       onInvalid: 'c',
     }
-    const run = new PlayedRun({ steps: [step, say('b', 'thanks', { next: 'end' }), say('c', 'never mind')] })
+    const run = new TestRun({ steps: [step, say('b', 'thanks', { next: 'end' }), say('c', 'never mind')] })
     run.start()
     run.reply('x')
     expect(run.sent).to.deep.equal(['?', 'never mind'])
@@ -137,7 +137,7 @@ describe('ask step', () => {
 
 describe('wait_for_reply step', () => {
   it('consumes any reply, or only a valid one with expect', () => {
-    const run = new PlayedRun({
+    const run = new TestRun({
       steps: [
         { id: 'w', type: 'wait_for_reply', saveAs: 'vars.a' },
         { id: 'x', type: 'wait_for_reply', expect: { type: 'number' }, saveAs: 'vars.b' },

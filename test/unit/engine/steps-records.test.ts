@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { NOON, PlayedRun, someFacts } from '../../support/workflow.ts'
+import { NOON, TestRun, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
 const GROUP = '0199a7a0-0000-7000-8000-00000000000a'
@@ -17,7 +17,7 @@ const split = (rest: object = {}) => [
 
 function chooseBranch(contactId: string | null, id: string, rest: object = {}): unknown {
   const contact = contactId === null ? null : { id: contactId, tags: [] }
-  const run = new PlayedRun({ steps: split(rest) }, { facts: someFacts({ contact }), id })
+  const run = new TestRun({ steps: split(rest) }, { facts: buildFacts({ contact }), id })
   return run.start().steps[0]?.branch
 }
 
@@ -52,27 +52,30 @@ describe('split step', () => {
       { id: 'w', type: 'wait', for: '1m' },
       { id: 's', type: 'split', sticky: false, paths: paths.map((path) => ({ ...path, weight: 1, next: 'w' })) },
     ]
-    const run = new PlayedRun({ steps })
+    const run = new TestRun({ steps })
     run.start()
-    const branches = Array.from({ length: 20 }, () => run.ring().steps.find(({ type }) => type === 'split')?.branch)
+    const branches = Array.from(
+      { length: 20 },
+      () => run.fireTimer().steps.find(({ type }) => type === 'split')?.branch,
+    )
     expect(new Set(branches).size).to.equal(2)
   })
 })
 
 describe('goto step', () => {
   it('continues at its target or ends the run', () => {
-    const run = new PlayedRun({ steps: [{ id: 'g', type: 'goto', to: 'c' }, say('b', 'b'), say('c', 'c')] })
+    const run = new TestRun({ steps: [{ id: 'g', type: 'goto', to: 'c' }, say('b', 'b'), say('c', 'c')] })
     run.start()
     expect(run.sent).to.deep.equal(['c'])
-    const ended = new PlayedRun({ steps: [{ id: 'g', type: 'goto', to: 'end' }, say('b', 'b')] })
+    const ended = new TestRun({ steps: [{ id: 'g', type: 'goto', to: 'end' }, say('b', 'b')] })
     ended.start()
     expect([ended.sent, ended.run.status]).to.deep.equal([[], 'completed'])
   })
 })
 
 describe('steps that emit effects', () => {
-  function listEffects(steps: object[], facts = someFacts()): unknown[] {
-    const run = new PlayedRun({ steps }, { facts })
+  function listEffects(steps: object[], facts = buildFacts()): unknown[] {
+    const run = new TestRun({ steps }, { facts })
     return run.start().effects.map(({ effect }) => effect)
   }
 
@@ -100,7 +103,7 @@ describe('steps that emit effects', () => {
   })
 
   it('update the facts for the following steps', () => {
-    const run = new PlayedRun({
+    const run = new TestRun({
       steps: [
         { id: 'u', type: 'assign', to: { userId: USER } },
         { id: 'c', type: 'set_consent', marketing: 'opted_in' },
@@ -139,8 +142,8 @@ describe('steps that emit effects', () => {
       [{ type: 'set_consent', marketing: 'opted_in' }, 'no_contact'],
     ]
     for (const [step, code] of cases) {
-      const facts = someFacts(code.startsWith('no_') ? { conversation: null, contact: null } : {})
-      const run = new PlayedRun({ steps: [{ id: 's', ...step }] }, { facts })
+      const facts = buildFacts(code.startsWith('no_') ? { conversation: null, contact: null } : {})
+      const run = new TestRun({ steps: [{ id: 's', ...step }] }, { facts })
       run.start()
       expect(run.run.error?.code, JSON.stringify(step)).to.equal(code)
     }
@@ -150,7 +153,7 @@ describe('steps that emit effects', () => {
 describe('send_message step with media', () => {
   const image = { type: 'image', url: 'https://a.example/{{contact.id}}.png' }
   const send = (message: object) => {
-    const run = new PlayedRun({ steps: [{ id: 's', type: 'send_message', message }] })
+    const run = new TestRun({ steps: [{ id: 's', type: 'send_message', message }] })
     const { effects } = run.start()
     return run.run.error?.code ?? { ...effects[0]?.effect, messageId: '' }
   }
@@ -174,8 +177,8 @@ describe('send_message step with media', () => {
   })
 
   it('fails with outside_window after the service window has closed', () => {
-    const facts = someFacts({ conversation: { windowExpiresAt: NOON } })
-    const run = new PlayedRun({ steps: [{ id: 's', type: 'send_message', message: { media: image } }] }, { facts })
+    const facts = buildFacts({ conversation: { windowExpiresAt: NOON } })
+    const run = new TestRun({ steps: [{ id: 's', type: 'send_message', message: { media: image } }] }, { facts })
     run.start()
     expect(run.run.error?.code).to.equal('outside_window')
   })

@@ -10,7 +10,7 @@ function createBatcher(options: { batchMax?: number; waitingMax?: number; fails?
   const batcher = new Batcher<number, string>({
     batchMax,
     waitingMax,
-    isOfOne: (error) => error instanceof RangeError,
+    isItemError: (error) => error instanceof RangeError,
     async work(_, items) {
       batches.push(items)
       await new Promise<void>((release) => pendingReleases.push(release))

@@ -35,7 +35,7 @@ describe('FairScheduler', () => {
     const backlog = new Backlog({ a: 23 })
     const scheduler = new FairScheduler({ max: 5, maxPerKey: 5, take: backlog.take })
     let isDone = false
-    const done = scheduler.ask('a').then(() => (isDone = true))
+    const done = scheduler.schedule('a').then(() => (isDone = true))
     while (backlog.remaining['a'] !== 0) {
       await waitUntil(() => backlog.running === 5)
       expect(isDone).to.equal(false)
@@ -54,9 +54,9 @@ describe('FairScheduler', () => {
   it('leaves capacity for other keys when one key has a large backlog', async () => {
     const backlog = new Backlog({ flood: 1000, drop: 1 })
     const scheduler = new FairScheduler({ max: 10, maxPerKey: 4, take: backlog.take })
-    const first = scheduler.ask('flood')
+    const first = scheduler.schedule('flood')
     await waitUntil(() => backlog.running === 4)
-    await scheduler.ask('drop')
+    await scheduler.schedule('drop')
     await waitUntil(() => backlog.started.includes('drop'))
     expect(backlog.started).to.have.length(5)
     backlog.remaining['flood'] = 0
@@ -67,8 +67,8 @@ describe('FairScheduler', () => {
   it('serves waiting keys in round-robin order', async () => {
     const backlog = new Backlog({ a: 100, b: 100, c: 100 })
     const scheduler = new FairScheduler({ max: 1, maxPerKey: 1, take: backlog.take })
-    const done = scheduler.ask('a')
-    await Promise.all([scheduler.ask('b'), scheduler.ask('c')])
+    const done = scheduler.schedule('a')
+    await Promise.all([scheduler.schedule('b'), scheduler.schedule('c')])
     for (let count = 1; count <= 9; count += 1) {
       await waitUntil(() => backlog.started.length === count)
       if (count === 9) Object.assign(backlog.remaining, { a: 0, b: 0, c: 0 })
@@ -81,10 +81,10 @@ describe('FairScheduler', () => {
   it('starts new tasks of a key while earlier ones are running', async () => {
     const backlog = new Backlog({ a: 1 })
     const scheduler = new FairScheduler({ max: 10, maxPerKey: 4, take: backlog.take })
-    const done = scheduler.ask('a')
+    const done = scheduler.schedule('a')
     await waitUntil(() => backlog.running === 1)
     backlog.remaining['a'] = 1
-    await scheduler.ask('a')
+    await scheduler.schedule('a')
     await waitUntil(() => backlog.running === 2)
     backlog.finish(2)
     await done
@@ -95,9 +95,9 @@ describe('FairScheduler', () => {
     let fails = true
     const take = (key: string, limit: number) => (fails ? Promise.reject(new Error('away')) : backlog.take(key, limit))
     const scheduler = new FairScheduler({ max: 1, maxPerKey: 1, take })
-    expect(await scheduler.ask('a').catch((error: Error) => error.message)).to.equal('away')
+    expect(await scheduler.schedule('a').catch((error: Error) => error.message)).to.equal('away')
     fails = false
-    const done = scheduler.ask('a')
+    const done = scheduler.schedule('a')
     await waitUntil(() => backlog.running === 1)
     backlog.finish()
     await done

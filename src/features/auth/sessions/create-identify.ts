@@ -8,24 +8,24 @@ import type { Caller } from '../../../trpc/context.ts'
 import { findSession, type FoundSession } from './find-session.ts'
 import { renewSession, cacheableUntil } from './renew-session.ts'
 
-/** Bounds how long another process's sign-out can go unnoticed when nothing tells us of it. */
-const REMEMBERED_MS = 3 * SECOND
-const REMEMBERED_MAX = 10_000
+/** The longest time that a sign-out in another process goes unnoticed if its revocation is lost. */
+const CACHE_MS = 3 * SECOND
+const CACHE_ENTRIES_MAX = 10_000
 
 export type Identity = { caller: Caller; cookie?: string }
 type Claim = { token: string; tenantId: string | null }
 
 /**
- * Says who presents a token and whether the workspace they name lets them in. Answers are remembered for seconds;
- * refusals never, they would let a stranger fill the memory.
+ * Resolves a token to its user and their role in the named workspace. Results are cached for seconds. Unknown tokens are
+ * not, as anybody could fill the cache with them.
  */
 export function createIdentify(system: SystemScope, revocations: Revocations) {
-  const remembered = new LRUCache<string, { caller: Caller; until: Date }>({ max: REMEMBERED_MAX })
-  let revoked = 0
+  const cache = new LRUCache<string, { caller: Caller; until: Date }>({ max: CACHE_ENTRIES_MAX })
+  let revocationCount = 0
   revocations.subscribe((userId) => {
-    revoked += 1
-    const stale = [...remembered.entries()].filter(([, { caller }]) => caller.user.id === userId)
-    for (const [key] of stale) remembered.delete(key)
+    revocationCount += 1
+    const stale = [...cache.entries()].filter(([, { caller }]) => caller.user.id === userId)
+    for (const [key] of stale) cache.delete(key)
   })
 
   return async function identify({ token, tenantId }: Claim): Promise<Identity | null> {
@@ -33,21 +33,21 @@ export function createIdentify(system: SystemScope, revocations: Revocations) {
     const tokenHash = hashToken(token)
     const workspaceId = tenantId !== null && isUuid(tenantId) ? tenantId.toLowerCase() : null
     const key = `${tokenHash.toString('base64url')} ${workspaceId ?? (tenantId === null ? 'missing' : 'refused')}`
-    const known = remembered.get(key)
-    if (known && system.now() < known.until) return { caller: known.caller }
+    const cached = cache.get(key)
+    if (cached && system.now() < cached.until) return { caller: cached.caller }
 
-    const revokedBefore = revoked
+    const countBefore = revocationCount
     const found = await findSession(system, { tokenHash, workspaceId })
     if (!found) return null
-    const caller = callerOf(found, { tenantId, workspaceId })
+    const caller = toCaller(found, { tenantId, workspaceId })
     const renewed = await renewSession(system, found, tokenHash)
-    // What was read before somebody was shut out may be about them.
-    if (!renewed && revoked === revokedBefore) remembered.set(key, { caller, until: rememberUntil(system, found) })
+    // A result that was read before a revocation may be that of the revoked user.
+    if (!renewed && revocationCount === countBefore) cache.set(key, { caller, until: expiry(system, found) })
     return { caller, ...renewed }
   }
 }
 
-function callerOf(
+function toCaller(
   { session, user, role }: FoundSession,
   { tenantId, workspaceId }: { tenantId: string | null; workspaceId: string | null },
 ): Caller {
@@ -55,7 +55,7 @@ function callerOf(
   return { session, user, workspace: role && workspaceId !== null ? { id: workspaceId, role } : 'refused' }
 }
 
-function rememberUntil(system: SystemScope, found: FoundSession): Date {
-  const ends = [addMs(system.now(), REMEMBERED_MS), found.session.expiresAt, cacheableUntil(found)]
+function expiry(system: SystemScope, found: FoundSession): Date {
+  const ends = [addMs(system.now(), CACHE_MS), found.session.expiresAt, cacheableUntil(found)]
   return ends.reduce<Date>((first, end) => (end && end < first ? end : first), found.session.expiresAt)
 }

@@ -7,12 +7,12 @@ import type { User } from '../schema.ts'
 import { sessionCookie } from './session-cookie.ts'
 import type { AuthContext } from '../auth-context.ts'
 
-/** Counted from signing in and never extended, however busy the session is. */
+/** Counted from sign-in and never extended. */
 const SESSION_MS = 7 * DAY
 
 /**
- * Lets in whom `findUser` names, in one transaction with what it does. The token is always new, and the session the
- * visitor came with ends: a cookie planted on them is worth nothing afterwards.
+ * Creates a session for the user that `findUser` returns, in the same transaction. The token is always new and the
+ * previous session of the caller ends, so a planted cookie is worthless afterwards.
  */
 export async function createSession(
   { system, auth, caller, client, setHeader }: AuthContext,
@@ -21,7 +21,7 @@ export async function createSession(
   const token = newToken()
   const now = system.now()
   const expiresAt = addMs(now, SESSION_MS)
-  const entered = await system.transaction(async (tx) => {
+  const created = await system.transaction(async (tx) => {
     const user = await findUser(tx)
     if (caller) await tx.db('sessions').where('id', caller.session.id).delete()
     await tx.db('sessions').insert({
@@ -38,5 +38,5 @@ export async function createSession(
   })
   if (caller) auth.revocations.revoke(caller.user.id)
   setHeader('Set-Cookie', sessionCookie(token, expiresAt, now))
-  return entered
+  return created
 }

@@ -2,20 +2,20 @@ import { addMs, MINUTE } from '../../../platform/time.ts'
 import type { Role, SystemScope } from '../../../scope.ts'
 import type { Session, User } from '../../../trpc/context.ts'
 
-/** How long a replaced token works once its successor was seen: requests sent side by side arrive in any order. */
+/** The time that a replaced token works after the first use of its successor, as concurrent requests arrive in any order. */
 export const GRACE_MS = MINUTE
 
-/** A session as it stands for the token that was presented. */
+/** A session as seen by the token of the request. */
 export type FoundSession = {
   session: Session
   user: User
   role: Role | null
-  /** False for a token that has been replaced and is still let through. */
+  /** False for a replaced token that is still accepted. */
   isCurrent: boolean
   hasPrevious: boolean
-  /** When the current token was issued. */
+  /** The time at which the current token was issued. */
   renewedAt: Date
-  /** When the current token was first presented, so that the one before it has no excuse left. */
+  /** The time at which the current token was first used, after which the previous one expires. */
   confirmedAt: Date | null
 }
 
@@ -37,7 +37,7 @@ const FIND = `
     and (s.token_hash = :tokenHash
       or s.previous_token_hash = :tokenHash and (s.confirmed_at is null or s.confirmed_at > :graceStart))`
 
-/** Session, user and membership of the workspace in one statement; undefined for a token that lets nobody in. */
+/** Loads session, user and role in the workspace with one statement; undefined for a token that is not valid. */
 export async function findSession(
   system: SystemScope,
   { tokenHash, workspaceId }: { tokenHash: Buffer; workspaceId: string | null },

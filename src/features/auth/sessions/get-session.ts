@@ -2,7 +2,7 @@ import { listWorkspaces } from '../../workspaces/list-workspaces.ts'
 import type { CurrentSession } from '../schema.ts'
 import type { AuthContext } from '../auth-context.ts'
 
-/** Null for somebody who is not signed in: asking who one is, is no offence. */
+/** Returns the current session, or null for a caller who is not signed in. */
 export async function getSession({ system, caller }: AuthContext): Promise<CurrentSession | null> {
   if (!caller) return null
   const { session, user } = caller

@@ -1,6 +1,6 @@
 import type { SystemScope } from '../../../scope.ts'
 
-/** What has expired opens nothing; deleting it twice deletes nothing. */
+/** Deletes expired sessions and reset tokens. */
 export async function purgeExpiredSessions(system: SystemScope): Promise<void> {
   const now = system.now()
   await system.db('sessions').where('expires_at', '<=', now).delete()

@@ -10,11 +10,11 @@ const RENEW_AFTER_MS = DAY
  * A session's token is replaced once it is a day old. The states of a token:
  *
  *   current  → replaced    at the first request a day or more after it was issued; the answer carries its successor
- *   replaced → dying       when the successor is presented for the first time
- *   dying    → dead        a minute later, or when the successor is replaced
+ *   replaced → expiring    when the successor is used for the first time
+ *   expiring → invalid     a minute later, or when the successor is replaced
  *
- * A replaced token works as before: whoever does not keep cookies never learns of the successor. It is never replaced
- * again, and the session's end moves for none of this.
+ * A replaced token works as before, as a client without a cookie store never learns of the successor. It is not replaced
+ * again, and none of this extends the session.
  */
 export async function renewSession(
   system: SystemScope,
@@ -29,7 +29,7 @@ export async function renewSession(
   return isDue(found, system.now()) ? replace(system, found, tokenHash) : undefined
 }
 
-/** Until when what was found may be remembered, as far as its token goes. */
+/** Returns the time until which the result for a token may be cached; undefined without a limit. */
 export function cacheableUntil({ isCurrent, renewedAt, confirmedAt }: FoundSession): Date | undefined {
   if (isCurrent) return renewalDueAt({ renewedAt, confirmedAt })
   return confirmedAt ? addMs(confirmedAt, GRACE_MS) : undefined
@@ -39,7 +39,7 @@ function isDue(found: FoundSession, now: Date): boolean {
   return now >= renewalDueAt(found)
 }
 
-/** A predecessor that is dying is let die first. */
+/** The previous token must have expired before the next renewal. */
 function renewalDueAt({ renewedAt, confirmedAt }: Pick<FoundSession, 'renewedAt' | 'confirmedAt'>): Date {
   const dayOld = addMs(renewedAt, RENEW_AFTER_MS)
   const graceEnd = confirmedAt ? addMs(confirmedAt, GRACE_MS) : dayOld
@@ -54,7 +54,7 @@ async function confirm(system: SystemScope, tokenHash: Buffer): Promise<void> {
     .update({ confirmed_at: system.now() })
 }
 
-/** Of requests that come side by side one replaces the token they all carry; for the others it is a replaced one. */
+/** Replaces the token. Of concurrent requests with the same token one succeeds; for the others it is a replaced one. */
 async function replace(
   system: SystemScope,
   { session }: FoundSession,

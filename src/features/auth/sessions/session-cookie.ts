@@ -1,6 +1,6 @@
 import { SECOND } from '../../../platform/time.ts'
 
-/** Ends with the session, to the second. `Secure` always: browsers take it on localhost too. */
+/** Builds the session cookie, which expires with the session. `Secure` is always set: browsers accept it on localhost. */
 export function sessionCookie(token: string, expiresAt: Date, now: Date): string {
   return cookie(token, Math.floor((expiresAt.getTime() - now.getTime()) / SECOND))
 }

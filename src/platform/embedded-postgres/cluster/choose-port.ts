@@ -4,13 +4,13 @@ import net from 'node:net'
 import { type DataDirectory, giveToOwner } from './data-directory.ts'
 import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
 
-/** Below the ports that systems hand out to outgoing connections, any of which could take ours between two starts. */
+/** Below the ephemeral ports, which outgoing connections could occupy between two starts. */
 const [LOWEST, HIGHEST] = [20_000, 32_000]
 const ATTEMPTS = 50
 
 /**
- * The port of the last start as long as it is free, so that processes which outlive the server find its successor; else
- * a new one, which is kept for the next time.
+ * Returns the port of the last start if it is free, so that processes that outlive the server find the next one; else a
+ * new port, which is recorded for the next start.
  */
 export async function choosePort(folder: DataDirectory): Promise<number> {
   const last = fs.existsSync(folder.port) ? Number(fs.readFileSync(folder.port, 'utf8')) : 0
@@ -24,7 +24,9 @@ export async function choosePort(folder: DataDirectory): Promise<number> {
     fs.closeSync(file)
     return port
   }
-  throw new EmbeddedPostgresError(`No free port between ${LOWEST} and ${HIGHEST} on 127.0.0.1 for the database.`)
+  throw new EmbeddedPostgresError(
+    `There is no free port between ${LOWEST} and ${HIGHEST} on 127.0.0.1 for the database.`,
+  )
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { DataDirectory } from './data-directory.ts'
 import { derivePassword } from './password-file.ts'
 
 export const ADMINISTRATOR = 'postgres'
-/** Owns the application's database and nothing else: what slips into a query cannot touch files or other databases. */
+/** The account that owns only the application's database, so that SQL injection cannot reach files or other databases. */
 export const APPLICATION = 'parley'
 
 export function connectionString(account: string, database: string, port: number, folder: DataDirectory): string {
@@ -13,7 +13,7 @@ export function connectionString(account: string, database: string, port: number
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 15 * SECOND })
-  // Without a listener, a server that stops meanwhile would end this process.
+  // Without a listener, a server that stops would end this process.
   client.on('error', () => {})
   try {
     await client.connect()

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
 import { type Account, runProgram } from '../run-program.ts'
 
-/** Where everything of one cluster lies. Only `data` belongs to the server; the rest is ours. */
+/** The paths of a cluster. Only `data` belongs to the server; the rest is ours. */
 export type DataDirectory = {
   dataDir: string
   root: string
@@ -11,9 +11,9 @@ export type DataDirectory = {
   secret: string
   log: string
   port: string
-  /** Marks of the processes that use the server. */
-  holders: string
-  /** Marks of the processes that want to start or stop it. */
+  /** PID files of the processes that use the server. */
+  clients: string
+  /** PID files of the processes that want to start or stop it. */
   lock: string
 }
 
@@ -27,12 +27,12 @@ export function dataDirectory(dataDir: string): DataDirectory {
     secret: inside('secret'),
     log: inside('postgres.log'),
     port: inside('port'),
-    holders: inside('holders'),
+    clients: inside('clients'),
     lock: inside('lock'),
   }
 }
 
-/** Makes the folder. Nobody but us may look inside, except that a server under another account must be able to pass. */
+/** Creates the folder. Other accounts cannot read it; a server under another account can only enter it. */
 export function createDataDirectory(folder: DataDirectory): void {
   const isRoot = process.getuid?.() === 0
   try {
@@ -41,14 +41,14 @@ export function createDataDirectory(folder: DataDirectory): void {
     fs.accessSync(folder.root, fs.constants.W_OK | fs.constants.X_OK)
   } catch (cause) {
     throw new EmbeddedPostgresError(
-      `Parley cannot write to ${folder.root}, where its database lives. ` +
+      `Parley cannot write to ${folder.root}, the folder of its database. ` +
         `Give the folder to the account that runs Parley, or set DATA_DIR to another one.`,
       { cause },
     )
   }
 }
 
-/** What root makes in somebody's folder stays usable for that account. */
+/** Gives a file that root created to the account that owns the folder. */
 export function giveToOwner(folder: DataDirectory, file: number): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = fs.statSync(folder.root)
@@ -59,9 +59,9 @@ export function hasCluster(folder: DataDirectory): boolean {
   return fs.existsSync(folder.data)
 }
 
-/** Refuses a folder that the server's account cannot enter. */
+/** @throws EmbeddedPostgresError when the server's account cannot enter the folder */
 export async function assertReachable(folder: DataDirectory, account: Account, env: NodeJS.ProcessEnv): Promise<void> {
-  for (const ancestor of ancestors(folder.root)) {
+  for (const ancestor of listAncestors(folder.root)) {
     const { code } = await runProgram('/bin/sh', ['-c', 'cd "$0"', ancestor], { env, account })
     if (code === 0) continue
     throw new EmbeddedPostgresError(
@@ -72,10 +72,10 @@ export async function assertReachable(folder: DataDirectory, account: Account, e
   }
 }
 
-/** Whether two paths are one folder, however they are spelled or mounted. */
-export function isSameFolder(one: string, other: string): boolean {
+/** Returns true if two paths lead to the same folder, however they are spelled or mounted. */
+export function isSameFolder(a: string, b: string): boolean {
   try {
-    return folderIdentity(one) === folderIdentity(other)
+    return folderIdentity(a) === folderIdentity(b)
   } catch {
     return false
   }
@@ -86,7 +86,7 @@ function folderIdentity(name: string): string {
   return `${dev}:${ino}`
 }
 
-function ancestors(name: string): string[] {
+function listAncestors(name: string): string[] {
   const parent = path.dirname(name)
-  return parent === name ? [name] : [...ancestors(parent), name]
+  return parent === name ? [name] : [...listAncestors(parent), name]
 }

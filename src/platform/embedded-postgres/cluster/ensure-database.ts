@@ -3,7 +3,7 @@ import { APPLICATION, withClient } from './connection.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { derivePassword } from './password-file.ts'
 
-/** Makes the application's account and database where they are missing. The caller holds the boot lock. */
+/** Creates the application's account and database if they are missing. The caller has the boot lock. */
 export async function ensureDatabase(adminUrl: string, database: string, folder: DataDirectory): Promise<void> {
   await withClient(adminUrl, async (client) => {
     const account = pg.escapeIdentifier(APPLICATION)

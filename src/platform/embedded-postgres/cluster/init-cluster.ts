@@ -12,8 +12,8 @@ import { derivePassword, writePasswordFile } from './password-file.ts'
 const OLDEST_MAJOR = 17
 
 /**
- * Makes the cluster beside its final place and moves it there when it is whole, so that a process killed halfway leaves
- * nothing that looks like a cluster. The caller holds the boot lock.
+ * Creates the cluster beside its final path and moves it there when it is complete, so that a process killed halfway
+ * leaves nothing that looks like a cluster. The caller has the boot lock.
  */
 export async function initCluster(
   folder: DataDirectory,
@@ -22,34 +22,34 @@ export async function initCluster(
 ): Promise<void> {
   if (binaries.major < OLDEST_MAJOR) {
     throw new EmbeddedPostgresError(
-      `PG_BIN_DIR holds PostgreSQL ${binaries.major}, and a new database needs ${OLDEST_MAJOR} or later.`,
+      `PG_BIN_DIR contains PostgreSQL ${binaries.major}, but a new database needs ${OLDEST_MAJOR} or later.`,
     )
   }
   removeLeftovers(folder)
   writePasswordFile(folder)
-  const fresh = `${folder.data}.${randomBytes(4).toString('hex')}`
-  const passwordFile = `${fresh}.password`
-  giveFile(passwordFile, derivePassword(ADMINISTRATOR, folder), options)
+  const staging = `${folder.data}.${randomBytes(4).toString('hex')}`
+  const passwordFile = `${staging}.password`
+  writeOwnedFile(passwordFile, derivePassword(ADMINISTRATOR, folder), options)
   try {
-    fs.mkdirSync(fresh, { mode: 0o700 })
-    if (options.account) fs.chownSync(fresh, options.account.uid, options.account.gid)
-    const { code, output } = await runProgram(binaries.initdb, initdbArguments(fresh, passwordFile, options), options)
+    fs.mkdirSync(staging, { mode: 0o700 })
+    if (options.account) fs.chownSync(staging, options.account.uid, options.account.gid)
+    const { code, output } = await runProgram(binaries.initdb, initdbArguments(staging, passwordFile, options), options)
     if (code !== 0)
       throw new EmbeddedPostgresError(`The database could not be created in ${folder.root}: ${output.trim()}`)
-    fs.renameSync(fresh, folder.data)
+    fs.renameSync(staging, folder.data)
     if (options.isDurable) flushFolder(folder.root)
   } finally {
     removeLeftovers(folder)
   }
 }
 
-/** A server of another major cannot open the cluster, and would say so less clearly. */
+/** Reports a cluster of another major version more clearly than the server would. */
 export function assertSameMajor(folder: DataDirectory, binaries: Binaries): void {
   if (!hasCluster(folder)) return
   const major = Number(fs.readFileSync(path.join(folder.data, 'PG_VERSION'), 'utf8'))
   if (major === binaries.major) return
   throw new EmbeddedPostgresError(
-    `The database in ${folder.data} was made by PostgreSQL ${major}, and the programs here are of PostgreSQL ${binaries.major}. ` +
+    `The database in ${folder.data} was created by PostgreSQL ${major}, but the programs are of PostgreSQL ${binaries.major}. ` +
       `Set PG_BIN_DIR to the programs of PostgreSQL ${major}, or set DATA_DIR to another folder, or use DATABASE_URL.`,
   )
 }
@@ -65,13 +65,13 @@ function initdbArguments(data: string, passwordFile: string, { isDurable }: { is
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--no-instructions',
-    // Also while it is made the server needs shared memory, and containers may have next to none in /dev/shm.
+    // The server needs shared memory during initdb too, and containers may have little in /dev/shm.
     ...(process.platform === 'win32' ? [] : ['--set=dynamic_shared_memory_type=mmap']),
     ...(isDurable ? [] : ['--no-sync']),
   ]
 }
 
-function giveFile(name: string, content: string, { account }: ProgramEnvironment): void {
+function writeOwnedFile(name: string, content: string, { account }: ProgramEnvironment): void {
   const file = fs.openSync(name, 'wx', 0o600)
   fs.writeSync(file, content)
   if (account) fs.fchownSync(file, account.uid, account.gid)
@@ -85,7 +85,7 @@ function removeLeftovers(folder: DataDirectory): void {
   }
 }
 
-/** Makes the rename last: were it lost in a power cut, the next start would take the cluster for a leftover. */
+/** Flushes the rename to disk. If a power failure undid it, the next start would delete the cluster as a leftover. */
 function flushFolder(name: string): void {
   if (process.platform === 'win32') return
   const file = fs.openSync(name, 'r')

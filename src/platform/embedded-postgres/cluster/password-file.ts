@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { type DataDirectory, giveToOwner } from './data-directory.ts'
 import { EmbeddedPostgresError, errorCode } from '../embedded-postgres-error.ts'
 
-/** On disk for good before the cluster that depends on it is made. */
+/** Creates the secret and flushes it to disk before the cluster that depends on it is created. */
 export function writePasswordFile(folder: DataDirectory): void {
   fs.rmSync(folder.secret, { force: true })
   const file = fs.openSync(folder.secret, 'wx', 0o600)
@@ -13,7 +13,7 @@ export function writePasswordFile(folder: DataDirectory): void {
   fs.closeSync(file)
 }
 
-/** Each account's password is derived, so that whoever learns the application's does not hold the administrator's. */
+/** Derives the password of an account, so that the application's password does not reveal the administrator's. */
 export function derivePassword(account: string, folder: DataDirectory): string {
   return createHmac('sha256', readSecret(folder)).update(account).digest('base64url')
 }
@@ -24,10 +24,10 @@ function readSecret(folder: DataDirectory): string {
   } catch (cause) {
     const advice =
       errorCode(cause) === 'ENOENT'
-        ? `Put it back, or move ${folder.root} away to begin with an empty database.`
+        ? `Restore it, or move ${folder.root} away to start with an empty database.`
         : 'Start Parley as the account that owns it, or set DATA_DIR to another folder.'
     throw new EmbeddedPostgresError(
-      `Without ${folder.secret} nobody can sign in to the database beside it. ${advice}`,
+      `${folder.secret} cannot be read, and without it nothing can connect to the database beside it. ${advice}`,
       { cause },
     )
   }

@@ -4,8 +4,8 @@ import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
 import type { Account } from '../run-program.ts'
 
 /**
- * PostgreSQL refuses to run as root. Started as root, the server runs as the owner of the cluster it finds, else as
- * `postgres`, else as `nobody`, which every system has. Undefined: it runs as we do.
+ * Chooses the account of the server, as PostgreSQL does not run as root. For a process of root this is the owner of the
+ * existing cluster, else `postgres`, else `nobody`. Undefined: the account of this process.
  */
 export function serverAccount(folder: DataDirectory): Account | undefined {
   if (process.getuid?.() !== 0) return undefined

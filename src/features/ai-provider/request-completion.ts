@@ -3,11 +3,11 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { fetchPublic } from '../../platform/outbound/fetch-public.ts'
 import { parseJson } from '../../platform/parse-json.ts'
-import type { LoadedAiProvider } from './load-ai-provider.ts'
+import type { LoadedAiProvider } from './queries.ts'
 
 const BYTES_MAX = 2_097_152
-const SENTENCE_MAX = 300
-/** No model needs more at once; one that asks for more has lost its way. */
+const ERROR_LENGTH_MAX = 300
+/** Limit of tool calls in one reply; more indicate a malfunctioning model. */
 const CALLS_MAX = 32
 
 const ToolCall = z.looseObject({
@@ -22,8 +22,8 @@ const ModelReply = z.looseObject({
   tool_calls: z.array(ToolCall).max(CALLS_MAX).nullish(),
 })
 /**
- * What a model said: words, or calls of tools that it wants made first. It is told again as it is, with whatever else a
- * provider put there for itself.
+ * Reply of a model: text, or tool calls to execute first. It is sent back unchanged, with any additional fields of the
+ * provider.
  */
 export type ModelReply = z.output<typeof ModelReply>
 
@@ -35,9 +35,9 @@ const Completion = z.object({
     .object({ prompt_tokens: tokens, completion_tokens: tokens })
     .nullish()
     .catch(null)
-    .transform((given) => ({
-      promptTokens: given?.prompt_tokens ?? 0,
-      completionTokens: given?.completion_tokens ?? 0,
+    .transform((usage) => ({
+      promptTokens: usage?.prompt_tokens ?? 0,
+      completionTokens: usage?.completion_tokens ?? 0,
     })),
 })
 export type Usage = z.output<typeof Completion>['usage']
@@ -52,10 +52,10 @@ export type ModelRequest = {
 type Limits = { timeoutMs: number; signal: AbortSignal; allowsLoopback: boolean }
 
 /**
- * Asks once, over the interface that OpenAI's chat completions have made common.
- * @throws StepError, OutsideRefused
+ * Sends one request to an API that is compatible with OpenAI's chat completions.
+ * @throws StepError, OutboundError
  */
-export async function askModel(
+export async function requestCompletion(
   provider: LoadedAiProvider,
   { model, messages, tools, output }: ModelRequest,
   limits: Limits,
@@ -74,7 +74,7 @@ export async function askModel(
         model: model ?? provider.model,
         messages,
         ...(tools.length > 0 ? { tools } : {}),
-        ...(output ? { response_format: formatOf(output) } : {}),
+        ...(output ? { response_format: toResponseFormat(output) } : {}),
       }),
       timeoutMs: limits.timeoutMs,
       bytesMax: BYTES_MAX,
@@ -82,24 +82,26 @@ export async function askModel(
     },
     limits.signal,
   )
-  if (status < 200 || status > 299) throw refusalOf(status, body, provider)
+  if (status < 200 || status > 299) throw statusError(status, body, provider)
   const completion = Completion.safeParse(parseJson(body))
   const [choice] = completion.data?.choices ?? []
   if (completion.data && choice) return { reply: choice.message, usage: completion.data.usage }
-  throw new StepError('invalid_ai_answer', 'The AI provider answered with something that is no chat completion')
+  throw new StepError('invalid_ai_answer', 'The response of the AI provider is not a chat completion')
 }
 
-function formatOf(schema: JsonObject): JsonObject {
+function toResponseFormat(schema: JsonObject): JsonObject {
   return { type: 'json_schema', json_schema: { name: 'result', schema } }
 }
 
-function refusalOf(status: number, body: string, { apiKey }: LoadedAiProvider): StepError {
+function statusError(status: number, body: string, { apiKey }: LoadedAiProvider): StepError {
   const error = z.object({ error: z.object({ message: z.string() }) }).safeParse(parseJson(body)).data?.error.message
-  // A provider may quote the key that it did not like.
-  const quoted = apiKey === null ? error : error?.replaceAll(apiKey, '[redacted]')
-  const told = quoted ? `: ${quoted.slice(0, SENTENCE_MAX)}` : ''
-  const isPassing = status >= 500 || status === 429 || status === 408
-  return isPassing
-    ? new StepError('ai_unavailable', `The AI provider answered with status ${status}${told}`)
-    : new StepError('ai_refused', `The AI provider refused with status ${status}${told}`, { retryable: false })
+  // A provider may repeat the rejected key.
+  const redacted = apiKey === null ? error : error?.replaceAll(apiKey, '[redacted]')
+  const detail = redacted ? `: ${redacted.slice(0, ERROR_LENGTH_MAX)}` : ''
+  const isTransient = status >= 500 || status === 429 || status === 408
+  return isTransient
+    ? new StepError('ai_unavailable', `The AI provider responded with status ${status}${detail}`)
+    : new StepError('ai_refused', `The AI provider rejected the request with status ${status}${detail}`, {
+        retryable: false,
+      })
 }

@@ -3,11 +3,11 @@ import type { Run as RunRow } from '../../models/automation/run.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
-import { getWorkflow } from '../workflows/get-workflow.ts'
+import { getWorkflow } from '../workflows/queries.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 
-/** The definition that a replay takes: that of the old run, unless another version is wanted. */
-export async function loadReplayed(
+/** Loads the workflow that a replay executes: at the version of the original run, unless another one is requested. */
+export async function loadReplayWorkflow(
   scope: Scope,
   { workflowId, workflowVersion }: RunRow,
   { version, mode }: Pick<ReplayRun, 'version' | 'mode'>,
@@ -16,7 +16,7 @@ export async function loadReplayed(
     if (mode === 'dry_run') return loadSimulatedWorkflow(scope, { workflowId })
     throw new UnprocessableError(
       'draft_requires_dry_run',
-      'A draft is only replayed with mode "dry_run". Publish it first',
+      'A draft can only be replayed with mode "dry_run". Publish the draft to replay it live',
     )
   }
   if (version !== 'published') {
@@ -25,5 +25,5 @@ export async function loadReplayed(
   const { version: published, status } = await getWorkflow(scope, { workflowId })
   if (published !== null && status === 'published')
     return loadSimulatedWorkflow(scope, { workflowId, version: published })
-  throw new UnprocessableError('not_published', 'The workflow is not published. Name a version by its number')
+  throw new UnprocessableError('not_published', 'The workflow is not published. Pass a version number instead')
 }

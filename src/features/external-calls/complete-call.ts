@@ -7,20 +7,20 @@ import type { ExecutionResult } from './executors.ts'
 import { sanitizeResult } from './sanitize-result.ts'
 
 /**
- * Sends the result to the run and forgets the effect, together. False if that was no longer this performer's to do: the
- * effect was dropped, or was taken for abandoned and done again.
+ * Passes the result to the run and deletes the call, in one transaction. Returns false if this worker no longer owns the
+ * call: it was deleted, or claimed again after its lease expired.
  */
-export function settleCall(scope: Scope, effect: ClaimedCall, performed: ExecutionResult): Promise<boolean> {
-  const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = effect
+export function completeCall(scope: Scope, call: ClaimedCall, execution: ExecutionResult): Promise<boolean> {
+  const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = call
   return scope.transaction(async (tx) => {
-    // What changes rows of ours takes their locks in the order in which advancing a run does.
-    if ('settle' in performed) await lockMailboxes(tx.db, tx.tenantId, [mailbox])
-    const settled = await tx
+    // An execution that changes our tables takes its locks in the order of advancing a run.
+    if ('complete' in execution) await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+    const deleted = await tx
       .db('external_calls')
       .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
       .delete()
-    if (settled === 0) return false
-    const result = 'settle' in performed ? await performed.settle(tx) : performed
+    if (deleted === 0) return false
+    const result = 'complete' in execution ? await execution.complete(tx) : execution
     const payload = { runId, epoch, result: sanitizeResult(result) }
     await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, [{ id: newId(), mailbox, kind: 'result', payload }])
     await tx.enqueue(advanceJob(tx.tenantId))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toE164 } from '../../platform/phone.ts'
 import type { InboundMessage, Sender } from '../channel.ts'
-import { parseTimestamp, readableText, text } from './webhook-parts.ts'
+import { timestamp, parseValid, text } from './webhook-parts.ts'
 
 const Message = z.looseObject({
   id: z.string().min(1).max(512),
@@ -9,7 +9,7 @@ const Message = z.looseObject({
   from_user_id: text,
   from_parent_user_id: text,
   group_id: text,
-  timestamp: parseTimestamp,
+  timestamp,
   type: z.string().min(1).max(64),
   context: z.looseObject({ id: text }).optional().catch(undefined),
 })
@@ -23,8 +23,8 @@ const Contact = z.looseObject({
 })
 type Contact = z.output<typeof Contact>
 
-/** The kinds that are read, each with the fields that may hold words to show, the best first. */
-const WORDS: Record<string, string[]> = {
+/** Supported message types, each with the fields that may have text to show, by preference. */
+const TEXT_FIELDS: Record<string, string[]> = {
   text: ['body'],
   button: ['text'],
   interactive: ['title', 'body'],
@@ -41,31 +41,31 @@ const WORDS: Record<string, string[]> = {
 }
 
 /**
- * Undefined for what no customer wrote to us alone: the provider's own notices, which open no window, and messages in
- * a group, where an answer would go to one person.
+ * Parses an inbound message. Returns undefined for notices of the provider, which open no service window, and for group
+ * messages, since a reply would go to one person only.
  */
-export function parseMessage(given: unknown, contacts: unknown[]): InboundMessage | undefined {
-  const message = Message.safeParse(given).data
+export function parseMessage(input: unknown, contacts: unknown[]): InboundMessage | undefined {
+  const message = Message.safeParse(input).data
   if (!message || message.type === 'system' || message.group_id !== undefined) return undefined
-  const from = senderOf(message, contacts)
+  const from = toSender(message, contacts)
   if (from.phone === null && from.userId === null) return undefined
   const { type } = message
   const part = at(message, type) ?? null
-  const fields = Object.hasOwn(WORDS, type) ? WORDS[type] : undefined
+  const fields = Object.hasOwn(TEXT_FIELDS, type) ? TEXT_FIELDS[type] : undefined
   return {
     providerMessageId: message.id,
     from,
     type: fields ? type : 'unsupported',
-    body: wordsOf(answerOf(type, part), fields ?? []),
-    content: contentOf(message, part),
+    body: firstText(replyPart(type, part), fields ?? []),
+    content: toContent(message, part),
     replyToProviderId: message.context?.id ?? (type === 'reaction' ? stringAt(part, 'message_id') : null),
     at: message.timestamp,
   }
 }
 
-function senderOf(message: Message, contacts: unknown[]): Sender {
+function toSender(message: Message, contacts: unknown[]): Sender {
   const { from, from_user_id: userId, from_parent_user_id: parentUserId } = message
-  const known = readableText(Contact, contacts)
+  const known = parseValid(Contact, contacts)
   const contact =
     known.find(({ wa_id, user_id }) => (from && wa_id === from) || (userId && user_id === userId)) ??
     (known.length === 1 ? known.find((only) => isCompatible(only, message)) : undefined)
@@ -78,20 +78,20 @@ function senderOf(message: Message, contacts: unknown[]): Sender {
   }
 }
 
-/** With one contact there is nobody else it could be, unless it says itself that it is another. */
+/** Returns true if the only contact of the call can be the sender: no id that both have may differ. */
 function isCompatible({ wa_id, user_id }: Contact, { from, from_user_id }: Message): boolean {
   return (!from || !wa_id) && (!from_user_id || !user_id)
 }
 
-/** An interactive answer stands one level down, under its own type; shared contacts show the first one's name. */
-function answerOf(type: string, part: unknown): unknown {
+/** Returns the part with the text: interactive replies nest it under their own type, shared contacts in a name. */
+function replyPart(type: string, part: unknown): unknown {
   if (type === 'interactive') return at(part, stringAt(part, 'type') ?? '')
   return type === 'contacts' ? at(at(part, '0'), 'name') : part
 }
 
-/** The advertisement somebody came from and the reasons of what could not be shown belong to it, too. */
-function contentOf({ type, referral, errors }: Message, part: unknown): InboundMessage['content'] {
-  const chosen = type === 'button' ? stringAt(part, 'payload') : stringAt(answerOf(type, part), 'id')
+/** Content other than text, including the advertisement the customer came from and errors of unsupported types. */
+function toContent({ type, referral, errors }: Message, part: unknown): InboundMessage['content'] {
+  const chosen = type === 'button' ? stringAt(part, 'payload') : stringAt(replyPart(type, part), 'id')
   const content = {
     ...(type === 'text' ? {} : { [type]: part }),
     ...(chosen !== null && (type === 'button' || type === 'interactive') ? { buttonId: chosen } : {}),
@@ -101,8 +101,8 @@ function contentOf({ type, referral, errors }: Message, part: unknown): InboundM
   return Object.keys(content).length > 0 ? content : null
 }
 
-function wordsOf(part: unknown, fields: string[]): string | null {
-  return fields.map((field) => stringAt(part, field)).find((words) => words) ?? null
+function firstText(part: unknown, fields: string[]): string | null {
+  return fields.map((field) => stringAt(part, field)).find((text) => text) ?? null
 }
 
 function stringAt(part: unknown, field: string): string | null {

@@ -1,0 +1,79 @@
+import type { Trigger } from '../../engine/language/definition/triggers.ts'
+import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { selectRows } from '../../platform/database/sql.ts'
+import type { Scope } from '../../scope.ts'
+import { AUTOMATION_PAUSED_SQL } from '../conversations/automation.ts'
+import type { TriggerEvaluations } from './schema.ts'
+
+type Reason = TriggerEvaluations['reasons'][number]
+
+/** Types of triggers that no event of a contact can fire. */
+const CALL_TYPES = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
+
+type BlockingQuery = {
+  workflow: WorkflowRow
+  contactId: string
+  triggers: Trigger[]
+  since: Date
+  hasNoEvents: boolean
+}
+
+/** Finds what currently prevents a contact from starting a workflow, whatever the event. */
+export async function findBlockingReasons(
+  scope: Scope,
+  { workflow, contactId, triggers, since, hasNoEvents }: BlockingQuery,
+): Promise<Reason[]> {
+  const reasons = [...statusReasons(workflow), ...triggerReasons(workflow, triggers)]
+  const paused = await findPause(scope, contactId)
+  if (paused) reasons.push(paused)
+  if (hasNoEvents && reasons.length === 0) reasons.push(noEventReason(workflow, since))
+  return reasons
+}
+
+/** Names the period in which no event matched: events before publishing were never evaluated for the workflow. */
+function noEventReason({ publishedAt }: WorkflowRow, since: Date): Reason {
+  const period =
+    publishedAt && publishedAt > since
+      ? `since the workflow was published at ${publishedAt.toISOString()}; earlier events do not start it`
+      : 'in the last 7 days'
+  const message = `No event for a trigger of the workflow has occurred for this contact ${period}`
+  return { code: 'no_matching_event', message }
+}
+
+function statusReasons({ status }: WorkflowRow): Reason[] {
+  if (status === 'draft') return [{ code: 'not_published', message: 'The workflow is not published. Publish it' }]
+  if (status === 'paused')
+    return [{ code: 'workflow_paused', message: 'The workflow is paused and starts no runs. Publish it again' }]
+  if (status === 'archived')
+    return [
+      {
+        code: 'workflow_archived',
+        message: 'The workflow is archived and starts no runs. Unarchive it and publish it',
+      },
+    ]
+  return []
+}
+
+function triggerReasons({ status }: WorkflowRow, triggers: Trigger[]): Reason[] {
+  if (status !== 'published' || triggers.some(({ type }) => !CALL_TYPES.has(type))) return []
+  const types = triggers.map(({ type }) => type).join(', ')
+  const message =
+    triggers.length === 0
+      ? 'The published version has no trigger. Add one and publish'
+      : `The workflow only starts when it is called (${types}). Add a trigger for an event of the contact and publish`
+  return [{ code: 'no_trigger', message }]
+}
+
+async function findPause(scope: Scope, contactId: string): Promise<Reason | undefined> {
+  const [pause] = await selectRows<{ conversationId: string; until: Date | null }>(
+    scope.db,
+    `select id as conversation_id, automation_until as until from conversations
+     where tenant_id = :tenantId and contact_id = :contactId and ${AUTOMATION_PAUSED_SQL}
+     order by last_message_at desc nulls last limit 1`,
+    { tenantId: scope.tenantId, contactId, now: scope.now() },
+  )
+  if (!pause) return undefined
+  const until = pause.until ? ` until ${pause.until.toISOString()}` : ''
+  const message = `Automation is paused${until} in conversation ${pause.conversationId}. Resume it there to let workflows start`
+  return { code: 'automation_paused', message }
+}

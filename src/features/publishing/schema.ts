@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { id, text } from '../../trpc/schemas.ts'
+import { draft, WorkflowWithDefinition } from '../workflows/schema.ts'
+
+const Problem = z.object({
+  stepId: z.string().nullable(),
+  code: z.string(),
+  message: z.string(),
+  path: z.string(),
+})
+
+export const PublishWorkflow = z.strictObject({ workflowId: id, note: text(500).optional() })
+export type PublishWorkflow = z.infer<typeof PublishWorkflow>
+
+export const PublishedWorkflow = WorkflowWithDefinition.extend({
+  warnings: z.array(Problem).meta({ description: 'Problems that do not prevent publishing' }),
+}).meta({ id: 'PublishedWorkflow' })
+export type PublishedWorkflow = z.infer<typeof PublishedWorkflow>
+
+export const ValidateWorkflow = z.strictObject({
+  definition: draft,
+  workflowId: id
+    .optional()
+    .meta({ description: 'The workflow that the definition belongs to; it is left out of the check for duplicates' }),
+})
+export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>
+
+export const Validation = z.object({ valid: z.boolean(), errors: z.array(Problem), warnings: z.array(Problem) })
+export type Validation = z.infer<typeof Validation>
+
+export const DefinitionSchema = z
+  .record(z.string(), z.unknown())
+  .meta({ id: 'DefinitionSchema', description: 'JSON Schema, draft 2020-12' })
