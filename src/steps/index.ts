@@ -26,7 +26,7 @@ import { waitForEvent } from './flow/wait-for-event.ts'
 import { waitForReply } from './messages/wait-for-reply.ts'
 import { wait } from './flow/wait.ts'
 
-/** What a workflow can do, by type. */
+/** Step types, in the order in which documentation lists them. */
 export const stepTypes = stepRegistry([
   sendMessage,
   ask,
@@ -56,5 +56,5 @@ export const stepTypes = stepRegistry([
   ai,
 ])
 
-/** What a definition is checked against where this very machine may be called. */
+/** The step types where calls to this machine are allowed. */
 export const stepTypesWithLoopback: StepRegistry = new Map([...stepTypes, [httpWithLoopback.type, httpWithLoopback]])

@@ -3,9 +3,10 @@ import type { CompiledDefinition } from '../../src/engine/model/compiled.ts'
 import { decide } from '../../src/engine/decide/decide.ts'
 import type { Decision, EngineEvent } from '../../src/engine/model/decision.ts'
 import { type NewRun, queueRun, type RunState } from '../../src/engine/model/run.ts'
-import type { Facts, StepRegistry } from '../../src/engine/model/step.ts'
+import type { Registry } from '../../src/engine/model/registry.ts'
+import type { Facts, StepType } from '../../src/engine/model/step.ts'
 import { addMs } from '../../src/platform/time.ts'
-import { stepTypes } from '../../src/steps/index.ts'
+import { workflowLanguage } from '../../src/workflow-language.ts'
 
 export const RUN_ID = '0199a7a0-0000-7000-8000-000000000001'
 export const NOON = '2026-03-02T12:00:00.000Z'
@@ -28,7 +29,13 @@ export function buildFacts(change: Partial<Facts> = {}): Facts {
   }
 }
 
-export function compile(definition: object, registry: StepRegistry = stepTypes): CompiledDefinition {
+/** Adds step types to the workflow language. */
+export function languageWith(...types: StepType[]): Registry {
+  const steps = new Map([...workflowLanguage.steps, ...types.map((type): [string, StepType] => [type.type, type])])
+  return { ...workflowLanguage, steps }
+}
+
+export function compile(definition: object, registry: Registry = workflowLanguage): CompiledDefinition {
   const { compiled, errors } = compileDefinition({ version: 1, ...definition }, registry)
   if (compiled) return compiled
   throw new Error(errors.map(({ message }) => message).join('\n'))
@@ -37,14 +44,14 @@ export function compile(definition: object, registry: StepRegistry = stepTypes):
 /** A run without a database: applies events and records the decisions. */
 export class TestRun {
   readonly compiled: CompiledDefinition
-  readonly registry: StepRegistry
+  readonly registry: Registry
   now = new Date(NOON)
   run: RunState
   facts: Facts
   readonly decisions: Decision[] = []
   #replies = 0
 
-  constructor(definition: object, { facts = buildFacts(), registry = stepTypes, ...start }: Options = {}) {
+  constructor(definition: object, { facts = buildFacts(), registry = workflowLanguage, ...start }: Options = {}) {
     this.compiled = compile(definition, registry)
     this.registry = registry
     this.facts = facts
@@ -94,4 +101,4 @@ export class TestRun {
   }
 }
 
-type Options = { facts?: Facts; registry?: StepRegistry } & Partial<NewRun>
+type Options = { facts?: Facts; registry?: Registry } & Partial<NewRun>

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { StepBase } from '../../src/engine/language/definition/step-base.ts'
 import { liquid } from '../../src/engine/language/liquid.ts'
 import { ROOTS } from '../../src/engine/language/values.ts'
 import { definitionSchema } from '../../src/features/definition-checks/definition-schema.ts'
 import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
+import { workflowLanguage } from '../../src/workflow-language.ts'
 import { type Field, listFields } from '../support/definition-fields.ts'
 import { listTableRows, readDocument, sectionOf } from '../support/documents.ts'
 
@@ -26,7 +26,8 @@ function expectFields(heading: string, fields: Field[]): void {
   for (const [path, , , meaning] of rows) expect(meaning, `meaning of ${path} of "${heading}"`).to.not.equal('')
 }
 
-const isBaseField = ({ path }: Field) => Object.hasOwn(StepBase.shape, path.replaceAll('`', '').split('.')[0] ?? '')
+const isBaseField = ({ path }: Field) =>
+  Object.hasOwn(workflowLanguage.stepBase.shape, path.replaceAll('`', '').split('.')[0] ?? '')
 
 describe('docs/workflow-language.md', () => {
   it('describes every registered trigger type and no other', () => {

@@ -1,129 +1,128 @@
-import { compileStep, type ParsedStep } from './compile-step.ts'
-import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../model/compiled.ts'
 import { BREAK, CONTINUE, END } from '../language/definition/names.ts'
 import { problemAt, type Problem } from '../language/definition/problems.ts'
+import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../model/compiled.ts'
 import type { Target } from '../model/step.ts'
+import { compileStep, type ParsedStep } from './compile-step.ts'
 
-/** `waits`: unless it is passed over, it waits before it goes on. */
-type Node = { step: CompiledStep; read: ParsedStep; ways: string[]; waits: boolean }
+/** `waits`: unless it is skipped, it waits before it continues. */
+type Node = { step: CompiledStep; parsed: ParsedStep; next: string[]; waits: boolean }
 
-/** Where the steps lead: round in a circle, or never to some of them. */
+/** Finds cycles without a wait, and steps that cannot be reached. */
 export function checkGraph(
   compiled: CompiledDefinition,
-  reads: ParsedStep[],
+  steps: ParsedStep[],
 ): { errors: Problem[]; warnings: Problem[] } {
   const nodes = new Map<string, Node>()
   for (const [index, step] of compiled.steps.entries()) {
-    const read = reads[index]
-    if (!read) continue
-    const ways = waysOf(step, read).map(({ to }) => resolveTarget(compiled, step, to))
-    nodes.set(step.id, { step, read, ways, waits: !step.disabled && read.type.waits(read.config) })
+    const parsed = steps[index]
+    if (!parsed) continue
+    const next = listSuccessors(step, parsed).map(({ to }) => resolveTarget(compiled, step, to))
+    nodes.set(step.id, { step, parsed, next, waits: !step.disabled && parsed.type.waits(parsed.config) })
   }
-  const reached = reachFrom(compiled.steps[0]?.id ?? END, nodes)
-  const warnings = [...nodes.values()]
-    .filter(({ step }) => !reached.has(step.id))
-    .map(({ read }) => problemAt(read.place, '', 'unreachable_step', 'no way leads here'))
-  const restless = findCircle(reached, nodes, ({ ways, waits }) => (waits ? [] : ways))
-  const passing = ({ ways, waits, step }: Node) =>
-    !waits ? ways : step.if ? [resolveTarget(compiled, step, step.skip)] : []
-  const perhaps = restless.length > 0 ? [] : findCircle(reached, nodes, passing)
+  const reachable = findReachable(compiled.steps[0]?.id ?? END, nodes)
+  const unreachable = [...nodes.values()]
+    .filter(({ step }) => !reachable.has(step.id))
+    .map(({ parsed }) => problemAt(parsed.location, '', 'unreachable_step', 'cannot be reached'))
+  const certain = findCycle(reachable, nodes, ({ next, waits }) => (waits ? [] : next))
+  const nextIfSkipped = ({ next, waits, step }: Node) =>
+    !waits ? next : step.if ? [resolveTarget(compiled, step, step.skip)] : []
+  const possible = certain.length > 0 ? [] : findCycle(reachable, nodes, nextIfSkipped)
   return {
-    errors: tellCircle(restless, 'infinite_loop', 'can go round for ever without a wait'),
+    errors: reportCycle(certain, 'infinite_loop', 'can repeat for ever without a wait'),
     warnings: [
-      ...warnings,
-      ...tellCircle(perhaps, 'possible_infinite_loop', 'can go round for ever if a wait is passed over'),
+      ...unreachable,
+      ...reportCycle(possible, 'possible_infinite_loop', 'can repeat for ever if a wait is skipped'),
     ],
   }
 }
 
 /**
- * Ways to what is not there. Of a step that cannot be read no more than its id is known, and leading there is no
- * mistake: it is told even while other mistakes are left.
+ * Reports successors that do not exist. An invalid step is known by its id at least, so that a reference to it is no
+ * problem of its own.
  */
-export function checkTargets(steps: ParsedStep[], unread: ReadonlySet<string>): Problem[] {
+export function checkTargets(steps: ParsedStep[], invalidIds: ReadonlySet<string>): Problem[] {
   const lists = new Map(steps.map(({ base, loops }) => [base.id, loops.join()]))
-  return steps.flatMap((step) => unknownTargets(step, { lists, unread }))
+  return steps.flatMap((step) => findUnknownTargets(step, { lists, invalidIds }))
 }
 
-/** Every way on that can be taken. */
-function waysOf(step: CompiledStep, { type, config }: ParsedStep): Target[] {
+/** Lists every successor that the step can have. */
+function listSuccessors(step: CompiledStep, { type, config }: ParsedStep): Target[] {
   const fallthrough = type.fallthrough(config)
-  const ways: Target[] = step.disabled ? [] : [...type.targets(config)]
-  if (!step.disabled && fallthrough !== 'never') ways.push({ to: step.next, path: 'next' })
-  if (!step.disabled && step.body !== null) ways.push({ to: step.body, path: 'steps' })
-  if (step.disabled || step.if) ways.push({ to: step.skip, path: 'next' })
-  if (step.onTimeout) ways.push({ to: step.onTimeout, path: 'onTimeout' })
-  if (step.onError === 'continue') ways.push({ to: step.skip, path: 'next' })
-  else if (step.onError !== 'fail') ways.push({ to: step.onError, path: 'onError' })
-  return ways
+  const targets: Target[] = step.disabled ? [] : [...type.targets(config)]
+  if (!step.disabled && fallthrough !== 'never') targets.push({ to: step.next, path: 'next' })
+  if (!step.disabled && step.body !== null) targets.push({ to: step.body, path: 'steps' })
+  if (step.disabled || step.if) targets.push({ to: step.skip, path: 'next' })
+  if (step.onTimeout) targets.push({ to: step.onTimeout, path: 'onTimeout' })
+  if (step.onError === 'continue') targets.push({ to: step.skip, path: 'next' })
+  else if (step.onError !== 'fail') targets.push({ to: step.onError, path: 'onError' })
+  return targets
 }
 
-type Known = { lists: ReadonlyMap<string, string>; unread: ReadonlySet<string> }
+type Known = { lists: ReadonlyMap<string, string>; invalidIds: ReadonlySet<string> }
 
-/** Also of ways that are never taken, such as the `next` of a step that stops the run. */
-function unknownTargets(read: ParsedStep, known: Known): Problem[] {
-  const { base, type, config, place, loops } = read
-  const ways = waysOf(compileStep(read), read).filter(({ path }) => path !== 'steps')
-  const named = [...ways, ...type.targets(config), ...(base.next ? [{ to: base.next, path: 'next' }] : [])]
-  const refused = new Map(
-    named.flatMap(({ to, path }): [string, string][] => {
-      const what = refusalOf(to, loops, known)
-      return what === undefined ? [] : [[path, what]]
+/** Includes targets that are never used, such as the `next` of a step that ends the run. */
+function findUnknownTargets(parsed: ParsedStep, known: Known): Problem[] {
+  const { base, type, config, location, loops } = parsed
+  const successors = listSuccessors(compileStep(parsed), parsed).filter(({ path }) => path !== 'steps')
+  const targets = [...successors, ...type.targets(config), ...(base.next ? [{ to: base.next, path: 'next' }] : [])]
+  const messages = new Map(
+    targets.flatMap(({ to, path }): [string, string][] => {
+      const message = checkTarget(to, loops, known)
+      return message === undefined ? [] : [[path, message]]
     }),
   )
-  return [...refused].map(([path, what]) => problemAt(place, path, 'unknown_target', what))
+  return [...messages].map(([path, message]) => problemAt(location, path, 'unknown_target', message))
 }
 
-function refusalOf(to: string, loops: string[], { lists, unread }: Known): string | undefined {
-  if (to === END || unread.has(to)) return undefined
+function checkTarget(to: string, loops: string[], { lists, invalidIds }: Known): string | undefined {
+  if (to === END || invalidIds.has(to)) return undefined
   if (to === CONTINUE || to === BREAK) {
-    return loops.length > 0 ? undefined : `leads to "${to}", which is for the steps of a loop`
+    return loops.length > 0 ? undefined : `names "${to}", which is only allowed within a loop`
   }
   const list = lists.get(to)
-  if (list === undefined) return `leads to "${to}", which is no step of this workflow`
+  if (list === undefined) return `names "${to}", which is not a step of this workflow`
   return list === loops.join()
     ? undefined
-    : `leads to "${to}", which is in another list of steps: a loop is left by break or end`
+    : `names "${to}", which is in another list of steps: leave a loop with break or end`
 }
 
-function reachFrom(start: string, nodes: ReadonlyMap<string, Node>): Set<string> {
-  const reached = new Set<string>()
-  const ahead = [start]
-  for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
+function findReachable(start: string, nodes: ReadonlyMap<string, Node>): Set<string> {
+  const reachable = new Set<string>()
+  const pending = [start]
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     const node = nodes.get(id)
-    if (!node || reached.has(id)) continue
-    reached.add(id)
-    ahead.push(...node.ways)
+    if (!node || reachable.has(id)) continue
+    reachable.add(id)
+    pending.push(...node.next)
   }
-  return reached
+  return reachable
 }
 
 /**
- * Steps that can follow one another for ever by the given ways. What leads into such a circle, or out of it, is
- * stripped away from both ends until only circles are left. The way back to a loop is no such circle: its rounds are
- * counted.
+ * Finds steps that can follow one another for ever. Removes steps without a predecessor or without a successor until
+ * only cycles are left. The way back to a loop is not a cycle: its iterations are limited.
  */
-function findCircle(
-  reached: ReadonlySet<string>,
+function findCycle(
+  reachable: ReadonlySet<string>,
   nodes: ReadonlyMap<string, Node>,
-  waysOn: (node: Node) => string[],
+  successors: (node: Node) => string[],
 ): Node[] {
-  const left = new Set(reached)
-  const waysWithin = (id: string) => {
+  const remaining = new Set(reachable)
+  const remainingSuccessors = (id: string) => {
     const node = nodes.get(id)
-    return node ? waysOn(node).filter((to) => left.has(to) && !node.step.loops.includes(to)) : []
+    return node ? successors(node).filter((to) => remaining.has(to) && !node.step.loops.includes(to)) : []
   }
-  for (let before = -1; before !== left.size;) {
-    before = left.size
-    const entered = new Set([...left].flatMap(waysWithin))
-    for (const id of left) if (!entered.has(id) || waysWithin(id).length === 0) left.delete(id)
+  for (let size = -1; size !== remaining.size;) {
+    size = remaining.size
+    const entered = new Set([...remaining].flatMap(remainingSuccessors))
+    for (const id of remaining) if (!entered.has(id) || remainingSuccessors(id).length === 0) remaining.delete(id)
   }
-  return [...nodes.values()].filter(({ step }) => left.has(step.id))
+  return [...nodes.values()].filter(({ step }) => remaining.has(step.id))
 }
 
-function tellCircle(circle: Node[], code: string, what: string): Problem[] {
-  const [first] = circle
+function reportCycle(cycle: Node[], code: string, message: string): Problem[] {
+  const [first] = cycle
   if (!first) return []
-  const named = circle.map(({ step }) => step.id).join(', ')
-  return [problemAt(first.read.place, '', code, `${what} (${named}): let one of these steps wait`)]
+  const ids = cycle.map(({ step }) => step.id).join(', ')
+  return [problemAt(first.parsed.location, '', code, `${message} (${ids}): add a wait to one of these steps`)]
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Two definitions with the same hash behave the same: the order of keys does not matter, nor does `ui`. Takes drafts
- * of any form, valid or not.
+ * Hashes the behaviour of a definition: the order of keys and `ui` do not matter. Accepts drafts of any form, valid or
+ * not.
  */
 export function definitionHash(definition: Record<string, unknown>): string {
   const { ui: _, ...behaviour } = definition

@@ -1,33 +1,35 @@
-import type { DecisionDraft } from '../model/decision.ts'
-import type { JsonObject } from '../model/run.ts'
-import type { StepFailure } from '../model/step.ts'
 import { assignVariable } from '../language/variables.ts'
+import type { CompiledDefinition } from '../model/compiled.ts'
+import type { JsonObject, RunState } from '../model/run.ts'
+import type { StepFailure } from '../model/step.ts'
 
-/** What a run may carry from step to step; it is read and written with every event. */
+/** Size limit, because the variables of a run are read and written with every event. */
 const VARIABLES_LENGTH_MAX = 1_000_000
 
-/** Changes all of the variables, or none and says why. One that is not declared takes any value. */
+export type Assignment =
+  { variables: JsonObject; failure?: undefined } | { variables?: undefined; failure: StepFailure }
+
+/** Returns the run's variables after all changes, or the failure of the first one. An undeclared variable takes any value. */
 export function assignVariables(
-  { run, compiled }: Pick<DecisionDraft, 'run' | 'compiled'>,
+  { variables: current }: Pick<RunState, 'variables'>,
+  compiled: CompiledDefinition,
   changes: JsonObject,
-): StepFailure | undefined {
+): Assignment {
   const names = Object.keys(changes)
-  if (names.length === 0) return undefined
+  if (names.length === 0) return { variables: current }
   const assigned: JsonObject = {}
   for (const name of names) {
     const value = changes[name] ?? null
     const declared = Object.hasOwn(compiled.variables, name) ? compiled.variables[name] : undefined
     const result = declared ? assignVariable(declared.type, value) : { ok: true as const, value }
     if (!result.ok) {
-      const message = `vars.${name} is declared as ${declared?.type}, and cannot hold what it was given`
-      return { code: 'type_mismatch', message, retryable: false }
+      const message = `vars.${name} is declared as ${declared?.type} and cannot hold the assigned value`
+      return { failure: { code: 'type_mismatch', message, retryable: false } }
     }
     assigned[name] = result.value
   }
-  const variables = { ...run.variables, ...assigned }
-  if (JSON.stringify(variables).length > VARIABLES_LENGTH_MAX) {
-    return { code: 'variables_too_large', message: 'The variables of the run have grown too large', retryable: false }
-  }
-  run.variables = variables
-  return undefined
+  const variables = { ...current, ...assigned }
+  if (JSON.stringify(variables).length <= VARIABLES_LENGTH_MAX) return { variables }
+  const message = 'The variables of the run are larger than 1 MB'
+  return { failure: { code: 'variables_too_large', message, retryable: false } }
 }

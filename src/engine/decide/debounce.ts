@@ -1,21 +1,21 @@
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { MessageFacts, RunState } from '../model/run.ts'
 
-/** A burst that never ends is answered all the same. */
-const COLLECTING_MS_MAX = MINUTE
+/** Longest delay, so that an endless burst of messages is answered too. */
+const DEBOUNCE_MS_MAX = MINUTE
 
-/** Lets a queued run wait for what the customer may still be writing. */
+/** Delays the start of a queued run, because the customer may still be writing. */
 export function startDebounce(run: RunState, now: Date, debounceMs: number): RunState {
   const until = addMs(now, debounceMs).toISOString()
-  const latest = addMs(now, Math.max(COLLECTING_MS_MAX, debounceMs)).toISOString()
+  const latest = addMs(now, Math.max(DEBOUNCE_MS_MAX, debounceMs)).toISOString()
   return { ...run, epoch: run.epoch + 1, debouncing: { until, latest } }
 }
 
-/** Takes one more message into a run that collects: it reads them as one, the newest with the texts of all. */
+/** Appends a message to a debouncing run, which reads them all as one: the newest message with the texts of all. */
 export function appendMessage(run: RunState, message: MessageFacts, now: Date, debounceMs: number): RunState {
-  const { debouncing, message: before } = run
+  const { debouncing, message: previous } = run
   if (!debouncing) return run
-  const bodies = [before?.body, message.body].filter((body) => typeof body === 'string' && body !== '')
+  const bodies = [previous?.body, message.body].filter((body) => typeof body === 'string' && body !== '')
   const until = addMs(now, debounceMs).toISOString()
   return {
     ...run,

@@ -1,8 +1,8 @@
-import { decide, type DecideInput } from './decide.ts'
-import type { Decision } from '../model/decision.ts'
 import { CorruptRunError } from '../model/corrupt-run-error.ts'
+import type { Decision } from '../model/decision.ts'
+import { decide, type DecideInput } from './decide.ts'
 
-/** @throws RunFault whatever is wrong, so that whoever has to do without the run knows which it is */
+/** @throws CorruptRunError for every error, so that the caller knows which run caused it */
 export function decideRun(input: DecideInput): Decision {
   try {
     return decide(input)

@@ -1,10 +1,11 @@
 import { addMs } from '../../platform/time.ts'
-import { closeRun } from './close-run.ts'
 import { findStep, type CompiledDefinition } from '../model/compiled.ts'
-import type { Decision, EngineEvent, Execution, DecisionDraft, Wait } from '../model/decision.ts'
+import type { Decision, DecisionDraft, EngineEvent, Execution, Wait } from '../model/decision.ts'
+import type { Registry } from '../model/registry.ts'
 import { countExecution, isFinished, type RunState, type WaitingFor } from '../model/run.ts'
+import type { Facts, WakeUp } from '../model/step.ts'
 import { applyOutcome, applyTimeout } from './apply-outcome.ts'
-import type { Facts, StepRegistry, WakeUp } from '../model/step.ts'
+import { closeRun } from './close-run.ts'
 import { createStepContext } from './step-context.ts'
 import { execute, runStep, stopAtLimit, walk } from './walk.ts'
 
@@ -14,104 +15,106 @@ export type DecideInput = {
   event: EngineEvent
   facts: Facts
   now: Date
-  registry: StepRegistry
+  registry: Registry
 }
 
 /**
- * Advances one run by one event, until it waits or is over. Depends on nothing but its input and changes nothing of it:
- * the same input decides the same, to the last id.
+ * Advances one run by one event, until it waits or is finished. Depends on its input alone and leaves it unchanged: the
+ * same input gives the same decision, including all ids.
  */
 export function decide({ run, event, ...input }: DecideInput): Decision {
-  const progress: DecisionDraft = { ...input, run: { ...run }, steps: [], effects: [] }
-  if (isFinished(run) || !takeIn(progress, event)) {
-    return { isConsumed: false, run, facts: input.facts, steps: [], effects: [], wait: waitOf(run) }
+  const draft: DecisionDraft = { ...input, run: { ...run }, steps: [], effects: [], call: null }
+  if (isFinished(run) || !consume(draft, event)) {
+    return { isConsumed: false, run, facts: input.facts, steps: [], effects: [], call: null, wait: toWait(run) }
   }
-  const { steps, effects, facts } = progress
-  return { isConsumed: true, run: progress.run, facts, steps, effects, wait: waitOf(progress.run) }
+  const { steps, effects, facts, call } = draft
+  return { isConsumed: true, run: draft.run, facts, steps, effects, call, wait: toWait(draft.run) }
 }
 
-/** False if the event is not for the run as it stands. */
-function takeIn(progress: DecisionDraft, event: EngineEvent): boolean {
-  const { run, now } = progress
+/** Returns false if the event is not for the run as it stands. */
+function consume(draft: DecisionDraft, event: EngineEvent): boolean {
+  const { run, now } = draft
   switch (event.type) {
     case 'started':
-      return start(progress)
+      return start(draft)
     case 'reply':
-      if (!isWaitingFor(run, 'reply') || isPast(run, now.toISOString())) return false
+      if (!isWaitingFor(run, 'reply') || endsBefore(run, now.toISOString())) return false
       run.message = event.message
-      return resume(progress, event)
+      return resume(draft, event)
     case 'timer':
       if (run.epoch !== event.epoch) return false
-      return run.debouncing ? start(progress) : ring(progress)
+      return run.debouncing ? start(draft) : fireTimer(draft)
     case 'event':
-      if (!isWaitingFor(run, 'event') || isPast(run, now.toISOString())) return false
-      return resume(progress, event)
+      if (!isWaitingFor(run, 'event') || endsBefore(run, now.toISOString())) return false
+      return resume(draft, event)
     case 'external_result':
-      return run.epoch === event.epoch && isWaitingFor(run, 'result') && resume(progress, event)
+      return run.epoch === event.epoch && isWaitingFor(run, 'result') && resume(draft, event)
     case 'failed':
-      closeRun(progress, 'failed', { output: null, error: { ...event.error, stepId: run.stepId } })
+      closeRun(draft, 'failed', { error: { ...event.error, stepId: run.stepId } })
       return true
     case 'canceled':
     case 'expired':
-      closeRun(progress, event.type, { output: null, error: null })
+      closeRun(draft, event.type)
       return true
   }
 }
 
-function start(progress: DecisionDraft): boolean {
-  const { run, now, compiled } = progress
+function start(draft: DecisionDraft): boolean {
+  const { run, now, compiled } = draft
   if (run.status !== 'queued') return false
   const expiresAt = addMs(now, compiled.settings.maxDurationMs).toISOString()
   Object.assign(run, { status: 'running', startedAt: now.toISOString(), expiresAt, debouncing: null })
-  walk(progress, run.stepId)
+  walk(draft, run.stepId)
   return true
 }
 
-/** The one timer of a wait stands for the wait's own end, for the next attempt, or for the end of the run. */
-function ring(progress: DecisionDraft): boolean {
-  const { run } = progress
+/** Fires the one timer of a wait: the end of the wait itself, the next attempt, or the end of the run. */
+function fireTimer(draft: DecisionDraft): boolean {
+  const { run } = draft
   if (!run.waiting) return false
   const { until, retrying } = run.waiting
-  if (until === null || isPast(run, until)) {
-    closeRun(progress, 'expired', { output: null, error: null })
+  if (until === null || endsBefore(run, until)) {
+    closeRun(draft, 'expired')
     return true
   }
-  if (retrying) return retry(progress)
-  return run.waiting.for === 'timer' ? resume(progress, { type: 'timer' }) : giveUpWaiting(progress)
+  if (retrying) return retry(draft)
+  return run.waiting.for === 'timer' ? resume(draft, { type: 'timer' }) : timeOut(draft)
 }
 
-function retry(progress: DecisionDraft): boolean {
-  const execution = openExecution(progress)
+function retry(draft: DecisionDraft): boolean {
+  const execution = openExecution(draft)
   if (!execution) return false
-  if (countExecution(progress.run, progress.now)) {
+  const executed = countExecution(draft.run, draft.now)
+  if (executed) {
+    draft.run.executed = executed
     execution.record.attempt += 1
-    wake(progress)
-    walk(progress, execute(progress, execution))
+    wake(draft)
+    walk(draft, execute(draft, execution))
   } else {
-    stopAtLimit(progress)
+    stopAtLimit(draft)
   }
   return true
 }
 
-function giveUpWaiting(progress: DecisionDraft): boolean {
-  const execution = openExecution(progress)
+function timeOut(draft: DecisionDraft): boolean {
+  const execution = openExecution(draft)
   if (!execution) return false
-  const isForResult = isWaitingFor(progress.run, 'result')
-  wake(progress)
-  walk(progress, applyTimeout(progress, execution, isForResult))
+  const isForResult = isWaitingFor(draft.run, 'result')
+  wake(draft)
+  walk(draft, applyTimeout(draft, execution, isForResult))
   return true
 }
 
-function resume(progress: DecisionDraft, wakeup: WakeUp): boolean {
-  const execution = openExecution(progress)
-  const type = execution && progress.registry.get(execution.step.type)
+function resume(draft: DecisionDraft, wakeup: WakeUp): boolean {
+  const execution = openExecution(draft)
+  const type = execution && draft.registry.steps.get(execution.step.type)
   if (!execution || !type) return false
   const { step, record } = execution
-  const turn = createStepContext(progress, step, record.attempt)
-  const outcome = runStep(() => type.resume(step.config, turn, wakeup))
+  const context = createStepContext(draft, step, record.attempt)
+  const outcome = runStep(() => type.resume(step.config, context, wakeup))
   if (outcome.kind === 'ignore') return false
-  wake(progress)
-  walk(progress, applyOutcome(progress, execution, outcome))
+  wake(draft)
+  walk(draft, applyOutcome(draft, execution, outcome))
   return true
 }
 
@@ -119,22 +122,21 @@ function wake({ run }: DecisionDraft): void {
   Object.assign(run, { status: 'running', waiting: null, open: null })
 }
 
-/** The step that waits, with a record of its own to go on writing in. */
+/** Returns the step that waits, with a copy of its record. */
 function openExecution({ run, compiled }: DecisionDraft): Execution | undefined {
   const step = run.open ? findStep(compiled, run.open.stepId) : undefined
   return step && run.open ? { step, record: { ...run.open } } : undefined
 }
 
-function isWaitingFor({ waiting }: RunState, what: WaitingFor): boolean {
-  return waiting?.for === what && !waiting.retrying
+function isWaitingFor({ waiting }: RunState, awaited: WaitingFor): boolean {
+  return waiting?.for === awaited && !waiting.retrying
 }
 
-/** Whether the run may not last until then. */
-function isPast(run: RunState, at: string): boolean {
+function endsBefore(run: RunState, at: string): boolean {
   return run.expiresAt !== null && Date.parse(at) > Date.parse(run.expiresAt)
 }
 
-function waitOf({ status, waiting, stepId, epoch, expiresAt }: RunState): Wait | null {
+function toWait({ status, waiting, stepId, epoch, expiresAt }: RunState): Wait | null {
   if (status !== 'waiting' || !waiting || stepId === null || expiresAt === null) return null
   const isBounded = waiting.until !== null && Date.parse(waiting.until) <= Date.parse(expiresAt)
   const wakeAt = isBounded && waiting.until !== null ? waiting.until : expiresAt

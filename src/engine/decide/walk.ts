@@ -1,45 +1,47 @@
-import { closeRun } from './close-run.ts'
-import { findStep, type CompiledStep } from '../model/compiled.ts'
 import { evaluateCondition } from '../language/conditions.ts'
-import type { Execution, DecisionDraft } from '../model/decision.ts'
-import { countExecution, type RunState, type StepRecord, countVisits } from '../model/run.ts'
-import { applyOutcome, skipStep } from './apply-outcome.ts'
-import type { Resumption } from '../model/step.ts'
 import { StepError } from '../language/step-error.ts'
+import { findStep, type CompiledStep } from '../model/compiled.ts'
+import type { DecisionDraft, Execution } from '../model/decision.ts'
+import { countExecution, type RunState, type StepRecord, countVisits } from '../model/run.ts'
+import type { Resumption } from '../model/step.ts'
+import { applyOutcome, skipStep } from './apply-outcome.ts'
+import { closeRun } from './close-run.ts'
 import { nextId, createStepContext, templateSource } from './step-context.ts'
 
-/** Takes the run from step to step until it waits or is over. */
-export function walk(progress: DecisionDraft, from: string | null): void {
-  for (let id = from; id !== null;) id = takeStep(progress, id)
-  if (progress.run.status === 'running') closeRun(progress, 'completed', { output: null, error: null })
+/** Executes step after step until the run waits or is finished. */
+export function walk(draft: DecisionDraft, from: string | null): void {
+  for (let id = from; id !== null;) id = executeStep(draft, id)
+  if (draft.run.status === 'running') closeRun(draft, 'completed')
 }
 
-function takeStep(progress: DecisionDraft, id: string): string | null {
-  const { run, compiled, now } = progress
+function executeStep(draft: DecisionDraft, id: string): string | null {
+  const { run, compiled, now } = draft
   const step = findStep(compiled, id)
-  if (!step) return giveUp(progress, 'unknown_step', `The workflow has no step "${id}"`)
-  if (!countExecution(run, now)) return stopAtLimit(progress)
-  const execution = { step, record: openRecord(progress, step) }
-  if (step.disabled || !isEntered(progress, step)) return skipStep(progress, execution)
-  return execute(progress, execution)
+  if (!step) return failRun(draft, 'unknown_step', `The workflow has no step "${id}"`)
+  const executed = countExecution(run, now)
+  if (!executed) return stopAtLimit(draft)
+  run.executed = executed
+  const execution = { step, record: newRecord(draft, step) }
+  if (step.disabled || !isEntered(draft, step)) return skipStep(draft, execution)
+  return execute(draft, execution)
 }
 
-/** A loop that is under way was entered before: what lets it be entered is not asked again in every round. */
-function isEntered(progress: DecisionDraft, step: CompiledStep): boolean {
-  const isUnderWay = progress.run.frames.some(({ loopId }) => loopId === step.id)
-  return isUnderWay || !step.if || evaluateCondition(step.if, templateSource(progress))
+/** An open loop has been entered before: its condition is not evaluated again in every iteration. */
+function isEntered(draft: DecisionDraft, step: CompiledStep): boolean {
+  const isOpen = draft.run.frames.some(({ loopId }) => loopId === step.id)
+  return isOpen || !step.if || evaluateCondition(step.if, templateSource(draft), draft.registry.operators)
 }
 
 /** Executes a step, or makes the next attempt at it. */
-export function execute(progress: DecisionDraft, execution: Execution): string | null {
+export function execute(draft: DecisionDraft, execution: Execution): string | null {
   const { step, record } = execution
-  const type = progress.registry.get(step.type)
-  if (!type) return giveUp(progress, 'unknown_step_type', `There is no step of type "${step.type}"`)
-  const outcome = runStep(() => type.execute(step.config, createStepContext(progress, step, record.attempt)))
-  return outcome.kind === 'ignore' ? null : applyOutcome(progress, execution, outcome)
+  const type = draft.registry.steps.get(step.type)
+  if (!type) return failRun(draft, 'unknown_step_type', `There is no step of type "${step.type}"`)
+  const outcome = runStep(() => type.execute(step.config, createStepContext(draft, step, record.attempt)))
+  return outcome.kind === 'ignore' ? null : applyOutcome(draft, execution, outcome)
 }
 
-/** What a step makes of what it does; an error that it throws for its author is how it fails. */
+/** Turns a StepError that a step throws into its failure. */
 export function runStep(act: () => Resumption): Resumption {
   try {
     return act()
@@ -50,26 +52,25 @@ export function runStep(act: () => Resumption): Resumption {
   }
 }
 
-export function stopAtLimit(progress: DecisionDraft): null {
-  return giveUp(progress, 'step_limit', 'The run took more steps than a run may: 1,000 within an hour, 10,000 in all')
+export function stopAtLimit(draft: DecisionDraft): null {
+  return failRun(draft, 'step_limit', 'The run exceeded the limit of 1,000 steps per hour or 10,000 steps in total')
 }
 
-function giveUp(progress: DecisionDraft, code: string, message: string): null {
-  closeRun(progress, 'failed', { output: null, error: { code, message, stepId: progress.run.stepId } })
-  return null
+function failRun(draft: DecisionDraft, code: string, message: string): null {
+  return closeRun(draft, 'failed', { error: { code, message, stepId: draft.run.stepId } })
 }
 
-function openRecord(progress: DecisionDraft, step: CompiledStep): StepRecord {
-  const { run, now } = progress
+function newRecord(draft: DecisionDraft, step: CompiledStep): StepRecord {
+  const { run, now } = draft
   const index = run.stepsCount
   run.stepsCount += 1
   return {
-    id: nextId(progress),
+    id: nextId(draft),
     index,
     stepId: step.id,
     name: step.name,
     type: step.type,
-    path: pathOf(step, run),
+    path: loopPath(step, run),
     iteration: countVisits(run, step.id),
     attempt: 1,
     status: 'running',
@@ -84,7 +85,7 @@ function openRecord(progress: DecisionDraft, step: CompiledStep): StepRecord {
   }
 }
 
-function pathOf({ id, loops }: CompiledStep, { frames }: RunState): string {
-  const around = frames.filter(({ loopId }) => loops.includes(loopId))
-  return [...around.map(({ loopId, index }) => `${loopId}[${index}]`), id].join('.')
+function loopPath({ id, loops }: CompiledStep, { frames }: RunState): string {
+  const outer = frames.filter(({ loopId }) => loops.includes(loopId))
+  return [...outer.map(({ loopId, index }) => `${loopId}[${index}]`), id].join('.')
 }

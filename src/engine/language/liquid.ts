@@ -1,7 +1,7 @@
 import { Liquid } from 'liquidjs'
 import { parseInstant } from '../../platform/zoned-time.ts'
 
-/** Text, numbers, lists and dates. Nothing that reads a clock, draws lots, or runs an expression of its own. */
+/** Filters for texts, numbers, lists and dates. None reads a clock, draws lots or evaluates an expression. */
 const FILTERS = `
   append prepend capitalize downcase upcase strip lstrip rstrip squish slugify truncate truncatewords
   replace replace_first replace_last remove remove_first remove_last strip_newlines strip_html escape number_of_words
@@ -12,14 +12,11 @@ const FILTERS = `
   .trim()
   .split(/\s+/)
 
-/** What one template may allocate, in characters and list entries. Replaces a limit in time, which differs per machine. */
+/** Allocation limit of one template, in characters and list entries. A time limit would differ between machines. */
 const MEMORY_LIMIT = 1_000_000
 export const TEMPLATE_LENGTH_MAX = 65_536
 
-/**
- * Placeholders alone: every tag and every filter outside the list is unknown to it, so that it knows neither files nor
- * loops.
- */
+/** Supports placeholders only: all statements and all filters outside the list are removed, including files and loops. */
 export const liquid = new Liquid({
   ownPropertyOnly: true,
   strictFilters: true,
@@ -36,14 +33,14 @@ const formatDate = liquid.filters['date']
 for (const name of Object.keys(liquid.filters)) if (!FILTERS.includes(name)) liquid.unregisterFilter(name)
 
 /**
- * The library reads `now` off the machine's clock, and a time without an offset by the machine's zone. Here `now` is
- * the recorded time of the step, and the zone that of the workflow.
+ * Formats dates. The library's own filter uses the machine's clock and time zone; here `now` is the recorded time of the
+ * step, and the zone is the workflow's.
  */
 liquid.registerFilter('date', function (value: unknown, ...rest: unknown[]) {
   const { opts, environments } = this.context
   const timezone = typeof opts.timezoneOffset === 'string' ? opts.timezoneOffset : 'UTC'
-  const given = value === 'now' || value === 'today' ? environments['now'] : value
-  const ms = typeof given === 'string' ? parseInstant(given, timezone) : undefined
-  if (typeof given === 'string' && ms === undefined && !/^\d+$/.test(given)) return value
-  return typeof formatDate === 'function' ? formatDate.call(this, ms === undefined ? given : ms / 1000, ...rest) : value
+  const input = value === 'now' || value === 'today' ? environments['now'] : value
+  const ms = typeof input === 'string' ? parseInstant(input, timezone) : undefined
+  if (typeof input === 'string' && ms === undefined && !/^\d+$/.test(input)) return value
+  return typeof formatDate === 'function' ? formatDate.call(this, ms === undefined ? input : ms / 1000, ...rest) : value
 })

@@ -4,21 +4,21 @@ import { z } from 'zod'
 
 const SOURCE_MAX = 1000
 const PROGRAM_MAX = 2000
-/** Matching takes at worst the size of the compiled expression times the length of the text: 4 million take 100 ms. */
+/** Limit of program size times text length, the worst-case work of a match: 4 million take 100 ms. */
 const WORK_MAX = 4_000_000
 
 /**
- * Expressions written by customers run on RE2: its time grows with the text alone, so no expression can hang a worker.
- * It knows no look-around and no back-references.
+ * Regular expressions of customers run on RE2, whose time is linear in the text, so that no expression can block a
+ * worker. It supports neither look-around nor back-references.
  */
 const compiled = new LRUCache<string, RE2JS | Error>({ max: 2000 })
 
 function compilePattern(source: string): RE2JS | Error {
-  const known = compiled.get(source)
-  if (known) return known
-  const fresh = tryCompile(source)
-  compiled.set(source, fresh)
-  return fresh
+  const cached = compiled.get(source)
+  if (cached) return cached
+  const result = tryCompile(source)
+  compiled.set(source, result)
+  return result
 }
 
 function tryCompile(source: string): RE2JS | Error {
@@ -31,15 +31,15 @@ function tryCompile(source: string): RE2JS | Error {
   }
 }
 
-/** What a schema says of an expression that cannot be used; undefined if it can. */
+/** Returns the schema issue of an invalid expression; undefined if it is valid. */
 export function patternIssue(source: string) {
   const result = compilePattern(source)
   if (!(result instanceof Error)) return undefined
-  const message = `is not an expression that can be used (RE2 syntax): ${result.message}`
+  const message = `is not a supported regular expression (RE2 syntax): ${result.message}`
   return { code: 'custom', message, params: { code: 'invalid_pattern' } } as const
 }
 
-/** Whether some part of the text matches. An expression that cannot be used, or not on so long a text, never does. */
+/** True if a part of the text matches. An invalid expression, or one that is too expensive for the text, never does. */
 export function matchesPattern(source: string, text: string): boolean {
   const pattern = compilePattern(source)
   if (pattern instanceof Error || pattern.programSize() * text.length > WORK_MAX) return false

@@ -1,8 +1,8 @@
-/** Thrown by whatever a step does: the step fails with it, and with the step the run, unless the step says otherwise. */
+/** Thrown while a step is executed: the step fails with it, and with it the run, unless `onError` says otherwise. */
 export class StepError extends Error {
   override name = 'StepError'
   readonly code: string
-  /** False if trying again can change nothing. */
+  /** False if a new attempt cannot succeed. */
   readonly retryable: boolean
 
   constructor(code: string, message: string, options: ErrorOptions & { retryable?: boolean } = {}) {

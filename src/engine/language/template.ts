@@ -7,9 +7,9 @@ const PLACEHOLDERS_MAX = 200
 /** Literal text and placeholders, in order. */
 export type Template = readonly (string | Value)[]
 
-/** A text that cannot be used as a template, in words for its author. */
+/** An invalid template. The message is meant for its author and continues the name of the text. */
 export class TemplateError extends Error {
-  override name = 'TemplateRefused'
+  override name = 'TemplateError'
 }
 
 const parsed = new LRUCache<string, Template>({ maxSize: 4_000_000, sizeCalculation: (_, text) => text.length + 200 })
@@ -18,20 +18,20 @@ export function hasPlaceholder(text: string): boolean {
   return text.includes('{{')
 }
 
-/** At least as many as there are, without reading them. */
+/** Returns an upper bound of the number of placeholders, without parsing them. */
 export function countPlaceholders(text: string): number {
   return text.split('{{').length - 1
 }
 
 export function parseTemplate(text: string): Template {
-  const known = parsed.get(text)
-  if (known) return known
-  const fresh = parse(text).map((part) => (part instanceof Output ? part.value : literalOf(part)))
-  parsed.set(text, fresh)
-  return fresh
+  const cached = parsed.get(text)
+  if (cached) return cached
+  const template = parse(text).map((part) => (part instanceof Output ? part.value : readLiteral(part)))
+  parsed.set(text, template)
+  return template
 }
 
-/** What the placeholders of a text read, path by path: `{{steps.ask.output}}` reads `['steps', 'ask', 'output']`. */
+/** Lists the paths that the placeholders of a text read: `['steps', 'a', 'output']` for `{{steps.a.output}}`. */
 export function listPaths(text: string): string[][] {
   return liquid
     .globalVariableSegmentsSync(parse(text))
@@ -39,23 +39,23 @@ export function listPaths(text: string): string[][] {
 }
 
 function parse(text: string): LiquidTemplate[] {
-  if (text.includes('{%')) throw new TemplateError('has a {% tag %}: only {{ placeholders }} can be used')
+  if (text.includes('{%')) throw new TemplateError('uses {% %}: only {{ placeholders }} are supported')
   if (text.length > TEMPLATE_LENGTH_MAX) throw new TemplateError(`is longer than ${TEMPLATE_LENGTH_MAX} characters`)
   if (countPlaceholders(text) > PLACEHOLDERS_MAX) {
     throw new TemplateError(`has more than ${PLACEHOLDERS_MAX} placeholders`)
   }
-  return readParts(text)
+  return parseLiquid(text)
 }
 
-function readParts(text: string): LiquidTemplate[] {
+function parseLiquid(text: string): LiquidTemplate[] {
   try {
     return liquid.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/, line:.*$/s, '') : String(error)
-    throw new TemplateError(`is not a template that can be read: ${reason}`, { cause: error })
+    throw new TemplateError(`is not a valid template: ${reason}`, { cause: error })
   }
 }
 
-function literalOf({ token }: LiquidTemplate): string {
+function readLiteral({ token }: LiquidTemplate): string {
   return TypeGuards.isHTMLToken(token) ? token.getContent() : ''
 }

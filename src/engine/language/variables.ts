@@ -1,19 +1,19 @@
 import { parseInstant } from '../../platform/zoned-time.ts'
 import type { VariableType } from './definition/variables.ts'
 
-type Assigned = { ok: true; value: unknown } | { ok: false }
+type Conversion = { ok: true; value: unknown } | { ok: false }
 
-const REFUSED: Assigned = { ok: false }
+const REJECTED: Conversion = { ok: false }
 
 /**
- * What a variable of this type holds after the assignment. Converts where nothing is lost, as from the text of a reply
- * to a number; null empties any variable.
+ * Converts a value to the type of a variable where no information is lost, such as the text of a reply to a number. Null
+ * clears a variable of any type.
  */
-export function assignVariable(type: VariableType, value: unknown): Assigned {
+export function assignVariable(type: VariableType, value: unknown): Conversion {
   if (value === null || value === undefined) return { ok: true, value: null }
   switch (type) {
     case 'string':
-      return typeof value === 'object' ? REFUSED : accept(String(value))
+      return typeof value === 'object' ? REJECTED : accept(String(value))
     case 'number':
       return typeof value === 'number' ? accept(value) : fromText(value, asNumber)
     case 'boolean':
@@ -21,19 +21,19 @@ export function assignVariable(type: VariableType, value: unknown): Assigned {
     case 'date':
       return fromText(value, (text) => (parseInstant(text, 'UTC') === undefined ? undefined : text))
     case 'list':
-      return Array.isArray(value) ? accept(value) : REFUSED
+      return Array.isArray(value) ? accept(value) : REJECTED
     case 'object':
-      return typeof value === 'object' && !Array.isArray(value) ? accept(value) : REFUSED
+      return typeof value === 'object' && !Array.isArray(value) ? accept(value) : REJECTED
   }
 }
 
-function accept(value: unknown): Assigned {
+function accept(value: unknown): Conversion {
   return { ok: true, value }
 }
 
-function fromText(value: unknown, read: (text: string) => unknown): Assigned {
+function fromText(value: unknown, read: (text: string) => unknown): Conversion {
   const result = typeof value === 'string' ? read(value.trim()) : undefined
-  return result === undefined ? REFUSED : accept(result)
+  return result === undefined ? REJECTED : accept(result)
 }
 
 function asNumber(text: string): number | undefined {

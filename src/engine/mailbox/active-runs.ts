@@ -1,115 +1,118 @@
-import type { StoredRun } from '../model/stored-run.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
-import type { CompiledDefinition } from '../model/compiled.ts'
-import { splitOverridden } from '../replay/step-output-overrides.ts'
-import { CascadeLimiter } from './cascade-limiter.ts'
-import { isChild, childError, childResult, CASCADE_RATE_LIMITED } from './child-result.ts'
-import { startDebounce, appendMessage } from '../decide/debounce.ts'
+import { appendMessage, startDebounce } from '../decide/debounce.ts'
 import { decideRun } from '../decide/decide-run.ts'
-import type { Decision, EngineEvent, ExternalEffect, EffectRequest } from '../model/decision.ts'
-import type { StartRequest, MailboxInput } from './mailbox-input.ts'
-import type { ItemKind, MailboxItem } from './mailbox.ts'
+import type { ChildRunCall, Decision, EffectRequest, EngineEvent, ExternalCall } from '../model/decision.ts'
 import { newRun, subjectPlace } from '../model/new-run.ts'
-import type { Subject, PublishedWorkflow } from '../model/subject.ts'
-import { redactStep } from '../redact/redact-step.ts'
-import { isFinished, type JsonObject, type MessageFacts, type StepRecord } from '../model/run.ts'
-import { HumanTakeover } from './human-takeover.ts'
-import { isAwaitedBy, isOverdue, isQueued, isActive } from '../model/run-standing.ts'
+import { isActive, isOverdue, isQueued } from '../model/run-status.ts'
+import { isFinished, type MessageFacts, type StepRecord } from '../model/run.ts'
 import type { ExternalResult, Facts } from '../model/step.ts'
+import type { StoredRun } from '../model/stored-run.ts'
+import type { PublishedWorkflow, Subject } from '../model/subject.ts'
+import { redactStep } from '../redact/redact-step.ts'
+import { findOverride } from '../replay/step-output-overrides.ts'
+import { CascadeLimiter } from './cascade-limiter.ts'
+import { ALREADY_RUNNING, childResult, listUnawaitedChildren, planChildRun } from './child-runs.ts'
+import { HumanTakeover } from './human-takeover.ts'
+import type { ItemContent, MailboxItem, NewItem } from './item.ts'
+import { type MailboxInput, type StartRequest, workflowKey } from './mailbox-input.ts'
+import { admit, findNextQueued, isBehindAnother } from './reentry.ts'
 
-/** Workflows may wake each other this many times in a row. */
-export const DEPTH_MAX = 8
+const POSTPONE_MS = 15 * MINUTE
 
-const SNOOZE_MS = 15 * MINUTE
+export type RunEffects = { run: StoredRun; subject: Subject; requests: EffectRequest[] }
 
-/** The runs of one mailbox while it is brought forward: what each decides, the others see. Pure. */
+/** The runs of one mailbox while it is processed: each decision is visible to the next. Pure. */
 export class ActiveRuns {
   readonly changed = new Set<StoredRun>()
   readonly steps: { runId: string; step: StepRecord }[] = []
-  readonly effects: { run: StoredRun; party: Subject; placed: EffectRequest[] }[] = []
-  /** What nobody may go on with before a later time. */
-  readonly postponed: { item: MailboxItem; dueAt: Date }[] = []
-  readonly chained: CascadeLimiter
-  readonly #pause: HumanTakeover
+  readonly effects: RunEffects[] = []
+  readonly calls: { run: StoredRun; call: ExternalCall }[] = []
+  /** Items to put back, because a person has taken over. */
+  readonly postponed: NewItem[] = []
+  readonly cascades: CascadeLimiter
+  readonly #takeover: HumanTakeover
   readonly #input: MailboxInput
   readonly #runs: StoredRun[]
   #facts: Omit<Facts, 'workflow'>
 
   constructor(input: MailboxInput) {
-    const { contact, conversation, workspace } = input.party
+    const { contact, conversation, workspace } = input.subject
     this.#input = input
     this.#runs = [...input.runs]
-    this.chained = new CascadeLimiter(input.chained)
+    this.cascades = new CascadeLimiter(input.cascades)
     this.#facts = { contact, conversation, workspace }
-    this.#pause = new HumanTakeover(input.party)
+    this.#takeover = new HumanTakeover(input.subject, input.registry.effects)
+  }
+
+  /** The facts after all decisions so far. */
+  get facts(): Omit<Facts, 'workflow'> {
+    return this.#facts
   }
 
   factsFor({ workflowId: id, name, version }: PublishedWorkflow): Facts {
     return { ...this.#facts, workflow: { id, name, version } }
   }
 
-  /** Whether a person talks, and the workflow leaves the conversation to them. */
-  isHeld(compiled: CompiledDefinition): boolean {
-    return this.#pause.holds(compiled)
+  /** True if a person has taken over and the workflow must not run beside them. */
+  isPausedFor({ compiled }: PublishedWorkflow): boolean {
+    return this.#takeover.isPausedFor(compiled.settings)
   }
 
-  isHeldRun(run: StoredRun): boolean {
-    return this.isHeld(this.#definitionOf(run).compiled)
+  isPaused(run: StoredRun): boolean {
+    return this.isPausedFor(this.#getWorkflow(run))
   }
 
-  find(runId: unknown): StoredRun | undefined {
+  find(runId: string): StoredRun | undefined {
     return this.#runs.find(({ state }) => state.id === runId)
   }
 
-  /** The newest first, also those that a person holds up. */
-  waitingFor(what: 'reply' | 'event'): StoredRun[] {
-    return this.#runs.filter((run) => run.state.waiting?.for === what)
+  /** Lists waiting runs, the newest first, including paused ones. */
+  listWaiting(awaited: 'reply' | 'event'): StoredRun[] {
+    return this.#runs.filter((run) => run.state.waiting?.for === awaited)
   }
 
-  tell(runId: unknown, event: EngineEvent): void {
+  dispatch(runId: string, event: EngineEvent): void {
     const run = this.find(runId)
     if (run) this.advance(run, event)
   }
 
-  /** The timer of an earlier wait is void. A run that is queued had its turn, but a person talked. */
-  ring(run: StoredRun, epoch: number): void {
+  /** Fires a timer, unless it is one of an earlier wait. The timer of a queued run was set when a person took over. */
+  fireTimer(run: StoredRun, epoch: number): void {
     if (run.state.epoch !== epoch || isFinished(run.state)) return
-    if (this.isHeldRun(run)) this.#wakeLater(run)
-    else if (isQueued(run)) this.begin(run.state.id)
+    if (this.isPaused(run)) this.#wakeLater(run)
+    else if (isQueued(run)) this.startQueued(run.state.id)
     else this.advance(run, { type: 'timer', epoch })
   }
 
-  /** Rings for the runs that have lasted too long already: their own timers may be late, and they stand in the way. */
-  ringOverdue(): void {
+  /** Ends runs that have lasted too long, because their timers may be late and they block others. */
+  expireOverdue(): void {
     const now = this.#input.now.getTime()
     for (const run of this.#runs.filter(({ state }) => isOverdue(state, now))) {
-      if (!this.isHeldRun(run)) this.advance(run, { type: 'timer', epoch: run.state.epoch })
+      if (!this.isPaused(run)) this.advance(run, { type: 'timer', epoch: run.state.epoch })
     }
   }
 
-  /** While a person talks, whatever would make a run go on comes again later. */
+  /** Puts back an item that would continue a run while a person has taken over. */
   postpone(item: MailboxItem): void {
-    this.postponed.push({ item, dueAt: addMs(this.#input.now, SNOOZE_MS) })
+    this.postponed.push({ ...item, dueAt: addMs(this.#input.now, POSTPONE_MS) })
   }
 
-  postponeNew(kind: ItemKind, payload: JsonObject): void {
-    const { newId, party } = this.#input
-    this.postpone({ id: newId(), mailbox: party.mailbox, kind, payload, attempts: 0 })
+  postponeNew(content: ItemContent): void {
+    const { newId, subject } = this.#input
+    this.postpone({ id: newId(), mailbox: subject.mailbox, attempts: 0, ...content })
   }
 
-  /** Begins a run that was queued from outside. One whose workflow takes turns waits for those before it. */
-  begin(runId: unknown): void {
+  /** Starts a queued run, unless its re-entry policy lets it wait behind others. */
+  startQueued(runId: string): void {
     const run = this.find(runId)
     if (run && !this.#mustQueue(run)) this.advance(run, { type: 'started' })
   }
 
-  /** Adds a message to the runs that have not begun because the customer may still be writing. False if there are none. */
-  collect(message: MessageFacts): boolean {
-    const debouncing = this.#runs.filter(
-      (run) => run.state.debouncing && !isFinished(run.state) && !this.isHeldRun(run),
-    )
+  /** Appends a message to the runs that debounce. Returns false if there are none. */
+  appendMessage(message: MessageFacts): boolean {
+    const debouncing = this.#runs.filter((run) => run.state.debouncing && !isFinished(run.state) && !this.isPaused(run))
     for (const run of debouncing) {
-      const { debounceMs } = this.#definitionOf(run).compiled.settings
+      const { debounceMs } = this.#getWorkflow(run).compiled.settings
       run.state = appendMessage(run.state, message, this.#input.now, debounceMs)
       run.wakeAt = run.state.debouncing?.until ?? null
       this.changed.add(run)
@@ -117,53 +120,61 @@ export class ActiveRuns {
     return debouncing.length > 0
   }
 
-  /** False if the run has no use for the event. */
+  /** Returns false if the run does not consume the event. */
   advance(run: StoredRun, event: EngineEvent): boolean {
-    const { registry, now, party } = this.#input
-    const definition = this.#definitionOf(run)
-    const { compiled } = definition
-    const decision = decideRun({ compiled, run: run.state, event, facts: this.factsFor(definition), now, registry })
+    const { registry, now } = this.#input
+    const workflow = this.#getWorkflow(run)
+    const { compiled } = workflow
+    const decision = decideRun({ compiled, run: run.state, event, facts: this.factsFor(workflow), now, registry })
     if (!decision.isConsumed) return false
-    run.hasBegun ||= run.state.startedAt === null && decision.run.startedAt !== null
+    run.hasStarted ||= run.state.startedAt === null && decision.run.startedAt !== null
     run.state = decision.run
     run.wakeAt = decision.wait?.wakeAt ?? null
-    run.messagesSent += decision.effects.filter(({ effect }) => 'messageId' in effect).length
-    const { contact, conversation, workspace } = decision.facts
-    this.#facts = { contact, conversation: conversation && { ...conversation, ...newestOf(decision) }, workspace }
-    for (const { effect } of decision.effects) this.#pause.note(effect)
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redactStep(step, run.state) })))
-    this.#cancelUnawaited(run)
-    const [answered, wanted] = splitOverridden(run.state, decision.effects)
-    const placed = wanted.filter(({ effect }) => !isChild(effect))
-    if (placed.length > 0) this.effects.push({ run, party, placed })
-    for (const event of answered) this.advance(run, event)
-    for (const { effect } of wanted) if (isChild(effect)) this.#startChild(run, effect)
-    // What was answered at once may have ended the run already, and that end was followed up then.
+    this.#applyEffects(run, decision)
+    for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, { type: 'canceled' })
+    if (decision.call) this.#makeCall(run, decision.call)
+    // A call that was answered at once may have finished the run already, and that end was followed up then.
     if (isFinished(decision.run)) this.#followUp(run)
     return true
   }
 
-  /** A run that another one waited for ends when that one goes on without it. */
-  #cancelUnawaited({ state }: StoredRun): void {
-    const children = this.#runs.filter((run) => run.state.parent?.runId === state.id && !isFinished(run.state))
-    for (const child of children) if (!isAwaitedBy(child, state)) this.advance(child, { type: 'canceled' })
+  #applyEffects(run: StoredRun, { facts: { contact, conversation, workspace }, effects }: Decision): void {
+    const { registry, subject } = this.#input
+    const sent = effects.flatMap(({ effect }) => registry.effects.get(effect.type)?.message(effect) ?? [])
+    run.messagesSent += sent.length
+    // Ids of later messages must sort after the newest one.
+    const newest = sent.at(-1)
+    const lastMessage = newest ? { lastMessageId: newest.id } : {}
+    this.#facts = { contact, conversation: conversation && { ...conversation, ...lastMessage }, workspace }
+    for (const { effect } of effects) this.#takeover.apply(effect)
+    if (effects.length > 0) this.effects.push({ run, subject, requests: effects })
   }
 
-  /** Undefined if the workflow's re-entry policy forbids another run now. */
-  start(workflow: PublishedWorkflow, cause: StartRequest): StoredRun | undefined {
-    const { now, versions, party, newId } = this.#input
+  #makeCall(run: StoredRun, call: ExternalCall | ChildRunCall): void {
+    const { stepOutputOverrides = {}, open } = run.state
+    const result = findOverride(stepOutputOverrides, call.stepId, open?.iteration ?? 0)
+    if (result) this.advance(run, { type: 'external_result', epoch: call.epoch, result })
+    else if (call.target === 'workflow') this.#startChild(run, call)
+    else this.calls.push({ run, call })
+  }
+
+  /** Returns undefined if the workflow's re-entry policy forbids another run now. */
+  start(workflow: PublishedWorkflow, request: StartRequest): StoredRun | undefined {
+    const { now, versions, subject, newId } = this.#input
     const { settings } = workflow.compiled
-    const others = this.#runs.filter((run) => isActive(run, workflow.workflowId))
-    if (others.length > 0 && settings.reentry === 'ignore') return undefined
-    if (settings.reentry === 'restart') for (const other of others) this.advance(other, { type: 'canceled' })
-    versions.set(`${workflow.workflowId}:${workflow.version}`, workflow)
-    const { debounces, ...beginning } = cause
-    const run = newRun(workflow, { id: newId(), ...subjectPlace(party), ...beginning }, now)
+    const active = this.#runs.filter((run) => isActive(run, workflow.workflowId))
+    const admission = admit(settings, active)
+    if (admission === 'reject') return undefined
+    if (admission === 'replace') for (const other of active) this.advance(other, { type: 'canceled' })
+    versions.set(workflowKey(workflow), workflow)
+    const { debounces, ...origin } = request
+    const run = newRun(workflow, { id: newId(), ...subjectPlace(subject), ...origin }, now)
     this.#runs.unshift(run)
     this.changed.add(run)
-    this.chained.note(run.workflowId, cause.depth)
-    if (others.length > 0 && settings.reentry === 'queue') return run
+    this.cascades.add(run.workflowId, request.depth)
+    if (admission === 'queue') return run
     if (debounces && settings.debounceMs > 0) {
       run.state = startDebounce(run.state, now, settings.debounceMs)
       run.wakeAt = run.state.debouncing?.until ?? null
@@ -173,78 +184,46 @@ export class ActiveRuns {
     return run
   }
 
-  #startChild({ state: { id, depth, message } }: StoredRun, { epoch, request }: ExternalEffect): void {
-    const answer = (result: ExternalResult) => this.tell(id, { type: 'external_result', epoch, result })
-    const workflow = this.#input.published.find(({ workflowId }) => workflowId === request['workflowId'])
-    if (!workflow) return answer(childError('workflow_not_published', 'The workflow to run is not published'))
-    if (depth >= DEPTH_MAX)
-      return answer(childError('max_depth_exceeded', `Workflows may run each other ${DEPTH_MAX} deep`))
-    if (this.chained.isFull(workflow.workflowId, depth + 1)) return answer(CASCADE_RATE_LIMITED)
-    const isAwaited = request['wait'] === true
-    if (isAwaited && workflow.compiled.settings.reentry === 'queue' && this.#hasAncestor(id, workflow.workflowId)) {
-      return answer(childError('already_running', 'The workflow is already running, and waits for this run'))
-    }
-    const child = this.start(workflow, {
-      trigger: { type: 'workflow', messageId: null, runId: id },
-      parentRunId: id,
-      eventId: this.#input.newId(),
-      message,
-      input: request['input'],
-      depth: depth + 1,
-      ...(isAwaited ? { parent: { runId: id, epoch } } : {}),
-    })
-    if (!child) return answer(childError('already_running', 'The workflow is already running for this contact'))
-    if (!isAwaited) answer({ ok: true, output: { runId: child.state.id } })
+  #startChild(parent: StoredRun, call: ChildRunCall): void {
+    const { published, newId } = this.#input
+    const parentId = parent.state.id
+    const respond = (result: ExternalResult) =>
+      this.dispatch(parentId, { type: 'external_result', epoch: call.epoch, result })
+    const plan = planChildRun(parent, call, { runs: this.#runs, published, cascades: this.cascades, newId })
+    if ('result' in plan) return respond(plan.result)
+    const child = this.start(plan.workflow, plan.request)
+    if (!child) return respond(ALREADY_RUNNING)
+    if (!call.isAwaited) respond({ ok: true, output: { runId: child.state.id } })
   }
 
   #wakeLater(run: StoredRun): void {
-    run.wakeAt = addMs(this.#input.now, SNOOZE_MS).toISOString()
+    run.wakeAt = addMs(this.#input.now, POSTPONE_MS).toISOString()
     this.changed.add(run)
   }
 
-  /** Whether a run of the workflow waits for this one, or is it: behind that one none could ever take its turn. */
-  #hasAncestor(runId: string, workflowId: string): boolean {
-    const run = this.find(runId)
-    if (!run) return false
-    return run.workflowId === workflowId || this.#hasAncestor(run.state.parent?.runId ?? '', workflowId)
-  }
-
-  /** What the end of a run means: whoever waits for it goes on, whoever queued behind it begins. */
+  /** Reacts to the end of a run: its parent continues, and the next run in the queue starts. */
   #followUp({ workflowId, state }: StoredRun): void {
-    if (state.parent) this.#tellParent(state.parent, childResult(state))
-    const next = this.#runs.findLast((run) => run.workflowId === workflowId && isQueued(run))
+    if (state.parent) this.#resumeParent(state.parent, childResult(state))
+    const next = findNextQueued(this.#runs, workflowId)
     if (!next || this.#mustQueue(next)) return
-    if (this.isHeldRun(next)) this.#wakeLater(next)
+    if (this.isPaused(next)) this.#wakeLater(next)
     else this.advance(next, { type: 'started' })
   }
 
-  #tellParent({ runId, epoch }: { runId: string; epoch: number }, result: ExternalResult): void {
+  #resumeParent({ runId, epoch }: { runId: string; epoch: number }, result: ExternalResult): void {
     const run = this.find(runId)
     if (!run || isFinished(run.state) || run.state.epoch !== epoch) return
-    if (this.isHeldRun(run)) this.postponeNew('result', { runId, epoch, result })
+    if (this.isPaused(run)) this.postponeNew({ kind: 'result', payload: { runId, epoch, result } })
     else this.advance(run, { type: 'external_result', epoch, result })
   }
 
-  /** Behind those that have begun, and those that were queued before: clocks of two machines may differ. */
-  #mustQueue({ workflowId, workflowVersion, state: { id } }: StoredRun): boolean {
-    if (this.#definitionOf({ workflowId, workflowVersion }).compiled.settings.reentry !== 'queue') return false
-    return this.#runs.some(
-      (other) => isActive(other, workflowId) && other.state.id !== id && (!isQueued(other) || other.state.id < id),
-    )
+  #mustQueue(run: StoredRun): boolean {
+    return this.#getWorkflow(run).compiled.settings.reentry === 'queue' && isBehindAnother(run, this.#runs)
   }
 
-  #definitionOf({
-    workflowId,
-    workflowVersion: version,
-  }: Pick<StoredRun, 'workflowId' | 'workflowVersion'>): PublishedWorkflow {
-    const workflow = this.#input.versions.get(`${workflowId}:${version}`)
+  #getWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow {
+    const workflow = this.#input.versions.get(workflowKey({ workflowId, version }))
     if (!workflow) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
     return workflow
   }
-}
-
-/** What the decision said last: whatever is said next has to come after it. */
-function newestOf({ effects }: Decision): JsonObject {
-  const newest = effects.findLast(({ effect }) => 'messageId' in effect)
-  return newest ? { lastMessageId: newest.effect['messageId'] } : {}
 }

@@ -1,68 +1,68 @@
+import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Mailbox } from '../model/mailbox-key.ts'
 import type { StoredRun } from '../model/stored-run.ts'
-import type { Database } from '../../platform/database/database.ts'
-import { addMs, MINUTE } from '../../platform/time.ts'
-import { MAILBOX_ID_SQL } from './mailbox.ts'
+import type { RunStore } from './store.ts'
+
+/** Workflows may trigger each other this many times in a row. */
+export const DEPTH_MAX = 8
 
 /**
- * Runs that were started by runs that were started by runs. The length of a chain is limited, but each of its links may
- * start several: so of each workflow a mailbox takes only so many of them in a minute.
+ * Limit per minute, mailbox and workflow for runs that runs of runs started. `DEPTH_MAX` bounds the length of a cascade
+ * only: each of its runs may start several others.
  */
 export const CASCADES_MAX = 20
 
-const DEPTH_MIN = 2
+const CASCADE_DEPTH_MIN = 2
 
-/** How many a mailbox had within the last minute, by workflow. */
+/** Number of cascaded runs of a mailbox within the last minute, by workflow. */
 export type CascadeCounts = ReadonlyMap<string, number>
 
 export function isCascade(depth: number): boolean {
-  return depth >= DEPTH_MIN
+  return depth >= CASCADE_DEPTH_MIN
 }
 
-/** Counts on while a mailbox is brought forward. */
+/** Counts cascaded runs while a mailbox is processed. */
 export class CascadeLimiter {
   readonly #counts: Map<string, number>
 
-  constructor(lately: CascadeCounts) {
-    this.#counts = new Map(lately)
+  constructor(recent: CascadeCounts) {
+    this.#counts = new Map(recent)
   }
 
-  isFull(workflowId: string, depth: number): boolean {
+  isExceeded(workflowId: string, depth: number): boolean {
     return isCascade(depth) && (this.#counts.get(workflowId) ?? 0) >= CASCADES_MAX
   }
 
-  note(workflowId: string, depth: number): void {
-    if (isCascade(depth)) countOne(this.#counts, workflowId)
+  add(workflowId: string, depth: number): void {
+    if (isCascade(depth)) increment(this.#counts, workflowId)
   }
 }
 
-/** Of runs that are all there are in a mailbox. */
+/** Counts cascaded runs among all runs of a mailbox. */
 export function countCascadesAmong(runs: StoredRun[], now: Date): CascadeCounts {
   const since = addMs(now, -MINUTE)
   const counts = new Map<string, number>()
   for (const { workflowId, createdAt, state } of runs) {
-    if (isCascade(state.depth) && createdAt > since) countOne(counts, workflowId)
+    if (isCascade(state.depth) && createdAt > since) increment(counts, workflowId)
   }
   return counts
 }
 
-function countOne(counts: Map<string, number>, workflowId: string): void {
+function increment(counts: Map<string, number>, workflowId: string): void {
   counts.set(workflowId, (counts.get(workflowId) ?? 0) + 1)
 }
 
-/** By mailbox. */
-export async function countCascades(
-  db: Database,
-  { tenantId, mailboxes, now }: { tenantId: string; mailboxes: Mailbox[]; now: Date },
+/** Loads the counts of mailboxes, by mailbox id. */
+export async function loadCascadeCounts<Tx extends { now(): Date }>(
+  store: RunStore<Tx>,
+  tx: Tx,
+  mailboxes: Mailbox[],
 ): Promise<Map<string, CascadeCounts>> {
-  const { rows } = await db.raw<{ rows: { mailboxId: string; workflowId: string; n: number }[] }>(
-    `select ${MAILBOX_ID_SQL} as "mailboxId", workflow_id as "workflowId", count(*)::int as n
-     from runs where tenant_id = ? and created_at > ? and depth >= ${DEPTH_MIN} and ${MAILBOX_ID_SQL} = any(?) group by 1, 2`,
-    [tenantId, addMs(now, -MINUTE), mailboxes.map(({ id }) => id)],
-  )
+  const since = addMs(tx.now(), -MINUTE)
+  const rows = await store.countCascades(tx, { mailboxes, depthMin: CASCADE_DEPTH_MIN, since })
   const counts = new Map<string, Map<string, number>>()
-  for (const { mailboxId, workflowId, n } of rows) {
-    counts.set(mailboxId, (counts.get(mailboxId) ?? new Map<string, number>()).set(workflowId, n))
+  for (const { mailboxId, workflowId, count } of rows) {
+    counts.set(mailboxId, (counts.get(mailboxId) ?? new Map<string, number>()).set(workflowId, count))
   }
   return counts
 }

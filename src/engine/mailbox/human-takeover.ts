@@ -1,24 +1,29 @@
-import type { CompiledDefinition } from '../model/compiled.ts'
-import type { EffectRequest } from '../model/decision.ts'
+import type { Settings } from '../language/definition/settings.ts'
+import type { Effect, EffectRegistry } from '../model/effect.ts'
 import type { Subject } from '../model/subject.ts'
 
-/** Whether a person talks, while a mailbox is brought forward: what runs decide may change it. */
+/** Tracks, while a mailbox is processed, if a person has taken over: effects of runs may change it. */
 export class HumanTakeover {
-  #isOn: boolean
+  readonly #effects: EffectRegistry
+  #isPaused: boolean
   #isByReply: boolean
 
-  constructor({ isPaused, isPausedByReply }: Pick<Subject, 'isPaused' | 'isPausedByReply'>) {
-    this.#isOn = isPaused
+  constructor({ isPaused, isPausedByReply }: Pick<Subject, 'isPaused' | 'isPausedByReply'>, effects: EffectRegistry) {
+    this.#effects = effects
+    this.#isPaused = isPaused
     this.#isByReply = isPausedByReply
   }
 
-  /** Whether the workflow leaves the conversation to the person. */
-  holds({ settings }: CompiledDefinition): boolean {
-    return this.#isOn && (settings.pauseOnHumanReply || !this.#isByReply)
+  /** True if a workflow with these settings must neither start nor continue. */
+  isPausedFor({ pauseOnHumanReply }: Settings): boolean {
+    return this.#isPaused && (pauseOnHumanReply || !this.#isByReply)
   }
 
-  note({ type }: EffectRequest['effect']): void {
-    if (type === 'handoff') [this.#isOn, this.#isByReply] = [true, false]
-    if (type === 'resume_automation' || type === 'close_conversation') this.#isOn = false
+  apply(effect: Effect): void {
+    const type = this.#effects.get(effect.type)
+    if (type?.resumesAutomation) this.#isPaused = false
+    if (!type?.pausesAutomation(effect)) return
+    this.#isPaused = true
+    this.#isByReply = false
   }
 }

@@ -1,24 +1,24 @@
-import type { StoredRun, RunTrigger } from '../model/stored-run.ts'
-import type { CascadeCounts } from './cascade-limiter.ts'
-import type { Subject, PublishedWorkflow } from '../model/subject.ts'
+import type { Registry } from '../model/registry.ts'
 import type { MessageFacts } from '../model/run.ts'
-import type { StepRegistry } from '../model/step.ts'
+import type { RunTrigger, StoredRun } from '../model/stored-run.ts'
+import type { PublishedWorkflow, Subject } from '../model/subject.ts'
+import type { CascadeCounts } from './cascade-limiter.ts'
 
-/** What a mailbox is brought forward with: all that deciding may know. */
+/** Everything that decisions of a mailbox depend on. */
 export type MailboxInput = {
   now: Date
-  registry: StepRegistry
-  party: Subject
-  /** Not settled, the newest first. */
+  registry: Registry
+  subject: Subject
+  /** Unfinished runs, the newest first. */
   runs: StoredRun[]
-  chained: CascadeCounts
+  cascades: CascadeCounts
   published: PublishedWorkflow[]
-  /** By `workflowId:version`: what is published, and what the runs are on, which need not be published any more. */
+  /** Workflows by `workflowKey`: the published versions, and those of the runs, which may be unpublished by now. */
   versions: Map<string, PublishedWorkflow>
   newId: () => string
 }
 
-/** Why a run is started. */
+/** The cause of a new run. */
 export type StartRequest = {
   trigger: RunTrigger
   eventId: string
@@ -27,6 +27,10 @@ export type StartRequest = {
   input?: unknown
   parent?: { runId: string; epoch: number }
   parentRunId?: string
-  /** The customer may still be writing. */
+  /** True if the customer may still be writing. */
   debounces?: boolean
+}
+
+export function workflowKey({ workflowId, version }: { workflowId: string; version: number }): string {
+  return `${workflowId}:${version}`
 }

@@ -1,20 +1,25 @@
-import type { StoredRun, RunTrigger } from '../model/stored-run.ts'
 import type { EvaluatedEvent, Evaluation, Outcome } from '../model/evaluation.ts'
-import type { MailboxItem } from './mailbox.ts'
-import { matchTrigger, triggerPriority, type TriggerEvent } from './match-trigger.ts'
-import type { MailboxInput } from './mailbox-input.ts'
-import { DEPTH_MAX, ActiveRuns } from './active-runs.ts'
+import type { Registry } from '../model/registry.ts'
+import type { MessageFacts } from '../model/run.ts'
+import type { RunTrigger, StoredRun } from '../model/stored-run.ts'
 import type { PublishedWorkflow } from '../model/subject.ts'
-import type { JsonObject, MessageFacts } from '../model/run.ts'
-import type { ExternalResult } from '../model/step.ts'
+import type { Signal, TriggerEvent } from '../model/trigger.ts'
+import { ActiveRuns } from './active-runs.ts'
+import { DEPTH_MAX } from './cascade-limiter.ts'
+import type { MailboxItem, NewItem } from './item.ts'
+import type { MailboxInput } from './mailbox-input.ts'
+import { matchTrigger } from './match-trigger.ts'
 
-const FAULT = { code: 'internal', message: 'The run could not be brought forward, by a fault of ours' }
+const INTERNAL_ERROR = { code: 'internal', message: 'The run failed because of an internal error.' }
 
 type Match = { workflow: PublishedWorkflow; priority: number }
 
+/** An event of a mailbox item, with the message that belongs to it. */
+type Occurrence = { itemId: string; event: TriggerEvent; depth: number; debounces: boolean }
+
 /**
- * What one mailbox makes of its mail, in order. Pure: it gathers what is to be saved and done, and each item sees what
- * those before it came to.
+ * Processes the items of one mailbox in order. Pure: it collects the changes to save and the effects to apply, and each
+ * item sees the result of those before it.
  */
 export class MailboxProcessor {
   readonly runs: ActiveRuns
@@ -28,155 +33,123 @@ export class MailboxProcessor {
     this.#messages = messages
   }
 
-  /** Items to put back: nobody may go on with them before a later time. */
-  get postponed(): { item: MailboxItem; dueAt: Date }[] {
+  /** Items to put back until a later time. */
+  get postponed(): NewItem[] {
     return this.runs.postponed
   }
 
   handle(item: MailboxItem): void {
-    const { runId, epoch, ...payload } = item.payload
     switch (item.kind) {
       case 'message':
-        return this.#takeMessage(item)
+        return this.#handleMessage(item)
       case 'event':
-        return this.#takeEvent(this.#eventOf(payload), item)
+        return this.#handleEvent(item)
       case 'start':
-        return this.runs.begin(runId)
+        return this.runs.startQueued(item.payload.runId)
       case 'cancel':
-        return this.runs.tell(runId, { type: 'canceled' })
+        return this.runs.dispatch(item.payload.runId, { type: 'canceled' })
       case 'fail':
-        return this.runs.tell(runId, { type: 'failed', error: FAULT })
+        return this.runs.dispatch(item.payload.runId, { type: 'failed', error: INTERNAL_ERROR })
     }
-    const run = this.runs.find(runId)
+    const run = this.runs.find(item.payload.runId)
     if (!run) return
-    if (item.kind === 'timer') return this.runs.ring(run, Number(epoch))
-    if (this.runs.isHeldRun(run)) return this.runs.postpone(item)
-    switch (item.kind) {
-      case 'signal':
-        return this.runs.tell(runId, { type: 'event', event: String(payload['event']), data: payload['data'] })
-      case 'result': {
-        const result = payload['result'] as ExternalResult
-        return this.runs.tell(runId, { type: 'external_result', epoch: Number(epoch), result })
-      }
+    if (item.kind === 'timer') return this.runs.fireTimer(run, item.payload.epoch)
+    if (this.runs.isPaused(run)) return this.runs.postpone(item)
+    if (item.kind === 'signal') {
+      const { event, data } = item.payload
+      this.runs.advance(run, { type: 'event', event, data })
+    } else {
+      const { epoch, result } = item.payload
+      this.runs.advance(run, { type: 'external_result', epoch, result })
     }
   }
 
   /**
-   * A command, which is a trigger with a priority, goes before whoever waits. Then a run that has not begun because
-   * the customer may still be writing takes the message in; then the newest run that waits for a reply and takes this
-   * one has it; and only what no run takes starts new ones.
+   * Offers a message in this order: to triggers with a priority above 0; to runs that debounce; to the newest run that
+   * waits for a reply and accepts it. Only a message that no run consumes starts new runs.
    */
-  #takeMessage(item: MailboxItem): void {
-    const message = this.#messages.get(String(item.payload['messageId']))
-    const { channelId } = this.#input.party
-    if (!message || channelId === null) return
-    this.runs.ringOverdue()
-    const isFirst = item.payload['isFirst'] === true
-    const event: TriggerEvent = { type: 'message_received', message, channelId, isFirst }
-    const matches = this.#match(event, item)
-    const commands = matches.filter(({ priority }) => priority > 0)
+  #handleMessage({ id: itemId, payload: { messageId, event } }: MailboxItem & { kind: 'message' }): void {
+    const message = this.#messages.get(messageId)
+    if (!message) return
+    this.runs.expireOverdue()
+    const occurrence = { itemId, event: { ...event, message }, depth: 0, debounces: true }
+    const matches = this.#match(occurrence)
+    const prioritized = matches.filter(({ priority }) => priority > 0)
     const others = matches.filter(({ priority }) => priority <= 0)
-    if (this.#startAll(commands, event, item)) return this.#note(event, item, evaluate(others, 'preempted_by_priority'))
-    if (this.#isTaken(message)) return this.#note(event, item, evaluate(others, 'consumed_as_reply'))
-    this.#startAll(others, event, item)
+    if (this.#startAll(prioritized, occurrence)) this.#reject(occurrence, others, 'preempted_by_priority')
+    else if (this.#isConsumed(message)) this.#reject(occurrence, others, 'consumed_as_reply')
+    else this.#startAll(others, occurrence)
   }
 
-  #isTaken(message: MessageFacts): boolean {
-    if (this.runs.collect(message)) return true
-    const waiting = this.runs.waitingFor('reply').filter((run) => !this.runs.isHeldRun(run))
+  #isConsumed(message: MessageFacts): boolean {
+    if (this.runs.appendMessage(message)) return true
+    const waiting = this.runs.listWaiting('reply').filter((run) => !this.runs.isPaused(run))
     return waiting.some((run) => this.runs.advance(run, { type: 'reply', message }))
   }
 
-  /** A conversation is opened by what the customer writes, which comes along. */
-  #eventOf(payload: JsonObject): TriggerEvent {
-    const event = payload as TriggerEvent
-    if (event.type !== 'conversation_opened') return event
-    return { ...event, message: this.#messages.get(String(payload['messageId'])) ?? null }
+  /** Every run that waits for the event's signal receives it, and the event may start runs besides. */
+  #handleEvent({ id: itemId, payload }: MailboxItem & { kind: 'event' }): void {
+    const { messageId, depth } = payload
+    const event =
+      messageId === null ? payload.event : { ...payload.event, message: this.#messages.get(messageId) ?? null }
+    this.runs.expireOverdue()
+    const signal = this.#input.registry.triggers.get(event.type)?.toSignal(event)
+    if (signal) for (const run of this.runs.listWaiting('event')) this.#signal(run, signal)
+    const occurrence = { itemId, event, depth, debounces: false }
+    this.#startAll(this.#match(occurrence), occurrence)
   }
 
-  /** Whoever waits for a custom event takes it, however many they are, and it may start runs besides. */
-  #takeEvent(event: TriggerEvent, item: MailboxItem): void {
-    this.runs.ringOverdue()
-    if (event.type === 'event') for (const run of this.runs.waitingFor('event')) this.#tellOf(event, run)
-    this.#startAll(this.#match(event, item), event, item)
+  #signal(run: StoredRun, signal: Signal): void {
+    if (this.runs.isPaused(run)) this.runs.postponeNew({ kind: 'signal', payload: { runId: run.state.id, ...signal } })
+    else this.runs.advance(run, { type: 'event', ...signal })
   }
 
-  #tellOf(event: TriggerEvent & { type: 'event' }, run: StoredRun): void {
-    const { event: name, data } = event
-    const signal = { runId: run.state.id, event: name, data }
-    if (this.runs.isHeldRun(run)) this.runs.postponeNew('signal', signal)
-    else this.runs.advance(run, event)
-  }
-
-  /** The workflows with a trigger for this event, the highest priority first; why others have none is noted. */
-  #match(event: TriggerEvent, item: MailboxItem): Match[] {
-    const { published, now } = this.#input
-    const refused: Evaluation[] = []
+  /** Lists the workflows with a trigger for the event, the highest priority first, and records why others do not start. */
+  #match(occurrence: Occurrence): Match[] {
+    const { published, now, registry } = this.#input
+    const { event } = occurrence
     const matches = published.flatMap((workflow): Match[] => {
-      const match = matchTrigger(workflow.compiled, event, this.runs.factsFor(workflow), now)
+      const { compiled } = workflow
+      const match = matchTrigger({ compiled, event, facts: this.runs.factsFor(workflow), now, registry })
       if (!match) return []
-      const outcome = 'outcome' in match ? match.outcome : this.#refusal(workflow, item)
-      if (outcome === undefined && 'trigger' in match) return [{ workflow, priority: triggerPriority(match.trigger) }]
-      if (outcome) refused.push(...evaluate([{ workflow }], outcome))
-      return []
+      const outcome = 'outcome' in match ? match.outcome : this.#findObstacle(workflow, occurrence)
+      if (outcome) this.#reject(occurrence, [{ workflow }], outcome)
+      return outcome || 'outcome' in match ? [] : [{ workflow, priority: match.priority }]
     })
-    this.#note(event, item, refused)
     return matches.sort((a, b) => b.priority - a.priority)
   }
 
-  #refusal(workflow: PublishedWorkflow, item: MailboxItem): Outcome | undefined {
-    if (this.runs.isHeld(workflow.compiled)) return 'automation_paused'
-    if (depthOf(item) > DEPTH_MAX) return 'max_depth_exceeded'
-    return this.runs.chained.isFull(workflow.workflowId, depthOf(item)) ? 'cascade_rate_limited' : undefined
+  #findObstacle(workflow: PublishedWorkflow, { depth }: Occurrence): Outcome | undefined {
+    if (this.runs.isPausedFor(workflow)) return 'automation_paused'
+    if (depth > DEPTH_MAX) return 'max_depth_exceeded'
+    return this.runs.cascades.isExceeded(workflow.workflowId, depth) ? 'cascade_rate_limited' : undefined
   }
 
-  /** Starts a run of each workflow, as its re-entry policy allows. True if any was started. */
-  #startAll(matches: Match[], event: TriggerEvent, item: MailboxItem): boolean {
-    const cause = {
-      trigger: triggerOf(event),
-      eventId: item.id,
-      message: ('message' in event && event.message) || null,
-      depth: depthOf(item),
-      debounces: event.type === 'message_received',
-    }
-    const refused = matches.filter(({ workflow }) => !this.runs.start(workflow, cause))
-    this.#note(event, item, evaluate(refused, 'already_running'))
-    return refused.length < matches.length
+  /** Starts a run of each workflow, as its re-entry policy allows. Returns true if any was started. */
+  #startAll(matches: Match[], occurrence: Occurrence): boolean {
+    const { itemId, event, depth, debounces } = occurrence
+    const trigger = toRunTrigger(event, this.#input.registry)
+    const request = { trigger, eventId: itemId, message: event.message ?? null, depth, debounces }
+    const rejected = matches.filter(({ workflow }) => !this.runs.start(workflow, request))
+    this.#reject(occurrence, rejected, 'already_running')
+    return rejected.length < matches.length
   }
 
-  #note(event: TriggerEvent, item: MailboxItem, evaluations: Evaluation[]): void {
-    if (evaluations.length === 0) return
-    const before = this.evaluated.find(({ id }) => id === item.id)
-    if (before) return void before.evaluations.push(...evaluations)
-    const { contactId, conversationId } = this.#input.party
-    const { type, messageId, event: custom, tag } = triggerOf(event)
-    const name = String(custom ?? tag ?? '') || null
-    this.evaluated.push({ id: item.id, contactId, conversationId, event: { type, messageId, name }, evaluations })
-  }
-}
-
-function triggerOf(event: TriggerEvent): RunTrigger {
-  const messageId = ('message' in event && event.message?.id) || null
-  switch (event.type) {
-    case 'event':
-      return { type: event.type, messageId, event: event.event, data: event.data }
-    case 'contact_updated':
-      return { type: event.type, messageId, fields: event.fields }
-    case 'tag_added':
-    case 'tag_removed':
-      return { type: event.type, messageId, tag: event.tag }
-    case 'group_joined':
-    case 'group_left':
-      return { type: event.type, messageId, groupId: event.groupId }
-    default:
-      return { type: event.type, messageId }
+  #reject({ itemId, event }: Occurrence, workflows: { workflow: PublishedWorkflow }[], outcome: Outcome): void {
+    if (workflows.length === 0) return
+    const evaluations = workflows.map(({ workflow: { workflowId, version } }): Evaluation => {
+      return { workflowId, version, outcome, detail: null }
+    })
+    const existing = this.evaluated.find(({ id }) => id === itemId)
+    if (existing) return void existing.evaluations.push(...evaluations)
+    const { contactId, conversationId } = this.#input.subject
+    const { type } = event
+    const name = this.#input.registry.triggers.get(type)?.eventName(event) || null
+    const messageId = event.message?.id ?? null
+    this.evaluated.push({ id: itemId, contactId, conversationId, event: { type, messageId, name }, evaluations })
   }
 }
 
-function depthOf({ payload }: MailboxItem): number {
-  return typeof payload['depth'] === 'number' ? payload['depth'] : 0
-}
-
-function evaluate(matches: { workflow: PublishedWorkflow }[], outcome: Outcome): Evaluation[] {
-  return matches.map(({ workflow: { workflowId, version } }) => ({ workflowId, version, outcome, detail: null }))
+function toRunTrigger(event: TriggerEvent, { triggers }: Registry): RunTrigger {
+  return { type: event.type, messageId: event.message?.id ?? null, ...triggers.get(event.type)?.record(event) }
 }

@@ -1,21 +1,21 @@
-import type { Condition } from '../language/definition/condition.ts'
+import type { Condition } from '../language/conditions.ts'
+import { BREAK, CONTINUE, END } from '../language/definition/names.ts'
 import type { Settings } from '../language/definition/settings.ts'
 import type { Retry } from '../language/definition/step-base.ts'
-import { BREAK, CONTINUE, END } from '../language/definition/names.ts'
-import type { Trigger } from '../language/definition/triggers.ts'
 import type { Variable } from '../language/definition/variables.ts'
+import type { CompiledTrigger } from './trigger.ts'
 
 /**
- * A definition in its normal form: every default filled in, every duration in milliseconds, every way on named. It is
- * plain JSON, stored beside its source, and the only form that runs.
+ * A definition in its normal form: every default filled in, every duration in milliseconds, every successor named. It
+ * is plain JSON, stored beside its source, and the only form that runs.
  */
 export type CompiledDefinition = {
   version: 1
-  triggers: Trigger[]
+  triggers: CompiledTrigger[]
   settings: Settings
   variables: Record<string, Variable>
   steps: CompiledStep[]
-  /** Where in `steps` a step stands. */
+  /** Positions in `steps`, by step id. */
   index: Record<string, number>
 }
 
@@ -28,20 +28,20 @@ export type CompiledStep = {
   name: string | null
   if: Condition | null
   disabled: boolean
-  /** Where a step that is done goes on, unless it says otherwise. */
+  /** Successor of a completed step, unless its outcome names another. */
   next: string
-  /** Where the run goes on if the step is passed over. */
+  /** Successor of a skipped step. */
   skip: string
   /** `fail`, `continue`, or a target. */
   onError: string
   retry: Retry | null
   timeoutMs: number | null
   onTimeout: string | null
-  /** The variable that keeps what the step gives. */
+  /** The variable that keeps the output. */
   saveAs: string | null
-  /** Where a loop begins. */
+  /** First step of a loop's body. */
   body: string | null
-  /** What the step's type reads of the other fields. */
+  /** The fields of the step's type, as its schema read them. */
   config: Record<string, unknown>
 }
 
@@ -50,11 +50,11 @@ export function findStep(compiled: CompiledDefinition, id: string): CompiledStep
   return index === undefined ? undefined : compiled.steps[index]
 }
 
-/** The step that a target means, seen from a step; `end` and what is not there mean none. */
+/** Resolves `continue` and `break` as seen from a step; other targets stay as they are. */
 export function resolveTarget(compiled: CompiledDefinition, from: CompiledStep, target: string): string {
   const loop = from.loops.at(-1)
   if (loop === undefined || (target !== CONTINUE && target !== BREAK)) return target
   if (target === CONTINUE) return loop
-  const around = findStep(compiled, loop)
-  return around ? resolveTarget(compiled, around, around.next) : END
+  const outer = findStep(compiled, loop)
+  return outer ? resolveTarget(compiled, outer, outer.next) : END
 }

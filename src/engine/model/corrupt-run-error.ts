@@ -1,6 +1,6 @@
-/** A run that cannot be decided: by a fault of ours, or because what is stored of it is damaged. */
+/** A run that cannot be decided, because of an internal error or damaged stored state. */
 export class CorruptRunError extends Error {
-  override name = 'RunFault'
+  override name = 'CorruptRunError'
   readonly runId: string
 
   constructor(runId: string, cause: unknown) {

@@ -1,8 +1,10 @@
 import type { CompiledDefinition, CompiledStep } from './compiled.ts'
+import type { Effect } from './effect.ts'
+import type { Registry } from './registry.ts'
 import type { JsonObject, MessageFacts, RunState, StepRecord, WaitingFor } from './run.ts'
-import type { Effect, ExternalResult, Facts, StepRegistry } from './step.ts'
+import type { ExternalResult, Facts } from './step.ts'
 
-/** Everything that can happen to a run. Those with an epoch are void once the run waits for something else. */
+/** Everything that can happen to a run. An event with an epoch is void once the run waits for something else. */
 export type EngineEvent =
   | { type: 'started' }
   | { type: 'reply'; message: MessageFacts }
@@ -13,49 +15,65 @@ export type EngineEvent =
   | { type: 'canceled' }
   | { type: 'expired' }
 
-/** An effect and the step that wants it. */
+/** An effect and the step that requests it. */
 export type EffectRequest = { stepId: string; stepIndex: number; effect: Effect }
+
+/** A call that leaves the transaction; its result returns with the epoch. */
+export type ExternalCall = {
+  target: 'external'
+  stepId: string
+  stepIndex: number
+  epoch: number
+  attempt: number
+  timeoutMs: number | null
+  request: JsonObject
+}
+
+/** A run of another workflow, started in the same mailbox. */
+export type ChildRunCall = {
+  target: 'workflow'
+  stepId: string
+  epoch: number
+  workflowId: string
+  input: unknown
+  /** False if the step continues as soon as the run exists. */
+  isAwaited: boolean
+}
 
 export type Wait = {
   for: WaitingFor
   stepId: string
   epoch: number
-  /** When the step stops waiting; null if it waits as long as the run may last. */
+  /** End of the step's own wait; null if it waits as long as the run may last. */
   until: string | null
-  /** When the timer of this epoch has to ring: never later than the run may last, so no run waits for ever. */
+  /** Due time of the timer of this epoch: never later than the run may last, so no run waits for ever. */
   wakeAt: string
 }
 
 export type Decision = {
-  /** False if the event was not for this run as it stands. Then nothing has changed, and a reply is free for others. */
+  /** False if the event was not for this run as it stands. Then nothing has changed, and other runs may use a reply. */
   isConsumed: boolean
   run: RunState
   facts: Facts
   /** At most one per index, in order: those that this event wrote, first the one that had been waiting. */
   steps: StepRecord[]
   effects: EffectRequest[]
-  /** There exactly if the run waits now. */
+  /** The call whose result the run waits for, requested after all effects. */
+  call: ExternalCall | ChildRunCall | null
+  /** Set exactly if the run waits now. */
   wait: Wait | null
 }
 
-/** What a decision gathers while it is made. `run` is a copy of its own. */
+/** Collects a decision while it is made. `run` is its own copy. */
 export type DecisionDraft = {
   readonly compiled: CompiledDefinition
-  readonly registry: StepRegistry
+  readonly registry: Registry
   readonly now: Date
   readonly run: RunState
   facts: Facts
   readonly steps: StepRecord[]
   readonly effects: EffectRequest[]
-}
-
-/** What is asked of the world outside the transaction, and how its answer finds back. */
-export type ExternalEffect = Effect & {
-  type: 'external'
-  epoch: number
-  attempt: number
-  timeoutMs: number | null
-  request: JsonObject
+  call: ExternalCall | ChildRunCall | null
 }
 
 /** One execution of a step, under way. */

@@ -4,8 +4,8 @@ import { stringify } from 'uuid'
 const V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i
 
 /**
- * The id of the nth thing that a run makes: a UUIDv7 that depends on nothing else, so that deciding the same again
- * gives the same ids. Within a millisecond the ids of a run sort by `nth`.
+ * Derives the id of the nth object that a run creates: a UUIDv7 that depends on the arguments alone, so that deciding
+ * again gives the same ids. Within a millisecond the ids of a run sort by `nth`.
  */
 export function deriveId(runId: string, nth: number, ms: number): string {
   const bytes = createHash('sha256').update(`${runId}:${nth}`).digest().subarray(0, 16)
@@ -15,7 +15,7 @@ export function deriveId(runId: string, nth: number, ms: number): string {
   return stringify(bytes)
 }
 
-/** The time that a UUIDv7 carries. */
+/** Reads the time of a UUIDv7. */
 export function idTimestamp(id: string): number | undefined {
   const [, high, low] = V7.exec(id) ?? []
   return high && low ? Number.parseInt(high + low, 16) : undefined

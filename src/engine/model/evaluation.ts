@@ -1,4 +1,4 @@
-/** Why a published workflow with a trigger for an event was not started by it. */
+/** Reasons why a published workflow with a trigger for an event was not started by it. */
 export type Outcome =
   | 'no_match'
   | 'condition_not_met'
@@ -11,7 +11,7 @@ export type Outcome =
 
 export type Evaluation = { workflowId: string; version: number; outcome: Outcome; detail: string | null }
 
-/** What the workflows that an event did not start made of it. `id` is that of the mailbox item. */
+/** An event with the workflows that it did not start. `id` is that of the mailbox item. */
 export type EvaluatedEvent = {
   id: string
   contactId: string | null

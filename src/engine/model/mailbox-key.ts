@@ -1,9 +1,9 @@
 export type MailboxKind = 'conversation' | 'contact' | 'run'
 
-/** What is advanced as one, in order, under one lock: a conversation, a contact that has none, or a run with neither. */
+/** A unit that is advanced in order under one lock: a conversation, a contact without one, or a run with neither. */
 export type Mailbox = { kind: MailboxKind; id: string }
 
-/** A run about nobody has its own mailbox, in which those that it starts have their place, too: `mailboxRunId`. */
+/** A run without a contact owns a mailbox, which the runs that it starts share: `mailboxRunId`. */
 export function toMailbox(run: {
   id: string
   conversationId: string | null

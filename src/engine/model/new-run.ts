@@ -1,11 +1,11 @@
+import { type NewRun, queueRun, type RunState } from './run.ts'
 import type { StoredRun, RunTrigger } from './stored-run.ts'
 import type { Subject, PublishedWorkflow } from './subject.ts'
-import { type NewRun, queueRun, type RunState } from './run.ts'
 
-/** Where a run comes from, and where it has its place. */
+/** The origin of a run and its mailbox. */
 export type RunOrigin = {
   trigger: RunTrigger
-  /** What started it; of two with one id, and one workflow, only the first is a run. */
+  /** Id of the starting event: a workflow starts at most one run for each. */
   eventId: string
   contactId: string | null
   conversationId: string | null
@@ -16,12 +16,12 @@ export type RunOrigin = {
 
 export type RunStart = RunOrigin & Omit<NewRun, 'trigger'>
 
-/** A live run of a workflow's published version, queued. */
-export function newRun(workflow: PublishedWorkflow, beginning: RunStart, now: Date): StoredRun {
-  return toStoredRun(workflow, queueRun(workflow.compiled, beginning, now), beginning)
+/** Creates a queued live run of a workflow's published version. */
+export function newRun(workflow: PublishedWorkflow, start: RunStart, now: Date): StoredRun {
+  return toStoredRun(workflow, queueRun(workflow.compiled, start, now), start)
 }
 
-/** A live run around a state that was just queued. */
+/** Creates a live run around a queued state. */
 export function toStoredRun(
   { workflowId, version }: Pick<PublishedWorkflow, 'workflowId' | 'version'>,
   state: RunState,
@@ -49,7 +49,7 @@ export function toStoredRun(
   }
 }
 
-/** Where a run is that another one of the mailbox starts. */
+/** Returns the place of a run that another run of the mailbox starts. */
 export function subjectPlace({
   contactId,
   conversationId,

@@ -2,8 +2,8 @@
  * A run: `queued → running ⇄ waiting → completed | failed | canceled | expired`.
  * A step of it: `running ⇄ waiting → completed | failed | canceled`, or `skipped` at once.
  *
- * Between two events a run is queued, waiting or settled: `running` is what it is while it is being decided. All of it
- * is plain JSON, its times ISO 8601 texts: what is read back from a database decides as what was written.
+ * Between two events a run is queued, waiting or finished: `running` is its status while it is being decided. All of
+ * it is plain JSON, its times ISO 8601 texts, so that a run read back from a database decides exactly as before.
  */
 import { HOUR } from '../../platform/time.ts'
 import type { CompiledDefinition } from './compiled.ts'
@@ -13,11 +13,11 @@ export type JsonObject = Record<string, unknown>
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'canceled' | 'expired'
 export type StepStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'skipped' | 'canceled'
 
-const SETTLED: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'canceled', 'expired'])
+const FINISHED: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'canceled', 'expired'])
 
-/** Nothing will ever happen to it again. */
+/** True for a final status, which no event changes. */
 export function isFinished(run: { status: RunStatus }): boolean {
-  return SETTLED.has(run.status)
+  return FINISHED.has(run.status)
 }
 
 export type RunError = { code: string; message: string; stepId: string | null }
@@ -25,29 +25,29 @@ export type RunError = { code: string; message: string; stepId: string | null }
 /** A message as conditions and placeholders read it. */
 export type MessageFacts = JsonObject & { id: string; body: string | null }
 
-/** `reply` waits for the customer, `timer` for a time, `event` for a custom event, `result` for what is done outside. */
+/** `reply` waits for the customer, `timer` for a time, `event` for a custom event, `result` for an external call. */
 export type WaitingFor = 'reply' | 'timer' | 'event' | 'result'
 
 export type Waiting = {
   for: WaitingFor
-  /** When the wait ends by itself, as the step wants it; null if never before the run does. */
+  /** End of the wait, set by the step; null if only the run's own end limits it. */
   until: string | null
   /** True if the step failed and waits for its next attempt. */
   retrying: boolean
-  /** What the step wants to find again when it goes on. */
-  memory: unknown
+  /** State that the step reads again when it continues. */
+  state: unknown
 }
 
-/** One execution of a step. Whenever it changes it is recorded again, whole and under the same index. */
+/** One execution of a step. After every change it is recorded again, complete and under the same index. */
 export type StepRecord = {
   id: string
   index: number
   stepId: string
   name: string | null
   type: string
-  /** Where it stands within loops, and in which round: `each[3].send`. */
+  /** Path through the loops around it and their iterations: `each[3].send`. */
   path: string
-  /** How often the run had been at this step before. */
+  /** Number of times that the run has left this step before. */
   iteration: number
   attempt: number
   status: StepStatus
@@ -61,51 +61,51 @@ export type StepRecord = {
   finishedAt: string | null
 }
 
-/** A loop that is under way. `items` is null if it goes round while a condition holds. */
+/** A loop that is under way. `items` is null if it iterates while a condition holds. */
 export type LoopFrame = { loopId: string; index: number; items: unknown[] | null }
 
-/** A run that has not begun because the customer may still be writing. */
+/** A run that has not started because the customer may still be writing. */
 export type Debouncing = {
-  /** When it begins, unless another message comes before. */
+  /** Start time, unless another message arrives before. */
   until: string
-  /** When it begins whatever comes. */
+  /** Latest start time. */
   latest: string
 }
 
 export type RunState = {
   id: string
   status: RunStatus
-  /** Where the run is: the step that is next, or waits, or at which it ended; null once past the last. */
+  /** The step that is next, that waits, or at which the run ended; null after the last one. */
   stepId: string | null
-  /** Rises with every wait: a timer of an earlier one is void. */
+  /** Rises with every wait, so that a timer of an earlier wait is void. */
   epoch: number
-  /** How many indexes are given: the next step's index. */
+  /** Index of the next step record. */
   stepsCount: number
   trigger: JsonObject
   input: unknown
   message: MessageFacts | null
   variables: JsonObject
-  /** The variables whose values are never shown. */
+  /** Variables whose values are redacted. */
   sensitive: string[]
   /** The loops that the run is in, the innermost last. */
   frames: LoopFrame[]
-  /** How many runs stand between this one and what a person or the outside did: runs wake runs. */
+  /** Number of runs between this one and the person or external event that caused it. */
   depth: number
   /** The run that waits for this one, and the epoch of its wait. */
   parent: { runId: string; epoch: number } | null
   debouncing: Debouncing | null
-  /** What steps are told instead of asking the outside, by id. */
-  answers?: JsonObject
-  /** What steps gave, by id, the last time they were done. */
+  /** Results that replace external calls, by step id. */
+  stepOutputOverrides?: JsonObject
+  /** Latest outputs, by step id. */
   steps: Record<string, { output: unknown }>
-  /** How often the run has been through a step and left it. */
+  /** Number of times that the run has left each step. */
   visits: Record<string, number>
   waiting: Waiting | null
   /** The record of the step that waits. */
   open: StepRecord | null
-  /** Executions in all, and within the hour that began at `since`. */
+  /** Number of executions in total, and within the hour that began at `since`. */
   executed: { total: number; since: string; inHour: number }
-  /** How many ids the run gave to messages and records. */
+  /** Number of ids that the run has derived for messages and records. */
   idsCount: number
   output: unknown
   error: RunError | null
@@ -120,7 +120,7 @@ export type NewRun = {
   trigger: JsonObject
   input?: unknown
   message?: MessageFacts | null
-  /** Over the defaults that the definition declares. */
+  /** Values that replace the defaults of the definition. */
   variables?: JsonObject
   depth?: number
   parent?: RunState['parent']
@@ -130,7 +130,7 @@ export function queueRun(compiled: CompiledDefinition, start: NewRun, now: Date)
   const defaults = Object.entries(compiled.variables).map(([name, variable]) => [name, variable.default])
   return {
     id: start.id,
-    ...nothingYet(now),
+    ...initialState(now),
     stepId: compiled.steps[0]?.id ?? null,
     trigger: start.trigger,
     input: start.input ?? null,
@@ -145,8 +145,8 @@ export function queueRun(compiled: CompiledDefinition, start: NewRun, now: Date)
   }
 }
 
-/** What every run is before it has begun. */
-function nothingYet(now: Date) {
+/** State of every run before it starts. */
+function initialState(now: Date) {
   return {
     status: 'queued',
     epoch: 0,
@@ -166,38 +166,37 @@ function nothingYet(now: Date) {
 }
 
 /**
- * A new run that goes on where a settled one stopped, knowing what that one knew. `stepsCount` is the number of its
- * steps that the new run takes over as they are; the step at which it stopped is done anew.
+ * Queues a new run that continues where a finished one stopped, with its state. `stepsCount` is the number of steps that
+ * the new run copies; the step at which the old one stopped is executed again.
  */
 export function queueResumption(
-  settled: RunState,
+  finished: RunState,
   { id, stepsCount }: { id: string; stepsCount: number },
   now: Date,
 ): RunState {
   return {
-    ...settled,
+    ...finished,
     id,
-    ...nothingYet(now),
+    ...initialState(now),
     stepsCount,
     idsCount: stepsCount,
     parent: null,
   }
 }
 
-/** Steps may be named like anything that an object inherits. */
+/** A step id may equal the name of an inherited property such as `constructor`. */
 export function countVisits({ visits }: RunState, stepId: string): number {
   return Object.hasOwn(visits, stepId) ? (visits[stepId] ?? 0) : 0
 }
 
 const STEPS_PER_HOUR = 1000
-const STEPS_IN_ALL = 10_000
+const STEPS_MAX = 10_000
 
-/** Counts one more execution; false if the run has had all that a run may have. */
-export function countExecution(run: RunState, now: Date): boolean {
-  const { total, since, inHour } = run.executed
+/** Returns the counts after one more execution; undefined if the run has reached a limit. */
+export function countExecution({ executed }: RunState, now: Date): RunState['executed'] | undefined {
+  const { total, since, inHour } = executed
   const isNewHour = now.getTime() - Date.parse(since) >= HOUR
   const used = isNewHour ? 0 : inHour
-  if (total >= STEPS_IN_ALL || used >= STEPS_PER_HOUR) return false
-  run.executed = { total: total + 1, since: isNewHour ? now.toISOString() : since, inHour: used + 1 }
-  return true
+  if (total >= STEPS_MAX || used >= STEPS_PER_HOUR) return undefined
+  return { total: total + 1, since: isNewHour ? now.toISOString() : since, inHour: used + 1 }
 }

@@ -1,10 +1,11 @@
 import type { z } from 'zod'
-import type { Condition } from '../language/definition/condition.ts'
-import type { CompiledStep } from './compiled.ts'
+import type { Condition } from '../language/conditions.ts'
 import type { Root } from '../language/values.ts'
+import type { CompiledStep } from './compiled.ts'
+import type { Effect } from './effect.ts'
 import type { JsonObject, LoopFrame, MessageFacts, WaitingFor } from './run.ts'
 
-/** What is known of the world when a run is decided: plain JSON, times as ISO 8601 texts. */
+/** Facts about the world when a run is decided: plain JSON, times as ISO 8601 texts. */
 export type Facts = {
   contact: JsonObject | null
   conversation: JsonObject | null
@@ -12,44 +13,41 @@ export type Facts = {
   workflow: JsonObject
 }
 
-/** Something to do to the world. The engine hands it on; only its doer reads more than the type. */
-export type Effect = { readonly type: string } & Readonly<JsonObject>
-
-/** What a step may know and do while it is decided. Nothing here reads a clock, draws lots or leaves the process. */
+/** Everything that a step may read and do while it is decided. Nothing here reads a clock, draws lots or does I/O. */
 export interface StepContext {
   /** The recorded time of the step. */
   readonly now: Date
-  /** On whose clocks a time without an offset is meant. */
+  /** Time zone of times without an offset. */
   readonly timezone: string
   readonly facts: Facts
   readonly step: CompiledStep
   readonly attempt: number
-  /** What the step left for itself when it began to wait; null before. */
-  readonly memory: unknown
-  /** The value with its placeholders filled in; one placeholder alone keeps its type. */
+  /** State that the step saved when it began to wait; null before. */
+  readonly state: unknown
+  /** Fills in the placeholders of a value; a text that is a single placeholder keeps the type of its value. */
   resolve(value: unknown): unknown
-  /** The same for a text, which stays one. */
+  /** Fills in the placeholders of a text, and always returns a text. */
   text(template: string): string
-  /** `over` stands in for what the roots of its names would give. */
-  isMet(condition: Condition, over?: Partial<Record<Root, unknown>>): boolean
-  /** How often the run had been at this step before. */
+  /** `overrides` replace the values of the roots of their names. */
+  isMet(condition: Condition, overrides?: Partial<Record<Root, unknown>>): boolean
+  /** Number of times that the run has left this step before. */
   readonly iteration: number
-  /** The step's own round, if the step is a loop that is under way. */
-  readonly round: LoopFrame | null
+  /** The current iteration of the step itself, if it is a loop that is under way. */
+  readonly frame: LoopFrame | null
   readonly runId: string
-  /** An id for something that the step makes, such as a message. */
+  /** Returns an id for an object that the step creates, such as a message. */
   newId(): string
 }
 
-/** `retryable` is false if trying again can change nothing. */
+/** `retryable` is false if a new attempt cannot succeed. */
 export type StepFailure = { code: string; message: string; retryable?: boolean }
 
-/** What an outcome may say whatever its kind. */
+/** Parts of an outcome that every kind of outcome may have. */
 export type StepReport = {
-  /** What the step worked with, placeholders filled in. */
+  /** Input of the step, placeholders filled in. */
   input?: unknown
   effects?: Effect[]
-  /** Laid over the facts, so that later steps of the turn see what the effects will do. */
+  /** Merged into the facts, so that later steps of the same decision see the result of the effects. */
   facts?: { contact?: JsonObject; conversation?: JsonObject }
   /** The message that the step sent. */
   messageId?: string
@@ -59,22 +57,24 @@ export type StepOutcome =
   | (StepReport & {
       kind: 'next'
       output?: unknown
-      /** What `saveAs` keeps, if not the whole output. */
+      /** Value for `saveAs`, if not the whole output. */
       saved?: unknown
       /** Variables to change, by name. */
       variables?: JsonObject
       branch?: string
-      /** Where to go on, if not where the definition says. */
+      /** The next step, if not the one in the definition. */
       to?: string
     })
-  | (StepReport & { kind: 'wait'; for: Exclude<WaitingFor, 'result'>; until: Date | null; memory?: unknown })
-  /** Goes through the body of the loop once more. */
-  | (StepReport & { kind: 'round'; index: number; items: unknown[] | null; output?: unknown; variables?: JsonObject })
-  | (StepReport & { kind: 'external'; request: JsonObject; memory?: unknown })
+  | (StepReport & { kind: 'suspend'; for: Exclude<WaitingFor, 'result'>; until: Date | null; state?: unknown })
+  /** Executes the body of the loop once more. */
+  | (StepReport & { kind: 'iterate'; index: number; items: unknown[] | null; output?: unknown; variables?: JsonObject })
+  | (StepReport & { kind: 'external'; request: JsonObject; state?: unknown })
+  /** Starts a run of another workflow. */
+  | (StepReport & { kind: 'start_run'; start: { workflowId: string; input: unknown; isAwaited: boolean } })
   | (StepReport & { kind: 'end'; status: 'completed' | 'failed'; output?: unknown; reason?: string })
   | (StepReport & { kind: 'fail'; error: StepFailure })
 
-/** What a step makes of what it waited for. `ignore` leaves a reply to others and waits on. */
+/** Outcome of a step that waited. `ignore` leaves a reply to other runs and continues to wait. */
 export type Resumption = StepOutcome | { kind: 'ignore' }
 
 export type ExternalResult = { ok: true; output: unknown } | { ok: false; error: StepFailure }
@@ -85,35 +85,35 @@ export type WakeUp =
   | { type: 'event'; event: string; data: unknown }
   | { type: 'external_result'; result: ExternalResult }
 
-/** A step that the configuration names as a way on, and where in the step it says so: `cases.0.next`. */
+/** A step that the configuration names as a successor, and the path where it does so: `cases.0.next`. */
 export type Target = { to: string; path: string }
 
 /**
- * Where a step goes that has said all: to `next` or else the following step; to `next` only when it is told, and else
- * to the end of the run; or nowhere, because it always names its way itself.
+ * The successor of a step whose outcome names none. `always`: `next`, or else the following step. `explicit`: `next`,
+ * or else the end of the run. `never`: the outcome always names one.
  */
 export type Fallthrough = 'always' | 'explicit' | 'never'
 
-/** What a step type provides. `Config` is what its schema makes of the fields that are its own. */
+/** The parts of a step type. `Config` is the output of its schema. */
 interface StepBehaviour<Config> {
   /** Paths of texts that are no templates, such as `expect.pattern`. */
   readonly literal?: readonly string[]
-  /** A loop: `steps` of its configuration are steps of their own, which it goes through. */
+  /** True for a loop: the `steps` of its configuration are steps of their own, which it iterates over. */
   readonly hasBody?: boolean
   targets?(config: Config): Target[]
-  /** The variables that it fills in, besides that of `saveAs`. */
+  /** Variables that it assigns, besides that of `saveAs`. */
   assigns?(config: Config): string[]
   fallthrough?(config: Config): Fallthrough
-  /** Whether it always waits before it goes on: a circle of steps that has no such step would never rest. */
+  /** True if it always waits before it continues: a cycle of steps without such a step would never end. */
   waits?(config: Config): boolean
-  /** What a recorded output of the step left in variables, if not all of it in that of `saveAs`. */
-  recall?(config: Config, output: unknown): { saved?: unknown; variables?: JsonObject }
-  execute(config: Config, turn: StepContext): StepOutcome
-  /** Goes on after a wait. Without it, a step that waited for a time or for a result goes to `next` with it. */
-  resume?(config: Config, turn: StepContext, wakeup: WakeUp): Resumption
+  /** Values that a recorded output of the step left in variables, if not the whole output in that of `saveAs`. */
+  restoreOutput?(config: Config, output: unknown): { saved?: unknown; variables?: JsonObject }
+  execute(config: Config, context: StepContext): StepOutcome
+  /** Continues after a wait. Without it, a step that waited for a time or for a result continues with `next`. */
+  resume?(config: Config, context: StepContext, wakeup: WakeUp): Resumption
 }
 
-export interface StepType extends Required<StepBehaviour<unknown>> {
+export interface StepType extends Required<StepBehaviour<Record<string, unknown>>> {
   readonly type: string
   readonly schema: z.ZodObject
 }
@@ -128,16 +128,16 @@ export function defineStep<Schema extends z.ZodObject>(
     hasBody: false,
     targets: () => [],
     assigns: () => [],
-    fallthrough: () => 'always',
+    fallthrough: (): Fallthrough => 'always',
     waits: () => false,
-    recall: (_config: unknown, output: unknown) => ({ saved: output }),
-    resume: goOn,
+    restoreOutput: (_config: unknown, output: unknown) => ({ saved: output }),
+    resume: resumeWithResult,
   }
-  // Configurations reach a type only through its own schema, when a definition is compiled.
-  return { ...defaults, ...step } as unknown as StepType
+  // Method parameters are bivariant: a configuration reaches its type only through the type's own schema.
+  return { ...defaults, ...step }
 }
 
-function goOn(_config: unknown, _turn: StepContext, wakeup: WakeUp): Resumption {
+function resumeWithResult(_config: unknown, _context: StepContext, wakeup: WakeUp): Resumption {
   if (wakeup.type === 'reply' || wakeup.type === 'event') return { kind: 'ignore' }
   if (wakeup.type === 'timer') return { kind: 'next' }
   const { result } = wakeup

@@ -1,17 +1,17 @@
 import { type Mailbox, toMailbox } from './mailbox-key.ts'
 import type { JsonObject, RunState } from './run.ts'
 
-/** What started a run: its kind, and what that kind has to say. */
+/** The event that started a run, with the fields that its trigger type records. */
 export type RunTrigger = { type: string; messageId: string | null } & JsonObject
 
-/** A run with what the engine keeps beside its state. */
+/** A run with the fields that the engine keeps beside its state. */
 export type StoredRun = {
   workflowId: string
   workflowVersion: number
   contactId: string | null
   conversationId: string | null
   parentRunId: string | null
-  /** Of a run about nobody that another run started: that with the mailbox. */
+  /** The run that owns the mailbox, for a run without a contact that another run started. */
   mailboxRunId: string | null
   mode: 'live' | 'dry_run'
   trigger: RunTrigger
@@ -23,10 +23,10 @@ export type StoredRun = {
   messagesSent: number
   createdAt: Date
   state: RunState
-  /** When its timer rings; null if it does not wait. */
+  /** Due time of its timer; null if it does not wait. */
   wakeAt: string | null
-  /** It has begun in the turn that is being taken. */
-  hasBegun?: boolean
+  /** True if it started in the batch that is being processed. */
+  hasStarted?: boolean
 }
 
 export function runMailbox({ state: { id }, ...run }: StoredRun): Mailbox {

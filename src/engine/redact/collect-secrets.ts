@@ -1,16 +1,16 @@
 import type { RunState } from '../model/run.ts'
 
-/** Each is looked for in all that is written down of a run. */
+/** Limit because every recorded text of a run is searched for each secret. */
 const SECRETS_MAX = 500
 
-/** What the run's sensitive variables hold, down to the last text and number: either may turn up anywhere. */
+/** Collects all texts and numbers in the run's sensitive variables, at any depth. */
 export function collectSecrets({ sensitive, variables }: Pick<RunState, 'sensitive' | 'variables'>): string[] {
-  const found = new Set<string>()
-  const left = sensitive.map((name) => variables[name])
-  while (left.length > 0 && found.size < SECRETS_MAX) {
-    const value = left.pop()
-    if (typeof value === 'string' || typeof value === 'number') found.add(String(value))
-    else if (typeof value === 'object' && value !== null) for (const field of Object.values(value)) left.push(field)
+  const secrets = new Set<string>()
+  const pending = sensitive.map((name) => variables[name])
+  while (pending.length > 0 && secrets.size < SECRETS_MAX) {
+    const value = pending.pop()
+    if (typeof value === 'string' || typeof value === 'number') secrets.add(String(value))
+    else if (typeof value === 'object' && value !== null) for (const field of Object.values(value)) pending.push(field)
   }
-  return [...found]
+  return [...secrets]
 }

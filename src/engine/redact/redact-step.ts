@@ -2,7 +2,7 @@ import { recordPayload } from './record-payload.ts'
 import type { RunState, StepRecord } from '../model/run.ts'
 import { collectSecrets } from './collect-secrets.ts'
 
-/** A step as it is kept: without the values of the run's sensitive variables. */
+/** Redacts the values of the run's sensitive variables in a step record. */
 export function redactStep(step: StepRecord, state: RunState): StepRecord {
   const secrets = collectSecrets(state)
   return {

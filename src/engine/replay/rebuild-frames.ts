@@ -1,63 +1,61 @@
 import { getField } from '../../platform/get-field.ts'
-import { isComplete } from '../model/is-complete.ts'
-import type { LoopFrame, RunState, StepRecord } from '../model/run.ts'
+import { isComplete } from './is-complete.ts'
+import type { LoopFrame, RunState } from '../model/run.ts'
 
-type Round = Pick<StepRecord, 'stepId' | 'path' | 'output' | 'branch'>
+/** The parts of a step record from which loop frames are rebuilt. */
+export type LoopRecord = { stepId: string; path: string; output: unknown; branch: string | null }
+type Iteration = { loopId: string; index: number }
 
 const SEGMENT = /^(.+)\[(\d+)\]$/
 
 /**
- * The loops that a run was in when it came to the step at `at`, as its records tell. Undefined if they do not: the list
- * that a loop goes over is only known from rounds that were made, or from a run that ended within the loop.
+ * Rebuilds the loop frames of a run at the step at `at` from its records. Undefined if that is impossible: the list of a
+ * loop is only known from recorded iterations, or from a run that ended within the loop.
  */
-export function rebuildFrames(records: Round[], at: number, old: RunState): LoopFrame[] | undefined {
-  const rounds = roundsAround(records[at])
-  const frames = rounds.map(({ loopId, index }) => frameOf({ loopId, index }, records, at, old))
+export function rebuildFrames(records: LoopRecord[], at: number, old: RunState): LoopFrame[] | undefined {
+  const iterations = listIterations(records[at])
+  const frames = iterations.map((iteration) => rebuildFrame(iteration, records, at, old))
   return frames.every((frame) => frame !== undefined) ? frames : undefined
 }
 
-/** `each[3].send` is within round 3 of `each`; a loop that goes round is within the round that it has just ended. */
-function roundsAround(step: Round | undefined): { loopId: string; index: number }[] {
+/** `each[3].send` is within iteration 3 of `each`; a loop that iterates is within the iteration that just ended. */
+function listIterations(step: LoopRecord | undefined): Iteration[] {
   if (!step) return []
-  const around = step.path.split('.').flatMap((segment) => {
+  const outer = step.path.split('.').flatMap((segment) => {
     const [, loopId, index] = SEGMENT.exec(segment) ?? []
     return loopId !== undefined && index !== undefined ? [{ loopId, index: Number(index) }] : []
   })
-  const ended = endedRound(step)
-  return ended > 0 ? [...around, { loopId: step.stepId, index: ended - 1 }] : around
+  const ended = countEnded(step)
+  return ended > 0 ? [...outer, { loopId: step.stepId, index: ended - 1 }] : outer
 }
 
-function endedRound({ branch, output }: Round): number {
-  const name = branch === 'round' ? 'index' : branch === 'done' ? 'rounds' : undefined
+function countEnded({ branch, output }: LoopRecord): number {
+  const name = branch === 'iteration' ? 'index' : branch === 'done' ? 'iterations' : undefined
   const count = name && getField(output, name)
   return typeof count === 'number' ? count : 0
 }
 
-function frameOf(
-  { loopId, index }: { loopId: string; index: number },
-  records: Round[],
+function rebuildFrame(
+  { loopId, index }: Iteration,
+  records: LoopRecord[],
   at: number,
   old: RunState,
 ): LoopFrame | undefined {
-  const own = (step: Round) => step.stepId === loopId
-  const before = records.slice(0, at).filter(own)
-  const later = records.slice(at).filter(own)
-  const started = before.slice(Math.max(0, before.length - index - 1))
-  const isCounted = started.length > 0 && started.every(({ output }) => !hasItem(output))
-  if (isCounted) return { loopId, index, items: null }
-  const end = later.findIndex(({ branch }) => branch !== 'round')
+  const isLoop = (step: LoopRecord) => step.stepId === loopId
+  const earlier = records.slice(0, at).filter(isLoop)
+  const later = records.slice(at).filter(isLoop)
+  const started = earlier.slice(Math.max(0, earlier.length - index - 1))
+  const isConditional = started.length > 0 && started.every(({ output }) => !hasItem(output))
+  if (isConditional) return { loopId, index, items: null }
+  const end = later.findIndex(({ branch }) => branch !== 'iteration')
   if (end === -1) {
     const open = old.frames.find((frame) => frame.loopId === loopId)
     return open && { loopId, index, items: open.items }
   }
-  const items = [...started, ...later.slice(0, end)].map(({ output }) => itemOf(output))
+  const items = [...started, ...later.slice(0, end)].map(({ output }) => getField(output, 'item') ?? null)
   return isComplete(items) ? { loopId, index, items } : undefined
 }
 
 function hasItem(output: unknown): boolean {
   return typeof output === 'object' && output !== null && 'item' in output
-}
-
-function itemOf(output: unknown): unknown {
-  return getField(output, 'item') ?? null
 }

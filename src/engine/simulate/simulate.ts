@@ -1,33 +1,22 @@
 import { addMs, DAY } from '../../platform/time.ts'
+import type { EffectRequest, ExternalCall } from '../model/decision.ts'
 import { deriveId } from '../model/derive-id.ts'
-import { toSimulationEnd, type SimulationEnd } from './simulation-result.ts'
-import type { TriggerEvent } from '../mailbox/match-trigger.ts'
-import type { Subject, PublishedWorkflow } from '../model/subject.ts'
+import type { Effect } from '../model/effect.ts'
+import type { Registry } from '../model/registry.ts'
 import type { JsonObject, MessageFacts, RunState, StepRecord } from '../model/run.ts'
-import {
-  type Timer,
-  type Item,
-  type RunEffect,
-  type SimulatedRunRecord,
-  SimulatedMailbox,
-} from './simulated-mailbox.ts'
-import type { Effect, ExternalResult, StepRegistry } from '../model/step.ts'
+import type { ExternalResult } from '../model/step.ts'
+import type { PublishedWorkflow, Subject } from '../model/subject.ts'
+import type { TriggerEvent } from '../model/trigger.ts'
+import { type SimulatedItem, SimulatedMailbox, type SimulatedRunRecord, type Timer } from './simulated-mailbox.ts'
+import { type SimulationEnd, type SimulationLimit, toSimulationEnd } from './simulation-end.ts'
 
-/** What the customer does or what happens, and how long after what came before. */
+/** A message, an event or a lapse of time, `afterMs` after the previous entry. */
 export type DialogueEntry =
-  | {
-      type: 'message'
-      body: string | null
-      afterMs: number
-      /** What else is known of it. */
-      message?: Partial<MessageFacts>
-    }
+  | { type: 'message'; body: string | null; afterMs: number; message?: Partial<MessageFacts> }
   | { type: 'event'; event: TriggerEvent; afterMs: number }
   | { type: 'advance'; afterMs: number }
 
-export type Opening = 'contact_created' | 'conversation_opened'
-
-/** A step that asked for something outside. */
+/** An external call of a step. */
 export type ExternalRequest = {
   trigger: JsonObject
   stepId: string
@@ -36,22 +25,33 @@ export type ExternalRequest = {
   request: unknown
 }
 
+/** The surroundings of a simulation: they replace everything that a live mailbox reads and causes outside. */
+export interface SimulatedWorld {
+  /** Returns the event of a message of the customer. `isFirst`: the first one since the conversation was opened. */
+  toMessageEvent(subject: Subject, isFirst: boolean): TriggerEvent
+  /** Returns the subject after the customer wrote a message. */
+  afterMessage(subject: Subject, now: Date): Subject
+  /** Returns the subject with the facts that depend on the time. */
+  subjectAt(subject: Subject, now: Date): Subject
+  /** Returns the result of an external call; undefined if none is known, and a placeholder replaces it. */
+  callExternal(request: ExternalRequest): ExternalResult | undefined
+  /** Lists the events that an effect raises. */
+  listEvents(effect: Effect): TriggerEvent[]
+}
+
 export type Simulation = {
-  /** When it begins, on the clock of the simulation. */
+  /** Start time on the virtual clock. */
   now: Date
-  registry: StepRegistry
-  party: Subject
+  registry: Registry
+  subject: Subject
   published: PublishedWorkflow[]
-  /** A run that is there from the start, queued; else only the dialogue starts any. */
+  /** A run that exists from the start; without it only the dialogue starts runs. */
   queued?: { workflow: PublishedWorkflow; state: RunState } | undefined
   dialogue: DialogueEntry[]
-  /** What the first message makes happen before it is taken; if anything, it is the first of the conversation. */
-  opens?: Opening[]
-  /** What the outside answers; undefined if nobody said, and a placeholder stands in. */
-  answer(asked: ExternalRequest): ExternalResult | undefined
-  /** What an effect makes happen besides, to which runs react. */
-  raises?(effect: Effect): TriggerEvent[]
-  /** True once it has taken too long in real time. */
+  /** Events that precede the first message; if there are any, it is the first one of the conversation. */
+  opening?: TriggerEvent[]
+  world: SimulatedWorld
+  /** True once the simulation has taken too long in real time. */
   isOutOfTime?(): boolean
 }
 
@@ -75,23 +75,21 @@ export type SimulationTrace = SimulationEnd & {
   runs: SimulatedRun[]
   transcript: TranscriptEntry[]
   effects: ({ at: string; runId: string; stepId: string; type: string } & JsonObject)[]
-  /** Where the clock of the simulation stands. */
+  /** Final time of the virtual clock. */
   endedAt: string
 }
 
 const VIRTUAL_MS_MAX = 366 * DAY
-const MAIL_MAX = 5000
-/** How long after a message free text may be sent. */
-const WINDOW_MS = DAY
-/** Stands for what a step would have been given by the outside. */
+const ITEMS_MAX = 5000
+/** Result of an external call when none is known. */
 const PLACEHOLDER: ExternalResult = { ok: true, output: { simulated: true } }
 
 /**
- * Plays a dialogue against workflows as it would go live, on a clock that jumps to whatever comes next, and does nothing
- * to the world. The same simulation comes to the same, to the last id.
+ * Runs the live decision logic on a virtual clock that skips waits. It sends, calls and stores nothing, and the same
+ * simulation gives the same trace, including all ids.
  */
 export function simulate(simulation: Simulation): SimulationTrace {
-  return new Simulator(simulation).play()
+  return new Simulator(simulation).run()
 }
 
 class Simulator {
@@ -101,118 +99,136 @@ class Simulator {
   readonly #effects: SimulationTrace['effects'] = []
   #now: Date
   #idsCount = 0
-  #mailCount = 0
-  #opens: Opening[]
-  #stoppedBy: string | null = null
+  #itemsCount = 0
+  #opening: TriggerEvent[]
+  #limit: SimulationLimit | null = null
 
   constructor(simulation: Simulation) {
-    const { registry, party, published, now, opens = [] } = simulation
+    const { registry, subject, published, now, opening = [], world } = simulation
     this.#simulation = simulation
     this.#now = now
-    this.#opens = [...opens]
-    this.#mailbox = new SimulatedMailbox({ registry, party, published, newId: (at) => this.#newId(at) })
+    this.#opening = [...opening]
+    this.#mailbox = new SimulatedMailbox({
+      registry,
+      subject,
+      published,
+      subjectAt: (current, at) => world.subjectAt(current, at),
+      newId: (at) => this.#newId(at),
+    })
   }
 
-  play(): SimulationTrace {
+  run(): SimulationTrace {
     const { queued, dialogue } = this.#simulation
     if (queued) {
-      this.#mailbox.put(queued.workflow, queued.state)
-      this.#take({ kind: 'start', payload: { runId: queued.state.id } })
+      this.#mailbox.addQueued(queued.workflow, queued.state)
+      this.#process({ content: { kind: 'start', payload: { runId: queued.state.id } } })
     }
-    for (const entry of dialogue) this.#deliver(entry)
-    this.#settleTimers()
-    const { runs, refusals } = this.#mailbox
-    const told = { transcript: this.#transcript, effects: this.#effects, endedAt: this.#now.toISOString() }
-    const ending = toSimulationEnd(runs, refusals, this.#stoppedBy)
-    return { runs: runs.map(presentRun), ...told, ...ending }
+    for (const entry of dialogue) this.#playEntry(entry)
+    this.#fireRemainingTimers()
+    const { runs, evaluations } = this.#mailbox
+    const end = toSimulationEnd(runs, evaluations, this.#limit)
+    const endedAt = this.#now.toISOString()
+    return { runs: runs.map(toSimulatedRun), transcript: this.#transcript, effects: this.#effects, endedAt, ...end }
   }
 
-  #deliver(entry: DialogueEntry): void {
+  #playEntry(entry: DialogueEntry): void {
     const at = addMs(this.#now, entry.afterMs)
-    this.#ringUntil(at)
-    if (this.#isOver(at)) return
+    this.#fireTimersUntil(at)
+    if (this.#isStopped(at)) return
     this.#now = at
-    if (entry.type === 'event') this.#take({ kind: 'event', payload: { ...entry.event } })
-    if (entry.type === 'message') this.#say(entry)
+    if (entry.type === 'event') this.#raise(entry.event, 0)
+    if (entry.type === 'message') this.#receive(entry)
   }
 
-  #say({ body, message }: DialogueEntry & { type: 'message' }): void {
+  #receive({ body, message }: DialogueEntry & { type: 'message' }): void {
+    const { world } = this.#simulation
     const at = this.#now.toISOString()
-    const opened = this.#opens.splice(0)
-    const isFirst = opened.length > 0
+    const opening = this.#opening.splice(0)
     this.#transcript.push({ at, from: 'customer', body, buttons: [], stepId: null })
-    this.#mailbox.openWindow(this.#now, addMs(this.#now, WINDOW_MS))
-    const said = { id: this.#newId(this.#now), body, type: 'text', content: null, at, ...message }
-    for (const type of opened) this.#take({ kind: 'event', payload: { type, messageId: said.id }, message: said })
-    this.#take({ kind: 'message', payload: { messageId: said.id, isFirst }, message: said })
+    this.#mailbox.updateSubject(world.afterMessage(this.#mailbox.subject, this.#now))
+    const received = { id: this.#newId(this.#now), body, type: 'text', content: null, at, ...message }
+    const messageId = received.id
+    for (const event of opening) {
+      this.#process({ content: { kind: 'event', payload: { event, messageId, depth: 0 } }, message: received })
+    }
+    const event = world.toMessageEvent(this.#mailbox.subject, opening.length > 0)
+    this.#process({ content: { kind: 'message', payload: { messageId, event } }, message: received })
   }
 
-  /** Gives the mailbox one item, then whatever comes of that. */
-  #take(mail: Item): void {
-    if (this.#isOver(this.#now)) return
-    this.#mailCount += 1
-    const placed = this.#mailbox.handle(mail, this.#now)
-    for (const one of placed) this.#note(one)
-    for (const one of placed) this.#follow(one)
+  #raise(event: TriggerEvent, depth: number): void {
+    this.#process({ content: { kind: 'event', payload: { event, messageId: null, depth } } })
   }
 
-  #note({ run, placed: { stepId, effect } }: RunEffect): void {
+  /** Processes one item, then everything that its effects and calls cause. */
+  #process(item: SimulatedItem): void {
+    if (this.#isStopped(this.#now)) return
+    this.#itemsCount += 1
+    const { effects, calls } = this.#mailbox.process(item, this.#now)
+    for (const { run, request } of effects) this.#recordEffect(run, request)
+    for (const { run, call } of calls) this.#recordCall(run, call)
+    for (const { run, request } of effects) {
+      const events = this.#simulation.world.listEvents(request.effect)
+      for (const event of events) this.#raise(event, run.stored.state.depth + 1)
+    }
+    for (const { run, call } of calls) this.#answerCall(run, call)
+  }
+
+  #recordEffect(run: SimulatedRunRecord, { stepId, effect }: EffectRequest): void {
     const at = this.#now.toISOString()
-    const { type, ...rest } = effect
-    this.#effects.push({ ...rest, at, runId: run.stored.state.id, stepId, type })
-    if (!('messageId' in effect)) return
-    const { body, buttons } = effect
-    const said = typeof body === 'string' ? body : null
-    this.#transcript.push({ at, from: 'workflow', body: said, buttons: Array.isArray(buttons) ? buttons : [], stepId })
+    const { type, ...fields } = effect
+    this.#effects.push({ ...fields, at, runId: run.stored.state.id, stepId, type })
+    const sent = this.#simulation.registry.effects.get(type)?.message(effect)
+    if (sent) this.#transcript.push({ at, from: 'workflow', body: sent.body, buttons: [...sent.buttons], stepId })
   }
 
-  #follow({ run, placed: { stepId, effect } }: RunEffect): void {
-    const { id, open, trigger, depth } = run.stored.state
-    if (effect.type !== 'external') {
-      const raised = this.#simulation.raises?.(effect) ?? []
-      for (const event of raised) this.#take({ kind: 'event', payload: { ...event, depth: depth + 1 } })
-      return
-    }
+  #recordCall(run: SimulatedRunRecord, call: ExternalCall): void {
+    const { target, stepId, epoch, attempt, timeoutMs, request } = call
+    const fields = { epoch, attempt, timeoutMs, request }
+    this.#effects.push({ ...fields, at: this.#now.toISOString(), runId: run.stored.state.id, stepId, type: target })
+  }
+
+  #answerCall(run: SimulatedRunRecord, { stepId, epoch, request }: ExternalCall): void {
+    const { id, open, trigger } = run.stored.state
     if (!open) return
-    const { epoch, request } = effect
     const { iteration, attempt } = open
-    const result = this.#simulation.answer({ trigger, stepId, iteration, attempt, request }) ?? PLACEHOLDER
-    this.#take({ kind: 'result', payload: { runId: id, epoch, result } })
+    const known = this.#simulation.world.callExternal({ trigger, stepId, iteration, attempt, request })
+    this.#process({ content: { kind: 'result', payload: { runId: id, epoch, result: known ?? PLACEHOLDER } } })
   }
 
-  /** What comes by itself until then, each at its own time. */
-  #ringUntil(at: Date): void {
-    for (let due = this.#nextDue(); due && due.at <= at.getTime() && !this.#isOver(at); due = this.#nextDue()) {
-      if (due.at > this.#now.getTime()) this.#now = new Date(due.at)
-      this.#take(due.mail)
+  /** Fires every timer that is due until then, each at its own time. */
+  #fireTimersUntil(at: Date): void {
+    let timer = this.#nextTimer()
+    while (timer && timer.at <= at.getTime() && !this.#isStopped(at)) {
+      if (timer.at > this.#now.getTime()) this.#now = new Date(timer.at)
+      this.#process(timer.item)
+      timer = this.#nextTimer()
     }
   }
 
-  /** Nobody says anything any more: time passes for whoever waits for nothing else. */
-  #settleTimers(): void {
-    const next = () => this.#nextDue(({ isAwaited }) => isAwaited)
-    for (let due = next(); due && Number.isFinite(due.at); due = next()) {
-      const at = new Date(due.at)
-      if (this.#isOver(at)) return
-      this.#ringUntil(at)
+  /** Lets time pass after the dialogue, for runs that wait for nothing but a timer. */
+  #fireRemainingTimers(): void {
+    const next = () => this.#nextTimer(({ isAwaited }) => isAwaited)
+    for (let timer = next(); timer && Number.isFinite(timer.at); timer = next()) {
+      const at = new Date(timer.at)
+      if (this.#isStopped(at)) return
+      this.#fireTimersUntil(at)
     }
   }
 
-  #nextDue(filter: (due: Timer) => boolean = () => true): Timer | undefined {
-    const [first, ...rest] = this.#mailbox.due().filter(filter)
-    return first && rest.reduce((earliest, due) => (due.at < earliest.at ? due : earliest), first)
+  #nextTimer(filter: (timer: Timer) => boolean = () => true): Timer | undefined {
+    const [first, ...others] = this.#mailbox.listTimers().filter(filter)
+    return first && others.reduce((earliest, timer) => (timer.at < earliest.at ? timer : earliest), first)
   }
 
-  #isOver(at: Date): boolean {
-    this.#stoppedBy ??= this.#limitAt(at)
-    return this.#stoppedBy !== null
+  #isStopped(at: Date): boolean {
+    this.#limit ??= this.#findLimit(at)
+    return this.#limit !== null
   }
 
-  #limitAt(at: Date): string | null {
-    if (at.getTime() - this.#simulation.now.getTime() > VIRTUAL_MS_MAX)
-      return 'A simulation ends after one year of its clock'
-    if (this.#mailCount >= MAIL_MAX) return `A simulation ends after ${MAIL_MAX} happenings`
-    return this.#simulation.isOutOfTime?.() ? 'The simulation took too long' : null
+  #findLimit(at: Date): SimulationLimit | null {
+    if (at.getTime() - this.#simulation.now.getTime() > VIRTUAL_MS_MAX) return 'virtual_time'
+    if (this.#itemsCount >= ITEMS_MAX) return 'items'
+    return this.#simulation.isOutOfTime?.() ? 'real_time' : null
   }
 
   #newId(now: Date): string {
@@ -221,7 +237,7 @@ class Simulator {
   }
 }
 
-function presentRun({ stored: { state, workflowId, workflowVersion }, steps }: SimulatedRunRecord): SimulatedRun {
+function toSimulatedRun({ stored: { state, workflowId, workflowVersion }, steps }: SimulatedRunRecord): SimulatedRun {
   const ordered = [...steps.values()].sort((a, b) => a.index - b.index)
   return { id: state.id, workflowId, workflowVersion, state, steps: ordered }
 }

@@ -1,9 +1,9 @@
-import { putItems } from '../../engine/mailbox/mailbox.ts'
 import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 import { advanceJob } from './jobs.ts'
+import { putItems } from './store/mailbox-store.ts'
 
 const BATCH = 500
 
@@ -40,7 +40,7 @@ function fireBatch(system: SystemScope): Promise<number> {
         kind: 'timer' as const,
         payload: { runId, epoch },
       }))
-      await putItems(tx.db, { tenantId, now }, items)
+      await putItems({ tenantId, db: tx.db, now: () => now }, items)
     }
     await tx.enqueue(...[...byTenant.keys()].map(advanceJob))
     return timers.length

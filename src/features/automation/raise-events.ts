@@ -1,16 +1,16 @@
-import { putItems } from '../../engine/mailbox/mailbox.ts'
-import type { TriggerEvent } from '../../engine/mailbox/match-trigger.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import type { WorkflowEvent } from '../../triggers/events.ts'
 import { findMailboxes } from './find-mailboxes.ts'
 import { advanceJob } from './jobs.ts'
 import { listPublished } from './published-workflows.ts'
+import { putItems } from './store/mailbox-store.ts'
 
 export type RaisedEvent = {
   contactId: string
   /** Conversation in which the event happened, if it happened in one. */
   conversationId?: string
-  event: TriggerEvent
+  event: WorkflowEvent
   /** Number of runs between the event and the action of a person or external system that caused it. */
   depth?: number
 }
@@ -32,10 +32,10 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
     const mailbox = conversationId
       ? { kind: 'conversation' as const, id: conversationId }
       : mailboxes.get(contactId)?.mailbox
-    return mailbox ? [{ id: newId(), mailbox, kind: 'event' as const, payload: { ...event, depth } }] : []
+    return mailbox ? [{ id: newId(), mailbox, kind: 'event' as const, payload: { event, messageId: null, depth } }] : []
   })
   if (items.length === 0) return
-  await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
+  await putItems(tx, items)
   await tx.enqueue(advanceJob(tx.tenantId))
 }
 

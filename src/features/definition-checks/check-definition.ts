@@ -2,14 +2,14 @@ import { type Compilation, compileDefinition } from '../../engine/compile/compil
 import type { Problem } from '../../engine/language/definition/problems.ts'
 import { findRemovedNames } from './find-removed-names.ts'
 import { findUnsupported, type Unsupported } from './find-unsupported.ts'
-import { stepTypes, stepTypesWithLoopback } from '../../steps/index.ts'
+import { workflowLanguage, workflowLanguageWithLoopback } from '../../workflow-language.ts'
 
 /**
  * Compiles a definition, or lists its errors as far as they can be found without the workspace. Features of the language
  * that are not supported yet are reported as `not_supported`, instead of being ignored or reported as invalid.
  */
 export function checkDefinition(definition: unknown, { allowsLoopback }: { allowsLoopback: boolean }): Compilation {
-  const registry = allowsLoopback ? stepTypesWithLoopback : stepTypes
+  const registry = allowsLoopback ? workflowLanguageWithLoopback : workflowLanguage
   const { compiled, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
   const removed = findRemovedNames(definition).filter(({ path }) => !errors.some((error) => error.path === path))

@@ -4,6 +4,7 @@ import { normalizeText } from '../../engine/language/normalize-text.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Scope } from '../../scope.ts'
 import { listPublished } from '../automation/published-workflows.ts'
+import { messageReceived } from '../../triggers/message-received.ts'
 import { listTriggers } from '../workflows/stored-definition.ts'
 
 type Keyword = { text: string; mode: string; channelId: string | undefined; path: string }
@@ -41,7 +42,7 @@ function hasKeyword({ compiled }: PublishedWorkflow, keyword: Keyword): boolean 
 /** `path` starts with the trigger's index. A condition may separate two triggers, so those with one are left out. */
 function listKeywords({ triggers }: CompiledDefinition, index: number): Keyword[] {
   const trigger = triggers[index]
-  if (trigger?.type !== 'message_received' || trigger.if) return []
+  if (!trigger || !messageReceived.is(trigger) || trigger.if) return []
   const { match, channelId } = trigger
   return match.values.map((value, at) => ({
     text: match.mode === 'regex' ? value : normalizeText(value),

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { Definition } from '../../engine/language/definition/definition.ts'
-import { StepBase } from '../../engine/language/definition/step-base.ts'
-import { TRIGGERS } from '../../engine/language/definition/triggers.ts'
 import type { StepType } from '../../engine/model/step.ts'
-import { stepTypes } from '../../steps/index.ts'
+import type { TriggerType } from '../../engine/model/trigger.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 
 type JsonSchema = Record<string, unknown>
 
@@ -18,9 +17,9 @@ export function definitionSchema(): JsonSchema {
 }
 
 function build(): JsonSchema {
-  const Trigger = z.union(Object.entries(TRIGGERS).map(toTriggerSchema)).meta({ id: 'Trigger' })
+  const Trigger = z.union([...workflowLanguage.triggers.values()].map(toTriggerSchema)).meta({ id: 'Trigger' })
   const Step: z.ZodType = z
-    .union([...stepTypes.values()].map((type) => toStepSchema(type, () => Step)))
+    .union([...workflowLanguage.steps.values()].map((type) => toStepSchema(type, () => Step)))
     .meta({ id: 'Step' })
   const schema = z.strictObject({
     ...Definition.shape,
@@ -46,14 +45,14 @@ function addDiscriminator({
   jsonSchema['discriminator'] = { propertyName: 'type' }
 }
 
-function toTriggerSchema([type, schema]: [string, z.ZodObject]): z.ZodObject {
+function toTriggerSchema({ type, schema }: TriggerType): z.ZodObject {
   return schema.meta({ ...schema.meta(), id: `trigger_${type}` })
 }
 
 /** Combines the common fields of steps with those of a type; the body of a loop is a list of steps again. */
 function toStepSchema({ type, schema, hasBody }: StepType, step: () => z.ZodType): z.ZodObject {
   const body = hasBody ? { steps: z.array(z.lazy(step)).min(1) } : {}
-  const fields = { ...StepBase.shape, ...schema.shape, ...body, type: z.literal(type) }
+  const fields = { ...workflowLanguage.stepBase.shape, ...schema.shape, ...body, type: z.literal(type) }
   return z.strictObject(fields).meta({ ...schema.meta(), id: `step_${type}` })
 }
 

@@ -1,17 +1,20 @@
-import type { EnginePort } from '../../engine/mailbox/advance.ts'
+import type { DecisionPort, EnginePort } from '../../engine/mailbox/advance.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
-import { stepTypes } from '../../steps/index.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
+import { listPublished, loadWorkflows } from '../automation/published-workflows.ts'
+import { engineStore } from '../automation/store/engine-store.ts'
+import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { applyAdvance } from './apply-advance.ts'
 import { loadMessages } from './load-messages.ts'
 import { loadSubjects } from './load-subjects.ts'
-import { listPublished, loadWorkflows } from '../automation/published-workflows.ts'
 
-/** What the engine needs to settle items in a transaction that is already open. */
-export const decisionPort = {
-  registry: stepTypes,
+/** The dependencies of decisions in a transaction that is already open. */
+export const decisionPort: DecisionPort<Scope> = {
+  registry: workflowLanguage,
+  store: engineStore,
   newId,
-  loadParties: loadSubjects,
+  loadSubjects,
   loadMessages,
   listPublished,
   loadWorkflows,
@@ -21,6 +24,7 @@ export const decisionPort = {
 export function enginePort(system: SystemScope): EnginePort<Scope> {
   return {
     ...decisionPort,
+    listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.db, { tenantId, now: system.now(), limit }),
     transaction: (tenantId, work) => system.forTenant(tenantId).transaction(work),
     report: (error, about) => system.log.error({ err: error, ...about }, 'failed to advance a mailbox'),
   }

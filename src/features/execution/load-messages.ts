@@ -1,7 +1,7 @@
 import type { MessageFacts } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope.ts'
 
-/** Loads inbound messages in the form that workflows read. */
+/** Loads inbound messages as workflows read them. */
 export async function loadMessages(tx: Scope, messageIds: string[]): Promise<Map<string, MessageFacts>> {
   if (messageIds.length === 0) return new Map()
   const rows = await tx

@@ -3,8 +3,6 @@ import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
-import { isAutomationPaused } from '../conversations/automation.ts'
-import { isWindowOpen } from '../conversations/service-window.ts'
 
 type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
   conversationId: string
@@ -26,10 +24,10 @@ const CONTACT = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone
     where gc.tenant_id = c.tenant_id and gc.contact_id = c.id), '[]'))`
 const WORKSPACE = `jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)`
 
-/** Loads the subjects of locked mailboxes, with one statement per kind of mailbox. */
+/** Loads the subjects of locked mailboxes, in one statement for each kind of mailbox. */
 export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Subject[]> {
-  const idsOf = (kind: Mailbox['kind']) => mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
-  const [conversations, contacts, runs] = [idsOf('conversation'), idsOf('contact'), idsOf('run')]
+  const idsByKind = (kind: Mailbox['kind']) => mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
+  const [conversations, contacts, runs] = [idsByKind('conversation'), idsByKind('contact'), idsByKind('run')]
   return [
     ...(conversations.length > 0 ? await loadConversations(tx, conversations) : []),
     ...(contacts.length > 0 ? await loadContacts(tx, contacts) : []),
@@ -40,8 +38,8 @@ export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Sub
 async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await selectRows<ConversationRow>(
     tx.db,
-    `select cv.id as conversation_id, cv.channel_id, cv.contact_id,
-       cv.automation_state, cv.automation_reason, cv.automation_until, ${CONTACT} as contact,
+    `select cv.id as conversation_id, cv.contact_id, cv.automation_state, cv.automation_reason, cv.automation_until,
+       ${CONTACT} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
        ${WORKSPACE} as workspace, cv.last_inbound_at, cv.window_expires_at
@@ -52,32 +50,26 @@ async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
      where cv.tenant_id = ? and cv.id = any(?)`,
     [tx.tenantId, ids],
   )
-  return rows.map((row) => toConversationSubject(row, tx.now()))
+  return rows.map((row) => toSubject(row, tx.now()))
 }
 
-function toConversationSubject(row: ConversationRow, now: Date): Subject {
+function toSubject(row: ConversationRow, now: Date): Subject {
   const { automationState, automationReason, automationUntil, lastInboundAt, windowExpiresAt, ...loaded } = row
   return {
     ...loaded,
     mailbox: { kind: 'conversation', id: loaded.conversationId },
     isPausedByReply: automationReason === 'human_reply',
-    isPaused: isAutomationPaused({ automationState, automationUntil }, now),
+    isPaused: automationState === 'paused' && (automationUntil === null || automationUntil > now),
     conversation: {
       ...loaded.conversation,
       lastInboundAt: lastInboundAt?.toISOString() ?? null,
       windowExpiresAt: windowExpiresAt?.toISOString() ?? null,
-      canSendFreeform: isWindowOpen(windowExpiresAt, now),
+      canSendFreeform: windowExpiresAt !== null && now < windowExpiresAt,
     },
   }
 }
 
-const NO_CONVERSATION = {
-  conversationId: null,
-  channelId: null,
-  conversation: null,
-  isPaused: false,
-  isPausedByReply: false,
-}
+const NO_CONVERSATION = { conversationId: null, conversation: null, isPaused: false, isPausedByReply: false }
 
 async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await selectRows<{ contactId: string; contact: JsonObject; workspace: JsonObject }>(

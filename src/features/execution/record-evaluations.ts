@@ -1,7 +1,7 @@
 import type { EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import type { Scope } from '../../scope.ts'
 
-/** Stores the evaluations of a batch with one insert. An event that is processed again is stored once. */
+/** Stores evaluations, in one insert for a batch. An event that is processed again after a rollback is stored once. */
 export async function recordEvaluations(tx: Scope, events: EvaluatedEvent[]): Promise<void> {
   const rows = events
     .filter(({ evaluations }) => evaluations.length > 0)

@@ -5,17 +5,17 @@ import type { Event } from '../../scope.ts'
 const NO_STEPS = { firstStep: null, lastStep: null }
 
 /**
- * Builds the events of changed runs. An event names the range of steps that were written with it, from `firstStep` to
- * `lastStep`, so that subscribers of the run only read those.
+ * Converts changed runs to events. `firstStep` and `lastStep` are the range of step records that were written with an
+ * event, so that a subscriber reads only those.
  */
 export function toRunEvents(runs: StoredRun[], steps: { runId: string; step: StepRecord }[]): Event[] {
   const written = new Map<string, number[]>()
   for (const { runId, step } of steps) written.set(runId, [...(written.get(runId) ?? []), step.index])
-  return runs.flatMap(({ state: { id, status }, workflowId, conversationId, hasBegun }): Event[] => {
+  return runs.flatMap(({ state: { id, status }, workflowId, conversationId, hasStarted }): Event[] => {
     const data = { runId: id, workflowId, conversationId }
     const indexes = written.get(id)
     const range = indexes && { firstStep: `${Math.min(...indexes)}`, lastStep: `${Math.max(...indexes)}` }
-    const started: Event[] = hasBegun ? [{ type: 'run.started', data: { ...data, ...NO_STEPS } }] : []
+    const started: Event[] = hasStarted ? [{ type: 'run.started', data: { ...data, ...NO_STEPS } }] : []
     return [...started, { type: `run.${status}`, data: { ...data, ...(range ?? NO_STEPS) } }]
   })
 }

@@ -1,4 +1,4 @@
-import type { Comparison, Condition } from '../../engine/language/definition/condition.ts'
+import type { Comparison, Condition } from '../../engine/language/conditions.ts'
 
 const LENGTH_MAX = 300
 

@@ -1,9 +1,13 @@
-import type { Match, Trigger } from '../../engine/language/definition/triggers.ts'
 import { normalizeText } from '../../engine/language/normalize-text.ts'
 import { CASCADES_MAX } from '../../engine/mailbox/cascade-limiter.ts'
-import { matchesText } from '../../engine/mailbox/match-trigger.ts'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
+import type { CompiledTrigger } from '../../engine/model/trigger.ts'
+import { contactUpdated } from '../../triggers/contact-updated.ts'
+import { customEvent } from '../../triggers/custom-event.ts'
+import { groupJoined, groupLeft } from '../../triggers/groups.ts'
+import { type Match, matchesText, messageReceived } from '../../triggers/message-received.ts'
+import { tagAdded, tagRemoved } from '../../triggers/tags.ts'
 import { describeCondition } from './describe-condition.ts'
 
 /** An evaluated event with what is still stored of it: its message may have been deleted. */
@@ -36,7 +40,7 @@ export function describeOutcome({ outcome, detail }: Evaluation, context: Outcom
   }
 }
 
-function triggersFor({ event, compiled }: OutcomeContext): Trigger[] {
+function triggersFor({ event, compiled }: OutcomeContext): CompiledTrigger[] {
   return compiled?.triggers.filter(({ type }) => type === event.type) ?? []
 }
 
@@ -45,23 +49,23 @@ function describeMismatches(context: OutcomeContext): string {
   return reasons.length > 0 ? [...new Set(reasons)].join('. ') : 'No trigger of the workflow matched'
 }
 
-function describeMismatch(trigger: Trigger, { event, message }: OutcomeContext): string {
-  if (trigger.type === 'message_received') {
+function describeMismatch(trigger: CompiledTrigger, { event, message }: OutcomeContext): string {
+  if (messageReceived.is(trigger)) {
     if (!message) return 'The message did not match, and has been deleted since'
     if (trigger.channelId !== undefined && trigger.channelId !== message.channelId)
       return `The message was received on channel ${message.channelId}, but the trigger requires channel ${trigger.channelId}`
     if (!matchesText(trigger.match, message.body ?? '')) return describeText(trigger.match, message.body)
     return 'The message was not the first since the conversation was opened, but the trigger requires the first message'
   }
-  if (trigger.type === 'tag_added')
+  if (tagAdded.is(trigger))
     return `The tag "${event.name}" was added, but the trigger requires the tag "${trigger.tag}"`
-  if (trigger.type === 'contact_updated')
+  if (contactUpdated.is(trigger))
     return `The contact was updated, but none of the fields that the trigger requires changed: ${(trigger.fields ?? []).join(', ')}`
-  if (trigger.type === 'tag_removed')
+  if (tagRemoved.is(trigger))
     return `The tag "${event.name}" was removed, but the trigger requires the tag "${trigger.tag}"`
-  if (trigger.type === 'group_joined' || trigger.type === 'group_left')
+  if (groupJoined.is(trigger) || groupLeft.is(trigger))
     return `The event was for a different group, but the trigger requires group ${trigger.groupId}`
-  const expected = 'event' in trigger ? String(trigger.event) : trigger.type
+  const expected = customEvent.is(trigger) ? trigger.event : trigger.type
   return `The event was "${event.name ?? event.type}", but the trigger requires "${expected}"`
 }
 
@@ -84,15 +88,15 @@ function describeText({ mode, values }: Match, body: string | null): string {
 }
 
 /** Returns true if the trigger matches the event, as far as the event is still stored. */
-function mayMatch(trigger: Trigger, { event, message }: OutcomeContext): boolean {
-  if (trigger.type === 'message_received') {
+function mayMatch(trigger: CompiledTrigger, { event, message }: OutcomeContext): boolean {
+  if (messageReceived.is(trigger)) {
     const { channelId, match } = trigger
     if (!message) return true
     return (channelId === undefined || channelId === message.channelId) && matchesText(match, message.body ?? '')
   }
   if (event.name === null) return true
-  if ('tag' in trigger) return normalizeText(trigger.tag) === normalizeText(event.name)
-  return !('event' in trigger) || trigger.event === event.name
+  if (tagAdded.is(trigger) || tagRemoved.is(trigger)) return normalizeText(trigger.tag) === normalizeText(event.name)
+  return !customEvent.is(trigger) || trigger.event === event.name
 }
 
 function describeConditions(context: OutcomeContext): string {

@@ -1,6 +1,5 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import type { Trigger } from '../../engine/language/definition/triggers.ts'
-import { matchesText } from '../../engine/mailbox/match-trigger.ts'
+import { matchesText, messageReceived } from '../../triggers/message-received.ts'
 
 type TriggerContext = {
   trigger: { type: string } & Record<string, unknown>
@@ -32,12 +31,10 @@ export function describeTrigger(context: TriggerContext): string {
   return SENTENCES[trigger.type] ?? `A trigger of type ${trigger.type} fired`
 }
 
-type MessageTrigger = Extract<Trigger, { type: 'message_received' }>
-
 function describeMessage({ body, compiled }: TriggerContext): string {
   const text = body ?? ''
   const matching = (compiled?.triggers ?? [])
-    .filter((trigger): trigger is MessageTrigger => trigger.type === 'message_received')
+    .filter(messageReceived.is)
     .filter(({ match }) => matchesText(match, text))
     .sort((a, b) => b.priority - a.priority)
   const [match] = matching.map((trigger) => trigger.match)

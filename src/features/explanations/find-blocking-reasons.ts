@@ -1,4 +1,4 @@
-import type { Trigger } from '../../engine/language/definition/triggers.ts'
+import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
@@ -13,7 +13,7 @@ const CALL_TYPES = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
 type BlockingQuery = {
   workflow: WorkflowRow
   contactId: string
-  triggers: Trigger[]
+  triggers: CompiledTrigger[]
   since: Date
   hasNoEvents: boolean
 }
@@ -54,7 +54,7 @@ function statusReasons({ status }: WorkflowRow): Reason[] {
   return []
 }
 
-function triggerReasons({ status }: WorkflowRow, triggers: Trigger[]): Reason[] {
+function triggerReasons({ status }: WorkflowRow, triggers: CompiledTrigger[]): Reason[] {
   if (status !== 'published' || triggers.some(({ type }) => !CALL_TYPES.has(type))) return []
   const types = triggers.map(({ type }) => type).join(', ')
   const message =

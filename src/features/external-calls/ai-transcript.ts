@@ -1,4 +1,4 @@
-import { lockMailboxes } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes } from '../automation/store/mailbox-store.ts'
 import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { Scope } from '../../scope.ts'
@@ -57,7 +57,7 @@ export class AiTranscript {
   /** Takes the locks in the order of advancing a run: the mailbox, then the call. */
   async #lock(tx: Scope): Promise<void> {
     const { runId, stepIndex, attempt, claimCount, mailbox } = this.#call
-    await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+    await lockMailboxes(tx, [mailbox])
     const row = await tx
       .db('external_calls')
       .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })

@@ -1,5 +1,5 @@
 import { advanceJob } from '../automation/jobs.ts'
-import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { ClaimedCall } from './claim-calls.ts'
@@ -14,7 +14,7 @@ export function completeCall(scope: Scope, call: ClaimedCall, execution: Executi
   const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = call
   return scope.transaction(async (tx) => {
     // An execution that changes our tables takes its locks in the order of advancing a run.
-    if ('complete' in execution) await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+    if ('complete' in execution) await lockMailboxes(tx, [mailbox])
     const deleted = await tx
       .db('external_calls')
       .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
@@ -22,7 +22,7 @@ export function completeCall(scope: Scope, call: ClaimedCall, execution: Executi
     if (deleted === 0) return false
     const result = 'complete' in execution ? await execution.complete(tx) : execution
     const payload = { runId, epoch, result: sanitizeResult(result) }
-    await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, [{ id: newId(), mailbox, kind: 'result', payload }])
+    await putItems(tx, [{ id: newId(), mailbox, kind: 'result', payload }])
     await tx.enqueue(advanceJob(tx.tenantId))
     return true
   })

@@ -1,9 +1,10 @@
 import type { InboundMessage } from '../../channels/channel.ts'
-import { putItems } from '../../engine/mailbox/mailbox.ts'
+import type { ItemContent } from '../../engine/mailbox/item.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
+import { putItems } from '../automation/store/mailbox-store.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
 import { openConversations, type OpenedConversation } from './open-conversations.ts'
@@ -35,7 +36,7 @@ export async function receiveMessages(
     const inserted = await insertInbound(tx, channelId, candidates)
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
-      await deliverToMailboxes(tx, inserted, senders)
+      await deliverToMailboxes(tx, { channelId, messages: inserted, senders })
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -65,25 +66,34 @@ function prepare(message: InboundMessage, { channelId, senders, conversations, n
 /** Puts what workflows may react to into the mailboxes of the conversations, in the order in which it happened. */
 async function deliverToMailboxes(
   tx: Scope,
-  messages: NewInboundMessage[],
-  senders: Map<string, ResolvedSender>,
+  {
+    channelId,
+    messages,
+    senders,
+  }: { channelId: string; messages: NewInboundMessage[]; senders: Map<string, ResolvedSender> },
 ): Promise<void> {
   const seen = new Set<string>()
   const items = messages.flatMap(({ id, message, conversation }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
     const occurrences = [
-      ...(isFirst && senders.get(senderKey(message.from))?.isNew
-        ? [{ kind: 'event' as const, payload: { type: 'contact_created' } }]
-        : []),
-      ...(isFirst ? [{ kind: 'event' as const, payload: { type: 'conversation_opened', messageId: id } }] : []),
-      { kind: 'message' as const, payload: { messageId: id, isFirst } },
+      ...(isFirst && senders.get(senderKey(message.from))?.isNew ? [openingEvent('contact_created', null)] : []),
+      ...(isFirst ? [openingEvent('conversation_opened', id)] : []),
+      messageItem(id, { channelId, isFirst }),
     ]
     seen.add(conversationId)
     const mailbox = { kind: 'conversation' as const, id: conversationId }
     return occurrences.map((item) => ({ id: newId(), mailbox, ...item }))
   })
-  await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
+  await putItems(tx, items)
+}
+
+function openingEvent(type: 'contact_created' | 'conversation_opened', messageId: string | null): ItemContent {
+  return { kind: 'event', payload: { event: { type }, messageId, depth: 0 } }
+}
+
+function messageItem(messageId: string, event: { channelId: string; isFirst: boolean }): ItemContent {
+  return { kind: 'message', payload: { messageId, event: { type: 'message_received', ...event } } }
 }
 
 function toEvents(messages: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {

@@ -1,8 +1,8 @@
 import { toMailbox } from '../../engine/model/mailbox-key.ts'
 import type { StepRecord } from '../../engine/model/run.ts'
 import type { Subject } from '../../engine/model/subject.ts'
-import { copySteps, saveRuns, saveSteps } from '../../engine/mailbox/run-store.ts'
-import { closeWaitingRun } from '../../engine/simulate/close-reply-wait.ts'
+import { copySteps, saveRuns, saveSteps } from '../automation/store/run-store.ts'
+import { closeWaitingRun } from './close-waiting-run.ts'
 import type { DialogueEntry, SimulatedRun } from '../../engine/simulate/simulate.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { NotFoundError } from '../../platform/errors.ts'
@@ -13,6 +13,7 @@ import { loadSubjects } from '../execution/load-subjects.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
 import { loadOtherWorkflows, UNPUBLISHED } from '../simulations/load-simulated-workflow.ts'
+import { describeReason } from '../simulations/to-simulation-result.ts'
 import { runQueuedSimulation } from '../simulations/run-simulation.ts'
 import { buildReplay } from './build-replay.ts'
 import type { ReplayPlan } from './plan-replay.ts'
@@ -42,7 +43,12 @@ export async function dryRun(tx: Scope, { original, plan, options }: DryRun): Pr
     realMsMax: REAL_MS_MAX,
   })
   const run = trace.runs.find(({ id }) => id === state.id)
-  if (run) await saveDryRun(tx, { original, plan }, closeWaitingRun(run, trace.why, new Date(trace.endedAt)))
+  if (run)
+    await saveDryRun(
+      tx,
+      { original, plan },
+      closeWaitingRun(run, describeReason(trace.reason), new Date(trace.endedAt)),
+    )
 }
 
 /** Loads the subject of the run with its current facts. */
@@ -60,12 +66,12 @@ async function saveDryRun(
   const { workflow, reusedCount } = plan
   const replay = buildReplay(tx, original, { plan, state, mode: 'dry_run' })
   if (workflow.version === UNPUBLISHED) replay.workflowVersion = original.workflowVersion
-  await saveRuns(tx.db, tx.tenantId, [replay])
+  await saveRuns(tx, [replay])
   const simulated = steps.map((step) => ({ runId: state.id, step: withoutMessage(step) }))
-  await saveSteps(tx.db, tx.tenantId, simulated)
+  await saveSteps(tx, simulated)
   if (workflow.version === UNPUBLISHED) await tx.query(RunRow).findOne('id', state.id).patch({ isDraft: true })
   await tx.db('run_steps').where({ tenant_id: tx.tenantId, run_id: state.id }).update({ simulated: true })
-  await copySteps(tx.db, tx.tenantId, { from: original.id, to: state.id, count: reusedCount })
+  await copySteps(tx, { from: original.id, to: state.id, count: reusedCount })
 }
 
 /** The message of a simulated step was never sent, so there is no row to refer to. */

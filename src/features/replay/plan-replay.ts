@@ -37,7 +37,10 @@ export async function planReplay(scope: Scope, original: RunRow, options: Replay
   if (workflow.version !== original.workflowVersion) await assertUnchanged(scope, { original, reused, compiled })
   const initial = await startReplay(scope, { original, records, reusedCount, compiled, stepOutputs })
   const state = { ...initial, ...(stepId === null ? {} : { stepId }), ...(input === undefined ? {} : { input }) }
-  if (!assignVariables({ run: state, compiled }, variables)) return { workflow, state, reusedCount, records }
+  const assigned = assignVariables(state, compiled, variables)
+  if (!assigned.failure) {
+    return { workflow, state: { ...state, variables: assigned.variables }, reusedCount, records }
+  }
   throw new UnprocessableError(
     'type_mismatch',
     'The value of a variable does not have its declared type. See the variables of the workflow',

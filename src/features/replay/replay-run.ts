@@ -1,8 +1,8 @@
 import { runMailbox } from '../../engine/model/stored-run.ts'
 import { advanceJob } from '../automation/jobs.ts'
-import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
 import { isFinished } from '../../engine/model/run.ts'
-import { copySteps, saveRuns } from '../../engine/mailbox/run-store.ts'
+import { copySteps, saveRuns } from '../automation/store/run-store.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
@@ -40,13 +40,12 @@ export function replayRun(scope: Scope, { runId, ...options }: ReplayRun): Promi
 type LiveReplay = { original: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['stepOutputs'] }
 
 async function runLive(tx: Scope, { original, plan, stepOutputs }: LiveReplay): Promise<void> {
-  const state = { ...plan.state, ...(stepOutputs ? { answers: stepOutputs } : {}) }
-  const at = { tenantId: tx.tenantId, now: tx.now() }
+  const state = { ...plan.state, ...(stepOutputs ? { stepOutputOverrides: stepOutputs } : {}) }
   const replay = buildReplay(tx, original, { plan, state, mode: 'live' })
   const mailbox = runMailbox(replay)
-  if (mailbox.kind !== 'run') await lockMailboxes(tx.db, tx.tenantId, [mailbox])
-  await saveRuns(tx.db, tx.tenantId, [replay])
-  await copySteps(tx.db, tx.tenantId, { from: original.id, to: state.id, count: plan.reusedCount })
-  await putItems(tx.db, at, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
+  if (mailbox.kind !== 'run') await lockMailboxes(tx, [mailbox])
+  await saveRuns(tx, [replay])
+  await copySteps(tx, { from: original.id, to: state.id, count: plan.reusedCount })
+  await putItems(tx, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
   await tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -7,7 +7,7 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { stepTypes } from '../../steps/index.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 import { loadMessages } from '../execution/load-messages.ts'
 import { toRunState } from '../runs/queries.ts'
 
@@ -28,7 +28,7 @@ export async function startReplay(scope: Scope, start: ReplayStart): Promise<Run
   const { original, records, reusedCount, compiled, stepOutputs } = start
   const [now, id] = [scope.now(), newId()]
   // The overrides of an earlier replay do not apply to this one.
-  const { answers: _, ...state } = toRunState(original)
+  const { stepOutputOverrides: _, ...state } = toRunState(original)
   const { first, last } = await loadConsumedMessages(scope, original, records.slice(0, reusedCount))
   const { trigger, input, depth } = state
   const initial = queueRun(compiled, { id, trigger, input, message: first, depth }, now)
@@ -40,7 +40,7 @@ export async function startReplay(scope: Scope, start: ReplayStart): Promise<Run
   }
   const rebuilt = rebuildState({
     compiled,
-    registry: stepTypes,
+    registry: workflowLanguage,
     old: state,
     records,
     at: reusedCount,
@@ -49,11 +49,11 @@ export async function startReplay(scope: Scope, start: ReplayStart): Promise<Run
     stepOutputs,
     now,
   })
-  if (!('lost' in rebuilt)) return rebuilt
+  if (!('notRecorded' in rebuilt)) return rebuilt
   throw new UnprocessableError(
     'state_not_recorded',
-    `The state before this step is incomplete: the output of step "${rebuilt.lost}" was truncated or redacted. Replay from an earlier step`,
-    { stepId: rebuilt.lost },
+    `The state before this step is incomplete: the output of step "${rebuilt.notRecorded}" was truncated or redacted. Replay from an earlier step`,
+    { stepId: rebuilt.notRecorded },
   )
 }
 

@@ -1,5 +1,5 @@
 import { type Mailbox, toMailbox } from '../../engine/model/mailbox-key.ts'
-import { lockMailboxes } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes } from '../automation/store/mailbox-store.ts'
 import { isFinished } from '../../engine/model/run.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError } from '../../platform/errors.ts'
@@ -11,7 +11,7 @@ import type { Scope } from '../../scope.ts'
  */
 export async function lockOpenRun(tx: Scope, runId: string): Promise<Mailbox> {
   const mailbox = toMailbox(await tx.get(RunRow, runId))
-  await lockMailboxes(tx.db, tx.tenantId, [mailbox])
+  await lockMailboxes(tx, [mailbox])
   if (isFinished(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
   return mailbox
 }

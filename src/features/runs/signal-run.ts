@@ -1,5 +1,5 @@
 import { advanceJob } from '../automation/jobs.ts'
-import { putItems } from '../../engine/mailbox/mailbox.ts'
+import { putItems } from '../automation/store/mailbox-store.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getRun } from './queries.ts'
@@ -14,7 +14,7 @@ export function signalRun(scope: Scope, { runId, event, data }: SignalRun): Prom
   return scope.transaction(async (tx) => {
     const mailbox = await lockOpenRun(tx, runId)
     const payload = { runId, event, data: data ?? null }
-    await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, [{ id: newId(), mailbox, kind: 'signal', payload }])
+    await putItems(tx, [{ id: newId(), mailbox, kind: 'signal', payload }])
     await tx.enqueue(advanceJob(tx.tenantId))
     return getRun(tx, { runId })
   })

@@ -1,7 +1,7 @@
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
-import { lockMailboxes, putItems } from '../../engine/mailbox/mailbox.ts'
+import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
 import { matchTrigger } from '../../engine/mailbox/match-trigger.ts'
-import { loadActiveRuns, saveRuns } from '../../engine/mailbox/run-store.ts'
+import { loadActiveRuns, saveRuns } from '../automation/store/run-store.ts'
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import { newRun } from '../../engine/model/new-run.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
@@ -10,6 +10,7 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { listPublished } from '../automation/published-workflows.ts'
@@ -48,10 +49,10 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<StartRes
   const plannedRuns = plans.flatMap((plan) => ('run' in plan ? [plan] : []))
   const mailboxes = [...new Map(plannedRuns.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
   const shared = mailboxes.filter(({ kind }) => kind !== 'run')
-  await lockMailboxes(tx.db, tx.tenantId, shared)
+  await lockMailboxes(tx, shared)
   const context: StartContext = {
     subjects: new Map((await loadSubjects(tx, shared)).map((subject) => [subject.mailbox.id, subject])),
-    activeRuns: await loadActiveRuns(tx.db, tx.tenantId, mailboxes),
+    activeRuns: await loadActiveRuns(tx, mailboxes),
     startedKeys: await findStartedKeys(tx, plannedRuns),
   }
   const results = plans.map((plan) => ('run' in plan ? admitRun(plan, context, tx.now()) : plan))
@@ -80,8 +81,9 @@ function planStart(
   const trigger = { messageId: null, ...source }
   const eventId = start.eventId ?? id
   const run = newRun(workflow, { id, trigger, eventId, contactId, conversationId, startedBy, input }, now)
-  if (assignVariables({ run: run.state, compiled: workflow.compiled }, variables))
-    return { rejection: 'invalid_variables' }
+  const assigned = assignVariables(run.state, workflow.compiled, variables)
+  if (assigned.failure) return { rejection: 'invalid_variables' }
+  run.state.variables = assigned.variables
   return { run, mailbox: runMailbox(run), workflow }
 }
 
@@ -110,7 +112,8 @@ function isConditionMet(
   const { contact = null, conversation = null, workspace = {} } = subject ?? {}
   const { workflowId: id, name, version, compiled } = workflow
   const facts = { contact, conversation, workspace, workflow: { id, name, version } }
-  const match = matchTrigger(compiled, { type: trigger.type, input: state.input }, facts, now)
+  const event = { type: trigger.type, input: state.input }
+  const match = matchTrigger({ compiled, event, facts, now, registry: workflowLanguage })
   return match !== undefined && 'trigger' in match
 }
 
@@ -138,15 +141,14 @@ async function findStartedKeys(tx: Scope, plans: PlannedRun[]): Promise<Set<stri
 async function queueRuns(tx: Scope, admitted: AdmittedRun[]): Promise<void> {
   if (admitted.length === 0) return
   await saveRuns(
-    tx.db,
-    tx.tenantId,
+    tx,
     admitted.map(({ run }) => run),
   )
   const items = admitted.flatMap(({ run, mailbox, replaces }) => [
     ...replaces.map(({ state }) => ({ id: newId(), mailbox, kind: 'cancel' as const, payload: { runId: state.id } })),
     { id: newId(), mailbox, kind: 'start' as const, payload: { runId: run.state.id } },
   ])
-  await putItems(tx.db, { tenantId: tx.tenantId, now: tx.now() }, items)
+  await putItems(tx, items)
   await tx.record(
     ...admitted.map(({ run: { state, workflowId, conversationId } }) => ({
       type: 'run.queued' as const,

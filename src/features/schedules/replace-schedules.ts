@@ -1,5 +1,5 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
+import { schedule, type ScheduleTrigger } from '../../triggers/schedule.ts'
 import { nextOccurrence } from '../../platform/cron.ts'
 import { parseInstant } from '../../platform/zoned-time.ts'
 import type { Scope } from '../../scope.ts'
@@ -14,7 +14,7 @@ export async function replaceSchedules(
   workflowId: string,
   compiled: CompiledDefinition | null,
 ): Promise<void> {
-  const triggers = (compiled?.triggers ?? []).filter((trigger) => trigger.type === 'schedule')
+  const triggers = (compiled?.triggers ?? []).filter(schedule.is)
   const zone = await workflowTimezone(tx, compiled?.settings.timezone ?? null)
   const rows = triggers.map((trigger) => toRow(trigger, zone, tx.now()))
   const workflow = { tenant_id: tx.tenantId, workflow_id: workflowId }
@@ -28,7 +28,7 @@ export async function replaceSchedules(
     .ignore()
 }
 
-function toRow({ cron, at, timezone, groupId }: TriggerByType<'schedule'>, workspaceZone: string, now: Date) {
+function toRow({ cron, at, timezone, groupId }: ScheduleTrigger, workspaceZone: string, now: Date) {
   const zone = timezone ?? workspaceZone
   const time = at === undefined ? null : new Date(parseInstant(at, zone) ?? Number.NaN)
   const next = time ? (time > now ? time : null) : (nextOccurrence(cron ?? '', zone, now) ?? null)

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
-import type { Opening } from '../../engine/simulate/simulate.ts'
+import { messageReceived } from '../../triggers/message-received.ts'
+import type { WorkflowEvent } from '../../triggers/events.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
@@ -31,11 +32,11 @@ export async function loadSimulatedSubject(scope: Scope, request: SubjectRequest
   return { ...subject, contact: { ...subject.contact, ...request.contact } }
 }
 
-/** Events that a first message causes in addition: a sample contact and a sample conversation are new. */
-export function toOpening({ contactId, conversationId }: Subject): Opening[] {
+/** Lists the events that precede a first message: a sample contact and a sample conversation are new. */
+export function toOpening({ contactId, conversationId }: Subject): WorkflowEvent[] {
   return [
-    ...(contactId === SAMPLE_CONTACT_ID ? (['contact_created'] as const) : []),
-    ...(conversationId === SAMPLE_CONVERSATION_ID ? (['conversation_opened'] as const) : []),
+    ...(contactId === SAMPLE_CONTACT_ID ? [{ type: 'contact_created' as const }] : []),
+    ...(conversationId === SAMPLE_CONVERSATION_ID ? [{ type: 'conversation_opened' as const }] : []),
   ]
 }
 
@@ -60,7 +61,6 @@ async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectReq
   return {
     mailbox: { kind: 'conversation', id: SAMPLE_CONVERSATION_ID },
     conversationId: SAMPLE_CONVERSATION_ID,
-    channelId,
     contactId: contactId ?? SAMPLE_CONTACT_ID,
     isPaused: false,
     isPausedByReply: false,
@@ -71,13 +71,15 @@ async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectReq
 }
 
 function withoutContact(workspace: JsonObject): Subject {
-  const absent = { conversationId: null, channelId: null, contactId: null, contact: null, conversation: null }
+  const absent = { conversationId: null, contactId: null, contact: null, conversation: null }
   const mailbox = { kind: 'run' as const, id: SAMPLE_CONVERSATION_ID }
   return { ...absent, mailbox, isPaused: false, isPausedByReply: false, workspace }
 }
 
 function findTriggerChannel({ compiled }: PublishedWorkflow): string | undefined {
-  const [channelId] = compiled.triggers.flatMap((trigger) => ('channelId' in trigger ? (trigger.channelId ?? []) : []))
+  const [channelId] = compiled.triggers.flatMap((trigger) =>
+    messageReceived.is(trigger) ? (trigger.channelId ?? []) : [],
+  )
   return channelId
 }
 

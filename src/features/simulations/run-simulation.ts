@@ -1,21 +1,14 @@
-import type { TriggerEvent } from '../../engine/mailbox/match-trigger.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
 import { type JsonObject, queueRun } from '../../engine/model/run.ts'
-import type { Effect } from '../../engine/model/step.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
-import {
-  type DialogueEntry,
-  type Opening,
-  type SimulationTrace,
-  simulate,
-  type Simulation,
-} from '../../engine/simulate/simulate.ts'
-import { getField } from '../../platform/get-field.ts'
-import { stepTypes } from '../../steps/index.ts'
+import { type DialogueEntry, type SimulationTrace, simulate, type Simulation } from '../../engine/simulate/simulate.ts'
+import type { WorkflowEvent } from '../../triggers/events.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 import type { RecordedRun } from './load-recording.ts'
 import { CALL_TRIGGER_TYPES, type StartedBy } from './schema.ts'
 import { simulateChildRuns } from './simulate-child-runs.ts'
 import { simulateExternalCalls } from './simulate-external-calls.ts'
+import { simulatedConversation } from './simulated-conversation.ts'
 
 export type SimulationRequest = {
   workflow: PublishedWorkflow
@@ -27,8 +20,8 @@ export type SimulationRequest = {
   trigger?: StartedBy | undefined
   input?: unknown
   dialogue: DialogueEntry[]
-  /** Events that the first message causes in addition. */
-  openings: Opening[]
+  /** Events that precede the first message. */
+  opening: WorkflowEvent[]
   stepOutputs: JsonObject
   recorded?: RecordedRun[] | undefined
   /** Limit in real time, since a simulation blocks the thread that serves requests. */
@@ -40,33 +33,32 @@ export function runSimulation(request: SimulationRequest): SimulationTrace {
   return simulateWith(request, [request.workflow], {
     queued,
     dialogue: [...dialogue, ...request.dialogue],
-    opens: request.openings,
+    opening: request.opening,
   })
 }
 
 /** Simulates a run that is already queued: messages and events of the dialogue do not start another one. */
 export function runQueuedSimulation(
-  request: Omit<SimulationRequest, 'trigger' | 'input' | 'openings'> & Pick<Simulation, 'queued'>,
+  request: Omit<SimulationRequest, 'trigger' | 'input' | 'opening'> & Pick<Simulation, 'queued'>,
 ): SimulationTrace {
   const { queued, dialogue, workflow } = request
   return simulateWith(request, [withoutTriggers(workflow)], { queued, dialogue })
 }
 
-type SimulationContext = Omit<SimulationRequest, 'workflow' | 'trigger' | 'input' | 'openings' | 'dialogue'>
+type SimulationContext = Omit<SimulationRequest, 'workflow' | 'trigger' | 'input' | 'opening' | 'dialogue'>
 
 function simulateWith(
   { others, subject, now, stepOutputs, recorded, realMsMax }: SimulationContext,
   workflows: PublishedWorkflow[],
-  start: Pick<Simulation, 'queued' | 'dialogue' | 'opens'>,
+  start: Pick<Simulation, 'queued' | 'dialogue' | 'opening'>,
 ): SimulationTrace {
   return simulate({
     ...start,
     now,
-    registry: simulateChildRuns(stepTypes, stepOutputs, recorded),
-    party: subject,
+    registry: simulateChildRuns(workflowLanguage, stepOutputs, recorded),
+    subject,
     published: [...workflows, ...others.map(withoutTriggers)],
-    answer: simulateExternalCalls(stepOutputs, recorded),
-    raises: toTriggerEvents,
+    world: { ...simulatedConversation, callExternal: simulateExternalCalls(stepOutputs, recorded) },
     isOutOfTime: timeLimit(realMsMax),
   })
 }
@@ -79,27 +71,6 @@ function withoutTriggers(workflow: PublishedWorkflow): PublishedWorkflow {
 export function timeLimit(ms: number): () => boolean {
   const deadline = performance.now() + ms
   return () => performance.now() > deadline
-}
-
-/** Converts an effect to the events that applying it would raise. */
-export function toTriggerEvents(effect: Effect): TriggerEvent[] {
-  const { type, tags, groupId, event, data } = effect
-  if (Array.isArray(tags) && (type === 'add_tag' || type === 'remove_tag')) {
-    const eventType = type === 'add_tag' ? 'tag_added' : 'tag_removed'
-    return tags.map((tag) => ({ type: eventType, tag: String(tag) }))
-  }
-  if (type === 'set_consent') return [{ type: 'contact_updated', fields: ['consent'] }]
-  if (type === 'update_contact') return [{ type: 'contact_updated', fields: listChangedFields(effect['values']) }]
-  if (type === 'add_to_group') return [{ type: 'group_joined', groupId: String(groupId) }]
-  if (type === 'remove_from_group') return [{ type: 'group_left', groupId: String(groupId) }]
-  if (type === 'close_conversation') return [{ type: 'conversation_closed' }]
-  return type === 'emit' && typeof event === 'string' ? [{ type: 'event', event, data: data ?? null }] : []
-}
-
-/** Lists the fields of an update, as if each of them changed its value. */
-function listChangedFields(values: unknown): string[] {
-  const details = Object.keys(Object(values)).filter((name) => name !== 'fields')
-  return [...details, ...Object.keys(Object(getField(values, 'fields'))).map((key) => `fields.${key}`)]
 }
 
 /** Converts the trigger of a simulation to a queued run, or to an event before the dialogue. */
@@ -131,7 +102,7 @@ function findCallTrigger({ compiled }: PublishedWorkflow): StartedBy | undefined
   return type && { type }
 }
 
-function toEvent(trigger: Exclude<StartedBy, CallTrigger>): TriggerEvent {
+function toEvent(trigger: Exclude<StartedBy, CallTrigger>): WorkflowEvent {
   if (trigger.type !== 'event') return trigger
   return { type: 'event', event: trigger.event, data: trigger.data ?? null }
 }

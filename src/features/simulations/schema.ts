@@ -59,7 +59,7 @@ export const StartsAt = timestampText.regex(YEARS, 'must be in a year from 2000 
 
 export const StepOutputs = json.meta({
   description:
-    'By step ID, the result of an external call: an output, or {"error": {"code", "message"}}, or {"rounds": [one per iteration]}',
+    'By step ID, the result of an external call: an output, or {"error": {"code", "message"}}, or {"iterations": [one per iteration]}',
 })
 
 export const SimulateWorkflow = z
@@ -132,8 +132,8 @@ export type RunDifference = z.infer<typeof RunDifference>
 
 export const SimulationResult = z
   .object({
-    ended: z.enum(['settled', 'waiting', 'not_started']),
-    why: z.string().nullable(),
+    ended: z.enum(['finished', 'waiting', 'not_started']),
+    reason: z.string().nullable().meta({ description: 'Why the simulation did not finish; null if it did' }),
     endedAt: timestamp.meta({ description: 'The final time of the virtual clock' }),
     runs: z.array(SimulatedRun),
     transcript: z.array(

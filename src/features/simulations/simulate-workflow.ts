@@ -33,7 +33,7 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
     trigger,
     input: input.input,
     dialogue: recording?.dialogue ?? parseDialogue(input.dialogue ?? []),
-    openings: recording ? ['conversation_opened'] : toOpening(subject),
+    opening: recording ? [{ type: 'conversation_opened' }] : toOpening(subject),
     stepOutputs,
     recorded: recording?.runs,
     realMsMax: REAL_MS_MAX,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SimulationTrace } from '../../engine/simulate/simulate.ts'
+import { describeReason } from '../simulations/to-simulation-result.ts'
 import { getField } from '../../platform/get-field.ts'
 import type { Expectation } from './schema.ts'
 
@@ -21,8 +22,8 @@ export function findDifferences(
   ]
 }
 
-function compareStatus(expected: string, { runs: [run], why }: SimulationTrace): string[] {
-  if (!run) return [`Run: expected ${expected}, got no run. ${why ?? ''}`.trim()]
+function compareStatus(expected: string, { runs: [run], reason }: SimulationTrace): string[] {
+  if (!run) return [`Run: expected ${expected}, got no run. ${describeReason(reason) ?? ''}`.trim()]
   const { status, error } = run.state
   if (status === expected) return []
   return [`Run: expected ${expected}, got ${status}${error ? ` (${error.message})` : ''}`]

@@ -1,7 +1,7 @@
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
-import type { Opening } from '../../engine/simulate/simulate.ts'
 import type { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import type { Scope } from '../../scope.ts'
+import type { WorkflowEvent } from '../../triggers/events.ts'
 import { parseDialogue } from '../simulations/dialogue.ts'
 import { loadSimulatedSubject, toOpening } from '../simulations/load-simulated-subject.ts'
 import { loadOtherWorkflows } from '../simulations/load-simulated-workflow.ts'
@@ -26,7 +26,7 @@ export async function runWorkflowTest(
     trigger: test.trigger === null ? undefined : StartedBy.parse(test.trigger),
     input,
     dialogue: parseDialogue(Dialogue.parse(test.dialogue)),
-    openings: listOpenings(test, subject),
+    opening: listOpeningEvents(test, subject),
     stepOutputs,
     realMsMax,
   })
@@ -35,7 +35,7 @@ export async function runWorkflowTest(
 }
 
 /** A saved run records whether its conversation was new, but not whether its contact was. */
-function listOpenings({ sourceRunId, opensConversation }: TestRow, subject: Subject): Opening[] {
+function listOpeningEvents({ sourceRunId, opensConversation }: TestRow, subject: Subject): WorkflowEvent[] {
   if (sourceRunId === null) return toOpening(subject)
-  return opensConversation ? ['conversation_opened'] : []
+  return opensConversation ? [{ type: 'conversation_opened' }] : []
 }

@@ -83,7 +83,9 @@ function toDialogue({ first, later }: RunRecording): Dialogue {
     const after = entry.afterMs
     if (entry.type === 'event') {
       const { event } = entry
-      return event.type === 'event' ? [{ type: 'event', event: event.event, data: event.data, after }] : []
+      return event.type === 'event'
+        ? [{ type: 'event', event: String(event['event']), data: event['data'], after }]
+        : []
     }
     const content = entry.message?.['content']
     return [
@@ -98,12 +100,12 @@ function toDialogue({ first, later }: RunRecording): Dialogue {
 }
 
 function toStepOutputs(steps: StepRow[]): Record<string, unknown> {
-  const rounds = new Map<string, unknown[]>()
+  const iterations = new Map<string, unknown[]>()
   for (const { type, stepId, output, error } of steps) {
     if (!EXTERNAL_STEPS.has(type)) continue
-    rounds.set(stepId, [...(rounds.get(stepId) ?? []), error ? { error } : output])
+    iterations.set(stepId, [...(iterations.get(stepId) ?? []), error ? { error } : output])
   }
-  return Object.fromEntries([...rounds].map(([stepId, outputs]) => [stepId, { rounds: outputs }]))
+  return Object.fromEntries([...iterations].map(([stepId, outputs]) => [stepId, { iterations: outputs }]))
 }
 
 async function toExpectation(scope: Scope, { run, steps, first, messages }: RunRecording): Promise<Expectation> {

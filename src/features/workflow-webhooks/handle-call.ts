@@ -1,4 +1,4 @@
-import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
+import type { WebhookTrigger } from '../../triggers/webhook.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
@@ -37,7 +37,7 @@ export async function handleWebhookCall(
 }
 
 /** Derives the event ID from the dedupe key, whenever the call arrives; without a key each call gets a new ID. */
-function toEventId(webhook: CallableWebhook, { dedupeKey }: TriggerByType<'webhook'>, source: Source): string {
+function toEventId(webhook: CallableWebhook, { dedupeKey }: WebhookTrigger, source: Source): string {
   if (dedupeKey === undefined) return newId()
   const key = resolveField('dedupeKey', dedupeKey, source)
   if (key === '') {
@@ -46,11 +46,7 @@ function toEventId(webhook: CallableWebhook, { dedupeKey }: TriggerByType<'webho
   return deriveId(`webhook\n${webhook.workflowId}\n${key}`, 0, webhook.createdAt.getTime())
 }
 
-async function resolveContact(
-  scope: Scope,
-  { contact }: TriggerByType<'webhook'>,
-  source: Source,
-): Promise<string | null> {
+async function resolveContact(scope: Scope, { contact }: WebhookTrigger, source: Source): Promise<string | null> {
   if (!contact) return null
   const { phone, createIfMissing } = contact
   return findOrCreateContact(scope, { text: resolveField('contact.phone', phone, source), createIfMissing })

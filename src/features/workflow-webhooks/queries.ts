@@ -1,4 +1,4 @@
-import type { TriggerByType } from '../../engine/language/definition/triggers.ts'
+import { webhook, type WebhookTrigger } from '../../triggers/webhook.ts'
 import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { camelRows } from '../../platform/database/sql.ts'
@@ -41,12 +41,12 @@ export async function findCallableWebhook(system: SystemScope, id: string): Prom
 export async function getWebhookTrigger(
   scope: Scope,
   workflowId: string,
-): Promise<{ trigger: TriggerByType<'webhook'>; timezone: string }> {
+): Promise<{ trigger: WebhookTrigger; timezone: string }> {
   const { status, version } = await scope.get(WorkflowRow, workflowId)
   const versions =
     status === 'published' && version !== null ? await loadVersions(scope, [{ workflowId, version }]) : undefined
   const compiled = versions?.get(`${workflowId}:${version}`)
-  const trigger = compiled?.triggers.find((one): one is TriggerByType<'webhook'> => one.type === 'webhook')
+  const trigger = compiled?.triggers.find(webhook.is)
   if (!compiled || !trigger) {
     throw new ConflictError(
       'workflow_not_published',

@@ -4,19 +4,19 @@ import { defineStep } from '../../engine/model/step.ts'
 import { requireContact, fillTags, Tags, listTags } from './contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
-/** Tags that the contact has already are left as they are. */
+/** Adds tags to the contact; tags that it already has stay. */
 export const addTag = defineStep({
   type: 'add_tag',
   schema: z.strictObject({ tags: Tags }),
-  execute(config, turn) {
-    const present = listTags(requireContact(turn))
-    const wanted = fillTags(config.tags, turn)
+  execute(config, context) {
+    const present = listTags(requireContact(context))
+    const requested = fillTags(config.tags, context)
     const known = new Set(present.map(normalizeText))
-    const added = wanted.filter((name) => !known.has(normalizeText(name)))
+    const added = requested.filter((name) => !known.has(normalizeText(name)))
     const effect: WorkflowEffect = { type: 'add_tag', tags: added }
     return {
       kind: 'next',
-      input: { tags: wanted },
+      input: { tags: requested },
       output: { tags: added },
       effects: added.length > 0 ? [effect] : [],
       facts: { contact: { tags: [...present, ...added] } },

@@ -3,13 +3,13 @@ import { defineStep } from '../../engine/model/step.ts'
 import { requireContact, listGroupIds } from './contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
-/** A contact who is in the group already stays in it. */
+/** Adds the contact to a group; a member of the group stays one. */
 export const addToGroup = defineStep({
   type: 'add_to_group',
   schema: z.strictObject({ groupId: z.uuid('must be the id of a group').toLowerCase() }),
   literal: ['groupId'],
-  execute({ groupId }, turn) {
-    const present = listGroupIds(requireContact(turn))
+  execute({ groupId }, context) {
+    const present = listGroupIds(requireContact(context))
     if (present.includes(groupId)) return { kind: 'next', input: { groupId }, output: { added: false } }
     const effect: WorkflowEffect = { type: 'add_to_group', groupId }
     const facts = { contact: { groupIds: [...present, groupId] } }

@@ -29,10 +29,10 @@ export function listTags(contact: JsonObject): string[] {
   return Array.isArray(tags) ? tags.map(toText) : []
 }
 
-/** The names that the step's templates come to; a placeholder may stand for a list of them. */
-export function fillTags(templates: readonly string[], turn: StepContext): string[] {
+/** Fills in the names of tags; a placeholder may stand for a list of names. */
+export function fillTags(templates: readonly string[], context: StepContext): string[] {
   const names = templates
-    .flatMap((template) => turn.resolve(template))
+    .flatMap((template) => context.resolve(template))
     .map((name) => toText(name).trim())
     .filter((name) => name !== '')
   const tooLong = names.find((name) => name.length > TAG_LENGTH_MAX)

@@ -4,22 +4,22 @@ import { defineStep } from '../../engine/model/step.ts'
 import { requireContact, fillTags, Tags, listTags } from './contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
-/** Tags that the contact does not have are not missed. */
+/** Removes tags from the contact; tags that it does not have are ignored. */
 export const removeTag = defineStep({
   type: 'remove_tag',
   schema: z.strictObject({ tags: Tags }),
-  execute(config, turn) {
-    const present = listTags(requireContact(turn))
-    const unwanted = fillTags(config.tags, turn)
-    const named = new Set(unwanted.map(normalizeText))
-    const removed = present.filter((name) => named.has(normalizeText(name)))
+  execute(config, context) {
+    const present = listTags(requireContact(context))
+    const requested = fillTags(config.tags, context)
+    const removedNames = new Set(requested.map(normalizeText))
+    const removed = present.filter((name) => removedNames.has(normalizeText(name)))
     const effect: WorkflowEffect = { type: 'remove_tag', tags: removed }
     return {
       kind: 'next',
-      input: { tags: unwanted },
+      input: { tags: requested },
       output: { tags: removed },
       effects: removed.length > 0 ? [effect] : [],
-      facts: { contact: { tags: present.filter((name) => !named.has(normalizeText(name))) } },
+      facts: { contact: { tags: present.filter((name) => !removedNames.has(normalizeText(name))) } },
     }
   },
 })

@@ -5,7 +5,7 @@ import { isTimezone } from '../../platform/zoned-time.ts'
 import { requireContact } from './contact-facts.ts'
 import type { ContactChanges, WorkflowEffect } from '../effects.ts'
 
-/** What the placeholders come to is checked like any other change of a contact. */
+/** Checks values with their placeholders filled in, like any other change of a contact. */
 const Changes = z.object({
   name: z.string().trim().min(1).max(200).optional(),
   email: z.email().max(254).nullable().optional(),
@@ -20,7 +20,7 @@ const Changes = z.object({
 
 const templated = z.string().max(65_536).nullable().optional()
 
-/** An empty text empties a detail, as null does. A field that is null is removed, one that is absent stays. */
+/** Changes details of the contact. An empty text clears a detail, as null does; a custom field set to null is removed. */
 export const updateContact = defineStep({
   type: 'update_contact',
   schema: z.strictObject({
@@ -35,9 +35,9 @@ export const updateContact = defineStep({
       .refine((values) => Object.keys(values).length > 0, 'must name at least one detail')
       .meta({ minProperties: 1 }),
   }),
-  execute(config, turn) {
-    const contact = requireContact(turn)
-    const values = readChanges(turn.resolve(config.values))
+  execute(config, context) {
+    const contact = requireContact(context)
+    const values = readChanges(context.resolve(config.values))
     const { fields, ...details } = values
     const effect: WorkflowEffect = { type: 'update_contact', values }
     return {
@@ -52,18 +52,18 @@ export const updateContact = defineStep({
 
 function readChanges(resolved: unknown): ContactChanges {
   const entries = typeof resolved === 'object' && resolved !== null ? Object.entries(resolved) : []
-  const emptied = entries.map(([key, value]) => [key, value === '' && key !== 'name' ? null : value])
-  const read = Changes.safeParse(Object.fromEntries(emptied))
-  if (read.success) return present(read.data)
-  const field = String(read.error.issues[0]?.path[0])
-  throw new StepError('invalid_value', `The value for ${field} cannot be stored`, { retryable: false })
+  const cleared = entries.map(([key, value]) => [key, value === '' && key !== 'name' ? null : value])
+  const parsed = Changes.safeParse(Object.fromEntries(cleared))
+  if (parsed.success) return withoutUndefined(parsed.data)
+  const field = String(parsed.error.issues[0]?.path[0])
+  throw new StepError('invalid_value', `The value for ${field} is not valid`, { retryable: false })
 }
 
-function present(changes: z.output<typeof Changes>): ContactChanges {
+function withoutUndefined(changes: z.output<typeof Changes>): ContactChanges {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
 
-function mergeFields(before: unknown, changes: Record<string, unknown>): Record<string, unknown> {
-  const merged = Object.entries({ ...(typeof before === 'object' ? before : {}), ...changes })
+function mergeFields(existing: unknown, changes: Record<string, unknown>): Record<string, unknown> {
+  const merged = Object.entries({ ...(typeof existing === 'object' ? existing : {}), ...changes })
   return Object.fromEntries(merged.filter(([, value]) => value !== null))
 }

@@ -5,14 +5,14 @@ import { requireConversation } from '../contacts/contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 import { fillBody } from '../messages/message.ts'
 
-/** Writes something into the conversation that only the workspace's people see. */
+/** Adds an internal note to the conversation, visible to members of the workspace only. */
 export const addNote = defineStep({
   type: 'add_note',
   schema: z.strictObject({ body: templateText }),
-  execute(config, turn) {
-    requireConversation(turn)
-    const body = fillBody(config.body, turn)
-    const noteId = turn.newId()
+  execute(config, context) {
+    requireConversation(context)
+    const body = fillBody(config.body, context)
+    const noteId = context.newId()
     const effect: WorkflowEffect = { type: 'add_note', noteId, body }
     return { kind: 'next', input: { body }, output: { messageId: noteId }, effects: [effect] }
   },

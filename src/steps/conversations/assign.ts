@@ -3,20 +3,20 @@ import { defineStep } from '../../engine/model/step.ts'
 import { Assignee, composeAssignment } from './assignee.ts'
 import { requireConversation } from '../contacts/contact-facts.ts'
 
-/** Gives the conversation to a member, or to nobody. */
+/** Assigns the conversation to a member, or to nobody. */
 export const assign = defineStep({
   type: 'assign',
   schema: z.strictObject({ to: Assignee }),
-  execute({ to }, turn) {
-    requireConversation(turn)
-    const effect = composeAssignment(to, turn)
-    const known = 'userId' in effect.to ? { assigneeId: effect.to.userId } : {}
+  execute({ to }, context) {
+    requireConversation(context)
+    const effect = composeAssignment(to, context)
+    const conversation = 'userId' in effect.to ? { assigneeId: effect.to.userId } : {}
     return {
       kind: 'next',
       input: { to: effect.to },
       output: null,
       effects: [effect],
-      facts: { conversation: known },
+      facts: { conversation },
     }
   },
 })

@@ -5,7 +5,7 @@ import type { StepContext } from '../../engine/model/step.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
-/** Who gets a conversation: a member by id, whoever a strategy finds, or nobody. */
+/** Assignee of a conversation: a member by id, the member that a strategy chooses, or nobody. */
 export const Assignee = z
   .strictObject({
     userId: templateText.optional(),
@@ -19,11 +19,11 @@ export const Assignee = z
   .meta({ minProperties: 1, maxProperties: 1 })
 export type Assignee = z.output<typeof Assignee>
 
-/** Whether the id is a member's, and whom a strategy finds, turns out when the effect is applied. */
-export function composeAssignment(to: Assignee, turn: StepContext): WorkflowEffect & { type: 'assign' } {
+/** Composes an assignment. Membership is checked, and a strategy chooses a member, when the effect is applied. */
+export function composeAssignment(to: Assignee, context: StepContext): WorkflowEffect<'assign'> {
   if (to.strategy) return { type: 'assign', to: { strategy: to.strategy } }
   if (to.userId === undefined) return { type: 'assign', to: { userId: null } }
-  const userId = turn.text(to.userId).trim()
+  const userId = context.text(to.userId).trim()
   if (isUuid(userId)) return { type: 'assign', to: { userId } }
   throw new StepError('invalid_assignee', `"${userId.slice(0, 60)}" is not the id of a member`, { retryable: false })
 }

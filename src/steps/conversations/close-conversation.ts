@@ -3,12 +3,12 @@ import { defineStep } from '../../engine/model/step.ts'
 import { requireConversation } from '../contacts/contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
-/** The conversation is closed until somebody writes in it again. The run goes on. */
+/** Closes the conversation until the next message in it. The run continues. */
 export const closeConversation = defineStep({
   type: 'close_conversation',
   schema: z.strictObject({}),
-  execute(_config, turn) {
-    requireConversation(turn)
+  execute(_config, context) {
+    requireConversation(context)
     const effect: WorkflowEffect = { type: 'close_conversation' }
     return { kind: 'next', output: null, effects: [effect], facts: { conversation: { status: 'closed' } } }
   },

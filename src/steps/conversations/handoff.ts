@@ -7,8 +7,8 @@ import { Assignee, composeAssignment } from './assignee.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
 /**
- * Leaves the conversation to a person: automation pauses. With `resumeAfter` the run waits so long, and goes on; else
- * it ends here, unless it is told what is left to do.
+ * Hands the conversation over to a person: automation pauses. With `resumeAfter` the run waits that long and resumes
+ * automation; otherwise it ends here, unless `next` is set.
  */
 export const handoff = defineStep({
   type: 'handoff',
@@ -19,16 +19,16 @@ export const handoff = defineStep({
   }),
   fallthrough: ({ resumeAfter }) => (resumeAfter === undefined ? 'explicit' : 'always'),
   waits: ({ resumeAfter }) => resumeAfter !== undefined,
-  execute({ reason, assign, resumeAfter }, turn) {
-    const until = resumeAfter === undefined ? null : addMs(turn.now, resumeAfter)
-    const told = { reason: reason === undefined ? null : turn.text(reason), until: until?.toISOString() ?? null }
-    const handedOff: WorkflowEffect = { type: 'handoff', ...told }
-    const effects = assign ? [handedOff, composeAssignment(assign, turn)] : [handedOff]
+  execute({ reason, assign, resumeAfter }, context) {
+    const until = resumeAfter === undefined ? null : addMs(context.now, resumeAfter)
+    const details = { reason: reason === undefined ? null : context.text(reason), until: until?.toISOString() ?? null }
+    const handedOff: WorkflowEffect = { type: 'handoff', ...details }
+    const effects = assign ? [handedOff, composeAssignment(assign, context)] : [handedOff]
     const facts = { conversation: { automation: 'paused' } }
-    if (until) return { kind: 'wait', for: 'timer', until, input: told, effects, facts }
-    return { kind: 'next', input: told, output: told, effects, facts }
+    if (until) return { kind: 'suspend', for: 'timer', until, input: details, effects, facts }
+    return { kind: 'next', input: details, output: details, effects, facts }
   },
-  resume(_config, _turn, wakeup) {
+  resume(_config, _context, wakeup) {
     if (wakeup.type !== 'timer') return { kind: 'ignore' }
     const effect: WorkflowEffect = { type: 'resume_automation' }
     return { kind: 'next', output: null, effects: [effect], facts: { conversation: { automation: 'on' } } }

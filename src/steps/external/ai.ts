@@ -11,14 +11,11 @@ const HISTORY_DEFAULT = 20
 const TURNS_DEFAULT = 5
 
 const outputSchema = z.record(z.string(), z.unknown()).superRefine((schema, issues) => {
-  const refusal = schema['type'] === 'object' ? jsonSchemaError(schema) : 'its type has to be object'
-  if (refusal) issues.addIssue({ code: 'custom', message: `is not a JSON Schema that can be used: ${refusal}` })
+  const error = schema['type'] === 'object' ? jsonSchemaError(schema) : 'its type must be object'
+  if (error) issues.addIssue({ code: 'custom', message: `is not a supported JSON Schema: ${error}` })
 })
 
-/**
- * Lets a language model answer, which may call tools of the workspace meanwhile. With `reply` its words are sent to the
- * customer.
- */
+/** Asks a language model, which may call tools of the workspace. With `reply` its text is sent to the customer. */
 export const ai = defineStep({
   type: 'ai',
   schema: z
@@ -36,28 +33,32 @@ export const ai = defineStep({
       reply: z.boolean().default(false),
     })
     .refine(({ output, reply }) => !output || !reply, {
-      message: 'sends what the model writes: with output leave it out, and send a field of it with send_message',
+      message: 'cannot be combined with output: send a field of the output with send_message instead',
       path: ['reply'],
     }),
   literal: ['model'],
-  execute(config, turn) {
+  execute(config, context) {
     const { model = null, tools, history = HISTORY_DEFAULT, maxTurns = TURNS_DEFAULT, output = null } = config
-    const asked = { instructions: turn.text(config.instructions), model, tools, history, maxTurns, output }
-    return { kind: 'external', request: { type: 'ai', ...asked }, input: asked }
+    const request = { instructions: context.text(config.instructions), model, tools, history, maxTurns, output }
+    return { kind: 'external', request: { type: 'ai', ...request }, input: request }
   },
-  resume({ reply }, turn, wakeup) {
+  resume({ reply }, context, wakeup) {
     if (wakeup.type !== 'external_result') return { kind: 'ignore' }
     if (!wakeup.result.ok) return { kind: 'fail', error: wakeup.result.error }
     const { output } = wakeup.result
     if (!reply) return { kind: 'next', output }
-    // What a model says is data: braces in it are no placeholders.
-    const { input: _, ...sent } = composeMessage({ ...turn, text: (said) => said }, { body: textOf(output) }, [])
-    return { ...sent, kind: 'next', output }
+    // The text of a model is data: braces in it are no placeholders.
+    const { input: _, ...message } = composeMessage(
+      { ...context, text: (reply) => reply },
+      { body: replyText(output) },
+      [],
+    )
+    return { ...message, kind: 'next', output }
   },
 })
 
-function textOf(output: unknown): string {
+function replyText(output: unknown): string {
   const text = getField(output, 'text')
   if (typeof text === 'string') return text
-  throw new StepError('empty_message', 'The model gave no text to send', { retryable: false })
+  throw new StepError('empty_message', 'The model returned no text to send', { retryable: false })
 }

@@ -10,79 +10,79 @@ import type { Http } from './http.ts'
 const BODY_BYTES_MAX = 1024 * 1024
 const KEY_LENGTH_MAX = 255
 
-/** A call with every placeholder filled in; names of headers are in small letters. */
+/** An HTTP request with its placeholders filled in; header names are in lower case. */
 export type HttpRequest = {
   method: Http['method']
   url: string
   headers: Record<string, string>
   body: string | null
-  /** Null if the step leaves it to us. */
+  /** Null if the executor chooses one. */
   idempotencyKey: string | null
 }
 
-/** @throws StepError when what the placeholders come to cannot be sent */
-export function composeRequest(config: Http, turn: StepContext): HttpRequest {
-  const { type, body } = bodyOf(config, turn)
+/** @throws StepError if the request cannot be sent once its placeholders are filled in */
+export function composeRequest(config: Http, context: StepContext): HttpRequest {
+  const { type, body } = composeBody(config, context)
   const headers = Object.entries(config.headers ?? {}).map(([name, value]) => [
     name.toLowerCase(),
-    turn.text(value).trim(),
+    context.text(value).trim(),
   ])
-  const key = config.idempotencyKey === undefined ? null : turn.text(config.idempotencyKey).trim()
+  const key = config.idempotencyKey === undefined ? null : context.text(config.idempotencyKey).trim()
   const request = {
     method: config.method,
-    url: urlOf(config, turn),
+    url: composeUrl(config, context),
     headers: { ...(type === null ? {} : { 'content-type': type }), ...Object.fromEntries(headers) },
     body,
     idempotencyKey: key || null,
   }
-  refuseUnsendable(request)
+  assertSendable(request)
   return request
 }
 
-/** What may be shown of it. */
+/** Redacts a request for the step's record. */
 export function toRecord({ method, url, headers, body, idempotencyKey }: HttpRequest): unknown {
-  const shown = new URL(url)
-  if (shown.password) shown.password = '[redacted]'
-  for (const name of new Set(shown.searchParams.keys())) {
-    if (isSensitiveName(name)) shown.searchParams.set(name, '[redacted]')
+  const redacted = new URL(url)
+  if (redacted.password) redacted.password = '[redacted]'
+  for (const name of new Set(redacted.searchParams.keys())) {
+    if (isSensitiveName(name)) redacted.searchParams.set(name, '[redacted]')
   }
   const isJson = body !== null && headers['content-type']?.includes('json')
-  const sent = body === null ? {} : isJson ? { json: jsonOrText(body) } : { text: body }
+  const content = body === null ? {} : isJson ? { json: jsonOrText(body) } : { text: body }
   const key = idempotencyKey === null ? {} : { idempotencyKey }
-  return recordPayload({ method, url: shown.href, headers, ...sent, ...key }, [])
+  return recordPayload({ method, url: redacted.href, headers, ...content, ...key }, [])
 }
 
 function jsonOrText(text: string): unknown {
-  const read = parseJson(text)
-  return read === undefined ? text : read
+  const parsed = parseJson(text)
+  return parsed === undefined ? text : parsed
 }
 
-function urlOf({ url, query = {} }: Http, turn: StepContext): string {
-  const filled = turn.text(url).trim()
+function composeUrl({ url, query = {} }: Http, context: StepContext): string {
+  const filled = context.text(url).trim()
   if (!URL.canParse(filled))
-    throw new StepError('invalid_url', 'With its placeholders filled in, the URL cannot be read', FINAL)
+    throw new StepError('invalid_url', 'With its placeholders filled in, the URL is not valid', FINAL)
   const parsed = new URL(filled)
   for (const [name, template] of Object.entries(query)) {
-    const value = turn.resolve(template)
-    // A list is given as often as it is long; what is not there is not given.
+    const value = context.resolve(template)
+    // A list becomes one parameter per entry; a missing value becomes none.
     for (const one of [value].flat())
       if (one !== null && one !== undefined) parsed.searchParams.append(name, toText(one))
   }
   return parsed.href
 }
 
-function bodyOf({ json, text }: Http, turn: StepContext): { type: string | null; body: string | null } {
-  if (json !== undefined) return { type: 'application/json', body: JSON.stringify(turn.resolve(json)) }
-  if (text !== undefined) return { type: 'text/plain; charset=utf-8', body: turn.text(text) }
+function composeBody({ json, text }: Http, context: StepContext): { type: string | null; body: string | null } {
+  if (json !== undefined) return { type: 'application/json', body: JSON.stringify(context.resolve(json)) }
+  if (text !== undefined) return { type: 'text/plain; charset=utf-8', body: context.text(text) }
   return { type: null, body: null }
 }
 
-function refuseUnsendable({ headers, body, idempotencyKey }: HttpRequest): void {
-  const wrong = Object.entries(headers).find(([, value]) => !isHeaderValue(value))
-  if (wrong) {
+function assertSendable({ headers, body, idempotencyKey }: HttpRequest): void {
+  const invalid = Object.entries(headers).find(([, value]) => !isHeaderValue(value))
+  if (invalid) {
     throw new StepError(
       'invalid_header',
-      `The value of header "${wrong[0]}" has a line break, or characters that no header can carry`,
+      `The value of header "${invalid[0]}" has a line break or characters that are not allowed in headers`,
       FINAL,
     )
   }
@@ -94,7 +94,7 @@ function refuseUnsendable({ headers, body, idempotencyKey }: HttpRequest): void 
     )
   }
   if (body !== null && Buffer.byteLength(body) > BODY_BYTES_MAX) {
-    throw new StepError('request_too_large', 'What is to be sent is larger than 1 MB', FINAL)
+    throw new StepError('request_too_large', 'The request body is larger than 1 MB', FINAL)
   }
 }
 

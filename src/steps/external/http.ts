@@ -12,23 +12,23 @@ function urlFor(rules: { allowsLoopback: boolean }) {
     .min(1, 'must not be empty')
     .max(8192)
     .superRefine((text, issues) => {
-      const refusal = urlError(text, rules)
-      if (!refusal) return
-      const code = refusal.code === 'host_refused' ? 'private_host' : refusal.code
-      issues.addIssue({ code: 'custom', message: refusal.message, params: { code } })
+      const error = urlError(text, rules)
+      if (!error) return
+      const code = error.code === 'host_refused' ? 'private_host' : error.code
+      issues.addIssue({ code: 'custom', message: error.message, params: { code } })
     })
 }
 
 const Headers = z.record(z.string(), z.string().max(8192)).superRefine((headers, issues) => {
   const seen = new Set<string>()
   for (const name of Object.keys(headers)) {
-    const refusal = headerNameError(name) ?? (seen.has(name.toLowerCase()) ? 'is there twice' : undefined)
+    const error = headerNameError(name) ?? (seen.has(name.toLowerCase()) ? 'is a duplicate' : undefined)
     seen.add(name.toLowerCase())
-    if (refusal) issues.addIssue({ code: 'custom', path: [name], message: refusal, params: { code: 'invalid_header' } })
+    if (error) issues.addIssue({ code: 'custom', path: [name], message: error, params: { code: 'invalid_header' } })
   }
 })
 
-const NO_CREDENTIALS = 'cannot be used yet: no credentials are kept. Put what the call needs into headers'
+const NO_CREDENTIALS = 'is not supported: stored credentials do not exist. Use headers instead'
 
 function fieldsFor(rules: { allowsLoopback: boolean }) {
   return z
@@ -47,45 +47,45 @@ function fieldsFor(rules: { allowsLoopback: boolean }) {
       failOn: z.enum(['network', '5xx', '4xx_5xx']).default('4xx_5xx'),
     })
     .refine(({ json, text }) => json === undefined || text === undefined, {
-      message: 'cannot be sent beside json: leave one of them out',
+      message: 'cannot be combined with json: leave one of them out',
       path: ['text'],
     })
     .refine(({ method, json, text }) => method !== 'GET' || (json === undefined && text === undefined), {
-      message: 'must be POST, PUT, PATCH or DELETE when something is sent with it',
+      message: 'must be POST, PUT, PATCH or DELETE for a request with a body',
       path: ['method'],
     })
 }
 export type Http = z.output<ReturnType<typeof fieldsFor>>
 
-/** Calls an address of the author's choice, and goes on with what it answers. */
-const calls: Omit<Parameters<typeof defineStep<ReturnType<typeof fieldsFor>>>[0], 'schema'> = {
+/** Calls a URL and continues with the response. */
+const behaviour: Omit<Parameters<typeof defineStep<ReturnType<typeof fieldsFor>>>[0], 'schema'> = {
   type: 'http',
   literal: ['method', 'failOn'],
-  execute(config, turn) {
-    const request = composeRequest(config, turn)
+  execute(config, context) {
+    const request = composeRequest(config, context)
     return { kind: 'external', request: { type: 'http', ...request }, input: toRecord(request) }
   },
-  resume({ failOn }, _turn, wakeup) {
+  resume({ failOn }, _context, wakeup) {
     if (wakeup.type !== 'external_result') return { kind: 'ignore' }
     if (!wakeup.result.ok) return { kind: 'fail', error: wakeup.result.error }
     const { output } = wakeup.result
-    const error = failureOf(output, failOn)
+    const error = statusFailure(output, failOn)
     return error ? { kind: 'fail', error } : { kind: 'next', output }
   },
 }
 
-export const http = defineStep({ ...calls, schema: fieldsFor({ allowsLoopback: false }) })
+export const http = defineStep({ ...behaviour, schema: fieldsFor({ allowsLoopback: false }) })
 
-/** As written where this very machine may be called. */
-export const httpWithLoopback = defineStep({ ...calls, schema: fieldsFor({ allowsLoopback: true }) })
+/** The step where calls to this machine are allowed. */
+export const httpWithLoopback = defineStep({ ...behaviour, schema: fieldsFor({ allowsLoopback: true }) })
 
-/** Refused now, and perhaps not in a while. */
-const PASSING = new Set([408, 425, 429])
+/** Client errors that may be temporary. */
+const TEMPORARY = new Set([408, 425, 429])
 
-function failureOf(output: unknown, failOn: Http['failOn']): StepFailure | undefined {
+function statusFailure(output: unknown, failOn: Http['failOn']): StepFailure | undefined {
   const status = getField(output, 'status')
   if (typeof status !== 'number' || failOn === 'network') return undefined
   if (status < (failOn === '5xx' ? 500 : 400)) return undefined
-  const retryable = status >= 500 || PASSING.has(status)
-  return { code: 'http_status', message: `The call was answered with status ${status}`, retryable }
+  const retryable = status >= 500 || TEMPORARY.has(status)
+  return { code: 'http_status', message: `The response has status ${status}`, retryable }
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { Condition } from '../../engine/language/definition/condition.ts'
+import { Condition } from '../../conditions/index.ts'
 import { target } from '../../engine/language/definition/names.ts'
 import { defineStep } from '../../engine/model/step.ts'
 
 const Case = z.strictObject({ name: z.string().max(120).optional(), if: Condition, next: target })
 
-/** Goes the way of the first case whose condition holds; without one, that of `else`, or simply on. */
+/** Continues with the first case whose condition is met; without one with `else`, or else with the following step. */
 export const branch = defineStep({
   type: 'branch',
   schema: z.strictObject({
@@ -17,11 +17,11 @@ export const branch = defineStep({
     const cases = config.cases.map(({ next }, index) => ({ to: next, path: `cases.${index}.next` }))
     return config.else === undefined ? cases : [...cases, { to: config.else, path: 'else' }]
   },
-  execute(config, turn) {
-    const index = config.cases.findIndex((one) => turn.isMet(one.if))
-    const taken = config.cases[index]
-    const name = taken ? (taken.name ?? `case ${index + 1}`) : 'else'
-    const to = taken?.next ?? config.else
+  execute(config, context) {
+    const index = config.cases.findIndex((one) => context.isMet(one.if))
+    const match = config.cases[index]
+    const name = match ? (match.name ?? `case ${index + 1}`) : 'else'
+    const to = match?.next ?? config.else
     return { kind: 'next', output: { case: name }, branch: name, ...(to === undefined ? {} : { to }) }
   },
 })

@@ -3,7 +3,7 @@ import { eventName } from '../../engine/language/definition/names.ts'
 import { defineStep } from '../../engine/model/step.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
-/** Tells the workspace's workflows that something happened: triggers and waits of this event take it up. */
+/** Raises a custom event, for the triggers and waits of the workspace's workflows. */
 export const emit = defineStep({
   type: 'emit',
   schema: z.strictObject({
@@ -11,9 +11,9 @@ export const emit = defineStep({
     data: z.record(z.string(), z.unknown()).default({}),
   }),
   literal: ['event'],
-  execute({ event, data }, turn) {
-    const filled = turn.resolve(data)
-    const effect: WorkflowEffect = { type: 'emit', event, data: filled }
-    return { kind: 'next', input: { event, data: filled }, output: null, effects: [effect] }
+  execute({ event, data }, context) {
+    const resolved = context.resolve(data)
+    const effect: WorkflowEffect = { type: 'emit', event, data: resolved }
+    return { kind: 'next', input: { event, data: resolved }, output: null, effects: [effect] }
   },
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { target } from '../../engine/language/definition/names.ts'
 import { defineStep } from '../../engine/model/step.ts'
 
-/** Goes on with another step. */
+/** Continues with another step. */
 export const goto = defineStep({
   type: 'goto',
   schema: z.strictObject({ to: target }),

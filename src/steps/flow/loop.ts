@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Condition } from '../../engine/language/definition/condition.ts'
+import { Condition } from '../../conditions/index.ts'
 import { ident, templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
@@ -16,8 +16,8 @@ const schema = z
     max: z.int('must be a whole number').min(1, 'must be 1 or more').max(1000, 'must be at most 1000'),
     steps: z.array(z.unknown()).min(1, 'must have at least 1 entry'),
   })
-  .refine((given) => (given.over === undefined) !== (given.while === undefined), 'must have either over or while')
-  .refine((given) => given.as === undefined || given.over !== undefined, {
+  .refine((loop) => (loop.over === undefined) !== (loop.while === undefined), 'must have either over or while')
+  .refine(({ as, over }) => as === undefined || over !== undefined, {
     message: 'names the entries of a list: it needs over',
     path: ['as'],
   })
@@ -25,45 +25,45 @@ const schema = z
 type Loop = z.output<typeof schema>
 
 /**
- * Goes through its steps once for each entry of a list, or as long as a condition holds; never more than `max` times.
- * The list is read once, when the loop is entered.
+ * Executes its steps once for each entry of a list, or while a condition holds; never more than `max` times. The list is
+ * read once, when the loop is entered.
  */
 export const loop = defineStep({
   type: 'loop',
   schema,
   hasBody: true,
   assigns: (config) => (config.as === undefined ? [] : [config.as]),
-  recall({ as }, output) {
+  restoreOutput({ as }, output) {
     const item = getField(output, 'item')
     return { saved: output, variables: as !== undefined && item !== undefined ? { [as]: item } : {} }
   },
-  execute(config, turn) {
-    return config.over === undefined ? goOnWhile(config, turn) : goOver(config.over, config, turn)
+  execute(config, context) {
+    return config.over === undefined ? iterateWhile(config, context) : iterateOver(config.over, config, context)
   },
 })
 
-function goOnWhile({ while: condition, max }: Loop, { round, isMet }: StepContext): StepOutcome {
-  const index = round === null ? 0 : round.index + 1
+function iterateWhile({ while: condition, max }: Loop, { frame, isMet }: StepContext): StepOutcome {
+  const index = frame === null ? 0 : frame.index + 1
   if (index >= max || (condition && !isMet(condition))) return leave(index)
-  return { kind: 'round', index, items: null, output: { index } }
+  return { kind: 'iterate', index, items: null, output: { index } }
 }
 
-function goOver(over: string, { as, max }: Loop, turn: StepContext): StepOutcome {
-  const items = turn.round?.items ?? readList(over, turn).slice(0, max)
-  const index = turn.round === null ? 0 : turn.round.index + 1
+function iterateOver(over: string, { as, max }: Loop, context: StepContext): StepOutcome {
+  const items = context.frame?.items ?? readList(over, context).slice(0, max)
+  const index = context.frame === null ? 0 : context.frame.index + 1
   if (index >= items.length) return leave(index)
   const item = items[index] ?? null
   const variables = as === undefined ? {} : { [as]: item }
-  return { kind: 'round', index, items, output: { index, item }, variables }
+  return { kind: 'iterate', index, items, output: { index, item }, variables }
 }
 
-function leave(rounds: number): StepOutcome {
-  return { kind: 'next', output: { rounds }, branch: 'done' }
+function leave(iterations: number): StepOutcome {
+  return { kind: 'next', output: { iterations }, branch: 'done' }
 }
 
-function readList(over: string, turn: StepContext): unknown[] {
-  const list = turn.resolve(over)
+function readList(over: string, context: StepContext): unknown[] {
+  const list = context.resolve(over)
   if (Array.isArray(list)) return list
   if (list === null) return []
-  throw new StepError('not_a_list', 'What the loop goes over is no list', { retryable: false })
+  throw new StepError('not_a_list', 'The value of over is not a list', { retryable: false })
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
 
-/** Starts another workflow for the same contact, and with `wait` goes on when that run is over, with what it gave. */
+/** Starts another workflow for the same contact; with `wait` it continues with the output of that run. */
 export const runWorkflow = defineStep({
   type: 'run_workflow',
   schema: z.strictObject({
@@ -10,12 +10,12 @@ export const runWorkflow = defineStep({
     wait: z.boolean().default(true),
   }),
   literal: ['workflowId'],
-  execute({ workflowId, input, wait }, turn) {
-    const given = turn.resolve(input ?? {})
+  execute({ workflowId, input, wait }, context) {
+    const resolved = context.resolve(input ?? {})
     return {
-      kind: 'external',
-      input: { workflowId, input: given },
-      request: { type: 'run_workflow', workflowId, input: given, wait },
+      kind: 'start_run',
+      input: { workflowId, input: resolved },
+      start: { workflowId, input: resolved, isAwaited: wait },
     }
   },
 })

@@ -10,8 +10,8 @@ const Path = z.strictObject({
 })
 
 /**
- * Takes one of several paths, as often as their weights say. Sticky, a contact takes the same path of this step every
- * time; otherwise, and without a contact, every execution draws anew. The draw comes from a hash, never from chance.
+ * Chooses one of several paths according to their weights. With `sticky` a contact always gets the same path of this
+ * step; otherwise, and without a contact, every execution draws again. The draw is a hash, so that it is repeatable.
  */
 export const split = defineStep({
   type: 'split',
@@ -21,22 +21,22 @@ export const split = defineStep({
   }),
   fallthrough: () => 'never',
   targets: ({ paths }) => paths.map(({ next }, index) => ({ to: next, path: `paths.${index}.next` })),
-  execute({ paths, sticky }, turn) {
+  execute({ paths, sticky }, context) {
     const total = paths.reduce((sum, { weight }) => sum + weight, 0)
-    let left = draw(sticky, turn) * total
-    const found = paths.findIndex(({ weight }) => (left -= weight) < 0)
-    // Sums of fractions may fall short of their total by a hair.
-    const index = found === -1 ? paths.length - 1 : found
-    const taken = paths[index]
-    const name = taken?.name ?? `path ${index + 1}`
-    return { kind: 'next', output: { path: name }, branch: name, ...(taken ? { to: taken.next } : {}) }
+    let left = draw(sticky, context) * total
+    const drawn = paths.findIndex(({ weight }) => (left -= weight) < 0)
+    // Rounding may leave the sum of fractions slightly below their total.
+    const index = drawn === -1 ? paths.length - 1 : drawn
+    const path = paths[index]
+    const name = path?.name ?? `path ${index + 1}`
+    return { kind: 'next', output: { path: name }, branch: name, ...(path ? { to: path.next } : {}) }
   },
 })
 
-/** From 0 up to 1. An id that the step makes differs in every execution, and is the same whenever that is decided. */
-function draw(sticky: boolean, turn: StepContext): number {
-  const { contact, workflow } = turn.facts
+/** Returns a number from 0 up to 1. A new id differs in every execution, and is the same when that is decided again. */
+function draw(sticky: boolean, context: StepContext): number {
+  const { contact, workflow } = context.facts
   const isBound = sticky && typeof contact?.['id'] === 'string'
-  const seed = isBound ? [workflow['id'], turn.step.id, contact['id']].join(':') : turn.newId()
+  const seed = isBound ? [workflow['id'], context.step.id, contact['id']].join(':') : context.newId()
   return createHash('sha256').update(seed).digest().readUIntBE(10, 6) / 2 ** 48
 }

@@ -10,8 +10,8 @@ export const stop = defineStep({
     reason: templateText.optional(),
   }),
   fallthrough: () => 'never',
-  execute({ status, reason }, turn) {
-    const said = reason === undefined ? null : turn.text(reason)
-    return { kind: 'end', status, output: { reason: said }, ...(said ? { reason: said } : {}) }
+  execute({ status, reason }, context) {
+    const text = reason === undefined ? null : context.text(reason)
+    return { kind: 'end', status, output: { reason: text }, ...(text ? { reason: text } : {}) }
   },
 })

@@ -15,45 +15,43 @@ const moment = templateText.refine((text) => text.includes('{{') || parseInstant
 
 const WAIT_MAX = 365 * DAY
 
-/**
- * Waits for a time, until one, or until the clocks of the zone next show one; a moment that has passed is not waited for.
- */
+/** Waits for a duration, until a moment, or until the next occurrence of a time of day. A moment in the past ends it. */
 export const wait = defineStep({
   type: 'wait',
   schema: z
     .strictObject({ for: duration.optional(), until: moment.optional(), untilTime: timeOfDay.optional() })
     .refine(
-      (given) => Object.values(given).filter((one) => one !== undefined).length === 1,
+      (fields) => Object.values(fields).filter((value) => value !== undefined).length === 1,
       'must have one of for, until and untilTime',
     )
     .meta({ oneOf: [{ required: ['for'] }, { required: ['until'] }, { required: ['untilTime'] }] }),
-  // A moment that stands fixed has passed when the step is taken again.
+  // A fixed moment has passed when the step is executed again.
   waits: (config) => config.for !== 0 && (config.until === undefined || config.until.includes('{{')),
-  execute(config, turn) {
-    const until = addMs(turn.now, msOf(config, turn))
+  execute(config, context) {
+    const until = addMs(context.now, waitMs(config, context))
     const input = { until: until.toISOString() }
-    if (until <= turn.now) return { kind: 'next', input, output: null }
-    return { kind: 'wait', for: 'timer', until, input }
+    if (until <= context.now) return { kind: 'next', input, output: null }
+    return { kind: 'suspend', for: 'timer', until, input }
   },
 })
 
-function msOf(
+function waitMs(
   config: { for?: number | undefined; until?: string | undefined; untilTime?: string | undefined },
-  turn: StepContext,
+  context: StepContext,
 ): number {
   if (config.for !== undefined) return config.for
   if (config.untilTime !== undefined)
-    return nextTimeOfDay(config.untilTime, turn.timezone, turn.now) - turn.now.getTime()
-  return msUntil(config.until ?? '', turn)
+    return nextTimeOfDay(config.untilTime, context.timezone, context.now) - context.now.getTime()
+  return msUntil(config.until ?? '', context)
 }
 
-function msUntil(template: string, turn: StepContext): number {
-  const text = turn.text(template)
-  const at = parseInstant(text, turn.timezone)
+function msUntil(template: string, context: StepContext): number {
+  const text = context.text(template)
+  const at = parseInstant(text, context.timezone)
   if (at === undefined) {
     throw new StepError('invalid_date', `"${text.slice(0, 100)}" is not a date such as 2026-03-31T09:00`, FINAL)
   }
-  const ms = at - turn.now.getTime()
+  const ms = at - context.now.getTime()
   if (ms > WAIT_MAX) throw new StepError('wait_too_long', 'The wait would be longer than 365 days', FINAL)
   return ms
 }

@@ -33,15 +33,15 @@ const schema = z
 type Ask = z.output<typeof schema>
 
 /**
- * Asks, and waits for a reply of the kind expected. Any other reply is answered with `invalidMessage`, or with the
- * question again, as often as `attempts` allows.
+ * Asks a question and waits for a reply of the expected kind. Any other reply is answered with `invalidMessage`, or with
+ * the question again, as often as `attempts` allows.
  */
 export const ask = defineStep({
   type: 'ask',
   schema,
   literal: ['expect.pattern'],
   waits: () => true,
-  recall: (_config, output) => ({ saved: toReplyValue(output) }),
+  restoreOutput: (_config, output) => ({ saved: toReplyValue(output) }),
   targets({ message, expect, onInvalid }) {
     return [
       ...optionTargets(message.buttons ?? [], 'message.buttons'),
@@ -49,13 +49,13 @@ export const ask = defineStep({
       ...(onInvalid ? [{ to: onInvalid, path: 'onInvalid' }] : []),
     ]
   },
-  execute(config, turn) {
-    return putQuestion(config, turn, { message: config.message, asked: 1 })
+  execute(config, context) {
+    return sendQuestion(config, context, { message: config.message, timesAsked: 1 })
   },
-  resume(config, turn, wakeup) {
+  resume(config, context, wakeup) {
     if (wakeup.type !== 'reply') return { kind: 'ignore' }
-    const answer = parseReply(wakeup.message, config.expect, { choices: choicesOf(config, turn), turn })
-    if (!answer) return askAgain(config, turn)
+    const answer = parseReply(wakeup.message, config.expect, { choices: listChoices(config, context), context })
+    if (!answer) return askAgain(config, context)
     const { value, text, choice } = answer
     return {
       kind: 'next',
@@ -71,31 +71,36 @@ function optionTargets(options: readonly Choice[], path: string) {
   return options.flatMap(({ next }, index) => (next ? [{ to: next, path: `${path}.${index}.next` }] : []))
 }
 
-/** What may be chosen: the options that are expected, or else the buttons. */
-function choicesOf({ message, expect }: Ask, turn: StepContext): Choice[] {
-  return expect.options ? fillChoices(expect.options, turn) : fillButtons(message.buttons ?? [], turn)
+/** Lists the choices: the expected options, or else the buttons. */
+function listChoices({ message, expect }: Ask, context: StepContext): Choice[] {
+  return expect.options ? fillChoices(expect.options, context) : fillButtons(message.buttons ?? [], context)
 }
 
-type Asked = { message: Pick<Message, 'body' | 'media'>; asked: number }
+type QuestionAttempt = { message: Pick<Message, 'body' | 'media'>; timesAsked: number }
 
-function putQuestion(config: Ask, turn: StepContext, { message, asked }: Asked): StepOutcome {
-  const sent = composeMessage(turn, message, choicesOf(config, turn))
-  return { ...sent, kind: 'wait', for: 'reply', until: null, memory: { asked } }
+function sendQuestion(config: Ask, context: StepContext, { message, timesAsked }: QuestionAttempt): StepOutcome {
+  const report = composeMessage(context, message, listChoices(config, context))
+  return { ...report, kind: 'suspend', for: 'reply', until: null, state: { timesAsked } }
 }
 
-function askAgain(config: Ask, turn: StepContext): StepOutcome {
+function askAgain(config: Ask, context: StepContext): StepOutcome {
   const { attempts = ATTEMPTS_DEFAULT, invalidMessage, message, onInvalid } = config
-  const asked = askedBefore(turn.memory)
-  if (asked < attempts) return putQuestion(config, turn, { message: invalidMessage ?? message, asked: asked + 1 })
+  const timesAsked = readTimesAsked(context.state)
+  if (timesAsked < attempts)
+    return sendQuestion(config, context, { message: invalidMessage ?? message, timesAsked: timesAsked + 1 })
   if (onInvalid) return { kind: 'next', output: { value: null }, saved: null, branch: 'invalid', to: onInvalid }
-  const times = asked === 1 ? 'once' : `${asked} times`
+  const times = timesAsked === 1 ? 'once' : `${timesAsked} times`
   return {
     kind: 'fail',
-    error: { code: 'no_valid_answer', message: `Asked ${times}, and no reply was what was expected`, retryable: false },
+    error: {
+      code: 'no_valid_answer',
+      message: `The question was asked ${times}, and no reply was valid`,
+      retryable: false,
+    },
   }
 }
 
-function askedBefore(memory: unknown): number {
-  const asked = getField(memory, 'asked')
-  return typeof asked === 'number' ? asked : 1
+function readTimesAsked(state: unknown): number {
+  const timesAsked = getField(state, 'timesAsked')
+  return typeof timesAsked === 'number' ? timesAsked : 1
 }

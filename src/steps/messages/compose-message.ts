@@ -5,28 +5,31 @@ import type { WorkflowEffect } from '../effects.ts'
 import { fillMedia } from './media.ts'
 import { fillBody, fillCaption, type Message, type ButtonOption } from './message.ts'
 
-/** A message that goes out with the step, its placeholders filled in. */
+/** Composes a message that the step sends, with its placeholders filled in. */
 export function composeMessage(
-  turn: StepContext,
+  context: StepContext,
   { body, media }: Pick<Message, 'body' | 'media'>,
   options: readonly ButtonOption[],
 ): StepReport & { messageId: string } {
-  if (!isWindowOpen(turn)) {
-    throw new StepError('outside_window', 'The 24-hour window of the conversation is closed: free text cannot be sent')
+  if (!isWindowOpen(context)) {
+    throw new StepError(
+      'outside_window',
+      'The 24-hour service window of the conversation is closed, so free text cannot be sent',
+    )
   }
-  // Buttons hang on words, so there must be some.
-  const hasToSpeak = !media || options.length > 0
-  const filled = {
-    body: body === undefined ? null : hasToSpeak ? fillBody(body, turn) : fillCaption(body, turn),
+  // Buttons need a text.
+  const needsText = !media || options.length > 0
+  const message = {
+    body: body === undefined ? null : needsText ? fillBody(body, context) : fillCaption(body, context),
     buttons: options.map(({ id, title }) => ({ id, title })),
-    ...(media ? { media: fillMedia(media, turn) } : {}),
+    ...(media ? { media: fillMedia(media, context) } : {}),
   }
-  const messageId = turn.newId()
-  const effect: WorkflowEffect = { type: 'send_message', messageId, ...filled }
-  return { input: { message: filled }, effects: [effect], messageId }
+  const messageId = context.newId()
+  const effect: WorkflowEffect = { type: 'send_message', messageId, ...message }
+  return { input: { message }, effects: [effect], messageId }
 }
 
-/** A conversation without such a window says by `canSendFreeform` alone whether it takes free text. */
+/** True if free text may be sent. A conversation without a service window is governed by `canSendFreeform` alone. */
 export function isWindowOpen({ facts, now }: StepContext): boolean {
   if (!facts.conversation) {
     throw new StepError('no_conversation', 'The run has no conversation to send to', { retryable: false })

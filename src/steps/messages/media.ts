@@ -6,7 +6,7 @@ import type { StepContext } from '../../engine/model/step.ts'
 const URL_MAX = 2048
 const FILENAME_MAX = 240
 
-/** A file that the channel's provider fetches from where it lies. */
+/** A file that the channel's provider fetches from its URL. */
 export const Media = z
   .strictObject({
     type: z.enum(['image', 'video', 'audio', 'document']),
@@ -19,21 +19,21 @@ export const Media = z
     filename: templateText.max(FILENAME_MAX).optional(),
   })
   .refine(({ type, filename }) => filename === undefined || type === 'document', {
-    message: 'is only shown of a document',
+    message: 'is only allowed for a document',
     path: ['filename'],
   })
   // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   .meta({ if: { required: ['filename'] }, then: { properties: { type: { const: 'document' } } } })
 export type Media = z.output<typeof Media>
 
-export function fillMedia({ type, url, filename }: Media, turn: StepContext): Media {
-  const address = turn.text(url).trim()
+export function fillMedia({ type, url, filename }: Media, context: StepContext): Media {
+  const address = context.text(url).trim()
   if (!isFetchable(address)) {
     const message = `"${address.slice(0, 100)}" is not an http or https address`
     throw new StepError('invalid_media_url', message, { retryable: false })
   }
-  // By code points: half of a pair of surrogates cannot be stored.
-  const name = filename === undefined ? '' : [...turn.text(filename).trim()].slice(0, FILENAME_MAX).join('')
+  // Cuts by code points, because half of a surrogate pair cannot be stored.
+  const name = filename === undefined ? '' : [...context.text(filename).trim()].slice(0, FILENAME_MAX).join('')
   return { type, url: address, ...(name ? { filename: name } : {}) }
 }
 

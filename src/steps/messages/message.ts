@@ -5,21 +5,21 @@ import type { StepContext } from '../../engine/model/step.ts'
 import { getField } from '../../platform/get-field.ts'
 import { Media } from './media.ts'
 
-/** The most that channels show: three buttons of twenty characters, or a list of ten rows of twenty-four. */
+/** Limits of channels: three buttons of 20 characters, or a list of ten rows of 24. */
 const BUTTONS_MAX = 3
 const BUTTON_TITLE_MAX = 20
 const LIST_MAX = 10
 const LIST_TITLE_MAX = 24
 const BODY_MAX = 4096
-/** Over media or buttons there is less room. */
+/** Texts with media or buttons are shorter. */
 const CAPTION_MAX = 1024
 
 export type ButtonOption = { id: string; title: string }
-/** An option that leads somewhere when it is chosen. */
+/** An option with the step that follows when it is chosen. */
 export type Choice = ButtonOption & { next?: string | undefined }
 
-/** How long a text with placeholders will be is only known once they are filled in. */
-function atMostUnlessFilledIn(max: number) {
+/** Exempts texts with placeholders, whose length is only known once they are filled in. */
+function maxLengthUnlessTemplate(max: number) {
   return { anyOf: [{ maxLength: max }, { pattern: '\\{\\{' }] }
 }
 
@@ -31,7 +31,7 @@ function title(max: number) {
       message: `must have at most ${max} characters`,
       params: { code: 'title_too_long' },
     })
-    .meta(atMostUnlessFilledIn(max))
+    .meta(maxLengthUnlessTemplate(max))
 }
 
 function several<Item extends z.ZodType<ButtonOption>>(item: Item, max: number) {
@@ -51,9 +51,9 @@ const body = templateText
     message: `must have at most ${BODY_MAX} characters`,
     params: { code: 'message_too_long' },
   })
-  .meta(atMostUnlessFilledIn(BODY_MAX))
+  .meta(maxLengthUnlessTemplate(BODY_MAX))
 
-/** A text, a file, or both: then the text is written under the file. */
+/** A text, a file, or both; then the text is the file's caption. */
 export const Message = z
   .strictObject({
     body: body.optional(),
@@ -61,13 +61,13 @@ export const Message = z
     buttons: several(z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX) }), BUTTONS_MAX).optional(),
   })
   .superRefine((message, issues) => {
-    const problem = problemOf(message)
+    const problem = findProblem(message)
     if (problem) issues.addIssue({ code: 'custom', ...problem })
   })
   .meta({ anyOf: [{ required: ['body'] }, { required: ['media'] }] })
 export type Message = z.output<typeof Message>
 
-/** A message whose buttons are answers. */
+/** A message whose buttons are possible answers. */
 export const Question = z
   .strictObject({
     body,
@@ -78,14 +78,14 @@ export const Question = z
     ).optional(),
   })
   .superRefine((message, issues) => {
-    const problem = problemOf(message)
+    const problem = findProblem(message)
     if (problem) issues.addIssue({ code: 'custom', ...problem })
   })
 export type Question = z.output<typeof Question>
 
-/** What is said to a reply that is none; the choices of the question stand under it again. */
+/** Message after an invalid reply; it repeats the choices of the question. */
 export const Reminder = z.strictObject({ body, media: Media.optional() }).superRefine((message, issues) => {
-  const problem = problemOf(message)
+  const problem = findProblem(message)
   if (problem) issues.addIssue({ code: 'custom', ...problem })
 })
 
@@ -96,13 +96,21 @@ export const Choices = several(
 
 type Problem = { path: string[]; message: string; params?: { code: string } }
 
-function problemOf({ body: text, media, buttons }: { body?: string | undefined; media?: unknown; buttons?: unknown }) {
+function findProblem({
+  body: text,
+  media,
+  buttons,
+}: {
+  body?: string | undefined
+  media?: unknown
+  buttons?: unknown
+}) {
   const isAudio = getField(media, 'type') === 'audio'
   const problems: (Problem | false)[] = [
-    text === undefined && !media && { path: ['body'], message: 'is required, unless there is media' },
-    text === undefined && Boolean(buttons) && { path: ['body'], message: 'is required over buttons' },
+    text === undefined && !media && { path: ['body'], message: 'is required without media' },
+    text === undefined && Boolean(buttons) && { path: ['body'], message: 'is required with buttons' },
     isAudio &&
-      text !== undefined && { path: ['body'], message: 'cannot stand under audio: say it in a step of its own' },
+      text !== undefined && { path: ['body'], message: 'is not allowed with audio: send it in a step of its own' },
     Boolean(media) && text !== undefined && !text.includes('{{') && text.length > CAPTION_MAX && TOO_LONG,
   ]
   return problems.find((problem) => problem !== false)
@@ -110,42 +118,42 @@ function problemOf({ body: text, media, buttons }: { body?: string | undefined; 
 
 const TOO_LONG: Problem = {
   path: ['body'],
-  message: `must have at most ${CAPTION_MAX} characters under media`,
+  message: `must have at most ${CAPTION_MAX} characters with media`,
   params: { code: 'message_too_long' },
 }
 
-/** Buttons with their titles filled in; what a placeholder makes too long is cut to what a channel shows. */
-export function fillButtons(buttons: readonly Choice[], turn: StepContext): Choice[] {
-  return fillTitles(buttons, turn, BUTTON_TITLE_MAX)
+/** Fills in the titles of buttons and truncates them to the limit of channels. */
+export function fillButtons(buttons: readonly Choice[], context: StepContext): Choice[] {
+  return fillTitles(buttons, context, BUTTON_TITLE_MAX)
 }
 
-export function fillChoices(choices: readonly Choice[], turn: StepContext): Choice[] {
-  return fillTitles(choices, turn, LIST_TITLE_MAX)
+export function fillChoices(choices: readonly Choice[], context: StepContext): Choice[] {
+  return fillTitles(choices, context, LIST_TITLE_MAX)
 }
 
-function fillTitles(options: readonly Choice[], turn: StepContext, max: number): Choice[] {
+function fillTitles(options: readonly Choice[], context: StepContext, max: number): Choice[] {
   return options.map((option) => {
-    // By code points: half of a pair of surrogates cannot be stored.
-    const title = [...turn.text(option.title).trim()].slice(0, max).join('')
+    // Cuts by code points, because half of a surrogate pair cannot be stored.
+    const title = [...context.text(option.title).trim()].slice(0, max).join('')
     return { ...option, title: title || option.id }
   })
 }
 
-export function fillBody(body: string, turn: StepContext): string {
-  const text = turn.text(body)
+export function fillBody(body: string, context: StepContext): string {
+  const text = context.text(body)
   if (text.trim() === '') {
     throw new StepError('empty_message', 'With its placeholders filled in, the message is empty', FINAL)
   }
-  return atMost(BODY_MAX, text)
+  return assertLength(BODY_MAX, text)
 }
 
-/** The words under a file; what placeholders leave empty is left out. */
-export function fillCaption(body: string, turn: StepContext): string | null {
-  const text = turn.text(body)
-  return text.trim() === '' ? null : atMost(CAPTION_MAX, text)
+/** Fills in the caption of a file; one that is empty is left out. */
+export function fillCaption(body: string, context: StepContext): string | null {
+  const text = context.text(body)
+  return text.trim() === '' ? null : assertLength(CAPTION_MAX, text)
 }
 
-function atMost(max: number, text: string): string {
+function assertLength(max: number, text: string): string {
   if (text.length <= max) return text
   throw new StepError('message_too_long', `The message is longer than ${max} characters`, FINAL)
 }

@@ -4,7 +4,7 @@ import { isCalendarDay } from '../../platform/zoned-time.ts'
 const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/
 const YEAR_LAST = /^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})$/
 
-/** The date that a person wrote, as `2026-03-31`. The day comes first, except for people in the United States. */
+/** Parses a written date to `2026-03-31`. The day comes first, except for contacts in the United States. */
 export function parseDate(text: string, { facts }: StepContext): string | undefined {
   const yearFirst = YEAR_FIRST.exec(text)
   if (yearFirst) return format(yearFirst[1], yearFirst[2], yearFirst[3])

@@ -22,32 +22,32 @@ export const Expectation = z
   })
 export type Expectation = z.output<typeof Expectation>
 
-/** What a reply was understood as. `choice` is the option it names, if there are any. */
+/** A valid reply. `choice` is the option that it names, if any. */
 export type ParsedReply = { value: unknown; text: string; choice: Choice | null }
 
 const email = z.email()
 
-/** What a step that took an answer kept of it, read from what it gave. */
+/** Reads the value of a reply from the recorded output of its step. */
 export function toReplyValue(output: unknown): unknown {
   return getField(output, 'value') ?? null
 }
 
-/** Undefined if the reply is not what was expected. */
+/** Parses a reply; undefined if it is not of the expected kind. */
 export function parseReply(
   message: MessageFacts,
   expect: Expectation,
-  { choices, turn }: { choices: readonly Choice[]; turn: StepContext },
+  { choices, context }: { choices: readonly Choice[]; context: StepContext },
 ): ParsedReply | undefined {
   const text = (message.body ?? '').trim()
   const choice = findChoice(message, text, choices)
   if (expect.type === 'choice') return choice && { value: choice.id, text, choice }
-  // A number may stand for the option it numbers where a channel has no buttons to show.
+  // On a channel without buttons, a number may name an option by its position.
   if (choice && (expect.type === 'any' || expect.type === 'text')) return { value: choice.title, text, choice }
-  const value = readValue(text, expect, turn)
+  const value = readValue(text, expect, context)
   return value === undefined ? undefined : { value, text, choice: choice ?? null }
 }
 
-function readValue(text: string, { type, pattern, min, max }: Expectation, turn: StepContext): unknown {
+function readValue(text: string, { type, pattern, min, max }: Expectation, context: StepContext): unknown {
   if (pattern !== undefined && !matchesPattern(pattern, text)) return undefined
   switch (type) {
     case 'any':
@@ -65,7 +65,7 @@ function readValue(text: string, { type, pattern, min, max }: Expectation, turn:
     case 'url':
       return readUrl(text)
     case 'date':
-      return parseDate(text, turn)
+      return parseDate(text, context)
     case 'choice':
       return undefined
   }
@@ -75,19 +75,19 @@ function isWithin(size: number, min = -Infinity, max = Infinity): boolean {
   return size >= min && size <= max
 }
 
-/** The button that was pressed, or the option that is written: by its title, its id, or its number in the list. */
+/** Finds the option of a pressed button, or of a text with the option's title, id or position. */
 function findChoice(message: MessageFacts, text: string, choices: readonly Choice[]): Choice | undefined {
   const pressed = getField(message['content'], 'buttonId')
-  const folded = normalizeText(text)
+  const normalized = normalizeText(text)
   return (
     choices.find(({ id }) => id === pressed) ??
-    choices.find(({ title }) => normalizeText(title) === folded) ??
-    choices.find(({ id }) => id === folded) ??
-    (/^\d{1,2}[.)]?$/.test(folded) ? choices[Number.parseInt(folded, 10) - 1] : undefined)
+    choices.find(({ title }) => normalizeText(title) === normalized) ??
+    choices.find(({ id }) => id === normalized) ??
+    (/^\d{1,2}[.)]?$/.test(normalized) ? choices[Number.parseInt(normalized, 10) - 1] : undefined)
   )
 }
 
-/** Takes 12.5 and 12,5. Not 1,000, which is a thousand to some and one to others. */
+/** Reads 12.5 and 12,5, but not 1,000, which is ambiguous between locales. */
 function readNumber(text: string): number | undefined {
   const compact = text.replaceAll(/\s/g, '')
   if (!/^[+-]?\d{1,15}([.,]\d{1,10})?$/.test(compact) || /^[+-]?[1-9]\d{0,2},\d{3}$/.test(compact)) return undefined

@@ -3,15 +3,15 @@ import { defineStep } from '../../engine/model/step.ts'
 import { composeMessage, isWindowOpen } from './compose-message.ts'
 import { fillButtons, Message } from './message.ts'
 
-/** `ifWindowClosed` says what becomes of the step when free text may not be sent. */
+/** Sends a message. `ifWindowClosed` chooses the outcome when the service window is closed. */
 export const sendMessage = defineStep({
   type: 'send_message',
   schema: z.strictObject({ message: Message, ifWindowClosed: z.enum(['fail', 'skip']).default('fail') }),
-  execute({ message, ifWindowClosed }, turn) {
-    if (ifWindowClosed === 'skip' && !isWindowOpen(turn)) {
+  execute({ message, ifWindowClosed }, context) {
+    if (ifWindowClosed === 'skip' && !isWindowOpen(context)) {
       return { kind: 'next', output: { messageId: null }, branch: 'window_closed' }
     }
-    const sent = composeMessage(turn, message, fillButtons(message.buttons ?? [], turn))
-    return { ...sent, kind: 'next', output: { messageId: sent.messageId } }
+    const report = composeMessage(context, message, fillButtons(message.buttons ?? [], context))
+    return { ...report, kind: 'next', output: { messageId: report.messageId } }
   },
 })

@@ -3,7 +3,7 @@ import { defineStep } from '../../engine/model/step.ts'
 import { fillChoices } from './message.ts'
 import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
 
-/** Waits for the next reply, or for the next of the kind expected: others are left to other runs and to triggers. */
+/** Waits for the next reply of the expected kind; other messages are left to other runs and to triggers. */
 export const waitForReply = defineStep({
   type: 'wait_for_reply',
   schema: z
@@ -19,11 +19,11 @@ export const waitForReply = defineStep({
     }),
   literal: ['expect.pattern'],
   waits: () => true,
-  recall: (_config, output) => ({ saved: toReplyValue(output) }),
-  execute: () => ({ kind: 'wait', for: 'reply', until: null }),
-  resume({ expect }, turn, wakeup) {
+  restoreOutput: (_config, output) => ({ saved: toReplyValue(output) }),
+  execute: () => ({ kind: 'suspend', for: 'reply', until: null }),
+  resume({ expect }, context, wakeup) {
     if (wakeup.type !== 'reply') return { kind: 'ignore' }
-    const answer = parseReply(wakeup.message, expect, { choices: fillChoices(expect.options ?? [], turn), turn })
+    const answer = parseReply(wakeup.message, expect, { choices: fillChoices(expect.options ?? [], context), context })
     if (!answer) return { kind: 'ignore' }
     const { value, text, choice } = answer
     const output = { value, text, choice: choice?.id ?? null, messageId: wakeup.message.id }

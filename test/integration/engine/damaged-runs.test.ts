@@ -89,7 +89,7 @@ describe('run with corrupt state', () => {
         mailbox_id: conversationId,
         id: '00000000-0000-7000-8000-000000000001',
         kind: 'event',
-        payload: { type: 'tag_added', tag: 7 },
+        payload: { event: { type: 'tag_added', tag: 7 }, messageId: null, depth: 0 },
         due_at: app.clock.now(),
         created_at: app.clock.now(),
       },

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { lockMailboxes } from '../../../src/engine/mailbox/mailbox.ts'
+import { lockMailboxes } from '../../../src/features/automation/store/mailbox-store.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { settleMessages } from '../../../src/features/outbound/settle-messages.ts'
 import { loadChannel } from '../../../src/features/channels/load-channel.ts'
@@ -55,8 +55,7 @@ describe('concurrent deletion', () => {
     let deleted: Promise<ApiResponse> | undefined
     await scope().transaction(async (tx) => {
       await lockMailboxes(
-        tx.db,
-        tx.tenantId,
+        tx,
         conversationIds.map((id) => ({ kind: 'conversation', id })),
       )
       deleted ??= remove(path)

@@ -242,7 +242,7 @@ describe('POST /api/runs/{runId}/replay', () => {
     const recorded = await replay(live.body.id, { mode: 'dry_run', from: 'start' })
     expect(recorded.body.variables.price).to.deep.equal(stepOutputs.price)
     const test = await workspace.call('POST', `/api/runs/${live.body.id}/save-as-test`, { name: 'Seven' })
-    expect(test.stepOutputs).to.deep.equal({ price: { rounds: [stepOutputs.price] } })
+    expect(test.stepOutputs).to.deep.equal({ price: { iterations: [stepOutputs.price] } })
     const { workflowId } = await getRun(old)
     const result = await workspace.call('POST', `/api/workflows/${workflowId}/tests/run`, {})
     expect(result).to.deep.include({ passed: 1, failed: 0 })

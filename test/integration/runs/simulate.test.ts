@@ -84,7 +84,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
       'add_tag',
       'send_message',
     ])
-    expect(body).to.deep.include({ ended: 'settled', why: null, diff: null })
+    expect(body).to.deep.include({ ended: 'finished', reason: null, diff: null })
   })
 
   it('advances the virtual clock between dialogue entries', async () => {
@@ -102,10 +102,10 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     const workflowId = await createDraft()
     const notStarted = await simulate(workflowId, { dialogue: [{ type: 'message', body: 'good day' }] })
     expect(notStarted.body).to.deep.include({ ended: 'not_started', runs: [] })
-    expect(notStarted.body.why).to.be.a('string')
+    expect(notStarted.body.reason).to.be.a('string')
     const waiting = await simulate(workflowId, { dialogue: [{ type: 'message', body: 'hello' }] })
     expect(waiting.body.ended).to.equal('waiting')
-    expect(waiting.body.why).to.match(/^Step "city" waits for a reply/)
+    expect(waiting.body.reason).to.match(/^Step "city" waits for a reply/)
     expect(waiting.body.runs[0].waiting).to.include({ for: 'reply', stepId: 'city' })
   })
 
@@ -252,8 +252,8 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
       { type: 'message', body: 'hello' },
       { type: 'message', body: 'Porto', after: '10m' },
     ]
-    expect((await simulate(workflowId, { dialogue, contactId })).body.ended).to.equal('settled')
-    expect((await simulate(workflowId, { conversationId, version: 1 })).body.ended).to.equal('settled')
+    expect((await simulate(workflowId, { dialogue, contactId })).body.ended).to.equal('finished')
+    expect((await simulate(workflowId, { conversationId, version: 1 })).body.ended).to.equal('finished')
     app.clock.advance(2 * HOUR)
     expect(await computeDigests(app)).to.deep.equal(digests)
     await unpublish(workflowId)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { listProblems } from '../../support/problems.ts'
 import { compile } from '../../support/workflow.ts'
 import { ask, pause, say } from '../../support/steps.ts'
@@ -11,7 +11,7 @@ const button = (id: string, title = id, rest: object = {}) => ({ id, title, ...r
 
 describe('compileDefinition', () => {
   it('compiles an empty definition with warnings', () => {
-    const { compiled, errors, warnings } = compileDefinition({ version: 1, triggers: [], steps: [] }, stepTypes)
+    const { compiled, errors, warnings } = compileDefinition({ version: 1, triggers: [], steps: [] }, workflowLanguage)
     expect(errors).to.deep.equal([])
     expect(compiled?.steps).to.deep.equal([])
     expect(warnings.map(({ code }) => code)).to.deep.equal(['no_triggers', 'no_steps'])
@@ -244,19 +244,19 @@ describe('compileDefinition', () => {
   it('reports every problem with the step and a readable message', () => {
     const { compiled, errors } = compileDefinition(
       { version: 1, settings: { reentry: 1 }, steps: [say('a', '{{nobody}}'), { id: 'b', type: 'wait', for: 'x' }] },
-      stepTypes,
+      workflowLanguage,
     )
     expect(compiled).to.equal(null)
     expect(errors.map(({ stepId, message }) => [stepId, message.slice(0, 70)])).to.deep.equal([
       [null, 'Workflow: settings.reentry must be one of "ignore", "restart", "queue"'],
       ['b', 'Step "b": for must be a duration such as 30s, 10m, 24h, 7d or PT10M'],
-      ['a', 'Step "a": message.body reads "nobody", which is not known: a path star'],
+      ['a', 'Step "a": message.body reads "nobody", which does not exist: a path st'],
     ])
   })
 
   for (const definition of [null, 7, 'x', [], { version: 1, steps: { length: 1 } }, { version: 1, steps: [null, 1] }]) {
     it(`rejects ${JSON.stringify(definition)} as a definition`, () => {
-      expect(compileDefinition(definition, stepTypes).errors).to.not.have.lengthOf(0)
+      expect(compileDefinition(definition, workflowLanguage).errors).to.not.have.lengthOf(0)
     })
   }
 })

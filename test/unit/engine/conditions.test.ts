@@ -1,8 +1,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { evaluateCondition } from '../../../src/engine/language/conditions.ts'
-import { Condition, type Operator } from '../../../src/engine/language/definition/condition.ts'
+import { Condition, conditions } from '../../../src/conditions/index.ts'
+import { type Condition as ConditionValue, evaluateCondition } from '../../../src/engine/language/conditions.ts'
 import type { Source } from '../../../src/engine/language/values.ts'
+
+function evaluate(condition: ConditionValue, scope: Source): boolean {
+  return evaluateCondition(condition, scope, conditions.operators)
+}
 
 const source: Source = {
   timezone: 'America/Sao_Paulo',
@@ -15,13 +19,13 @@ const source: Source = {
   },
 }
 
-const OPERATORS: Operator[] = [
+const OPERATORS: string[] = [
   ...(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'contains', 'not_contains', 'starts_with', 'ends_with'] as const),
   ...(['matches', 'in', 'not_in', 'exists', 'empty', 'has_tag', 'in_group', 'is_open'] as const),
 ]
 
 describe('evaluateCondition', () => {
-  const cases: [left: string | number | boolean, op: Operator, right: unknown, result: boolean][] = [
+  const cases: [left: string | number | boolean, op: string, right: unknown, result: boolean][] = [
     ['{{vars.n}}', 'eq', 10, true],
     ['{{vars.text}}', 'eq', 10, true],
     ['{{vars.n}}', 'eq', '10.0', true],
@@ -82,17 +86,17 @@ describe('evaluateCondition', () => {
   ]
   for (const [left, op, right, result] of cases) {
     it(`returns ${result} for ${left} ${op} ${JSON.stringify(right) ?? '(no right side)'}`, () => {
-      expect(evaluateCondition({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(result)
+      expect(evaluate({ left, op, ...(right === undefined ? {} : { right }) }, source)).to.equal(result)
     })
   }
 
   it('combines conditions with all, any and not', () => {
     const yes = { left: 1, op: 'eq', right: 1 } as const
     const no = { not: yes }
-    expect(evaluateCondition({ all: [yes, yes] }, source)).to.equal(true)
-    expect(evaluateCondition({ all: [yes, no] }, source)).to.equal(false)
-    expect(evaluateCondition({ any: [no, yes] }, source)).to.equal(true)
-    expect(evaluateCondition({ any: [no, { not: { all: [yes] } }] }, source)).to.equal(false)
+    expect(evaluate({ all: [yes, yes] }, source)).to.equal(true)
+    expect(evaluate({ all: [yes, no] }, source)).to.equal(false)
+    expect(evaluate({ any: [no, yes] }, source)).to.equal(true)
+    expect(evaluate({ any: [no, { not: { all: [yes] } }] }, source)).to.equal(false)
   })
 
   it('returns a boolean for any two values', () => {
@@ -103,8 +107,8 @@ describe('evaluateCondition', () => {
     fc.assert(
       fc.property(fc.constantFrom(...OPERATORS), side, side, (op, left, right) => {
         const sourceWithInput = { ...source, roots: { ...source.roots, input: left } }
-        expect(evaluateCondition({ left: '{{input}}', op, right }, sourceWithInput)).to.be.a('boolean')
-        if (typeof left === 'string') expect(evaluateCondition({ left, op, right }, sourceWithInput)).to.be.a('boolean')
+        expect(evaluate({ left: '{{input}}', op, right }, sourceWithInput)).to.be.a('boolean')
+        if (typeof left === 'string') expect(evaluate({ left, op, right }, sourceWithInput)).to.be.a('boolean')
       }),
     )
   })
@@ -112,7 +116,7 @@ describe('evaluateCondition', () => {
   it('evaluates a nested quantifier on a long text without catastrophic backtracking', () => {
     const started = performance.now()
     const long = { ...source, roots: { input: `${'a'.repeat(60_000)}!` } }
-    expect(evaluateCondition({ left: '{{input}}', op: 'matches', right: '^(a+)+$' }, long)).to.equal(false)
+    expect(evaluate({ left: '{{input}}', op: 'matches', right: '^(a+)+$' }, long)).to.equal(false)
     expect(performance.now() - started).to.be.below(5000)
   })
 })

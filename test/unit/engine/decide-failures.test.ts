@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
-import { defineStep, stepRegistry } from '../../../src/engine/model/step.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
-import { NOON, TestRun, buildFacts } from '../../support/workflow.ts'
+import { defineStep } from '../../../src/engine/model/step.ts'
+import { languageWith, NOON, TestRun, buildFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'
 
 /** Fails for the configured number of attempts, then succeeds. */
@@ -21,7 +20,7 @@ const lookUp = defineStep({
   execute: ({ what }, turn) => ({ kind: 'external', request: { what: turn.resolve(what) }, input: { what } }),
 })
 
-const registry = stepRegistry([...stepTypes.values(), flaky, lookUp])
+const registry = languageWith(flaky, lookUp)
 
 describe('failing step', () => {
   it('fails its run with the error code and the step ID', () => {
@@ -119,14 +118,16 @@ describe('external step', () => {
 
   it('emits an effect and continues with its result', () => {
     const run = new TestRun({ steps }, { registry })
-    const { effects, wait } = run.start()
-    expect(effects).to.deep.equal([
-      {
-        stepId: 'a',
-        stepIndex: 0,
-        effect: { type: 'external', epoch: 1, attempt: 1, timeoutMs: 10_000, request: { what: 'Ana' } },
-      },
-    ])
+    const { call, wait } = run.start()
+    expect(call).to.deep.equal({
+      target: 'external',
+      stepId: 'a',
+      stepIndex: 0,
+      epoch: 1,
+      attempt: 1,
+      timeoutMs: 10_000,
+      request: { what: 'Ana' },
+    })
     expect(wait).to.include({ for: 'result', epoch: 1, until: '2026-03-02T12:00:10.000Z' })
     expect(run.apply({ type: 'external_result', epoch: 0, result: { ok: true, output: {} } }).isConsumed).to.equal(
       false,

@@ -7,7 +7,7 @@ import type { Decision, EngineEvent } from '../../../src/engine/model/decision.t
 import { isFinished, queueRun, type RunState } from '../../../src/engine/model/run.ts'
 import type { ExternalResult, Facts } from '../../../src/engine/model/step.ts'
 import { addMs, DAY } from '../../../src/platform/time.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { NOON, RUN_ID, buildFacts } from '../../support/workflow.ts'
 
 const STEPS_MAX = 7
@@ -153,7 +153,7 @@ const definition = fc
           variables: { b: { type }, list: { type: 'list', default: ['x', 2, null] } },
           steps: renameInner(steps.map(([own, base], index) => ({ id: `s${index}`, ...base, ...own }))),
         }),
-        stepTypes,
+        workflowLanguage,
       ).compiled,
   )
   .filter((compiled) => compiled !== null)
@@ -229,7 +229,7 @@ function play(compiled: CompiledDefinition, eventInputs: EventInput[]): Transiti
         event: transition.event,
         facts: transition.facts,
         now,
-        registry: stepTypes,
+        registry: workflowLanguage,
       })
       run = decision.run
       facts = decision.facts
@@ -273,7 +273,7 @@ describe('decide, for any definition and any events', () => {
           event,
           facts: stored(facts),
           now,
-          registry: stepTypes,
+          registry: workflowLanguage,
         })
         expect(stored(again)).to.deep.equal(stored(decision))
       }

@@ -2,9 +2,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { WORKFLOWS } from '../../../seeds/demo/workflows.ts'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
-import { TRIGGERS } from '../../../src/engine/language/definition/triggers.ts'
 import { definitionSchema } from '../../../src/features/definition-checks/definition-schema.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 
 const ID = '0199c0de-ffff-7000-8000-000000000000'
 const yes = { left: '{{contact.name}}', op: 'eq', right: 1 }
@@ -171,15 +170,15 @@ describe('JSON Schema of definitions', () => {
   /** Returns whether the schema accepts the definition and whether it compiles. */
   function validate(fields: object): [bySchema: boolean, byCompiler: boolean] {
     const definition = JSON.parse(JSON.stringify({ version: 1, triggers: [], steps: [note], ...fields })) as unknown
-    return [accepts(definition), compileDefinition(definition, stepTypes).compiled !== null]
+    return [accepts(definition), compileDefinition(definition, workflowLanguage).compiled !== null]
   }
 
   it('is tested with every trigger and step type', () => {
-    expect(triggers).to.include.keys(Object.keys(TRIGGERS))
-    expect(steps).to.include.keys([...stepTypes.keys()])
+    expect(triggers).to.include.keys([...workflowLanguage.triggers.keys()])
+    expect(steps).to.include.keys([...workflowLanguage.steps.keys()])
   })
 
-  for (const type of Object.keys(TRIGGERS)) {
+  for (const type of workflowLanguage.triggers.keys()) {
     it(`accepts valid ${type} triggers like the compiler`, () => {
       for (const fields of triggers[type] ?? []) {
         expect(validate({ triggers: [{ type, ...fields }] }), JSON.stringify(fields)).to.deep.equal([true, true])
@@ -193,7 +192,7 @@ describe('JSON Schema of definitions', () => {
     })
   }
 
-  for (const type of stepTypes.keys()) {
+  for (const type of workflowLanguage.steps.keys()) {
     it(`accepts valid ${type} steps like the compiler`, () => {
       for (const fields of steps[type] ?? []) {
         expect(validate({ steps: [{ id: 'a', type, ...fields }] }), JSON.stringify(fields)).to.deep.equal([true, true])

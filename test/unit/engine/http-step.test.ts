@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
-import type { ExternalEffect } from '../../../src/engine/model/decision.ts'
 import type { ExternalResult } from '../../../src/engine/model/step.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { TestRun } from '../../support/workflow.ts'
 
 function play(fields: object, rest: object = {}, variables: object = {}): TestRun {
@@ -17,8 +16,8 @@ function play(fields: object, rest: object = {}, variables: object = {}): TestRu
 
 /** Starts the run and returns the external request it emits. */
 function startRequest(run: TestRun) {
-  const [placed] = run.start().effects
-  return (placed?.effect as ExternalEffect | undefined)?.request
+  const { call } = run.start()
+  return call?.target === 'external' ? call.request : undefined
 }
 
 function startError(run: TestRun) {
@@ -27,7 +26,9 @@ function startError(run: TestRun) {
 
 function listProblems(fields: object) {
   const step = { id: 'call', type: 'http', url: 'https://api.example.com/quote', ...fields }
-  return compileDefinition({ version: 1, steps: [step] }, stepTypes).errors.map(({ code, path }) => `${code} ${path}`)
+  return compileDefinition({ version: 1, steps: [step] }, workflowLanguage).errors.map(
+    ({ code, path }) => `${code} ${path}`,
+  )
 }
 
 describe('http step', () => {

@@ -1,10 +1,10 @@
 import type { StoredRun } from '../../../src/engine/model/stored-run.ts'
 import { expect } from 'chai'
-import type { ItemKind, MailboxItem } from '../../../src/engine/mailbox/mailbox.ts'
+import type { ItemContent, MailboxItem, NewItem } from '../../../src/engine/mailbox/item.ts'
 import { MailboxProcessor } from '../../../src/engine/mailbox/processor.ts'
 import type { Subject, PublishedWorkflow } from '../../../src/engine/model/subject.ts'
-import { isFinished, type JsonObject, type MessageFacts } from '../../../src/engine/model/run.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { isFinished, type MessageFacts } from '../../../src/engine/model/run.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { addMs, HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'
@@ -19,7 +19,7 @@ class Box {
   isPaused = false
   runs: StoredRun[] = []
   sent: unknown[] = []
-  postponed: MailboxItem[] = []
+  postponed: NewItem[] = []
   readonly #published: PublishedWorkflow[]
   #ids = 0
 
@@ -32,27 +32,31 @@ class Box {
     }))
   }
 
-  item(kind: ItemKind, payload: JsonObject): MailboxItem {
-    return { id: this.newId(), mailbox: { kind: 'conversation', id: 'v1' }, kind, payload, attempts: 0 }
+  item(content: ItemContent): MailboxItem {
+    return { id: this.newId(), mailbox: { kind: 'conversation', id: 'v1' }, attempts: 0, ...content }
   }
 
   write(...bodies: string[]): void {
     const messages = bodies.map((body) => ({ id: this.newId(), body }))
-    const items = messages.map(({ id }) => this.item('message', { messageId: id }))
+    const items = messages.map(({ id }) =>
+      this.item({
+        kind: 'message',
+        payload: { messageId: id, event: { type: 'message_received', channelId: 'ch1' } },
+      }),
+    )
     this.take(items, messages)
   }
 
   /** Creates the timer item of the run's current wait. */
   timerOf(run: StoredRun): MailboxItem {
-    return this.item('timer', { runId: run.state.id, epoch: run.state.epoch })
+    return this.item({ kind: 'timer', payload: { runId: run.state.id, epoch: run.state.epoch } })
   }
 
   take(items: MailboxItem[], messages: MessageFacts[] = []): void {
     const { contact, conversation, workspace } = buildFacts({ conversation: { canSendFreeform: true } })
-    const party: Subject = {
+    const subject: Subject = {
       mailbox: { kind: 'conversation', id: 'v1' },
       conversationId: 'v1',
-      channelId: 'ch1',
       contactId: 'c1',
       isPaused: this.isPaused,
       isPausedByReply: true,
@@ -62,11 +66,11 @@ class Box {
     }
     const turn = new MailboxProcessor({
       now: this.now,
-      registry: stepTypes,
-      party,
+      registry: workflowLanguage,
+      subject,
       runs: this.runs.filter(({ state }) => !isFinished(state)).map((run) => ({ ...run, wakeAt: null })),
       published: this.#published,
-      chained: new Map(),
+      cascades: new Map(),
       versions: new Map(this.#published.map((workflow) => [`${workflow.workflowId}:1`, workflow])),
       messages: new Map(messages.map((message) => [message.id, message])),
       newId: () => this.newId(),
@@ -75,8 +79,8 @@ class Box {
     const changed = [...turn.runs.changed]
     const untouched = this.runs.filter(({ state }) => !changed.some((run) => run.state.id === state.id))
     this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
-    this.postponed = turn.postponed.map(({ item }) => item)
-    const placed = turn.runs.effects.flatMap((effect) => effect.placed)
+    this.postponed = turn.postponed
+    const placed = turn.runs.effects.flatMap(({ requests }) => requests)
     this.sent.push(...placed.flatMap(({ effect }) => (effect.type === 'send_message' ? [effect['body']] : [])))
   }
 
@@ -175,7 +179,7 @@ describe('MailboxProcessor', () => {
     const [first] = box.runs
     box.write('go')
     box.isPaused = true
-    box.take([box.item('cancel', { runId: first?.state.id })])
+    box.take([box.item({ kind: 'cancel', payload: { runId: first?.state.id ?? '' } })])
     expect([box.sent, box.run(A).state.status]).to.deep.equal([['hi'], 'queued'])
     expect(box.run(A).wakeAt).to.be.a('string')
     box.isPaused = false
@@ -192,11 +196,16 @@ describe('MailboxProcessor', () => {
     })
     box.write('go')
     box.isPaused = true
-    box.take([box.item('event', { type: 'event', event: 'paid', data: { n: 1 }, depth: 0 })])
+    box.take([
+      box.item({
+        kind: 'event',
+        payload: { event: { type: 'event', event: 'paid', data: { n: 1 } }, messageId: null, depth: 0 },
+      }),
+    ])
     const later = box.postponed
     expect([later.length, box.sent]).to.deep.equal([1, []])
     box.isPaused = false
-    box.take(later)
+    box.take(later.map((item) => ({ attempts: 0, ...item })))
     expect(box.sent).to.deep.equal(['thanks'])
   })
 
@@ -213,7 +222,7 @@ describe('MailboxProcessor', () => {
     const [second] = box.runs
     if (!second) throw new Error('no second run')
     second.state = { ...second.state, id: '0199a7a0-0000-7000-8000-000000000000' }
-    box.take([box.item('start', { runId: second.state.id })])
+    box.take([box.item({ kind: 'start', payload: { runId: second.state.id } })])
     expect(box.sent).to.deep.equal(['hi'])
   })
 })

@@ -2,12 +2,12 @@ import type { StoredRun } from '../../../src/engine/model/stored-run.ts'
 import { countCascadesAmong } from '../../../src/engine/mailbox/cascade-limiter.ts'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { MailboxItem } from '../../../src/engine/mailbox/mailbox.ts'
+import type { ItemContent, MailboxItem } from '../../../src/engine/mailbox/item.ts'
 import { MailboxProcessor } from '../../../src/engine/mailbox/processor.ts'
 import type { Subject, PublishedWorkflow } from '../../../src/engine/model/subject.ts'
 import { isFinished, type MessageFacts } from '../../../src/engine/model/run.ts'
 import { addMs, HOUR } from '../../../src/platform/time.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
@@ -103,7 +103,7 @@ class Life {
   }
 
   #itemsOf({ kind }: Happening): MailboxItem[] {
-    const mail = (rest: Pick<MailboxItem, 'kind' | 'payload'>): MailboxItem => ({
+    const mail = (rest: ItemContent): MailboxItem => ({
       id: this.#newId(),
       mailbox: { kind: 'conversation', id: 'v1' },
       attempts: 0,
@@ -112,9 +112,14 @@ class Life {
     const open = this.runs.filter(({ state }) => !isFinished(state))
     switch (kind) {
       case 'message':
-        return [mail({ kind, payload: { messageId: 'm', isFirst: false } })]
+        return [mail({ kind, payload: { messageId: 'm', event: { type: 'message_received', channelId: 'ch1' } } })]
       case 'event':
-        return [mail({ kind, payload: { type: 'event', event: 'paid', data: { n: 1 } } })]
+        return [
+          mail({
+            kind,
+            payload: { event: { type: 'event', event: 'paid', data: { n: 1 } }, messageId: null, depth: 0 },
+          }),
+        ]
       case 'cancel':
         return open.slice(0, 1).map(({ state }) => mail({ kind, payload: { runId: state.id } }))
       case 'answer':
@@ -138,7 +143,7 @@ class Life {
     const turn = this.again({ before, item } as Played, body)
     this.played.push({ turn, before, item })
     const changed = [...turn.runs.changed].map((run): StoredRun =>
-      JSON.parse(JSON.stringify({ ...run, hasBegun: undefined })),
+      JSON.parse(JSON.stringify({ ...run, hasStarted: undefined })),
     )
     const untouched = this.runs.filter(({ state }) => !changed.some((run) => run.state.id === state.id))
     this.runs = [...changed, ...untouched].sort((a, b) => (a.state.id < b.state.id ? 1 : -1))
@@ -146,10 +151,9 @@ class Life {
 
   #turn({ runs, now, isPaused, ids }: Snapshot, body = ''): MailboxProcessor {
     const { contact, conversation, workspace } = buildFacts({ conversation: { canSendFreeform: true } })
-    const party: Subject = {
+    const subject: Subject = {
       mailbox: { kind: 'conversation', id: 'v1' },
       conversationId: 'v1',
-      channelId: 'ch1',
       contactId: 'c1',
       isPaused,
       isPausedByReply: false,
@@ -160,10 +164,10 @@ class Life {
     this.#ids = ids
     return new MailboxProcessor({
       now: new Date(now),
-      registry: stepTypes,
-      party,
+      registry: workflowLanguage,
+      subject,
       runs: runs.filter(({ state }) => !isFinished(state)),
-      chained: countCascadesAmong(runs, new Date(now)),
+      cascades: countCascadesAmong(runs, new Date(now)),
       published: this.#published,
       versions: new Map(this.#published.map((workflow) => [`${workflow.workflowId}:1`, workflow])),
       messages: new Map<string, MessageFacts>([['m', { id: 'm', body }]]),
@@ -227,8 +231,8 @@ describe('MailboxProcessor, for any workflows and any items', () => {
     everyLife(({ played }) => {
       for (const { turn, before, item } of played) {
         if (!(JSON.parse(before) as Snapshot).isPaused || item.kind === 'cancel') continue
-        expect(turn.runs.effects).to.deep.equal([])
-        expect([...turn.runs.changed].filter(({ hasBegun }) => hasBegun)).to.deep.equal([])
+        expect([turn.runs.effects, turn.runs.calls]).to.deep.equal([[], []])
+        expect([...turn.runs.changed].filter(({ hasStarted }) => hasStarted)).to.deep.equal([])
       }
     })
   })
@@ -237,7 +241,7 @@ describe('MailboxProcessor, for any workflows and any items', () => {
     everyLife(({ runs, played }) => {
       const postponed = new Set(
         played.flatMap(({ turn }) =>
-          turn.postponed.map(({ item: { payload } }) => `${payload['runId']}:${payload['epoch']}`),
+          turn.postponed.map(({ kind, payload }) => (kind === 'result' ? `${payload.runId}:${payload.epoch}` : '')),
         ),
       )
       for (const child of runs.filter(({ state }) => state.parent)) {
@@ -252,5 +256,5 @@ describe('MailboxProcessor, for any workflows and any items', () => {
 })
 
 function serialize({ runs, evaluated, postponed }: MailboxProcessor): string {
-  return JSON.stringify([[...runs.changed], runs.steps, runs.effects, evaluated, postponed])
+  return JSON.stringify([[...runs.changed], runs.steps, runs.effects, runs.calls, evaluated, postponed])
 }

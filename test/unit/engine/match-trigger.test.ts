@@ -1,15 +1,22 @@
 import { expect } from 'chai'
-import { matchTrigger, type TriggerEvent } from '../../../src/engine/mailbox/match-trigger.ts'
+import { matchTrigger, type TriggerMatch } from '../../../src/engine/mailbox/match-trigger.ts'
+import type { CompiledDefinition } from '../../../src/engine/model/compiled.ts'
+import type { WorkflowEvent } from '../../../src/triggers/events.ts'
+import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { compile, NOON, buildFacts } from '../../support/workflow.ts'
 
 const now = new Date(NOON)
 
-function messageEvent(body: string | null, rest: object = {}): TriggerEvent {
+function messageEvent(body: string | null, rest: object = {}): WorkflowEvent {
   return { type: 'message_received', channelId: 'ch1', message: { id: 'm1', body }, ...rest }
 }
 
-function starts(trigger: object, event: TriggerEvent): boolean {
-  const match = matchTrigger(compile({ triggers: [trigger], steps: [] }), event, buildFacts(), now)
+function findMatch(compiled: CompiledDefinition, event: WorkflowEvent): TriggerMatch | undefined {
+  return matchTrigger({ compiled, event, facts: buildFacts(), now, registry: workflowLanguage })
+}
+
+function starts(trigger: object, event: WorkflowEvent): boolean {
+  const match = findMatch(compile({ triggers: [trigger], steps: [] }), event)
   return match !== undefined && 'trigger' in match
 }
 
@@ -70,7 +77,7 @@ describe('message_received trigger', () => {
 
 describe('triggers of other types', () => {
   it('match only events of their type', () => {
-    const events: TriggerEvent[] = [
+    const events: WorkflowEvent[] = [
       { type: 'conversation_opened' },
       { type: 'contact_created' },
       { type: 'api', input: { a: 1 } },
@@ -122,8 +129,6 @@ describe('matchTrigger', () => {
       onMessage(undefined, { priority: 2, first: false }),
     ]
     const compiled = compile({ triggers, steps: [] })
-    expect(matchTrigger(compiled, messageEvent('x'), buildFacts(), now)).to.deep.equal({
-      trigger: compiled.triggers[1],
-    })
+    expect(findMatch(compiled, messageEvent('x'))).to.deep.equal({ trigger: compiled.triggers[1], priority: 2 })
   })
 })

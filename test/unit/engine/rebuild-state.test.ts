@@ -5,7 +5,7 @@ import type { RunState, StepRecord } from '../../../src/engine/model/run.ts'
 import { NOON, TestRun, RUN_ID } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
-type Lost = { lost: string }
+type NotRecorded = { notRecorded: string }
 
 /** Covers all kinds of state: replies, variables, iterations, skipped and failed steps. */
 const DEFINITION = {
@@ -41,7 +41,7 @@ function listRecords(run: TestRun): StepRecord[] {
   return [...byIndex.values()].sort((a, b) => a.index - b.index)
 }
 
-function rebuildAt(run: TestRun, at: number, records = listRecords(run)): RunState | Lost {
+function rebuildAt(run: TestRun, at: number, records = listRecords(run)): RunState | NotRecorded {
   const { compiled, registry, run: old } = run
   const answered = records.slice(0, at).findLast(({ type }) => type === 'ask' || type === 'wait_for_reply')
   const message = answered ? { id: 'in-1', body: 'Bo' } : { id: 'in-0', body: 'hi' }
@@ -73,7 +73,7 @@ describe('rebuildState', () => {
     expect(records.map(({ path }) => path)).to.include.members(['each', 'each[2].more'])
     for (let at = 1; at < records.length; at += 1) {
       const state = rebuildAt(played, at)
-      if ('lost' in state) throw new Error(`${at}: ${state.lost} is lost`)
+      if ('notRecorded' in state) throw new Error(`${at}: ${state.notRecorded} is not recorded`)
       const again = new TestRun(DEFINITION, {})
       again.run = state
       again.start()
@@ -92,7 +92,7 @@ describe('rebuildState', () => {
     const truncated = records.map((record, index) =>
       index === iteration ? { ...record, output: { $truncated: true, bytes: 1, preview: '' } } : record,
     )
-    expect(rebuildAt(played, iteration + 3, truncated)).to.deep.equal({ lost: 'more' })
+    expect(rebuildAt(played, iteration + 3, truncated)).to.deep.equal({ notRecorded: 'more' })
     // The newest state still has the value that the record has lost.
     const first = records.map((record, index) => (index === 0 ? { ...record, output: '[redacted]' } : record))
     expect(rebuildAt(played, 1, first)).to.deep.nested.property('variables.name', 'Bo')

@@ -3,21 +3,21 @@ import {
   type DialogueEntry,
   type SimulationTrace,
   simulate,
+  type SimulatedWorld,
   type Simulation,
 } from '../../../src/engine/simulate/simulate.ts'
 import { queueRun } from '../../../src/engine/model/run.ts'
-import { defineStep, stepRegistry } from '../../../src/engine/model/step.ts'
-import { stepTypes } from '../../../src/steps/index.ts'
+import { defineStep } from '../../../src/engine/model/step.ts'
+import { simulatedConversation } from '../../../src/features/simulations/simulated-conversation.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { z } from 'zod'
-import { compile, NOON, RUN_ID, buildFacts } from '../../support/workflow.ts'
+import { compile, languageWith, NOON, RUN_ID, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 
 const CHILD = '0199c0de-0005-7000-8000-000000000001'
 const PARTY = {
   mailbox: { kind: 'conversation' as const, id: 'v1' },
   conversationId: 'v1',
-  channelId: 'ch1',
   contactId: 'c1',
   isPaused: false,
   isPausedByReply: false,
@@ -35,7 +35,8 @@ const lookup = defineStep({
     input: { url: 'https://a.example' },
   }),
 })
-const registry = stepRegistry([...stepTypes.values(), lookup])
+const registry = languageWith(lookup)
+const world: SimulatedWorld = { ...simulatedConversation, listEvents: () => [], callExternal: () => undefined }
 
 function customerMessage(body: string, afterMs = 0): DialogueEntry {
   return { type: 'message', body, afterMs }
@@ -47,10 +48,10 @@ function play(definition: object, dialogue: DialogueEntry[], more: Partial<Simul
   return simulate({
     now: new Date(NOON),
     registry,
-    party: { ...PARTY, contact, conversation, workspace },
+    subject: { ...PARTY, contact, conversation, workspace },
     published: [workflow],
     dialogue,
-    answer: () => undefined,
+    world,
     ...more,
   })
 }
@@ -84,7 +85,7 @@ describe('simulate', () => {
     const trace = play(ASKING, [customerMessage('hi'), customerMessage('Bo', MINUTE)])
     expect(toLines(trace)).to.deep.equal(['customer: hi', 'workflow: Your name?', 'customer: Bo', 'workflow: Hello Bo'])
     expect(toTrail(trace)).to.deep.equal(['name:completed', 'hello:completed'])
-    expect(trace).to.include({ ended: 'settled', why: null, endedAt: '2026-03-02T12:01:00.000Z' })
+    expect(trace).to.include({ ended: 'finished', reason: null, endedAt: '2026-03-02T12:01:00.000Z' })
     expect(trace.runs[0]?.state.variables).to.deep.equal({ name: 'Bo' })
     expect(trace.effects.map(({ type, stepId }) => [type, stepId])).to.deep.equal([
       ['send_message', 'name'],
@@ -101,16 +102,16 @@ describe('simulate', () => {
 
   it('ends waiting with the reason when the dialogue has no reply', () => {
     const trace = play(ASKING, [customerMessage('hi')])
-    expect(trace).to.include({
+    expect(trace).to.deep.include({
       ended: 'waiting',
-      why: 'Step "name" waits for a reply, until 2026-03-02T13:00:00.000Z',
+      reason: { code: 'waiting', stepId: 'name', for: 'reply', until: '2026-03-02T13:00:00.000Z' },
     })
   })
 
   it('skips waits of a fixed duration', () => {
     const steps = [{ id: 'sleep', type: 'wait', for: '20h' }, say('later', 'Good morning')]
     const trace = play({ triggers: ON_MESSAGE, steps }, [customerMessage('hi')])
-    expect(trace).to.include({ ended: 'settled', endedAt: '2026-03-03T08:00:00.000Z' })
+    expect(trace).to.include({ ended: 'finished', endedAt: '2026-03-03T08:00:00.000Z' })
     expect(toLines(trace).at(-1)).to.equal('workflow: Good morning')
   })
 
@@ -125,11 +126,13 @@ describe('simulate', () => {
     const withPlaceholder = play(definition, [customerMessage('hi')])
     expect(withPlaceholder.runs[0]?.state.variables).to.deep.equal({ price: { simulated: true } })
     const withResult = play(definition, [customerMessage('hi')], {
-      answer: ({ stepId }) => ({ ok: true, output: `of ${stepId}` }),
+      world: { ...world, callExternal: ({ stepId }) => ({ ok: true, output: `of ${stepId}` }) },
     })
     expect(withResult.runs[0]?.state.variables).to.deep.equal({ price: 'of price' })
     const error = { code: 'http_500', message: 'It broke', retryable: false }
-    const failed = play(definition, [customerMessage('hi')], { answer: () => ({ ok: false, error }) })
+    const failed = play(definition, [customerMessage('hi')], {
+      world: { ...world, callExternal: () => ({ ok: false, error }) },
+    })
     expect(failed.runs[0]?.state).to.deep.include({
       status: 'failed',
       error: { code: 'http_500', message: 'It broke', stepId: 'price' },
@@ -171,10 +174,10 @@ describe('simulate', () => {
       { type: 'advance', afterMs: 364 * 24 * HOUR },
     ]
     const trace = play({ triggers: ON_MESSAGE, settings, steps }, dialogue)
-    expect(trace.why).to.equal('A simulation ends after one year of its clock')
-    expect(play(ASKING, [customerMessage('hi')], { isOutOfTime: () => true })).to.include({
+    expect(trace.reason).to.deep.equal({ code: 'limit_reached', limit: 'virtual_time' })
+    expect(play(ASKING, [customerMessage('hi')], { isOutOfTime: () => true })).to.deep.include({
       ended: 'not_started',
-      why: 'The simulation took too long',
+      reason: { code: 'limit_reached', limit: 'real_time' },
     })
   })
 
@@ -232,7 +235,7 @@ describe('simulate', () => {
       customerMessage('anybody?', MINUTE),
     ])
     expect(toLines(trace)).to.deep.equal(['customer: hi', 'customer: anybody?', 'workflow: Paid 7'])
-    expect(trace).to.include({ ended: 'settled', endedAt: '2026-03-02T14:01:00.000Z' })
+    expect(trace).to.include({ ended: 'finished', endedAt: '2026-03-02T14:01:00.000Z' })
   })
 
   it('processes the events that an effect raises', () => {
@@ -245,9 +248,11 @@ describe('simulate', () => {
         if: { left: '{{trigger.type}}', op: 'eq', right: 'message_received' },
       },
     ]
-    const raises: Simulation['raises'] = ({ type }) =>
+    const listEvents: SimulatedWorld['listEvents'] = ({ type }) =>
       type === 'emit' ? [{ type: 'event', event: 'again', data: null }] : []
-    const trace = play({ triggers, steps, settings: { reentry: 'parallel' } }, [customerMessage('hi')], { raises })
+    const trace = play({ triggers, steps, settings: { reentry: 'parallel' } }, [customerMessage('hi')], {
+      world: { ...world, listEvents },
+    })
     expect(trace.runs.map(({ state }) => state.trigger['type'])).to.deep.equal(['message_received', 'event'])
   })
 })

@@ -12,7 +12,7 @@ const UNITS = new Map([
 ])
 const DURATION_MAX = 365 * DAY
 
-/** `30s`, `10m`, `24h`, `7d`, `2w`, or ISO 8601 without months and years, in milliseconds. */
+/** Parses `30s`, `10m`, `24h`, `7d`, `2w`, or ISO 8601 without months and years, to milliseconds. */
 export function parseDuration(text: string): number | undefined {
   const short = SHORT.exec(text)
   if (short) return Number(short[1]) * (UNITS.get(short[2] ?? '') ?? 0)
@@ -22,7 +22,7 @@ export function parseDuration(text: string): number | undefined {
   return (weeks * 7 + days) * DAY + hours * HOUR + minutes * MINUTE + seconds * SECOND
 }
 
-/** Written as text, read as milliseconds. */
+/** Schema of a duration: a text whose output is milliseconds. */
 export const duration = z
   .string()
   .transform((text, issues) => {

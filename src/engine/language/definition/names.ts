@@ -2,40 +2,43 @@ import { z } from 'zod'
 import { TEMPLATE_LENGTH_MAX } from '../liquid.ts'
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/
-const RULE = 'must start with a small letter and go on with small letters, digits and _, 64 at most'
+const RULE = 'must start with a lower-case letter and contain only lower-case letters, digits and _, 64 at most'
 
 /** The target that ends the run. */
 export const END = 'end'
 
-/** Within a loop: on to the next round, and out of the loop. */
+/** Targets within a loop: the next iteration, and the step after the loop. */
 export const CONTINUE = 'continue'
 export const BREAK = 'break'
 
-/** What a target may be besides a step. */
+/** Targets that are not steps. */
 const RESERVED = new Set([END, CONTINUE, BREAK])
 
 export const ident = z.string().regex(NAME, RULE)
 
 export const stepId = ident
   .refine((id) => !RESERVED.has(id), {
-    message: `must be another name: ${[...RESERVED].join(', ')} are reserved`,
+    message: `must not be a reserved name (${[...RESERVED].join(', ')})`,
     params: { code: 'reserved_id' },
   })
   .meta({ not: { enum: [...RESERVED] } })
 
-/** A step of the same list, or a reserved word. Whether it is there is checked on the whole. */
+/** A step of the same list, or a reserved target. Its existence is checked when the definition is compiled. */
 export const target = ident
 
 /** A custom event, such as `order.paid`. */
 export const eventName = z
   .string()
-  .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must start with a small letter and go on with small letters, digits, _ and .')
+  .regex(
+    /^[a-z][a-z0-9_.]{0,63}$/,
+    'must start with a lower-case letter and contain only lower-case letters, digits, _ and .',
+  )
 
-/** `vars.city`, read as `city`. */
+/** A variable such as `vars.city`; the output is its name, `city`. */
 export const variablePath = z
   .string()
   .regex(/^vars\.[a-z][a-z0-9_]{0,63}$/, 'must be a variable such as vars.city')
   .transform((path) => path.slice('vars.'.length))
 
-/** A text with placeholders, as long as a template may be. */
+/** A text with placeholders, limited to the length of a template. */
 export const templateText = z.string().min(1, 'must not be empty').max(TEMPLATE_LENGTH_MAX)

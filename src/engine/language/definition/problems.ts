@@ -1,36 +1,36 @@
 import type { z } from 'zod'
 
-/** What is wrong, or may surprise, in a definition. `path` leads there from its root: `steps.2.message.body`. */
+/** An error or warning in a definition. `path` is relative to its root: `steps.2.message.body`. */
 export type Problem = { stepId: string | null; code: string; message: string; path: string }
 
-/** Where in a definition something stands, and how a person would call that place. */
+/** A part of a definition, with its name for people. */
 export type Location = { stepId: string | null; path: string; name: string }
 
-export function problemAt(place: Location, at: PropertyKey[] | string, code: string, what: string): Problem {
-  const within = typeof at === 'string' ? at : at.map(String).join('.')
-  const path = [place.path, within].filter(Boolean).join('.')
-  const message = `${place.name}: ${within ? `${within} ` : ''}${what}`
-  return { stepId: place.stepId, code, message, path }
+export function problemAt(location: Location, at: PropertyKey[] | string, code: string, text: string): Problem {
+  const field = typeof at === 'string' ? at : at.map(String).join('.')
+  const path = [location.path, field].filter(Boolean).join('.')
+  const message = `${location.name}: ${field ? `${field} ` : ''}${text}`
+  return { stepId: location.stepId, code, message, path }
 }
 
-/** One problem per place in the definition, the first; a field that does not exist is a problem of its own. */
-export function toProblems(error: z.ZodError, place: Location): Problem[] {
+/** Converts schema issues to the first problem of each path; every unknown field is a problem of its own. */
+export function toProblems(error: z.ZodError, location: Location): Problem[] {
   const problems = error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => problemAt(place, [...issue.path, key], 'unknown_field', 'is not a field here'))
+      return issue.keys.map((key) => problemAt(location, [...issue.path, key], 'unknown_field', 'is an unknown field'))
     }
-    return [problemAt(place, issue.path, codeOf(issue), issue.message)]
+    return [problemAt(location, issue.path, readCode(issue), issue.message)]
   })
   return problems.filter(({ path }, index) => problems.findIndex((one) => one.path === path) === index)
 }
 
-/** A schema's own check names its code in `params`, so that a screen can react to it. */
-function codeOf(issue: z.core.$ZodIssue): string {
+/** Reads the code that a schema's own check puts into `params`. */
+function readCode(issue: z.core.$ZodIssue): string {
   const code = issue.code === 'custom' ? issue.params?.['code'] : undefined
   return typeof code === 'string' ? code : 'invalid'
 }
 
-/** Says what to change, where zod's own words say what it expected and got. */
+/** Describes an issue by what to change, where zod's own messages describe what was expected and received. */
 export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -42,7 +42,7 @@ export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
     case 'too_small':
       return bound(issue.origin, `at least ${issue.minimum}`)
     case 'invalid_key':
-      return 'is not a name that can be used here'
+      return 'is not a valid name'
     default:
       return undefined
   }

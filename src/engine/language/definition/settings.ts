@@ -10,7 +10,7 @@ const timezone = z.string().refine((zone) => zone === 'contact' || isTimezone(zo
   params: { code: 'invalid_timezone' },
 })
 
-/** How runs of the workflow behave as a whole. */
+/** Settings of all runs of a workflow. */
 export const Settings = z
   .strictObject({
     timezone: timezone.optional(),

@@ -1,4 +1,4 @@
-/** False of a recorded payload that was cut, or from which something was left out. */
+/** False for a recorded payload that was truncated or redacted. */
 export function isComplete(recorded: unknown): boolean {
   const text = JSON.stringify(recorded) ?? ''
   return !text.includes('[redacted]') && !text.includes('"$truncated":true')

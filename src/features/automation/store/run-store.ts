@@ -1,29 +1,30 @@
-import { type Mailbox } from '../model/mailbox-key.ts'
-import { type StoredRun, runMailbox } from '../model/stored-run.ts'
-import type { Database } from '../../platform/database/database.ts'
-import { MAILBOX_ID_SQL } from './mailbox.ts'
-import type { StepRecord } from '../model/run.ts'
+import type { CascadeCount } from '../../../engine/mailbox/store.ts'
+import type { Mailbox } from '../../../engine/model/mailbox-key.ts'
+import type { StepRecord } from '../../../engine/model/run.ts'
+import { type StoredRun, runMailbox } from '../../../engine/model/stored-run.ts'
+import { selectRows } from '../../../platform/database/sql.ts'
+import { MAILBOX_ID_SQL } from './mailbox-store.ts'
+import type { StoreTransaction } from './store-transaction.ts'
 
-const COLUMNS = `workflow_id as "workflowId", workflow_version as "workflowVersion", contact_id as "contactId",
-  conversation_id as "conversationId", parent_run_id as "parentRunId", mailbox_run_id as "mailboxRunId", mode, trigger, trigger_event_id as "triggerEventId", replay_of as "replayOf",
-  root_run_id as "rootRunId", replay_from_step_id as "replayFromStepId", started_by as "startedBy",
-  messages_sent as "messagesSent", created_at as "createdAt", state, null as "wakeAt"`
+const COLUMNS = `workflow_id, workflow_version, contact_id, conversation_id, parent_run_id, mailbox_run_id, mode, trigger,
+  trigger_event_id, replay_of, root_run_id, replay_from_step_id, started_by, messages_sent, created_at, state,
+  null as wake_at`
 
-/** The runs of these mailboxes that are not settled, the newest first. */
-export async function loadActiveRuns(db: Database, tenantId: string, mailboxes: Mailbox[]): Promise<StoredRun[]> {
-  const { rows } = await db.raw<{ rows: StoredRun[] }>(
+/** Loads the unfinished runs of mailboxes, the newest first. */
+export async function loadActiveRuns(tx: StoreTransaction, mailboxes: Mailbox[]): Promise<StoredRun[]> {
+  return selectRows<StoredRun>(
+    tx.db,
     `select ${COLUMNS} from runs
      where tenant_id = ? and ${MAILBOX_ID_SQL} = any(?) and status in ('queued', 'running', 'waiting')
      order by id desc`,
-    [tenantId, mailboxes.map(({ id }) => id)],
+    [tx.tenantId, mailboxes.map(({ id }) => id)],
   )
-  return rows
 }
 
-/** Writes runs whole: new ones are inserted, those that are there are changed. One statement, however many. */
-export async function saveRuns(db: Database, tenantId: string, runs: StoredRun[]): Promise<void> {
+/** Inserts new runs and updates existing ones, in one statement. */
+export async function saveRuns(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
-  await db.raw(
+  await tx.db.raw(
     `insert into runs select * from jsonb_populate_recordset(null::runs, ?::jsonb)
      on conflict (tenant_id, id) do update set
        status = excluded.status, state = excluded.state, output = excluded.output, error = excluded.error,
@@ -31,7 +32,7 @@ export async function saveRuns(db: Database, tenantId: string, runs: StoredRun[]
        waiting_for = excluded.waiting_for, waiting_until = excluded.waiting_until,
        waiting_step_id = excluded.waiting_step_id, started_at = excluded.started_at,
        finished_at = excluded.finished_at`,
-    [JSON.stringify(runs.map((run) => runRow(tenantId, run)))],
+    [JSON.stringify(runs.map((run) => runRow(tx.tenantId, run)))],
   )
 }
 
@@ -71,15 +72,11 @@ function runRow(tenantId: string, { state, ...run }: StoredRun): Record<string, 
   }
 }
 
-/** A step is told again under its index whenever it changes; the last word counts. */
-export async function saveSteps(
-  db: Database,
-  tenantId: string,
-  steps: { runId: string; step: StepRecord }[],
-): Promise<void> {
+/** Saves step records under their run and index; of several the last one counts. */
+export async function saveSteps(tx: StoreTransaction, steps: { runId: string; step: StepRecord }[]): Promise<void> {
   if (steps.length === 0) return
-  const rows = new Map(steps.map(({ runId, step }) => [`${runId}:${step.index}`, stepRow(tenantId, runId, step)]))
-  await db.raw(
+  const rows = new Map(steps.map(({ runId, step }) => [`${runId}:${step.index}`, stepRow(tx.tenantId, runId, step)]))
+  await tx.db.raw(
     `insert into run_steps select * from jsonb_populate_recordset(null::run_steps, ?::jsonb)
      on conflict (tenant_id, run_id, index) do update set
        status = excluded.status, attempt = excluded.attempt, input = excluded.input, output = excluded.output,
@@ -115,47 +112,55 @@ function stepRow(tenantId: string, runId: string, step: StepRecord): Record<stri
   }
 }
 
-/** A wait is a row: it holds while the run waits, and is gone when it does not. */
-export async function saveWaits(
-  db: Database,
-  { tenantId, now }: { tenantId: string; now: Date },
-  runs: StoredRun[],
-): Promise<void> {
+/** Replaces the waits of runs: a run has a row exactly while it waits. */
+export async function saveWaits(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
-  await db.raw('delete from run_waits where tenant_id = ? and run_id = any(?)', [
-    tenantId,
+  await tx.db.raw('delete from run_waits where tenant_id = ? and run_id = any(?)', [
+    tx.tenantId,
     runs.map(({ state }) => state.id),
   ])
-  const waiting = runs.flatMap((run) => (run.state.waiting || run.wakeAt !== null ? [waitRow(run, tenantId, now)] : []))
-  if (waiting.length > 0) await db('run_waits').insert(waiting)
+  const waiting = runs.flatMap((run) => (run.state.waiting || run.wakeAt !== null ? [waitRow(run, tx)] : []))
+  if (waiting.length > 0) await tx.db('run_waits').insert(waiting)
 }
 
-function waitRow(run: StoredRun, tenantId: string, now: Date): Record<string, unknown> {
+function waitRow(run: StoredRun, tx: StoreTransaction): Record<string, unknown> {
   const { state, wakeAt } = run
   const mailbox = runMailbox(run)
   return {
-    tenant_id: tenantId,
+    tenant_id: tx.tenantId,
     run_id: state.id,
     mailbox_kind: mailbox.kind,
     mailbox_id: mailbox.id,
     epoch: state.epoch,
     due_at: wakeAt,
-    created_at: now,
+    created_at: tx.now(),
   }
 }
 
-/** Gives a run the first steps of another as its own: told as they were, and said to be taken over. */
+/** Copies the first step records of a run to another one, marked as reused. */
 export async function copySteps(
-  db: Database,
-  tenantId: string,
+  tx: StoreTransaction,
   { from, to, count }: { from: string; to: string; count: number },
 ): Promise<void> {
-  await db.raw(
+  await tx.db.raw(
     `insert into run_steps (tenant_id, id, run_id, index, step_id, name, type, path, iteration, attempt, status, input,
        output, error, branch, reused_from_id, simulated, message_id, waiting_until, started_at, finished_at)
      select tenant_id, gen_random_uuid(), ?, index, step_id, name, type, path, iteration, attempt, status, input,
        output, error, branch, id, simulated, message_id, waiting_until, started_at, finished_at
      from run_steps where tenant_id = ? and run_id = ? and index < ?`,
-    [to, tenantId, from, count],
+    [to, tx.tenantId, from, count],
+  )
+}
+
+/** Counts runs at least `depthMin` deep that were created after `since`, by mailbox and workflow. */
+export async function countCascades(
+  tx: StoreTransaction,
+  { mailboxes, depthMin, since }: { mailboxes: Mailbox[]; depthMin: number; since: Date },
+): Promise<CascadeCount[]> {
+  return selectRows<CascadeCount>(
+    tx.db,
+    `select ${MAILBOX_ID_SQL} as mailbox_id, workflow_id, count(*)::int as count
+     from runs where tenant_id = ? and created_at > ? and depth >= ? and ${MAILBOX_ID_SQL} = any(?) group by 1, 2`,
+    [tx.tenantId, since, depthMin, mailboxes.map(({ id }) => id)],
   )
 }

@@ -1,12 +1,12 @@
-import { isFinished } from '../model/run.ts'
-import type { SimulatedRun } from './simulate.ts'
+import { isFinished } from '../../engine/model/run.ts'
+import type { SimulatedRun } from '../../engine/simulate/simulate.ts'
 
-/** A simulated run that still waits, as it is kept: nothing will ever wake it, so it is canceled and says why. */
-export function closeWaitingRun(run: SimulatedRun, why: string | null, now: Date): SimulatedRun {
+/** Cancels a simulated run that still waits before it is stored, because nothing will ever continue it. */
+export function closeWaitingRun(run: SimulatedRun, reason: string | null, now: Date): SimulatedRun {
   const { state, steps } = run
   if (isFinished(state)) return run
   const finishedAt = now.toISOString()
-  const message = why ?? 'The run waited for something that was not recorded'
+  const message = reason ?? 'The run waited for input that was not recorded'
   return {
     ...run,
     state: {

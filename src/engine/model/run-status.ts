@@ -1,13 +1,13 @@
-import type { StoredRun } from './stored-run.ts'
 import { isFinished, type RunState } from './run.ts'
+import type { StoredRun } from './stored-run.ts'
 
-/** It waits for its turn; one that still collects messages has it. */
+/** True if the run waits behind another one. A run that debounces does not: it is the one that others wait for. */
 export function isQueued({ state: { status, debouncing } }: StoredRun): boolean {
   return status === 'queued' && debouncing === null
 }
 
-export function isActive({ workflowId, state }: StoredRun, wanted: string): boolean {
-  return workflowId === wanted && !isFinished(state)
+export function isActive({ workflowId, state }: StoredRun, id: string): boolean {
+  return workflowId === id && !isFinished(state)
 }
 
 export function isAwaitedBy({ state: { parent } }: StoredRun, { waiting, epoch }: RunState): boolean {

@@ -1,0 +1,34 @@
+import type { Mailbox } from '../model/mailbox-key.ts'
+import type { StepRecord } from '../model/run.ts'
+import type { StoredRun } from '../model/stored-run.ts'
+import type { MailboxItem, NewItem, NextItem } from './item.ts'
+
+/** Items of mailboxes. Every method works in a transaction of one tenant, for a whole batch. */
+export interface MailboxStore<Tx> {
+  /** Locks mailboxes, everywhere in the same order: what is read afterwards includes the previous holder's commit. */
+  lockMailboxes(tx: Tx, mailboxes: Mailbox[]): Promise<void>
+  /** Takes the due items out of locked mailboxes, in the order of their ids; with `only` just that one. */
+  claimItems(tx: Tx, claim: { mailboxes: Mailbox[]; only: string | null }): Promise<MailboxItem[]>
+  nextItem(tx: Tx, mailbox: Mailbox): Promise<NextItem | undefined>
+  /** Postpones a failed item and those behind it with backoff; true if it was dead-lettered instead. */
+  postponeItem(tx: Tx, mailbox: Mailbox, id: string): Promise<boolean>
+  /** Makes a dead-lettered item due again. */
+  retryItem(tx: Tx, mailbox: Mailbox, id: string): Promise<void>
+  putItems(tx: Tx, items: NewItem[]): Promise<void>
+}
+
+export type CascadeCount = { mailboxId: string; workflowId: string; count: number }
+
+/** Runs with their waits and step records. Every method works in a transaction of one tenant, for a whole batch. */
+export interface RunStore<Tx> {
+  /** Loads the unfinished runs of mailboxes, the newest first. */
+  loadActiveRuns(tx: Tx, mailboxes: Mailbox[]): Promise<StoredRun[]>
+  /** Inserts new runs and updates existing ones. */
+  saveRuns(tx: Tx, runs: StoredRun[]): Promise<void>
+  /** Replaces the waits of runs. */
+  saveWaits(tx: Tx, runs: StoredRun[]): Promise<void>
+  /** Saves step records under their run and index; of several the last one counts. */
+  saveSteps(tx: Tx, steps: { runId: string; step: StepRecord }[]): Promise<void>
+  /** Counts runs at least `depthMin` deep that were created after `since`, by mailbox and workflow. */
+  countCascades(tx: Tx, query: { mailboxes: Mailbox[]; depthMin: number; since: Date }): Promise<CascadeCount[]>
+}

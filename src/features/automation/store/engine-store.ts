@@ -1,0 +1,19 @@
+import type { MailboxStore, RunStore } from '../../../engine/mailbox/store.ts'
+import { claimItems, lockMailboxes, nextItem, postponeItem, putItems, retryItem } from './mailbox-store.ts'
+import { countCascades, loadActiveRuns, saveRuns, saveSteps, saveWaits } from './run-store.ts'
+import type { StoreTransaction } from './store-transaction.ts'
+
+/** The engine's store on Postgres. */
+export const engineStore: MailboxStore<StoreTransaction> & RunStore<StoreTransaction> = {
+  lockMailboxes,
+  claimItems,
+  nextItem,
+  postponeItem,
+  retryItem,
+  putItems,
+  loadActiveRuns,
+  saveRuns,
+  saveWaits,
+  saveSteps,
+  countCascades,
+}

@@ -1,0 +1,137 @@
+import type { ItemContent, ItemKind, MailboxItem, NewItem, NextItem } from '../../../engine/mailbox/item.ts'
+import { itemContentSchema } from '../../../engine/mailbox/item.ts'
+import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import { selectRows } from '../../../platform/database/sql.ts'
+import { WorkflowEvent } from '../../../triggers/events.ts'
+import type { StoreTransaction } from './store-transaction.ts'
+
+/** Id of a run's mailbox. The index `runs_tenant_id_active_mailbox_idx` is on this expression. */
+export const MAILBOX_ID_SQL = 'coalesce(conversation_id, contact_id, mailbox_run_id, id)'
+
+/** Lists at most `limit` of a tenant's mailboxes with due items, the longest waiting first. */
+export async function listDueMailboxes(
+  db: Database,
+  { tenantId, now, limit }: { tenantId: string; now: Date; limit: number },
+): Promise<Mailbox[]> {
+  return selectRows<Mailbox>(
+    db,
+    `select distinct mailbox_kind as kind, mailbox_id as id from (
+       select mailbox_kind, mailbox_id from mailbox_items where tenant_id = ? and due_at <= ? order by id limit ?) oldest`,
+    [tenantId, now, limit],
+  )
+}
+
+/** Conversations are locked before contacts, contacts before runs, and each in the order of their ids. */
+const LOCK_ORDER: [MailboxKind, string][] = [
+  ['conversation', 'conversations'],
+  ['contact', 'contacts'],
+  ['run', 'runs'],
+]
+
+/**
+ * Locks mailboxes, everywhere in the same order. The lock is a statement of its own: what is read after it includes the
+ * commit of the previous holder. Rows that refer to the locked ones may be inserted meanwhile.
+ */
+export async function lockMailboxes({ db, tenantId }: StoreTransaction, mailboxes: Mailbox[]): Promise<void> {
+  for (const [kind, table] of LOCK_ORDER) {
+    const ids = mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
+    if (ids.length === 0) continue
+    await db.raw(`select 1 from ${table} where tenant_id = ? and id = any(?) order by id for no key update`, [
+      tenantId,
+      ids,
+    ])
+  }
+}
+
+type Row = {
+  id: string
+  mailboxKind: MailboxKind
+  mailboxId: string
+  kind: ItemKind
+  payload: unknown
+  attempts: number
+}
+
+const content = itemContentSchema(WorkflowEvent)
+
+/** Claims due items, in the order of their ids, by deleting their rows: a rollback makes them available again. */
+export async function claimItems(
+  tx: StoreTransaction,
+  { mailboxes, only }: { mailboxes: Mailbox[]; only: string | null },
+): Promise<MailboxItem[]> {
+  const rows = await selectRows<Row>(
+    tx.db,
+    `delete from mailbox_items where tenant_id = ? and mailbox_id = any(?) and due_at <= ? and id = coalesce(?::uuid, id)
+     returning id, mailbox_kind, mailbox_id, kind, payload, attempts`,
+    [tx.tenantId, mailboxes.map(({ id }) => id), tx.now(), only],
+  )
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(toItem)
+}
+
+function toItem({ id, mailboxKind, mailboxId, attempts, kind, payload }: Row): MailboxItem {
+  const parsed: ItemContent = content.parse({ kind, payload })
+  return { id, mailbox: { kind: mailboxKind, id: mailboxId }, attempts, ...parsed }
+}
+
+/** Finds the first due item of a mailbox. */
+export async function nextItem(tx: StoreTransaction, mailbox: Mailbox): Promise<NextItem | undefined> {
+  const [item] = await selectRows<NextItem>(
+    tx.db,
+    `select id, payload ->> 'runId' as run_id from mailbox_items
+     where tenant_id = ? and mailbox_id = ? and due_at <= ? order by id limit 1`,
+    [tx.tenantId, mailbox.id, tx.now()],
+  )
+  return item
+}
+
+const ATTEMPTS_MAX = 5
+
+/**
+ * Postpones a failed item and those behind it, longer each time. After the last attempt the item is dead-lettered: it is
+ * never due again, and those behind it are processed. Returns true in that case.
+ */
+export async function postponeItem(tx: StoreTransaction, mailbox: Mailbox, id: string): Promise<boolean> {
+  const rows = await selectRows<{ attempts: number }>(
+    tx.db,
+    `with failed as (
+       update mailbox_items set attempts = attempts + 1,
+         due_at = case when attempts + 1 < :max then :now::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end
+       where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id returning attempts, due_at),
+     behind as (
+       update mailbox_items i set due_at = failed.due_at from failed
+       where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now
+         and failed.due_at < 'infinity')
+     select attempts from failed`,
+    { max: ATTEMPTS_MAX, now: tx.now(), tenantId: tx.tenantId, mailboxId: mailbox.id, id },
+  )
+  return rows.some(({ attempts }) => attempts >= ATTEMPTS_MAX)
+}
+
+/** Makes a dead-lettered item due again, with all its attempts. */
+export async function retryItem(tx: StoreTransaction, mailbox: Mailbox, id: string): Promise<void> {
+  await tx
+    .db('mailbox_items')
+    .where({ tenant_id: tx.tenantId, mailbox_id: mailbox.id, id })
+    .update({ attempts: 0, due_at: tx.now() })
+}
+
+/** Puts items into mailboxes. Ids are time-ordered, so an item is behind those that were put before. */
+export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<void> {
+  if (items.length === 0) return
+  const now = tx.now()
+  const rows = items.map(({ id, mailbox, kind, payload, dueAt }) => ({
+    tenant_id: tx.tenantId,
+    mailbox_kind: mailbox.kind,
+    mailbox_id: mailbox.id,
+    id,
+    kind,
+    payload,
+    attempts: 0,
+    due_at: dueAt ?? now,
+    created_at: now,
+  }))
+  await tx.db.raw('insert into mailbox_items select * from jsonb_populate_recordset(null::mailbox_items, ?::jsonb)', [
+    JSON.stringify(rows),
+  ])
+}

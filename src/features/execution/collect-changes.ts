@@ -1,0 +1,140 @@
+import type { EffectRequest } from '../../engine/model/decision.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
+import type { Subject } from '../../engine/model/subject.ts'
+import { type EffectType, isWorkflowEffect, type WorkflowEffect } from '../../steps/effects.ts'
+import type { RaisedEvent } from '../automation/raise-events.ts'
+import type { ConsentChange } from '../contacts/change-consents.ts'
+import type { ContactChange } from '../contacts/change-contacts.ts'
+import type { TagChange } from '../contacts/change-tags.ts'
+import type { Assignment } from '../conversations/assign-conversations.ts'
+import type { Pause } from '../conversations/automation.ts'
+import type { Close } from '../conversations/close-conversations.ts'
+import type { GroupChange } from '../groups/change-group-contacts.ts'
+import type { NewNote } from '../outbound/add-notes.ts'
+import type { NewOutbound } from '../outbound/queue-messages.ts'
+
+/** The changes that the effects of a batch request, by kind and in the order of the effects. */
+export type Changes = {
+  messages: NewOutbound[]
+  contacts: ContactChange[]
+  tags: TagChange[]
+  pauses: Pause[]
+  resumptions: string[]
+  groups: GroupChange[]
+  consents: ConsentChange[]
+  notes: NewNote[]
+  assignments: Assignment[]
+  closes: Close[]
+  events: RaisedEvent[]
+}
+
+/** The origin of an effect. `depth` is that of the events that it raises: one more than the run's. */
+type Origin = { run: StoredRun; subject: Subject; stepId: string; depth: number }
+
+type Collector<Type extends EffectType> = (changes: Changes, effect: WorkflowEffect<Type>, origin: Origin) => void
+
+/** One collector for each effect type: a type without one does not compile. */
+const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
+  send_message: collectMessage,
+  update_contact({ contacts }, { values }, { subject: { contactId }, depth }) {
+    if (contactId !== null) contacts.push({ contactId, values, depth })
+  },
+  add_tag: collectTags,
+  remove_tag: collectTags,
+  set_consent({ consents }, { marketing }, { subject: { contactId }, depth }) {
+    if (contactId !== null) consents.push({ contactId, marketing, depth })
+  },
+  add_to_group: collectGroup,
+  remove_from_group: collectGroup,
+  assign({ assignments }, { to }, { subject: { conversationId } }) {
+    if (conversationId !== null) assignments.push({ conversationId, to })
+  },
+  add_note({ notes }, { noteId, body }, { run, subject: { conversationId }, stepId }) {
+    if (conversationId === null) return
+    notes.push({ id: noteId, conversationId, body, sender: toSender(run), runId: run.state.id, stepId })
+  },
+  close_conversation({ closes }, _effect, { subject: { conversationId }, depth }) {
+    if (conversationId !== null) closes.push({ conversationId, keepPaused: false, depth })
+  },
+  emit({ events }, { event, data }, { subject: { contactId }, depth }) {
+    if (contactId !== null) events.push({ contactId, event: { type: 'event', event, data }, depth })
+  },
+  handoff({ pauses, closes }, { until }, { subject: { conversationId } }) {
+    if (conversationId === null) return
+    pauses.push({ conversationId, until })
+    // Closing resumes automation, unless a handoff follows it.
+    for (const close of closes) if (close.conversationId === conversationId) close.keepPaused = true
+  },
+  resume_automation({ resumptions }, _effect, { subject: { conversationId } }) {
+    if (conversationId !== null) resumptions.push(conversationId)
+  },
+}
+
+export function collectChanges(effects: { run: StoredRun; subject: Subject; requests: EffectRequest[] }[]): Changes {
+  const changes: Changes = {
+    messages: [],
+    contacts: [],
+    tags: [],
+    pauses: [],
+    resumptions: [],
+    groups: [],
+    consents: [],
+    notes: [],
+    assignments: [],
+    closes: [],
+    events: [],
+  }
+  for (const { run, subject, requests } of effects) {
+    for (const { stepId, effect } of requests) {
+      if (!isWorkflowEffect(effect)) throw new TypeError(`the effect type ${effect.type} is not registered`)
+      collect(changes, effect, { run, subject, stepId, depth: run.state.depth + 1 })
+    }
+  }
+  return changes
+}
+
+function collect<Type extends EffectType>(changes: Changes, effect: WorkflowEffect<Type>, origin: Origin): void {
+  COLLECTORS[effect.type](changes, effect, origin)
+}
+
+function collectMessage({ messages }: Changes, effect: WorkflowEffect<'send_message'>, origin: Origin): void {
+  const { run, subject, stepId } = origin
+  const { conversationId, contactId, conversation } = subject
+  const channelId = conversation?.['channelId']
+  if (conversationId === null || contactId === null || typeof channelId !== 'string') return
+  messages.push({
+    id: effect.messageId,
+    conversationId,
+    contactId,
+    channelId,
+    body: effect.body,
+    content: toContent(effect),
+    sender: toSender(run),
+    runId: run.state.id,
+    stepId,
+  })
+}
+
+function toContent({ buttons, media }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
+  const content = { ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
+  return Object.keys(content).length > 0 ? content : null
+}
+
+function toSender({ workflowId }: StoredRun) {
+  return { type: 'workflow' as const, id: workflowId, name: null }
+}
+
+function collectTags(changes: Changes, effect: WorkflowEffect<'add_tag' | 'remove_tag'>, origin: Origin): void {
+  const { contactId } = origin.subject
+  if (contactId === null) return
+  const isAdded = effect.type === 'add_tag'
+  changes.tags.push(...effect.tags.map((tag) => ({ contactId, tag, isAdded, depth: origin.depth })))
+}
+
+function collectGroup(
+  { groups }: Changes,
+  { type, groupId }: WorkflowEffect<'add_to_group' | 'remove_from_group'>,
+  { subject: { contactId }, depth }: Origin,
+): void {
+  if (contactId !== null) groups.push({ contactId, groupId, isAdded: type === 'add_to_group', depth })
+}

@@ -1,0 +1,16 @@
+import { conditions } from './conditions/index.ts'
+import { createRegistry, type Registry } from './engine/model/registry.ts'
+import { effectTypes } from './steps/effects.ts'
+import { stepTypes, stepTypesWithLoopback } from './steps/index.ts'
+import { triggerTypes } from './triggers/index.ts'
+
+/** The language of workflows: its triggers, steps, effects and condition operators. */
+export const workflowLanguage = createRegistry({
+  conditions,
+  triggers: triggerTypes,
+  steps: stepTypes,
+  effects: effectTypes,
+})
+
+/** Checks definitions where calls to this machine are allowed. */
+export const workflowLanguageWithLoopback: Registry = { ...workflowLanguage, steps: stepTypesWithLoopback }
