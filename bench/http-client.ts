@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Agent,request } from 'node:http'
+import { Agent, request } from 'node:http'
 
 type ClientResponse = { text: string; cookies: string[] }
 

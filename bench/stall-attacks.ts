@@ -3,6 +3,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { doublingSchema, patternSchema, UNIQUE_ITEMS } from '../test/support/expensive-schemas.ts'
+import {
+  ECHO,
+  listOfTexts,
+  patternDefinition,
+  problemDefinition,
+  sortingDefinition,
+} from '../test/support/expensive-definitions.ts'
 import { BenchClient } from './http-client.ts'
 
 /** Requests of one workspace; `execute` returns how they end. */
@@ -21,6 +28,7 @@ export async function prepareAttacks(url: string): Promise<{ attacks: Attack[]; 
   const request = (path: string, body: object) => outcomeOf(client.post(path, body))
   const createTool = (schema: object) => request('/api/tools', toolWith({ name: 'attack', inputSchema: schema }))
   const simulate = (body: object) => request(`/api/workflows/${workflowId}/simulate`, body)
+  const validate = (definition: object) => request('/api/workflows/validate', { definition })
   const attacks: Attack[] = [
     { name: 'tool with doubling $refs, 22 deep', execute: () => createTool(doublingSchema(22)) },
     { name: 'tool with doubling $refs, 29 deep', execute: () => createTool(doublingSchema(29)) },
@@ -29,8 +37,8 @@ export async function prepareAttacks(url: string): Promise<{ attacks: Attack[]; 
     { name: 'tool output with 15,000 unique items', execute: () => runOnce(client, contactId) },
     { name: 'simulation with 20 × sort_natural', execute: () => simulate(SORTING) },
     { name: 'simulation with 200 messages', execute: () => simulate(TALKING) },
-    { name: 'validation of 900 patterns', execute: () => request('/api/workflows/validate', PATTERNS) },
-    { name: 'validation with 70,000 problems', execute: () => request('/api/workflows/validate', PROBLEMS) },
+    { name: 'validation of 225 expensive patterns', execute: () => validate(patternDefinition(225)) },
+    { name: 'validation with 35,000 problems', execute: () => validate(problemDefinition(35_000)) },
   ]
   return { attacks, stop: provider.stop }
 }
@@ -42,37 +50,14 @@ const definitionWith = (steps: object[]) => ({
 })
 
 const SORTING = {
-  definition: definitionWith([
-    {
-      id: 'sort',
-      type: 'set',
-      values: Object.fromEntries(range(20, (n) => [`v${n}`, '{{ input.x | sort_natural | size }}'])),
-    },
-  ]),
+  definition: sortingDefinition(),
   trigger: { type: 'manual' },
-  input: { x: range(90_000, (n) => `t${(n * 7919) % 90_000}`) },
+  input: { x: listOfTexts(90_000) },
 }
 
 const TALKING = {
-  definition: definitionWith([{ id: 'say', type: 'send_message', message: { body: 'You said {{message.body}}' } }]),
-  dialogue: range(200, (n) => ({ type: 'message', body: `message ${n}` })),
-}
-
-const PATTERNS = {
-  definition: definitionWith(
-    range(225, (n) => ({
-      id: `ask${n}`,
-      type: 'ask',
-      message: { body: 'Which one?' },
-      expect: { type: 'text', pattern: `(?:${'abcdefghij'.repeat(30)}${n}){1000}` },
-    })),
-  ),
-}
-
-const PROBLEMS = {
-  definition: definitionWith(
-    range(500, (n) => ({ id: `s${n}`, type: 'stop', ...Object.fromEntries(range(140, (field) => [`x${field}`, 0])) })),
-  ),
+  definition: ECHO,
+  dialogue: range(200, (index) => ({ type: 'message', body: `message ${index}` })),
 }
 
 function range<T>(length: number, toEntry: (index: number) => T): T[] {
