@@ -1,4 +1,4 @@
-import { type ChildProcess,fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
 type Request = { id: number; command: string; input: unknown }

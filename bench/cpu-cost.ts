@@ -1,4 +1,4 @@
-import { readdirSync,readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { sum } from './stats.ts'
 
 /** Length of a clock tick, the unit in which Linux counts processor time. */

@@ -1,4 +1,4 @@
-import { mkdtempSync,chmodSync,rmSync } from 'node:fs'
+import { mkdtempSync, chmodSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { type CpuCost,measureCpuCost } from './cpu-cost.ts'
-import { type BenchDatabase,toEnvironment } from './database.ts'
-import { type BenchWorkspace,createWorkspaces,toPhone } from './workspaces.ts'
+import { type CpuCost, measureCpuCost } from './cpu-cost.ts'
+import { type BenchDatabase, toEnvironment } from './database.ts'
+import { type BenchWorkspace, createWorkspaces, toPhone } from './workspaces.ts'
 
 /** `backlog` is the number of messages per workspace and round, each from another contact. */
 export type Size = { workspaces: number; backlog: number; rounds: number }

@@ -1,10 +1,10 @@
 import pg from 'pg'
-import { type CpuCost,totalCpu } from './cpu-cost.ts'
-import { type BenchDatabase,withTempDatabase } from './database.ts'
-import { EngineBench,type Size } from './engine-bench.ts'
-import { COST_COLUMNS,formatCostRow,formatLoadAverage,formatTable } from './format.ts'
+import { type CpuCost, totalCpu } from './cpu-cost.ts'
+import { type BenchDatabase, withTempDatabase } from './database.ts'
+import { EngineBench, type Size } from './engine-bench.ts'
+import { COST_COLUMNS, formatCostRow, formatLoadAverage, formatTable } from './format.ts'
 import { insertPastRuns } from './past-runs.ts'
-import { formatSpread,sum } from './stats.ts'
+import { formatSpread, sum } from './stats.ts'
 
 const FEW_RUNS = 10_000
 

@@ -1,7 +1,7 @@
-import { type CpuCost,totalCpu } from './cpu-cost.ts'
-import { readDatabaseTime,withTempDatabase } from './database.ts'
-import { type EngineBench,type Size,withEngineBench } from './engine-bench.ts'
-import { COST_COLUMNS,formatCostRow,formatLoadAverage,formatTable } from './format.ts'
+import { type CpuCost, totalCpu } from './cpu-cost.ts'
+import { readDatabaseTime, withTempDatabase } from './database.ts'
+import { type EngineBench, type Size, withEngineBench } from './engine-bench.ts'
+import { COST_COLUMNS, formatCostRow, formatLoadAverage, formatTable } from './format.ts'
 import { describeRowSizes } from './row-sizes.ts'
 import { formatSpread } from './stats.ts'
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { hasPendingWork,readDatabaseTime,toEnvironment,withTempDatabase } from './database.ts'
-import { formatLoadAverage,formatTable } from './format.ts'
-import { formatSpread,percentile } from './stats.ts'
-import { type BenchWorkspace,createWorkspaces,toPhone } from './workspaces.ts'
+import { hasPendingWork, readDatabaseTime, toEnvironment, withTempDatabase } from './database.ts'
+import { formatLoadAverage, formatTable } from './format.ts'
+import { formatSpread, percentile } from './stats.ts'
+import { type BenchWorkspace, createWorkspaces, toPhone } from './workspaces.ts'
 
 const INTERVAL_MS = 40
 const CONTACTS = 1000

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer,type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** A WhatsApp provider that accepts every message at once and records when each phone number was answered. */

@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os'
-import { type CpuCost,totalCpu } from './cpu-cost.ts'
+import { type CpuCost, totalCpu } from './cpu-cost.ts'
 import { formatSpread } from './stats.ts'
 
 /** Headings of the columns that `formatCostRow` fills after the first one. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Agent,request } from 'node:http'
+import { Agent, request } from 'node:http'
 
 type ClientResponse = { text: string; cookies: string[] }
 
@@ -34,6 +34,10 @@ export class BenchClient {
 
   async get(path: string, baseUrl = this.#url): Promise<void> {
     await this.#request('GET', baseUrl + path, '')
+  }
+
+  async getJson<T>(path: string): Promise<T> {
+    return JSON.parse((await this.#request('GET', this.#url + path, '')).text) as T
   }
 
   async post<T>(path: string, body: unknown): Promise<T> {

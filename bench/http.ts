@@ -1,10 +1,10 @@
 import pg from 'pg'
-import { type CpuCost,measureCpuCost,totalCpu } from './cpu-cost.ts'
-import { toEnvironment,withTempDatabase } from './database.ts'
-import { COST_COLUMNS,formatCostRow,formatTable } from './format.ts'
+import { type CpuCost, measureCpuCost, totalCpu } from './cpu-cost.ts'
+import { toEnvironment, withTempDatabase } from './database.ts'
+import { COST_COLUMNS, formatCostRow, formatTable } from './format.ts'
 import { BenchClient } from './http-client.ts'
 import { runConcurrently } from './run-concurrently.ts'
-import { type ServerProcess,startServer } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 import { formatSpread } from './stats.ts'
 
 const CONTACTS = 100_000

@@ -5,6 +5,7 @@ import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
 import { benchHttp } from './http.ts'
 import { benchLatency } from './latency.ts'
+import { benchStall } from './stall.ts'
 import { benchWaits } from './waits.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
@@ -15,6 +16,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   'engine-latency': benchLatency,
   waits: benchWaits,
   fairness: benchFairness,
+  stall: benchStall,
 }
 
 const text = { type: 'string' } as const

@@ -1,4 +1,4 @@
-import { type ChildProcess,fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
 export type ServerProcess = { url: string; pid: number; stop(): Promise<void> }

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { BenchProcess } from './bench-process.ts'
-import { type CpuCost,measureCpuCost,totalCpu } from './cpu-cost.ts'
-import { type BenchDatabase,toEnvironment,withTempDatabase } from './database.ts'
-import { COST_COLUMNS,formatCostRow,formatLoadAverage,formatTable } from './format.ts'
+import { type CpuCost, measureCpuCost, totalCpu } from './cpu-cost.ts'
+import { type BenchDatabase, toEnvironment, withTempDatabase } from './database.ts'
+import { COST_COLUMNS, formatCostRow, formatLoadAverage, formatTable } from './format.ts'
 import { BenchClient } from './http-client.ts'
 import { startServer } from './server-process.ts'
 import { formatSpread } from './stats.ts'
-import { describeWaitingRuns,insertWaitingRuns,makeTimersDue } from './waiting-runs.ts'
+import { describeWaitingRuns, insertWaitingRuns, makeTimersDue } from './waiting-runs.ts'
 
 const FEW_RUNS = 1000
 const TASK_EXECUTIONS = 200

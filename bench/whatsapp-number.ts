@@ -1,4 +1,4 @@
-import { createHmac,randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import type { BenchClient } from './http-client.ts'
 
 const APP_SECRET = 'c'.repeat(32)

@@ -57,6 +57,12 @@ const Environment = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
     .optional(),
+  COMPUTE_THREADS: z.coerce
+    .number('must be a number from 1 to 64')
+    .int('must be a number from 1 to 64')
+    .min(1, 'must be a number from 1 to 64')
+    .max(64, 'must be a number from 1 to 64')
+    .default(2),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
 
@@ -72,6 +78,8 @@ export type Config = {
   /** 32 bytes in hexadecimal; if undefined, a key is generated and kept in `dataDir`. */
   secretKey: string | undefined
   smtpUrl: string | undefined
+  /** The number of worker threads for computations over customers' data. */
+  computeThreads: number
   /** The environment for programs that this process starts. */
   environment: NodeJS.ProcessEnv
   logLevel: z.infer<typeof Environment>['LOG_LEVEL']
@@ -117,6 +125,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     allowsLoopback: env.ALLOW_LOOPBACK_CHANNELS,
     secretKey: env.SECRET_KEY,
     smtpUrl: env.SMTP_URL,
+    computeThreads: env.COMPUTE_THREADS,
     environment,
     logLevel: env.LOG_LEVEL,
   }

@@ -1,5 +1,6 @@
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
+import { ComputePool } from './platform/compute/compute-pool.ts'
 import { checkPostgresVersion, migrate, openDatabase, seedIfEmpty } from './platform/database/database.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
@@ -23,6 +24,9 @@ export type OpenDependencies = Dependencies & {
   revocations: Revocations
   close(): Promise<void>
 }
+
+/** Beside this module, and of its kind: TypeScript source or compiled. */
+const COMPUTE_WORKER = new URL(`./compute-worker${extname(import.meta.url)}`, import.meta.url)
 
 /**
  * Opens every long-lived part, each after those it needs; `close` closes them in reverse order. If one cannot be opened,
@@ -66,6 +70,8 @@ export async function openDependencies(
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+    const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
+    closers.push(() => computePool.close())
     return {
       db,
       clock,
@@ -75,6 +81,7 @@ export async function openDependencies(
       singleFlight: createSingleFlight(),
       secrets,
       mail,
+      computePool,
       allowsLoopback: config.allowsLoopback,
       database,
       limits,

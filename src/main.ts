@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
-  // Printed last: whoever waits for these lines may send a signal at once.
+  // Printed last: a process that waits for these lines may send a signal at once.
   app.banner.forEach(print)
 }
 

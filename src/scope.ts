@@ -5,6 +5,8 @@ import { isUuid, newId } from './platform/ids.ts'
 import type { Job, JobQueue } from './platform/jobs/job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import type { Mailer } from './platform/mail.ts'
+import type { ComputePool } from './platform/compute/compute-pool.ts'
+import type { ComputeTask } from './platform/compute/compute-task.ts'
 import type { Secrets } from './platform/security/secrets.ts'
 import type { SingleFlight } from './platform/concurrency/single-flight.ts'
 import type { Notifications } from './platform/notifications/notifications.ts'
@@ -31,6 +33,7 @@ export type Dependencies = {
   singleFlight: SingleFlight
   secrets: Secrets
   mail: Mailer
+  computePool: Pick<ComputePool, 'run'>
   /** True if URLs that customers enter, such as a provider's, may use loopback addresses. */
   allowsLoopback: boolean
 }
@@ -141,6 +144,14 @@ export class Scope {
   /** Runs `read` once for all concurrent callers with the same `key`. Not for transactions. */
   singleFlight<T>(key: string, read: () => Promise<T>): Promise<T> {
     return this.#dependencies.singleFlight.do(`${this.tenantId} ${key}`, read) as Promise<T>
+  }
+
+  /**
+   * Executes a task on a compute thread. Not in a transaction, which would hold its locks until a thread is free.
+   * @throws BudgetExceededError, UnavailableError
+   */
+  compute<Input, Output>(task: ComputeTask<Input, Output>, input: Input): Promise<Output> {
+    return this.#dependencies.computePool.run(task, input, { key: this.tenantId })
   }
 
   /** Records events. In a transaction they are written at its end, in one statement. */

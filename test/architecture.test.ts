@@ -56,6 +56,7 @@ const LAYERS: Record<string, string[]> = {
 const TOP_LEVEL_FILES: Record<string, string[]> = {
   'scope.ts': ['engine', 'channels', 'models', 'platform'],
   'workflow-language.ts': ['steps', 'triggers', 'conditions', 'engine'],
+  'compute-worker.ts': ['features', 'platform'],
   'router.ts': ['features', 'trpc'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope.ts', 'platform'],
   'config.ts': [],

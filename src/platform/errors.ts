@@ -58,6 +58,14 @@ export class UnprocessableError extends AppError {
   override name = 'UnprocessableError'
 }
 
+/** A computation over the caller's data exceeded its limit of time or memory. */
+export class BudgetExceededError extends UnprocessableError {
+  override name = 'BudgetExceededError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('budget_exceeded', message, undefined, options)
+  }
+}
+
 /** A limit is exceeded. */
 export class LimitExceededError extends AppError {
   override name = 'LimitExceededError'

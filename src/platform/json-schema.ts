@@ -1,6 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
+import { defineTask } from './compute/compute-task.ts'
+import { SECOND } from './time.ts'
 
 export type JsonSchema = Record<string, unknown>
 
@@ -15,10 +17,37 @@ const DATE_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-
 /** Keyed by the schema's text, as every read from the database gives another object. */
 const compiled = new LRUCache<string, ValidateFunction | Error>({ max: 500 })
 
-/** Returns the reason why a schema cannot be used; undefined if it can. */
+const BUDGET = {
+  deadlineMs: 2 * SECOND,
+  budgetMessage:
+    'Checking against the JSON Schema takes too long or too much memory. Use fewer references, patterns and unique items',
+}
+
+/** Runs `jsonSchemaError` on a compute thread: compiling a schema of 1 KB can take minutes. */
+export const jsonSchemaErrorTask = defineTask({ ...BUDGET, name: 'json-schema-error', run: jsonSchemaError })
+
+/** Runs `findMismatch` on a compute thread: checking a value against a schema of 1 KB can take minutes. */
+export const findMismatchTask = defineTask({
+  ...BUDGET,
+  name: 'find-json-schema-mismatch',
+  run: ({ schema, value, name }: { schema: JsonSchema; value: unknown; name: string }) =>
+    findMismatch(schema, value, name),
+})
+
+/**
+ * Returns the reason why a schema cannot be used; undefined if it can. A schema that refers to itself
+ * without end, or multiplies its work with each reference, often shows on an empty object already.
+ */
 export function jsonSchemaError(schema: JsonSchema): string | undefined {
-  const result = compile(schema)
-  return result instanceof Error ? result.message : undefined
+  const validate = compile(schema)
+  if (validate instanceof Error) return validate.message
+  try {
+    validate({})
+    return undefined
+  } catch (error) {
+    if (error instanceof RangeError) return 'its references lead back to themselves without end'
+    throw error
+  }
 }
 
 /** Returns the first error of a value, such as `input.city must be string`; undefined if it matches the schema. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { liquid } from '../../src/engine/language/liquid.ts'
 import { ROOTS } from '../../src/engine/language/values.ts'
-import { definitionSchema } from '../../src/features/definition-checks/definition-schema.ts'
+import { definitionSchema } from '../../src/features/publishing/definition-schema.ts'
 import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
 import { workflowLanguage } from '../../src/workflow-language.ts'
 import { type Field, listFields } from '../support/definition-fields.ts'

@@ -1,5 +1,6 @@
 import { evaluateCondition } from '../language/conditions.ts'
 import { StepError } from '../language/step-error.ts'
+import { STEP_WORK_MAX, withWorkBudget } from '../language/work-budget.ts'
 import { findStep, type CompiledStep } from '../model/compiled.ts'
 import type { DecisionDraft, Execution } from '../model/decision.ts'
 import { countExecution, type RunState, type StepRecord, countVisits } from '../model/run.ts'
@@ -22,8 +23,10 @@ function executeStep(draft: DecisionDraft, id: string): string | null {
   if (!executed) return stopAtLimit(draft)
   run.executed = executed
   const execution = { step, record: newRecord(draft, step) }
-  if (step.disabled || !isEntered(draft, step)) return skipStep(draft, execution)
-  return execute(draft, execution)
+  if (step.disabled) return skipStep(draft, execution)
+  const entry = runStep(() => (isEntered(draft, step) ? { kind: 'next' } : { kind: 'ignore' }))
+  if (entry.kind === 'ignore') return skipStep(draft, execution)
+  return entry.kind === 'fail' ? applyOutcome(draft, execution, entry) : execute(draft, execution)
 }
 
 /** An open loop has been entered before: its condition is not evaluated again in every iteration. */
@@ -41,10 +44,10 @@ export function execute(draft: DecisionDraft, execution: Execution): string | nu
   return outcome.kind === 'ignore' ? null : applyOutcome(draft, execution, outcome)
 }
 
-/** Turns a StepError that a step throws into its failure. */
+/** Executes a step within its budget of work, and turns a StepError that it throws into its failure. */
 export function runStep(act: () => Resumption): Resumption {
   try {
-    return act()
+    return withWorkBudget(STEP_WORK_MAX, act).result
   } catch (error) {
     if (!(error instanceof StepError)) throw error
     const { code, message, retryable } = error

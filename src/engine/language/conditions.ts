@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { StepError } from './step-error.ts'
 import { resolveValue, type Source } from './values.ts'
+import { isBudgetExceeded } from './work-budget.ts'
 
 export type Comparison = { left: string | number | boolean; op: string; right?: unknown }
 export type Condition = { all: Condition[] } | { any: Condition[] } | { not: Condition } | Comparison
@@ -26,7 +27,10 @@ export function defineOperator(operator: Pick<Operator, 'name' | 'test'> & Parti
   return { isUnary: false, checkRight: () => undefined, ...operator }
 }
 
-/** Evaluates a condition. A value that cannot be read counts as null, so that a condition never fails. */
+/**
+ * Evaluates a condition. A value that cannot be read counts as null, so that a condition fails only for its cost.
+ * @throws StepError `budget_exceeded`
+ */
 export function evaluateCondition(condition: Condition, source: Source, operators: OperatorRegistry): boolean {
   if ('all' in condition) return condition.all.every((part) => evaluateCondition(part, source, operators))
   if ('any' in condition) return condition.any.some((part) => evaluateCondition(part, source, operators))
@@ -40,7 +44,7 @@ function readValue(value: unknown, source: Source): unknown {
   try {
     return resolveValue(value, source) ?? null
   } catch (error) {
-    if (error instanceof StepError) return null
+    if (error instanceof StepError && !isBudgetExceeded(error)) return null
     throw error
   }
 }

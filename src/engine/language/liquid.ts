@@ -1,5 +1,6 @@
 import { Liquid } from 'liquidjs'
 import { parseInstant } from '../../platform/zoned-time.ts'
+import { chargeFilter } from './filter-work.ts'
 
 /** Filters for texts, numbers, lists and dates. None reads a clock, draws lots or evaluates an expression. */
 const FILTERS = `
@@ -44,3 +45,12 @@ liquid.registerFilter('date', function (value: unknown, ...rest: unknown[]) {
   if (typeof input === 'string' && ms === undefined && !/^\d+$/.test(input)) return value
   return typeof formatDate === 'function' ? formatDate.call(this, ms === undefined ? input : ms / 1000, ...rest) : value
 })
+
+for (const name of FILTERS) {
+  const filter = liquid.filters[name]
+  if (typeof filter !== 'function') throw new TypeError(`the filter ${name} is not a function`)
+  liquid.registerFilter(name, function (value: unknown, ...rest: unknown[]) {
+    chargeFilter(name, [value, ...rest])
+    return filter.call(this, value, ...rest)
+  })
+}

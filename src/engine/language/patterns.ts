@@ -1,11 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
 import { z } from 'zod'
+import { spendWork } from './work-budget.ts'
 
 const SOURCE_MAX = 1000
 const PROGRAM_MAX = 2000
 /** Limit of program size times text length, the worst-case work of a match: 4 million take 100 ms. */
 const WORK_MAX = 4_000_000
+/** Units of the work budget for each. */
+const MATCH_WORK = 0.25
 
 /**
  * Regular expressions of customers run on RE2, whose time is linear in the text, so that no expression can block a
@@ -39,10 +42,16 @@ export function patternIssue(source: string) {
   return { code: 'custom', message, params: { code: 'invalid_pattern' } } as const
 }
 
-/** True if a part of the text matches. An invalid expression, or one that is too expensive for the text, never does. */
+/**
+ * True if a part of the text matches. An invalid expression, or one that is too expensive for the text, never does.
+ * @throws StepError `budget_exceeded`
+ */
 export function matchesPattern(source: string, text: string): boolean {
   const pattern = compilePattern(source)
-  if (pattern instanceof Error || pattern.programSize() * text.length > WORK_MAX) return false
+  if (pattern instanceof Error) return false
+  const work = pattern.programSize() * text.length
+  if (work > WORK_MAX) return false
+  spendWork(work * MATCH_WORK)
   return pattern.matcher(text).find()
 }
 

@@ -1,7 +1,8 @@
 import { Context, Drop, toValueSync } from 'liquidjs'
 import { liquid, TEMPLATE_LENGTH_MAX } from './liquid.ts'
 import { StepError } from './step-error.ts'
-import { hasPlaceholder, parseTemplate, TemplateError, type Template } from './template.ts'
+import { spendWork } from './work-budget.ts'
+import { countPlaceholders, hasPlaceholder, parseTemplate, TemplateError, type Template } from './template.ts'
 
 /** Roots of the paths that placeholders read. */
 export const ROOTS = [
@@ -26,6 +27,8 @@ export type Source = { roots: Readonly<Partial<Record<Root, unknown>>>; timezone
 
 /** Size limit of one resolved value, so that a workflow cannot double a value until the worker is out of memory. */
 const VALUE_LENGTH_MAX = 262_144
+const PLACEHOLDER_WORK = 200
+const CHARACTER_WORK = 0.1
 
 /**
  * Fills in the placeholders of a value, at any depth. A text that is a single placeholder becomes its value, with its
@@ -50,6 +53,8 @@ function resolveWithin(value: unknown, source: Source, budget: Budget): unknown 
 }
 
 function fill(text: string, source: Source, budget: Budget): unknown {
+  // Parsing costs as much as reading, and counts whether or not the template is cached.
+  spendWork(text.length + countPlaceholders(text) * PLACEHOLDER_WORK)
   const template = readTemplate(text)
   const context = createContext(source)
   const [only] = template
@@ -57,7 +62,9 @@ function fill(text: string, source: Source, budget: Budget): unknown {
     template.length === 1 && typeof only === 'object'
       ? read(only, context)
       : template.map((part) => (typeof part === 'string' ? part : toText(read(part, context)))).join('')
-  budget.left -= measure(result)
+  const length = measure(result)
+  spendWork(length * CHARACTER_WORK)
+  budget.left -= length
   if (budget.left < 0 || (typeof result === 'string' && result.length > TEMPLATE_LENGTH_MAX)) {
     throw new StepError('value_too_large', 'The value is too large once its placeholders are filled in', FINAL)
   }
@@ -83,6 +90,7 @@ function read(placeholder: Exclude<Template[number], string>, context: Context):
   try {
     return toJson(toValueSync(placeholder.value(context)))
   } catch (error) {
+    if (error instanceof StepError) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new StepError('template_error', `A placeholder could not be filled in: ${reason}`, { ...FINAL, cause: error })
   }

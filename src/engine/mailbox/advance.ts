@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { BATCH_WORK_MAX } from '../language/work-budget.ts'
 import { CorruptRunError } from '../model/corrupt-run-error.ts'
 import type { ExternalCall } from '../model/decision.ts'
 import type { EvaluatedEvent } from '../model/evaluation.ts'
@@ -147,7 +149,7 @@ export async function processItems<Tx extends EngineTransaction>(
   if (items.length === 0) return
   const { store } = port
   const processors = await createProcessors(port, tx, items)
-  for (const item of items) processors.get(item.mailbox.id)?.handle(item)
+  const rest = await handleItems(items, processors)
   const all = [...processors.values()]
   const runs = all.flatMap((processor) => [...processor.runs.changed])
   const steps = all.flatMap((processor) => processor.runs.steps)
@@ -163,7 +165,21 @@ export async function processItems<Tx extends EngineTransaction>(
   // Step records refer to the messages that they sent, which `apply` inserts.
   await store.saveSteps(tx, steps)
   const postponed = all.flatMap((processor) => processor.postponed)
-  await store.putItems(tx, postponed)
+  await store.putItems(tx, [...postponed, ...rest])
+}
+
+/**
+ * Handles items in order, and lets other work of the process run between them. Returns the items that the transaction
+ * has no time for; the first item is always handled.
+ */
+async function handleItems(items: MailboxItem[], processors: Map<string, MailboxProcessor>): Promise<MailboxItem[]> {
+  let work = 0
+  for (const [index, item] of items.entries()) {
+    if (work > BATCH_WORK_MAX) return items.slice(index)
+    work += processors.get(item.mailbox.id)?.handle(item) ?? 0
+    await setImmediate()
+  }
+  return []
 }
 
 async function createProcessors<Tx extends EngineTransaction>(

@@ -1,5 +1,6 @@
 import { runTimezone } from '../decide/step-context.ts'
 import { evaluateCondition } from '../language/conditions.ts'
+import { isBudgetExceeded } from '../language/work-budget.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
 import type { Registry } from '../model/registry.ts'
 import type { Facts } from '../model/step.ts'
@@ -25,14 +26,24 @@ export function matchTrigger(input: TriggerInput): TriggerMatch | undefined {
   const type = registry.triggers.get(event.type)
   const candidates = compiled.triggers.filter((trigger) => trigger.type === event.type)
   if (!type || candidates.length === 0) return undefined
-  const matching = candidates.filter((trigger) => type.matches(trigger, event))
+  const matching = candidates.filter((trigger) => matchesWithinBudget(() => type.matches(trigger, event)))
   if (matching.length === 0) return { outcome: 'no_match' }
   const allowed = matching
-    .filter((trigger) => isConditionMet(trigger, input))
+    .filter((trigger) => matchesWithinBudget(() => isConditionMet(trigger, input)))
     .map((trigger) => ({ trigger, priority: type.priority(trigger) }))
   const [first, ...others] = allowed
   if (!first) return { outcome: 'condition_not_met' }
   return others.reduce((best, other) => (best.priority >= other.priority ? best : other), first)
+}
+
+/** Tests a trigger; one that needs too much work does not match. */
+function matchesWithinBudget(test: () => boolean): boolean {
+  try {
+    return test()
+  } catch (error) {
+    if (isBudgetExceeded(error)) return false
+    throw error
+  }
 }
 
 function isConditionMet(trigger: CompiledTrigger, { compiled, event, facts, now, registry }: TriggerInput): boolean {

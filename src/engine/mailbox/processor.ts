@@ -1,3 +1,4 @@
+import { ITEM_WORK_MAX, withWorkBudget } from '../language/work-budget.ts'
 import type { EvaluatedEvent, Evaluation, Outcome } from '../model/evaluation.ts'
 import type { Registry } from '../model/registry.ts'
 import type { MessageFacts } from '../model/run.ts'
@@ -38,7 +39,12 @@ export class MailboxProcessor {
     return this.runs.postponed
   }
 
-  handle(item: MailboxItem): void {
+  /** Returns the units of work that the item took. */
+  handle(item: MailboxItem): number {
+    return withWorkBudget(ITEM_WORK_MAX, () => this.#handle(item)).spent
+  }
+
+  #handle(item: MailboxItem): void {
     switch (item.kind) {
       case 'message':
         return this.#handleMessage(item)

@@ -1,7 +1,6 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { normalizeText } from '../../engine/language/normalize-text.ts'
-import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Scope } from '../../scope.ts'
 import { listPublished } from '../automation/published-workflows.ts'
 import { messageReceived } from '../../triggers/message-received.ts'
@@ -17,26 +16,38 @@ export async function checkKeywords(
 ): Promise<Problem[]> {
   const keywords = compiled.triggers.flatMap((_, index) => listKeywords(compiled, index))
   if (keywords.length === 0) return []
-  const others = (await listPublished(scope)).filter((other) => other.workflowId !== workflowId)
+  const others = await indexKeywords(scope, workflowId)
   const triggers = listTriggers(definition)
   return keywords.flatMap((keyword) => {
-    const duplicate = others.find((other) => hasKeyword(other, keyword))
+    const duplicate = others.get(keyword.text)?.find((other) => startsBoth(other, keyword))
     const location = triggers[Number(keyword.path.split('.')[0])]?.location
     if (!duplicate || !location) return []
-    const description = `${JSON.stringify(keyword.text)} also starts the published workflow "${duplicate.name}"`
+    const description = `${JSON.stringify(keyword.text)} also starts the published workflow "${duplicate.workflowName}"`
     return [problemAt(location, keyword.path.split('.').slice(1), 'duplicate_keyword', description)]
   })
 }
 
-function hasKeyword({ compiled }: PublishedWorkflow, keyword: Keyword): boolean {
-  return compiled.triggers
-    .flatMap((_, index) => listKeywords(compiled, index))
-    .some(
-      ({ text, mode, channelId }) =>
-        text === keyword.text &&
-        (mode === 'regex') === (keyword.mode === 'regex') &&
-        (channelId === undefined || keyword.channelId === undefined || channelId === keyword.channelId),
-    )
+type OtherKeyword = Keyword & { workflowName: string }
+
+/** Lists the keywords of the other published workflows by their text. */
+async function indexKeywords(scope: Scope, workflowId: string | null): Promise<Map<string, OtherKeyword[]>> {
+  const index = new Map<string, OtherKeyword[]>()
+  for (const { workflowId: otherId, name: workflowName, compiled } of await listPublished(scope)) {
+    if (otherId === workflowId) continue
+    for (const keyword of compiled.triggers.flatMap((_, at) => listKeywords(compiled, at))) {
+      const sameText = index.get(keyword.text) ?? []
+      sameText.push({ ...keyword, workflowName })
+      index.set(keyword.text, sameText)
+    }
+  }
+  return index
+}
+
+function startsBoth({ mode, channelId }: Keyword, keyword: Keyword): boolean {
+  return (
+    (mode === 'regex') === (keyword.mode === 'regex') &&
+    (channelId === undefined || keyword.channelId === undefined || channelId === keyword.channelId)
+  )
 }
 
 /** `path` starts with the trigger's index. A condition may separate two triggers, so those with one are left out. */

@@ -1,36 +1,13 @@
-import { problemAt, type Location, type Problem } from '../../engine/language/definition/problems.ts'
+import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from '../tools/builtin-tools.ts'
-import { listSteps, listTriggers, findValues } from '../workflows/stored-definition.ts'
+import type { Reference, ReferenceKind } from './list-references.ts'
 
 type ReferenceProblems = { errors: Problem[]; warnings: Problem[] }
 
-type Kind = 'group' | 'channel' | 'workflow' | 'member' | 'tool'
-
-/** A name or ID of an object of the workspace. */
-type Reference = { kind: Kind; location: Location; path: string; name: string }
-
-/** Fields of definitions that refer to the workspace, by the type of the trigger or step. */
-const TRIGGER_FIELDS: [type: string, at: string, kind: Kind][] = [
-  ['message_received', 'channelId', 'channel'],
-  ['schedule', 'groupId', 'group'],
-  ['group_joined', 'groupId', 'group'],
-  ['group_left', 'groupId', 'group'],
-]
-const STEP_FIELDS: [type: string, at: string, kind: Kind][] = [
-  ['add_to_group', 'groupId', 'group'],
-  ['remove_from_group', 'groupId', 'group'],
-  ['run_workflow', 'workflowId', 'workflow'],
-  ['assign', 'to.userId', 'member'],
-  ['handoff', 'assign.userId', 'member'],
-  ['tool', 'tool', 'tool'],
-  ['ai', 'tools.*', 'tool'],
-]
-
 /** Checks that everything a definition refers to exists in this workspace. */
-export async function checkReferences(scope: Scope, definition: unknown): Promise<ReferenceProblems> {
-  const references = listReferences(definition)
+export async function checkReferences(scope: Scope, references: Reference[]): Promise<ReferenceProblems> {
   const states = await loadStatesByKind(scope, references)
   const problems = references.map((reference) =>
     checkReference(reference, states.get(reference.kind)?.get(reference.name)),
@@ -41,34 +18,14 @@ export async function checkReferences(scope: Scope, definition: unknown): Promis
   }
 }
 
-function listReferences(definition: unknown): Reference[] {
-  const parts = [
-    ...listTriggers(definition).map((part) => ({ part, table: TRIGGER_FIELDS })),
-    ...listSteps(definition).map((part) => ({ part, table: STEP_FIELDS })),
-  ]
-  return parts.flatMap(({ part, table }) =>
-    table
-      .filter(([type]) => type === part.fields['type'])
-      .flatMap(([, at, kind]) => findValues(part, at).map((match) => ({ ...match, kind, location: part.location })))
-      // The value of a placeholder is only known when the step is executed.
-      .flatMap(({ value, ...reference }) =>
-        typeof value === 'string' && !value.includes('{{')
-          ? [{ ...reference, name: normalizeName(reference.kind, value) }]
-          : [],
-      ),
-  )
-}
-
-/** IDs are lower case in the database. */
-function normalizeName(kind: Kind, value: string): string {
-  return kind === 'tool' ? value : value.toLowerCase()
-}
-
 /** `off` exists and is not in operation. */
 type State = 'on' | 'off'
 
-async function loadStatesByKind(scope: Scope, references: Reference[]): Promise<Map<Kind, Map<string, State>>> {
-  const states = new Map<Kind, Map<string, State>>()
+async function loadStatesByKind(
+  scope: Scope,
+  references: Reference[],
+): Promise<Map<ReferenceKind, Map<string, State>>> {
+  const states = new Map<ReferenceKind, Map<string, State>>()
   for (const kind of new Set(references.map((reference) => reference.kind))) {
     const names = references.filter((reference) => reference.kind === kind).map(({ name }) => name)
     states.set(kind, await LOADERS[kind](scope, names))
@@ -78,7 +35,7 @@ async function loadStatesByKind(scope: Scope, references: Reference[]): Promise<
 
 type Loader = (scope: Scope, names: string[]) => Promise<Map<string, State>>
 
-const LOADERS: Record<Kind, Loader> = {
+const LOADERS: Record<ReferenceKind, Loader> = {
   group: (scope, names) => loadStates(scope, { table: 'groups', names, state: `'on'` }),
   channel: (scope, names) =>
     loadStates(scope, { table: 'channels', names, state: `case status when 'disconnected' then 'off' else 'on' end` }),
@@ -115,7 +72,7 @@ async function loadStates(
   return new Map(rows.map((row) => [row.id, row.state]))
 }
 
-const MISSING: Record<Kind, string> = {
+const MISSING: Record<ReferenceKind, string> = {
   group: 'is not the ID of a group of this workspace',
   channel: 'is not the ID of a channel of this workspace',
   workflow: 'is not the ID of a workflow of this workspace',
@@ -123,7 +80,7 @@ const MISSING: Record<Kind, string> = {
   tool: 'is not the name of a tool of this workspace',
 }
 
-const OFF: Partial<Record<Kind, [code: string, description: string]>> = {
+const OFF: Partial<Record<ReferenceKind, [code: string, description: string]>> = {
   channel: ['channel_disconnected', 'is a disconnected channel: it receives no messages'],
   workflow: ['workflow_not_published', 'is a workflow that is not published: running it fails until it is'],
   tool: ['tool_disabled', 'is a disabled tool: calling it fails'],

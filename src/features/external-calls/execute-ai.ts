@@ -66,7 +66,7 @@ async function runConversation(scope: Scope, transcript: AiTranscript, execution
     const { model, output } = request
     const limits = { signal, timeoutMs, allowsLoopback: scope.allowsLoopback }
     const completion = await requestCompletion(provider, { model, messages, tools, output }, limits)
-    if (!completion.reply.tool_calls?.length) return parseAiOutput(completion, transcript.entries, output)
+    if (!completion.reply.tool_calls?.length) return await parseAiOutput(scope, completion, transcript.entries, output)
     await transcript.append(scope, async () => ({ type: 'model_reply', ...completion }))
   }
 }

@@ -15,7 +15,7 @@ const IN_FLIGHT_PER_TENANT_MAX = 20
 const EXECUTION_MS_MAX = LEASE_MS - MINUTE
 
 /** Prevents a call that crashes its process from crashing every other process in turn. */
-const CLAIMS_MAX = 5
+const CLAIMS_MAX = 2
 
 /**
  * Executes external calls: claims, executes and completes them. The claim is committed before the call is made and the

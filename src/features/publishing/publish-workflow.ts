@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
@@ -12,16 +13,16 @@ import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
 
 /**
  * Makes the draft the version of new runs; current runs keep theirs. Publishing an unchanged draft creates no version.
+ * @throws ConflictError `workflow_archived`, or `draft_changed` while the draft was checked
  */
 export async function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
+  // The check waits for a compute thread, so it runs outside the transaction and its locks.
+  const { draft, compiled, warnings } = await checkDraft(scope, workflowId)
   const { published, workflowVersion } = await scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
-    if (workflow.status === 'archived') {
-      throw new ConflictError('workflow_archived', 'An archived workflow cannot be published. Unarchive it first')
-    }
-    const { compiled, errors, warnings } = await checkInWorkspace(tx, workflow.draft, workflowId)
-    if (!compiled) {
-      throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The definition is not valid', errors)
+    assertNotArchived(workflow)
+    if (!isDeepStrictEqual(workflow.draft, draft)) {
+      throw new ConflictError('draft_changed', 'The draft was changed while it was being published. Publish it again')
     }
     await replaceSchedules(tx, workflowId, compiled)
     await ensureWebhook(tx, workflowId, compiled)
@@ -41,6 +42,21 @@ export async function publishWorkflow(scope: Scope, { workflowId, note }: Publis
   })
   // Tests only add warnings and may be slow, so they run outside the transaction and its locks.
   return { ...published, warnings: [...published.warnings, ...(await listTestWarnings(scope, workflowVersion))] }
+}
+
+async function checkDraft(scope: Scope, workflowId: string) {
+  const workflow = await scope.get(WorkflowRow, workflowId)
+  assertNotArchived(workflow)
+  const { draft } = workflow
+  const { compiled, errors, warnings } = await checkInWorkspace(scope, draft, workflowId)
+  if (compiled) return { draft, compiled, warnings }
+  throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The definition is not valid', errors)
+}
+
+/** @throws ConflictError `workflow_archived` */
+function assertNotArchived({ status }: WorkflowRow): void {
+  if (status !== 'archived') return
+  throw new ConflictError('workflow_archived', 'An archived workflow cannot be published. Unarchive it first')
 }
 
 async function findSameVersion(tx: Scope, workflow: WorkflowRow, hash: string): Promise<number | undefined> {

@@ -1,7 +1,7 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { definitionSchema } from '../definition-checks/definition-schema.ts'
+import { definitionSchema } from './definition-schema.ts'
 import { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 import { archiveWorkflow, unarchiveWorkflow } from './archive-workflow.ts'
 import { publishWorkflow } from './publish-workflow.ts'

@@ -12,54 +12,50 @@ import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
-import { loadOtherWorkflows, UNPUBLISHED } from '../simulations/load-simulated-workflow.ts'
+import { loadOtherWorkflows } from '../simulations/load-simulated-workflow.ts'
 import { describeReason } from '../simulations/to-simulation-result.ts'
-import { runQueuedSimulation } from '../simulations/run-simulation.ts'
+import { UNPUBLISHED } from '../simulations/run-simulation.ts'
+import { simulateQueuedTask, SIMULATION_MS_MAX } from '../simulations/simulation-tasks.ts'
 import { buildReplay } from './build-replay.ts'
 import type { ReplayPlan } from './plan-replay.ts'
-
-/** Limit of the computing time, however much virtual time passes. */
-const REAL_MS_MAX = 1000
 
 type DryRun = { original: RunRow; plan: ReplayPlan; options: ReplayRun }
 
 /**
- * Simulates the replay with the recorded replies, results and times, and stores its outcome. It sends and calls nothing
- * and never waits: if a reply is missing, the run is canceled with an error that says so.
+ * Simulates the replay with the recorded replies, results and times. It sends, calls and stores nothing and never waits:
+ * if a reply is missing, the run is canceled with an error that says so.
  */
-export async function dryRun(tx: Scope, { original, plan, options }: DryRun): Promise<void> {
+export async function simulateReplay(
+  scope: Scope,
+  { original, plan, options }: DryRun,
+): Promise<SimulatedRun | undefined> {
   const { workflow, reusedCount, records, state } = plan
-  const recording = await loadRunRecording(tx, original)
+  const recording = await loadRunRecording(scope, original)
   const now = records[reusedCount]?.startedAt ?? recording.startedAt
-  const subject = await loadSubject(tx, original)
-  const trace = runQueuedSimulation({
+  const subject = await loadSubject(scope, original)
+  const trace = await scope.compute(simulateQueuedTask, {
     workflow,
-    others: await loadOtherWorkflows(tx, workflow),
+    others: await loadOtherWorkflows(scope, workflow),
     subject: withWindowAt(subject, recording, now),
     now,
     queued: { workflow, state: { ...state, queuedAt: now.toISOString() } },
     dialogue: dialogueAfter(now, recording),
     stepOutputs: options.stepOutputs ?? {},
     recorded: options.effects === 'rerun' ? [] : [recording],
-    realMsMax: REAL_MS_MAX,
+    realMsMax: SIMULATION_MS_MAX,
   })
   const run = trace.runs.find(({ id }) => id === state.id)
-  if (run)
-    await saveDryRun(
-      tx,
-      { original, plan },
-      closeWaitingRun(run, describeReason(trace.reason), new Date(trace.endedAt)),
-    )
+  return run && closeWaitingRun(run, describeReason(trace.reason), new Date(trace.endedAt))
 }
 
 /** Loads the subject of the run with its current facts. */
-async function loadSubject(tx: Scope, original: RunRow): Promise<Subject> {
-  const [subject] = await loadSubjects(tx, [toMailbox(original)])
+async function loadSubject(scope: Scope, original: RunRow): Promise<Subject> {
+  const [subject] = await loadSubjects(scope, [toMailbox(original)])
   if (!subject) throw new NotFoundError('Run')
   return { ...subject, isPaused: false }
 }
 
-async function saveDryRun(
+export async function saveDryRun(
   tx: Scope,
   { original, plan }: Omit<DryRun, 'options'>,
   { state, steps }: SimulatedRun,

@@ -7,7 +7,7 @@ import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { dryRun } from './dry-run.ts'
+import { saveDryRun, simulateReplay } from './dry-run.ts'
 import { getRun } from '../runs/queries.ts'
 import { planReplay, type ReplayPlan } from './plan-replay.ts'
 import { buildReplay } from './build-replay.ts'
@@ -19,22 +19,30 @@ import type { ReplayRun, Run } from '../runs/schema.ts'
  * @throws ConflictError `run_not_finished`
  * @throws UnprocessableError `run_is_dry_run`
  */
-export function replayRun(scope: Scope, { runId, ...options }: ReplayRun): Promise<Run> {
+export async function replayRun(scope: Scope, options: ReplayRun): Promise<Run> {
+  const original = await scope.get(RunRow, options.runId)
+  assertReplayable(original)
+  const plan = await planReplay(scope, original, options)
+  // A simulation waits for a compute thread, so it runs outside the transaction. A finished run changes no more.
+  const simulated = options.mode === 'dry_run' ? await simulateReplay(scope, { original, plan, options }) : undefined
   return scope.transaction(async (tx) => {
-    const original = await tx.get(RunRow, runId)
-    if (!isFinished(original))
-      throw new ConflictError('run_not_finished', 'The run is not finished. Wait for it or cancel it, then replay it')
-    if (original.mode === 'dry_run') {
-      const message = 'Dry runs cannot be replayed. Replay the original run instead'
-      throw new UnprocessableError('run_is_dry_run', message, { replayOf: original.replayOf })
-    }
-    const plan = await planReplay(tx, original, { runId, ...options })
-    if (options.mode === 'dry_run') await dryRun(tx, { original, plan, options: { runId, ...options } })
-    else await runLive(tx, { original, plan, stepOutputs: options.stepOutputs })
+    await tx.get(RunRow, original.id)
+    if (simulated) await saveDryRun(tx, { original, plan }, simulated)
+    if (options.mode !== 'dry_run') await runLive(tx, { original, plan, stepOutputs: options.stepOutputs })
     const data = { runId: original.id, replayId: plan.state.id, conversationId: original.conversationId }
     await tx.record({ type: 'run.replayed', data })
     return getRun(tx, { runId: plan.state.id })
   })
+}
+
+function assertReplayable({ status, mode, replayOf }: RunRow): void {
+  if (!isFinished({ status })) {
+    throw new ConflictError('run_not_finished', 'The run is not finished. Wait for it or cancel it, then replay it')
+  }
+  if (mode === 'dry_run') {
+    const message = 'Dry runs cannot be replayed. Replay the original run instead'
+    throw new UnprocessableError('run_is_dry_run', message, { replayOf })
+  }
 }
 
 type LiveReplay = { original: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['stepOutputs'] }

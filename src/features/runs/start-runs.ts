@@ -10,6 +10,7 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { ITEM_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { advanceJob } from '../automation/jobs.ts'
@@ -113,7 +114,8 @@ function isConditionMet(
   const { workflowId: id, name, version, compiled } = workflow
   const facts = { contact, conversation, workspace, workflow: { id, name, version } }
   const event = { type: trigger.type, input: state.input }
-  const match = matchTrigger({ compiled, event, facts, now, registry: workflowLanguage })
+  const input = { compiled, event, facts, now, registry: workflowLanguage }
+  const { result: match } = withWorkBudget(ITEM_WORK_MAX, () => matchTrigger(input))
   return match !== undefined && 'trigger' in match
 }
 

@@ -3,11 +3,10 @@ import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { listPublished, loadVersions } from '../automation/published-workflows.ts'
-import { checkDefinition } from '../definition-checks/check-definition.ts'
+import { checkDefinitionTask } from '../definition-checks/check-definition-task.ts'
+import { joinProblems } from '../definition-checks/problem-list.ts'
 import { getWorkflow, getWorkflowVersion } from '../workflows/queries.ts'
-
-/** Version number of a definition that is not published. */
-export const UNPUBLISHED = 0
+import { UNPUBLISHED } from './run-simulation.ts'
 
 type WorkflowRequest = { workflowId: string; definition?: unknown; version?: number | undefined }
 
@@ -18,7 +17,7 @@ export async function loadSimulatedWorkflow(
 ): Promise<PublishedWorkflow> {
   const { name, definition: draft } = await getWorkflow(scope, { workflowId })
   if (version === undefined) {
-    return { workflowId, name, version: UNPUBLISHED, compiled: compileDraft(scope, definition ?? draft) }
+    return { workflowId, name, version: UNPUBLISHED, compiled: await compileDraft(scope, definition ?? draft) }
   }
   await getWorkflowVersion(scope, { workflowId, version })
   const compiled = (await loadVersions(scope, [{ workflowId, version }])).get(`${workflowId}:${version}`)
@@ -26,9 +25,10 @@ export async function loadSimulatedWorkflow(
   return { workflowId, name, version, compiled }
 }
 
-function compileDraft(scope: Scope, definition: unknown): CompiledDefinition {
-  const { compiled, errors } = checkDefinition(definition, scope)
-  if (compiled) return compiled
+async function compileDraft(scope: Scope, definition: unknown): Promise<CompiledDefinition> {
+  const check = await scope.compute(checkDefinitionTask, { definition, allowsLoopback: scope.allowsLoopback })
+  if (check.compiled) return check.compiled
+  const errors = joinProblems(check.errors)
   throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The definition is not valid', errors)
 }
 

@@ -10,6 +10,10 @@ import { simulateChildRuns } from './simulate-child-runs.ts'
 import { simulateExternalCalls } from './simulate-external-calls.ts'
 import { simulatedConversation } from './simulated-conversation.ts'
 
+/** Version number of a definition that is not published. */
+export const UNPUBLISHED = 0
+
+/** The data of a simulation, which are handed to a compute thread. */
 export type SimulationRequest = {
   workflow: PublishedWorkflow
   /** Workflows that `run_workflow` steps can start. */
@@ -24,9 +28,12 @@ export type SimulationRequest = {
   opening: WorkflowEvent[]
   stepOutputs: JsonObject
   recorded?: RecordedRun[] | undefined
-  /** Limit in real time, since a simulation blocks the thread that serves requests. */
+  /** Limit in real time, after which the simulation ends with what it has simulated so far. */
   realMsMax: number
 }
+
+export type QueuedSimulationRequest = Omit<SimulationRequest, 'trigger' | 'input' | 'opening'> &
+  Pick<Simulation, 'queued'>
 
 export function runSimulation(request: SimulationRequest): SimulationTrace {
   const { queued, dialogue } = toStart(request)
@@ -38,9 +45,7 @@ export function runSimulation(request: SimulationRequest): SimulationTrace {
 }
 
 /** Simulates a run that is already queued: messages and events of the dialogue do not start another one. */
-export function runQueuedSimulation(
-  request: Omit<SimulationRequest, 'trigger' | 'input' | 'opening'> & Pick<Simulation, 'queued'>,
-): SimulationTrace {
+export function runQueuedSimulation(request: QueuedSimulationRequest): SimulationTrace {
   const { queued, dialogue, workflow } = request
   return simulateWith(request, [withoutTriggers(workflow)], { queued, dialogue })
 }
@@ -68,7 +73,7 @@ function withoutTriggers(workflow: PublishedWorkflow): PublishedWorkflow {
   return { ...workflow, compiled: { ...workflow.compiled, triggers: [] } }
 }
 
-export function timeLimit(ms: number): () => boolean {
+function timeLimit(ms: number): () => boolean {
   const deadline = performance.now() + ms
   return () => performance.now() > deadline
 }

@@ -1,16 +1,12 @@
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { Scope } from '../../scope.ts'
 import { parseDialogue } from './dialogue.ts'
-import { diffRuns } from './diff-runs.ts'
 import { loadRecording } from './load-recording.ts'
 import { loadSimulatedSubject, toOpening } from './load-simulated-subject.ts'
 import { loadOtherWorkflows, loadSimulatedWorkflow } from './load-simulated-workflow.ts'
-import { runSimulation } from './run-simulation.ts'
 import type { SimulateWorkflow, SimulationResult } from './schema.ts'
 import { assertExternalSteps, assertKnownSteps } from './simulate-external-calls.ts'
-import { toSimulationResult } from './to-simulation-result.ts'
-
-const REAL_MS_MAX = 1000
+import { simulateTask, SIMULATION_MS_MAX } from './simulation-tasks.ts'
 
 /** Runs the live decision logic on a virtual clock that skips waits. It sends, calls and stores nothing. */
 export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): Promise<SimulationResult> {
@@ -25,7 +21,7 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
   const current = await loadSimulatedSubject(scope, { conversationId, contactId, contact, workflow, at: now })
   // Automation being paused now says nothing about the time of the recording.
   const subject = recording ? { ...current, isPaused: false } : current
-  const trace = runSimulation({
+  return scope.compute(simulateTask, {
     workflow,
     others: await loadOtherWorkflows(scope, workflow),
     subject,
@@ -36,7 +32,6 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
     opening: recording ? [{ type: 'conversation_opened' }] : toOpening(subject),
     stepOutputs,
     recorded: recording?.runs,
-    realMsMax: REAL_MS_MAX,
+    realMsMax: SIMULATION_MS_MAX,
   })
-  return { ...toSimulationResult(trace), diff: recording ? diffRuns(recording.runs, trace.runs) : null }
 }

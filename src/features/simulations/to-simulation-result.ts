@@ -4,7 +4,7 @@ import type { SimulationTrace, SimulatedRun as EngineRun } from '../../engine/si
 import type { SimulationLimit, SimulationReason } from '../../engine/simulate/simulation-end.ts'
 import { redactSecrets } from '../runs/redact-secrets.ts'
 import type { RunStep } from '../runs/schema.ts'
-import { UNPUBLISHED } from './load-simulated-workflow.ts'
+import { UNPUBLISHED } from './run-simulation.ts'
 import type { SimulatedRun, SimulationResult } from './schema.ts'
 
 export function toSimulationResult(trace: SimulationTrace): Omit<SimulationResult, 'diff'> {

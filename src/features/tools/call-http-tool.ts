@@ -2,7 +2,7 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { toText } from '../../engine/language/values.ts'
 import type { Tool as ToolRow } from '../../models/automation/tool.ts'
-import { findMismatch } from '../../platform/json-schema.ts'
+import { findMismatchTask } from '../../platform/json-schema.ts'
 import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-public.ts'
 import { isReservedHeader } from '../../platform/outbound/header-rules.ts'
 import { parseJson } from '../../platform/parse-json.ts'
@@ -36,7 +36,10 @@ export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call 
   assertSuccess(name, response.status)
   const body = withoutSecrets(response.body, headers)
   const output = body.trim() === '' ? {} : parseJson(body)
-  const mismatch = output === undefined ? 'output is not JSON' : findMismatch(outputSchema, output, 'output')
+  const mismatch =
+    output === undefined
+      ? 'output is not JSON'
+      : await scope.compute(findMismatchTask, { schema: outputSchema, value: output, name: 'output' })
   if (mismatch) throw new StepError('invalid_tool_output', `The tool "${name}": ${mismatch}`, { retryable: false })
   return output
 }

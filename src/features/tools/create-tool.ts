@@ -3,6 +3,7 @@ import { newId } from '../../platform/ids.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
+import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
 import { getTool, assertNotBuiltinName } from './queries.ts'
@@ -14,6 +15,7 @@ export async function createTool(
   assertNotBuiltinName(input.name)
   assertCallable(inputConfig.url, 'config.url', scope)
   const config = keepHeaders(inputConfig)
+  await assertUsableSchemas(scope, input)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
       const id = newId()

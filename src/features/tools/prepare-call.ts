@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import { findMismatch } from '../../platform/json-schema.ts'
+import { findMismatch, findMismatchTask } from '../../platform/json-schema.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_ACTIONS } from './builtin-actions.ts'
 import { callHttpTool, requestHttp } from './call-http-tool.ts'
@@ -36,7 +36,9 @@ export async function prepareCall(
 ): Promise<PreparedCall> {
   const { tool, row } = await findCallableTool(scope, name)
   const input = row ? callInput : withContext(tool, callInput, caller)
-  const mismatch = findMismatch(tool.inputSchema, input, 'input')
+  const check = { schema: tool.inputSchema, value: input, name: 'input' }
+  // The schemas of built-in tools take linear time, so they are checked here.
+  const mismatch = row ? await scope.compute(findMismatchTask, check) : findMismatch(tool.inputSchema, input, 'input')
   if (mismatch) throw new StepError('invalid_tool_input', `The tool "${name}": ${mismatch}`, { retryable: false })
   if (row)
     return { kind: 'remote', execute: (limits) => callHttpTool(scope, row, { input, key: caller.key, ...limits }) }

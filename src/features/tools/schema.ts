@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { jsonSchemaError } from '../../platform/json-schema.ts'
 import { json, id, timestamp, text } from '../../trpc/schemas.ts'
 
 const effect = z.enum(['read', 'write', 'external_send'])
@@ -30,10 +29,6 @@ export type ToolRef = z.infer<typeof ToolRef>
 
 const objectSchema = json
   .refine((schema) => schema['type'] === 'object', 'must be a JSON Schema of type object')
-  .superRefine((schema, issues) => {
-    const error = jsonSchemaError(schema)
-    if (error) issues.addIssue({ code: 'custom', message: `is not a supported JSON Schema: ${error}` })
-  })
   .meta({ examples: [{ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }] })
 
 const config = z.strictObject({

@@ -3,6 +3,7 @@ import { definedFields } from '../../platform/defined-fields.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
+import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
 import { getTool, assertNotBuiltin, assertNotBuiltinName } from './queries.ts'
@@ -11,6 +12,7 @@ export async function updateTool(scope: Scope, { toolId, config, ...columns }: U
   assertNotBuiltin(toolId)
   assertNotBuiltinName(columns.name)
   if (config) assertCallable(config.url, 'config.url', scope)
+  await assertUsableSchemas(scope, columns)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
       const existing = await tx.lock(ToolRow, toolId)

@@ -1,6 +1,7 @@
 import type { WebhookTrigger } from '../../triggers/webhook.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
+import { STEP_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
 import { ConflictError, UnauthorizedError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
@@ -54,7 +55,7 @@ async function resolveContact(scope: Scope, { contact }: WebhookTrigger, source:
 
 function resolveField(field: string, template: string, source: Source): string {
   try {
-    return resolveText(template, source).trim()
+    return withWorkBudget(STEP_WORK_MAX, () => resolveText(template, source).trim()).result
   } catch (error) {
     if (!(error instanceof StepError)) throw error
     throw new UnprocessableError(error.code, `${field}: ${error.message}`, undefined, { cause: error })

@@ -284,10 +284,10 @@ describe('external call', () => {
     expect(await countJobs()).to.equal(1)
   })
 
-  it('fails with outcome_unknown when five claims expire', async () => {
+  it('fails with outcome_unknown when two claims expire', async () => {
     server.replyWith(json({ total: 1 }))
     const caller = await createPendingCall()
-    for (let death = 0; death < 5; death += 1) {
+    for (let death = 0; death < 2; death += 1) {
       expect(await claim(caller)).to.have.length(1)
       app.clock.advance(LEASE_MS)
     }

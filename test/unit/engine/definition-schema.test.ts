@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { WORKFLOWS } from '../../../seeds/demo/workflows.ts'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
-import { definitionSchema } from '../../../src/features/definition-checks/definition-schema.ts'
+import { definitionSchema } from '../../../src/features/publishing/definition-schema.ts'
 import { workflowLanguage } from '../../../src/workflow-language.ts'
 
 const ID = '0199c0de-ffff-7000-8000-000000000000'

@@ -22,7 +22,12 @@ export function toProblems(error: z.ZodError, location: Location): Problem[] {
     }
     return [problemAt(location, issue.path, readCode(issue), issue.message)]
   })
-  return problems.filter(({ path }, index) => problems.findIndex((one) => one.path === path) === index)
+  const paths = new Set<string>()
+  return problems.filter(({ path }) => {
+    const isFirst = !paths.has(path)
+    paths.add(path)
+    return isFirst
+  })
 }
 
 /** Reads the code that a schema's own check puts into `params`. */

@@ -1,0 +1,15 @@
+import { checkDefinitionTask } from './features/definition-checks/check-definition-task.ts'
+import { simulateQueuedTask, simulateTask } from './features/simulations/simulation-tasks.ts'
+import { workflowTestTask } from './features/workflow-tests/workflow-test-task.ts'
+import { createTaskHandler } from './platform/compute/compute-task.ts'
+import { findMismatchTask, jsonSchemaErrorTask } from './platform/json-schema.ts'
+
+/** The entry of the compute threads: every task that they execute. */
+export default createTaskHandler([
+  jsonSchemaErrorTask,
+  findMismatchTask,
+  checkDefinitionTask,
+  simulateTask,
+  simulateQueuedTask,
+  workflowTestTask,
+])
