@@ -2,13 +2,16 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
-import { handleWebhook } from './features/inbound/handle-webhook.ts'
+import { handleWebhook, isWebhookChannel } from './features/inbound/handle-webhook.ts'
 import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
+import { isWebhook } from './features/workflow-webhooks/queries.ts'
+import { createHostCheck } from './http/security/check-host.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
+import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
+import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
-import { createAddressResolver } from './platform/client-address.ts'
 import { isMigrated } from './platform/database/database.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
@@ -86,15 +89,25 @@ async function listen(
   const appOrigins = new Set(config.http.appOrigins)
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
   const inboundBatcher = createInboundBatcher(system)
+  // The pool is that of the requests: without a connection for them the process is not ready.
+  const readMigrated = cacheFor(SECOND, () => withinTime(READINESS_MAX_MS, isMigrated(db)).catch(() => undefined))
   const server = createHttpServer({
     router: appRouter,
     log,
     limits,
     appOrigins,
     resolveAddress: createAddressResolver(config.http.trustedProxies),
+    isProxy: createProxyCheck(config.http.trustedProxies),
+    isHostAllowed: createHostCheck(config.http),
     identify: auth.identify,
-    handleProviderWebhook: (call) => handleWebhook(inboundBatcher, call),
-    handleWorkflowWebhook: (call) => handleWebhookCall(system, call),
+    providerWebhooks: {
+      isKnown: (address) => isWebhookChannel(inboundBatcher, address),
+      handle: (call) => handleWebhook(inboundBatcher, call),
+    },
+    workflowWebhooks: {
+      isKnown: (id) => isWebhook(system, id),
+      handle: (call) => handleWebhookCall(system, call),
+    },
     scopes: {
       system,
       auth,
@@ -103,8 +116,7 @@ async function listen(
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
-      // The pool is that of the requests: without a connection for them the process is not ready.
-      const migrated = await withinTime(READINESS_MAX_MS, isMigrated(db)).catch(() => undefined)
+      const migrated = await readMigrated()
       return migrated ? undefined : migrated === undefined ? 'database unreachable' : 'migrations pending'
     },
   })

@@ -38,6 +38,14 @@ const Environment = z.object({
         ),
     ),
   ),
+  PUBLIC_HOSTS: list.pipe(
+    z.array(
+      z
+        .string()
+        .toLowerCase()
+        .regex(/^[a-z0-9.-]+$/, 'must be host names such as parley.example.com, without ports'),
+    ),
+  ),
   ALLOW_LOOPBACK_CHANNELS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
     .default(false),
@@ -53,7 +61,7 @@ const Environment = z.object({
 })
 
 export type Config = {
-  http: { host: string; port: number; trustedProxies: string[]; appOrigins: string[] }
+  http: { host: string; port: number; trustedProxies: string[]; appOrigins: string[]; publicHosts: string[] }
   /** Without a URL the process starts its own Postgres under `dataDir`. */
   database: { url: string | undefined; binDir: string | undefined }
   dataDir: string
@@ -95,7 +103,13 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems)
   const env = parsed.data
   return {
-    http: { host: env.HOST, port: env.PORT, trustedProxies: env.TRUSTED_PROXIES, appOrigins: env.APP_ORIGINS },
+    http: {
+      host: env.HOST,
+      port: env.PORT,
+      trustedProxies: env.TRUSTED_PROXIES,
+      appOrigins: env.APP_ORIGINS,
+      publicHosts: env.PUBLIC_HOSTS,
+    },
     database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR },
     dataDir: resolve(env.DATA_DIR),
     redisUrl: env.REDIS_URL,

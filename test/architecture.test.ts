@@ -10,7 +10,15 @@ import {
   listBannedTitles,
   listBannedWords,
 } from './support/list-word-violations.ts'
-import { at, readSourceFiles, readTextFiles, splitWords, walk, type SourceFile } from './support/source-files.ts'
+import {
+  at,
+  readSourceFiles,
+  readTextFiles,
+  splitWords,
+  walk,
+  type SourceFile,
+  type TextFile,
+} from './support/source-files.ts'
 
 const LINES_MAX = 250
 const FILES_MAX = 15
@@ -275,7 +283,7 @@ describe('architecture: language', () => {
   })
 
   it('the documents use the terms of the glossary', () => {
-    assertNone(documents.flatMap(listBannedWords))
+    assertNone(documents.map(removeFormerNames).flatMap(listBannedWords))
   })
 
   it('the titles of tests use the terms of the glossary', () => {
@@ -290,6 +298,12 @@ describe('architecture: language', () => {
     assertNone([...sources, ...tools, ...migrations, ...tests].flatMap(listBannedDocstrings))
   })
 })
+
+/** Removes the cells of the changelog that quote former names: its tables are `| kind | former name | name |`. */
+function removeFormerNames(file: TextFile): TextFile {
+  if (file.path !== 'CHANGELOG.md') return file
+  return { ...file, text: file.text.replaceAll(/^(\|[^|]+\|)[^|]+\|/gm, '$1 |') }
+}
 
 function shadows(earlier: string, later: string): boolean {
   const [a, b] = [earlier.split('/'), later.split('/')]

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import superjson from 'superjson'
+import { getField } from '../platform/get-field.ts'
 import type { Logger } from '../platform/log.ts'
 import { toErrorShape, toPublicError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
@@ -11,7 +12,8 @@ export function errorBodies(log: Logger): Middleware {
       await next()
       if (ctx.respond !== false && ctx.status === 404 && ctx.body == null) throw new TransportError('NOT_FOUND')
     } catch (error) {
-      if (ctx.res.headersSent || ctx.respond === false) {
+      if (ctx.res.headersSent || ctx.respond === false || isBrokenOff(error)) {
+        if (isBrokenOff(error)) logFailure(log, error, 'request broken off', ctx.state['requestId'])
         ctx.res.destroy()
         return
       }
@@ -24,10 +26,28 @@ export function errorBodies(log: Logger): Middleware {
 function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   const requestId: string = ctx.state['requestId']
   const error = toPublicError(thrown, requestId)
-  if (error.key === 'INTERNAL_SERVER_ERROR') log.error({ err: thrown, requestId }, 'request failed')
+  if (error.key === 'INTERNAL_SERVER_ERROR') logFailure(log, thrown, 'request failed', requestId)
   ctx.set(error.headers)
   ctx.status = error.status
   ctx.type = 'application/json; charset=utf-8'
   const isTrpc = isUnder(ctx.path, TRPC_PREFIX)
   ctx.body = JSON.stringify(isTrpc ? { error: superjson.serialize(toErrorShape(error)) } : error.body)
+}
+
+/** Clients break off requests and answers at any time, which is no error of ours. */
+export function logFailure(log: Logger, error: unknown, message: string, requestId?: string): void {
+  const fields = requestId === undefined ? { err: error } : { err: error, requestId }
+  if (isBrokenOff(error)) log.debug(fields, message)
+  else log.error(fields, message)
+}
+
+function isBrokenOff(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = getField(error, 'code')
+  return (
+    (code === 'ECONNRESET' && error.message === 'aborted') ||
+    code === 'ERR_STREAM_PREMATURE_CLOSE' ||
+    code === 'EPIPE' ||
+    (typeof code === 'string' && code.startsWith('HPE_'))
+  )
 }

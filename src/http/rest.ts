@@ -5,7 +5,8 @@ import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { isMethod, type Method, type ProcedureMeta } from '../trpc/rest.ts'
 import { InvalidError } from '../platform/errors.ts'
-import { readJson } from './read-body.ts'
+import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readJson } from './load/read-body.ts'
+import { AUTH_PREFIX, isUnder } from './paths.ts'
 
 export type Operation = {
   method: Method
@@ -91,7 +92,10 @@ function inputReader(procedure: Procedure, method: Method) {
     let input: Promise<unknown> | undefined
     const read = async () => {
       const query = readQuery(ctx.querystring, fields)
-      const body = method === 'GET' || method === 'DELETE' ? {} : await readJson(ctx.req)
+      const body =
+        method === 'GET' || method === 'DELETE'
+          ? {}
+          : await readJson(ctx, isUnder(ctx.path, AUTH_PREFIX) ? AUTH_BODY_BYTES_MAX : BODY_BYTES_MAX)
       const parts = [readParams(params, fields), query, body]
       const names = parts.flatMap((part) => Object.keys(part))
       const twice = names.find((name, index) => names.indexOf(name) !== index)

@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http'
+import type { TRPCError } from '@trpc/server'
+import type { TRPCRequestInfo } from '@trpc/server/http'
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
 import { InvalidError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
-import { toTrpcError, TransportError } from '../trpc/errors.ts'
+import { toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
-import { BODY_BYTES_MAX } from './read-body.ts'
+import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './load/subscription-slots.ts'
+import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
 const BATCH_MAX = 10
 
@@ -19,10 +22,17 @@ type OpenContext = (ctx: Context, connection: { tenantId: string | null }) => Pr
 
 /** Serves the procedures to tRPC clients: batches, superjson, subscriptions as server-sent events. */
 export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middleware {
+  const slots = new SubscriptionSlots(SUBSCRIPTION_LIMITS)
+  const createContext = async (ctx: Context, { connectionParams, type }: TRPCRequestInfo) => {
+    const context = await openContext(ctx, { tenantId: connectionParams?.['tenantId'] ?? null })
+    if (type === 'subscription' && context.caller) takeSlot(ctx, slots, context.caller.user.id)
+    return context
+  }
   return async function answerTrpc(ctx, next) {
     const names = listBatchedProcedures(ctx.path)
     if (!names) return next()
     assertSafeCall(ctx, names)
+    if (ctx.method === 'POST') await readBody(ctx, names)
     // Koa presets 404, which tRPC would keep; tRPC writes the answer to the socket without Koa.
     ctx.respond = false
     ctx.res.statusCode = 200
@@ -31,12 +41,10 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
       req: ctx.req,
       res: ctx.res,
       path: names.join(','),
-      maxBodySize: BODY_BYTES_MAX,
       maxBatchSize: BATCH_MAX,
-      // tRPC replaces the Vary header; the CORS headers depend on the origin here too.
-      responseMeta: () => ({ headers: new Headers({ vary: 'Origin' }) }),
+      responseMeta: ({ errors }) => ({ headers: answerHeaders(errors) }),
       createContext: ({ info }) =>
-        openContext(ctx, { tenantId: info.connectionParams?.['tenantId'] ?? null }).catch((error: unknown) => {
+        createContext(ctx, info).catch((error: unknown) => {
           throw toTrpcError(error)
         }),
     })
@@ -45,11 +53,38 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
   }
 }
 
+/** tRPC sends the status of a stream before the errors in it, so the status is set here. */
+function takeSlot(ctx: Context, slots: SubscriptionSlots, userId: string): void {
+  if (ctx.res.destroyed) return
+  try {
+    ctx.res.once('close', slots.take(userId))
+  } catch (error) {
+    const { status, headers } = toPublicError(error, ctx.state['requestId'])
+    ctx.res.statusCode = status
+    ctx.set(headers)
+    throw error
+  }
+}
+
+/** tRPC replaces the Vary header; the CORS headers depend on the origin here too. A batch waits for its last call. */
+function answerHeaders(errors: TRPCError[]): Headers {
+  const headers = new Headers({ vary: 'Origin' })
+  const seconds = errors.map((error) => Number(toPublicError(error, '').headers['Retry-After'] ?? 0))
+  if (Math.max(0, ...seconds) > 0) headers.set('retry-after', String(Math.max(...seconds)))
+  return headers
+}
+
+/** Reads the body within the bounds of this server. tRPC, which has only a bound per body, takes it from the request. */
+async function readBody(ctx: Context, names: string[]): Promise<void> {
+  const bytesMax = names.some(isAuth) ? AUTH_BODY_BYTES_MAX : BODY_BYTES_MAX
+  Object.assign(ctx.req, { body: (await readBytes(ctx, bytesMax)).toString() })
+}
+
 function assertSafeCall(ctx: Context, names: string[]): void {
   // A form can be posted across sites without a preflight, and would satisfy an empty input.
   if (ctx.method === 'POST' && !ctx.is('application/json')) throw new TransportError('UNSUPPORTED_MEDIA_TYPE')
   // A streamed answer sends its headers first, so a call that sets the session cookie would act and then fail.
-  if (wantsStream(ctx) && names.some((name) => name.startsWith('auth.'))) {
+  if (wantsStream(ctx) && names.some(isAuth)) {
     throw new InvalidError(
       'auth procedures set a cookie and cannot be streamed. Call them through httpBatchLink or httpLink',
     )
@@ -57,6 +92,10 @@ function assertSafeCall(ctx: Context, names: string[]): void {
   if (names.length > 1 && ctx.get('idempotency-key') !== '') {
     throw new InvalidError('Idempotency-Key applies to a single call. Send this call outside a batch')
   }
+}
+
+function isAuth(name: string): boolean {
+  return name.startsWith('auth.')
 }
 
 /** tRPC reads both headers. */

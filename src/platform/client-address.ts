@@ -1,6 +1,19 @@
 import { BlockList, isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
+/** Builds the check whether an address is that of a trusted proxy, given as CIDRs. */
+export function createProxyCheck(trustedProxies: string[]): (address: string) => boolean {
+  const trusted = new BlockList()
+  for (const cidr of trustedProxies) {
+    const [address = '', bits] = cidr.split('/')
+    trusted.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return (text) => {
+    const address = normalize(text)
+    return address !== undefined && trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
 /**
  * Finds the address a request came from. `X-Forwarded-For` is read from the right, in the order in which proxies append
  * to it, and only as far as trusted proxies wrote it; entries further left can be forged.
@@ -8,21 +21,21 @@ import ipaddr from 'ipaddr.js'
 export function createAddressResolver(
   trustedProxies: string[],
 ): (peer: string, forwardedFor: string | undefined) => string {
-  const trusted = new BlockList()
-  for (const cidr of trustedProxies) {
-    const [address = '', bits] = cidr.split('/')
-    trusted.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
-  }
-  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  const isTrusted = createProxyCheck(trustedProxies)
   return (peer, forwardedFor) => {
     let address = normalize(peer) ?? peer
     for (const hop of (forwardedFor ?? '').split(',').reverse()) {
-      const next = isTrusted(address) ? normalize(hop) : undefined
+      const next = isTrusted(address) ? normalize(withoutPort(hop.trim())) : undefined
       if (next === undefined) break
       address = next
     }
     return address
   }
+}
+
+/** Some proxies append the port: `192.0.2.1:5678`, `[2001:db8::1]:5678`. */
+function withoutPort(hop: string): string {
+  return /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(hop)?.[1] ?? /^\[([0-9a-f:.]+)\](?::\d{1,5})?$/i.exec(hop)?.[1] ?? hop
 }
 
 /** Returns the canonical form of an address, IPv4 for one mapped into IPv6; undefined for other texts. */

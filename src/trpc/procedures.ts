@@ -1,4 +1,5 @@
 import { initTRPC } from '@trpc/server'
+import '../platform/validation-messages.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'

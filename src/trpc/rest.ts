@@ -11,7 +11,7 @@ export function isMethod(text: unknown): text is Method {
 /** The metadata of a procedure: its REST path, its rate limit tier and the status of its answer. */
 export type ProcedureMeta = OpenApiMeta & {
   /** The rate limit tier charged before the general one. */
-  tier?: Exclude<Tier, 'api'>
+  tier?: Exclude<Tier, 'api' | 'webhookRejected'>
   /** 200 unless the procedure creates a resource (201), works in the background (202) or returns nothing (204). */
   status?: 200 | 201 | 202 | 204
   /** True if the procedure accepts an `Idempotency-Key`. Every procedure that answers 201 does. */

@@ -22,7 +22,7 @@ export async function drainWork(system: SystemScope): Promise<void> {
 async function isIdle(system: SystemScope): Promise<boolean> {
   const now = system.now()
   const { rows } = await system.db.raw<{ rows: { busy: boolean }[] }>(
-    `select exists (select from graphile_worker.jobs where attempts < max_attempts and run_at <= now())
+    `select exists (select from graphile_worker.jobs where locked_at is not null or (attempts < max_attempts and run_at <= now()))
          or exists (select from schedules where next_at <= ?)
          or exists (select from mailbox_items where due_at <= ?)
          or exists (select from external_calls where due_at <= ?)

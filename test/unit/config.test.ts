@@ -4,7 +4,13 @@ import { ConfigError, loadConfig } from '../../src/config.ts'
 describe('loadConfig', () => {
   it('returns defaults for an empty environment', () => {
     const config = loadConfig({})
-    expect(config.http).to.deep.equal({ host: '127.0.0.1', port: 3000, trustedProxies: [], appOrigins: [] })
+    expect(config.http).to.deep.equal({
+      host: '127.0.0.1',
+      port: 3000,
+      trustedProxies: [],
+      appOrigins: [],
+      publicHosts: [],
+    })
     expect(config.database.url).to.equal(undefined)
     expect(config.roles).to.deep.equal(['http', 'worker'])
   })

@@ -7,7 +7,7 @@ const tolerated = {
   rememberMe: z.boolean().optional().meta({ description: 'Accepted and ignored: every session lasts 7 days' }),
 }
 
-const EMAIL = 'must be an e-mail address'
+const EMAIL = 'must be an email address'
 
 const email = z
   .string(EMAIL)
@@ -27,7 +27,8 @@ const password = z
 
 const newPassword = password.normalize('NFKC').min(8, 'must have at least 8 characters')
 
-const name = text(120)
+/** Names are written into emails, where a line break would begin another line. */
+const name = text(120).regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must not contain line breaks or control characters')
 
 export const User = z
   .object({

@@ -32,7 +32,7 @@ async function createUser(tx: SystemScope, input: SignUp, passwordHash: string):
   if (created.length === 0) {
     throw new UnprocessableError(
       'user_already_exists',
-      'An account with this e-mail address already exists. Sign in, or reset its password',
+      'An account with this email address already exists. Sign in, or reset its password',
     )
   }
   await tx.db('credentials').insert({ user_id: id, password_hash: passwordHash, updated_at: now })

@@ -14,7 +14,7 @@ import type { Scope } from '../../scope.ts'
  *   7. external calls
  *   8. other tables: memberships, channels, templates, groups, tags
  *   9. messages, then their outbox rows
- *  10. job keys, by the last statement of a transaction
+ *  10. job keys, after all other locks of the transaction
  *
  * Conversations, contacts and runs are the mailboxes of the engine, which locks them with `lockMailboxes` in this order.
  * Deleting a contact or channel locks its conversations first, since the delete cascades to them. Unique keys wait like

@@ -3,10 +3,10 @@ import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 
-/** `depth` counts the runs between the change and the action of a person or external system that caused it. */
+/** `depth` is the number of runs in the cascade that led to the change. */
 export type ConsentChange = { contactId: string; marketing: 'opted_in' | 'opted_out'; depth: number }
 
-/** Stores marketing consents that workflows set. The last of several changes of one contact counts. */
+/** Stores marketing consents that workflows set. The last of several changes to a contact wins. */
 export async function changeConsents(tx: Scope, changes: ConsentChange[]): Promise<void> {
   if (changes.length === 0) return
   const last = [...new Map(changes.map((change) => [change.contactId, change])).values()]

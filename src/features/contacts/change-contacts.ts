@@ -4,7 +4,7 @@ import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { diffDetails } from './diff-details.ts'
 
-/** Missing values stay as they are. A null in `fields` removes the key. */
+/** Values that are left out stay as they are. A null in `fields` removes the key. */
 export type ContactChange = {
   contactId: string
   values: {
@@ -14,7 +14,7 @@ export type ContactChange = {
     timezone?: string | null
     fields?: Record<string, unknown>
   }
-  /** Number of runs between the change and the action of a person or external system that caused it. */
+  /** Number of runs in the cascade that led to the change. */
   depth: number
 }
 

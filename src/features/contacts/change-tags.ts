@@ -3,12 +3,12 @@ import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
-/** `depth` counts the runs between the change and the action of a person or external system that caused it. */
+/** `depth` is the number of runs in the cascade that led to the change; 0 if a person or an external system made it. */
 export type TagChange = { contactId: string; tag: string; isAdded: boolean; depth?: number }
 
 /**
- * Adds and removes tags of any number of contacts in a few statements. Adding a tag twice leaves one, a tag that does not
- * exist is created, and the last of several changes of one tag of one contact counts.
+ * Adds and removes tags of any number of contacts in a few statements. Adding a tag that a contact already has changes
+ * nothing, a missing tag is created, and the last of several changes to the same tag of a contact wins.
  */
 export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void> {
   const last = [
@@ -17,7 +17,7 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
   const additions = last.filter(({ isAdded }) => isAdded)
   const removals = last.filter(({ isAdded }) => !isAdded)
   if (additions.length > 0) {
-    // All spellings, in order: a tag that is created gets the first one.
+    // All spellings in their order, because a tag that is created is spelled like its first addition.
     const ids = await ensureTags(
       tx,
       changes.filter(({ isAdded }) => isAdded).map(({ tag }) => tag),
@@ -44,7 +44,7 @@ function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'i
   )
 }
 
-/** Returns those that were inserted, as `contactId tagId`. */
+/** Returns the inserted pairs as `contactId tagId`. */
 async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[]): Promise<Set<string>> {
   const inserted = await selectRows<{ contactId: string; tagId: string }>(
     tx.db,
@@ -65,7 +65,7 @@ function removedEvent({ contactId, tag, depth = 0 }: Omit<TagChange, 'isAdded'>)
   return { contactId, depth, event: { type: 'tag_removed' as const, tag } }
 }
 
-/** Gives a contact these tags and removes all others. */
+/** Replaces all tags of a contact with `names`. */
 export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
   const obsolete = await selectRows<{ tag: string }>(
     tx.db,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 type Contact = Readonly<Record<string, unknown>>
 
-/** Details of a contact: the model's property, and the name that workflows and the API use. */
+/** Details of a contact: the property of the model, and the name that workflows use in `contact_updated` triggers. */
 const DETAILS: [property: string, name: string][] = [
   ['name', 'name'],
   ['phone', 'phone'],

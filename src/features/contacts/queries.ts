@@ -33,7 +33,7 @@ export async function getContact(scope: Scope, { contactId }: ContactRef): Promi
   return toContact(row)
 }
 
-/** Lists contacts, newest first. `total` counts all matches, also on a page past the end. */
+/** Lists contacts, newest first. `total` counts all matches, even on a page past the end. */
 export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
   if (input.groupId !== undefined && !isUuid(input.groupId)) return { items: [], total: 0 }
   const matches = filteredQuery(scope, input)
@@ -54,8 +54,10 @@ function filteredQuery(scope: Scope, { q, phone, tag, groupId }: ListContacts) {
   const query = contactQuery(scope)
   if (phone) query.where('contacts.phone', phone)
   if (q) {
-    const part = q.replaceAll(/[\\%_]/g, '\\$&')
-    query.where((either) => either.whereILike('contacts.name', `%${part}%`).orWhereLike('contacts.phone', `${part}%`))
+    const escaped = q.replaceAll(/[\\%_]/g, '\\$&')
+    query.where((group) =>
+      group.whereILike('contacts.name', `%${escaped}%`).orWhereLike('contacts.phone', `${escaped}%`),
+    )
   }
   if (tag) {
     query.whereRaw(

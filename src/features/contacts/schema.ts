@@ -21,7 +21,7 @@ export const phone = z
   })
 
 const tagNames = z.array(tagName).max(50)
-const email = z.email('must be an e-mail address').max(254)
+const email = z.email('must be an email address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
 const marketing = z.enum(['unknown', 'opted_in', 'opted_out'])
 
@@ -32,7 +32,7 @@ export const Contact = z
     phone: z
       .string()
       .nullable()
-      .meta({ description: 'E.164. Null for a contact that the channel identifies otherwise' }),
+      .meta({ description: 'E.164. Null for a contact that the channel identifies by another ID' }),
     email: z.string().nullable(),
     username: z.string().nullable(),
     language: z.string().nullable(),

@@ -4,8 +4,8 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 
 /**
- * Runs `write` and converts the violation of a unique key of `contacts`. Only the database can decide whether a phone
- * number is free: two callers that check first and write then would both succeed.
+ * Runs `write` and converts a violation of a unique key of `contacts`. Only the database can decide whether a phone number
+ * is free: two concurrent callers that check before they write would both find it free.
  * @throws ConflictError `contact_exists`, with the id of the other contact
  */
 export async function toUniqueContactError<T>(

@@ -9,7 +9,7 @@ import { getContact } from './queries.ts'
 import { toUniqueContactError } from './unique-contact-error.ts'
 import type { Contact, UpdateContact } from './schema.ts'
 
-/** Changes the fields that `input` has and leaves the others as they are. */
+/** Changes the fields that are set in `input` and leaves the others as they are. */
 export function updateContact(scope: Scope, input: UpdateContact): Promise<Contact> {
   const { contactId, tags, addTags = [], removeTags = [], fields, consent, ...columns } = input
   return toUniqueContactError(scope, columns, () =>

@@ -12,6 +12,20 @@ type WebhookCall = {
 
 type WebhookResponse = { status: number; body: string; type: string }
 
+/** Returns true if a channel of this kind receives webhooks under this ID. */
+export async function isWebhookChannel(
+  batcher: InboundBatcher,
+  { kind, channelId }: Pick<WebhookCall, 'kind' | 'channelId'>,
+): Promise<boolean> {
+  try {
+    const { channel } = await batcher.findChannel(channelId)
+    return channel.kind === kind && channel.kind !== 'sandbox'
+  } catch (error) {
+    if (error instanceof NotFoundError) return false
+    throw error
+  }
+}
+
 /**
  * Handles a webhook call of a provider: GET verifies the webhook, POST delivers signed messages and statuses. They are
  * committed before the call is answered; the provider repeats a call that it gets no 200 for.

@@ -11,7 +11,7 @@ export type NewNote = {
   stepId: string | null
 }
 
-/** Stores internal notes as messages. They go to no channel and do not change a conversation's last message. */
+/** Stores internal notes as messages. They are sent to no channel and do not change the last message of the conversation. */
 export async function addNotes(tx: Scope, notes: NewNote[]): Promise<void> {
   if (notes.length === 0) return
   const stored = await selectRows<MessageRef>(

@@ -6,9 +6,9 @@ import { sortForLocking } from '../automation/lock-order.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
 /**
- * Stores the statuses that a provider reports of our messages and promotes the messages. A report may come twice, out of
- * order, or before the provider's id of its message is known: then our own id finds the message if the provider returns
- * it, and otherwise the report is stored until the id is known.
+ * Stores the delivery statuses that a provider reports and promotes the messages. A report may arrive twice, out of order,
+ * or before the provider's id of the message is known. In that case our own id identifies the message if the provider
+ * returns it; otherwise the report waits until the provider's id is stored.
  */
 export async function applyStatuses(
   scope: Scope,
@@ -40,7 +40,7 @@ export async function applyStatuses(
     )
     const messageIds = [...new Set(stored.flatMap(({ messageId }) => messageId ?? []))]
     if (messageIds.length === 0) return
-    // A message whose send had no answer is found by our own id: it gets the provider's id and leaves the outbox.
+    // A message whose send got no response is identified by our own id: it gets the provider's id and leaves the outbox.
     await tx.db.raw(
       `with found as (
          select distinct on (x.own_id) x.own_id as id, x.provider_message_id

@@ -3,7 +3,7 @@ import type { Scope } from '../../scope.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
 
-/** Cancels the messages that a canceled run and its canceled child runs queued and no worker has claimed yet. */
+/** Cancels the unclaimed messages in the outbox that a canceled run and its canceled child runs queued. */
 export async function cancelQueuedMessages(tx: Scope, runId: string): Promise<void> {
   const canceled = await selectRows<MessageRef>(
     tx.db,

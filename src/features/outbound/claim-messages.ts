@@ -8,8 +8,8 @@ import { allowsSql, statusSql } from './message-status.ts'
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {
     attempt: number
-    /** True if the service window closed while the message was queued: it must not be sent. */
-    isLate: boolean
+    /** True if the service window closed while the message was queued. It must not be sent. */
+    isOutsideWindow: boolean
   }
 
 type Row = MessageRef & {
@@ -22,10 +22,10 @@ type Row = MessageRef & {
 }
 
 /**
- * Claims due messages of a channel, only the oldest of each conversation: the next one is sent after it is settled, so
- * that a customer gets messages in order. Messages claimed by another process are skipped. Rows are found by
- * conversation and message, and an older message is looked for per row (`offset 0` keeps the planner from rewriting
- * this): the table alternates between full and empty, so the planner's statistics are of no use.
+ * Claims due messages of a channel, at most the oldest of each conversation. The next one is claimed after that one is
+ * settled, so a customer receives messages in order. Messages claimed by another process are skipped. The statement
+ * forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a join), because the table
+ * alternates between full and empty and the planner's statistics are always outdated.
  */
 export async function claimMessages(tx: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
   const now = tx.now()
@@ -57,6 +57,6 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
     ...row,
     body: body ?? '',
     to: { phone, userId },
-    isLate: !isWindowOpen(windowExpiresAt, now),
+    isOutsideWindow: !isWindowOpen(windowExpiresAt, now),
   }))
 }

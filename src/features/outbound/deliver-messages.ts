@@ -5,21 +5,21 @@ import { loadChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { claimMessages, type ClaimedMessage } from './claim-messages.ts'
 import { settleMessages } from './settle-messages.ts'
 
-/** Messages claimed at once, and so the most that a crash of the process can leave in doubt. */
+/** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
 const CLAIM_MAX = 64
 
 export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
 /**
  * Sends a channel's messages: claims, sends and settles batches until nothing is due. The claim is committed before the
- * provider is called and the outcome after. Running twice is safe: a message is claimed once, and one whose outcome was
- * lost is never sent again.
+ * provider is called and the outcome after. Concurrent runs are safe: a message is claimed once, and one whose outcome
+ * was lost is never sent again.
  */
 export async function deliverMessages(system: SystemScope, payload: Record<string, string>): Promise<void> {
   const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
   const channel = await loadChannel(scope, channelId).catch((error: unknown) => {
-    // The channel was deleted after the job was enqueued, and its messages with it.
+    // The channel was deleted with its messages after the job was enqueued.
     if (error instanceof NotFoundError) return undefined
     throw error
   })
@@ -30,7 +30,7 @@ export async function deliverMessages(system: SystemScope, payload: Record<strin
 /** Returns true if more messages may be due. */
 async function deliverBatch(scope: Scope, channel: LoadedChannel): Promise<boolean> {
   if (channel.kind === 'sandbox') {
-    // Nothing leaves the process, so no message can be in doubt: one transaction is enough.
+    // Nothing leaves the process, so no delivery can be unknown: one transaction is enough.
     return scope.transaction(async (tx) => {
       const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
       await settleMessages(tx, channel, await sendAll(channel, claimed))
@@ -41,7 +41,7 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel): Promise<boole
   if (claimed.length === 0) return false
   const outcomes = await sendAll(channel, claimed)
   await scope.transaction((tx) => settleMessages(tx, channel, outcomes))
-  // A channel that has to wait is enqueued again when its messages are due.
+  // A paused channel is enqueued again when its messages are due.
   return outcomes.every(
     ({ result }) => result.kind !== 'stopped' && !(result.kind === 'retry' && result.scope === 'channel'),
   )
@@ -51,7 +51,7 @@ function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<De
   return Promise.all(
     messages.map(async (message) => ({
       message,
-      result: message.isLate ? WINDOW_CLOSED : await channel.adapter.send(message),
+      result: message.isOutsideWindow ? WINDOW_CLOSED : await channel.adapter.send(message),
     })),
   )
 }

@@ -3,29 +3,29 @@ import type { MessageStatus } from '../../models/messaging/message.ts'
 type StatusChange = { from: readonly MessageStatus[]; to: MessageStatus }
 
 /**
- * Life of an outbound message: every change of its status, by the function that makes it. `queueMessages` starts it as
- * `queued` and puts it into the outbox.
+ * State machine of an outbound message: every change of its status, with the function that makes it. `queueMessages`
+ * creates it as `queued` and puts it into the outbox.
  *
  *   queued → sending → sent → delivered → read → played      as the provider reports
- *            sending → queued                                after an error that may pass
- *   queued, sending → failed                                 refused, expired, or without an outcome (in doubt)
+ *            sending → queued                                after a temporary error
+ *   queued, sending → failed                                 refused, window closed, or delivery unknown
  *   queued → canceled                                        the run that queued it was canceled
  *
- * The outbox decides what is sent: a message leaves it once it is accepted, failed or canceled. Whatever a provider
- * reported of an earlier attempt, a message that is still in the outbox may be claimed or canceled.
+ * The outbox decides what is sent: a message leaves it when it is accepted, failed or canceled. A message that is still
+ * in the outbox may be claimed or canceled in any status, since the provider may have reported an earlier attempt.
  */
 export const STATUS_CHANGES = {
-  /** `claimMessages`: a worker takes the message out of the queue in order to send it. */
+  /** `claimMessages`: a worker claims the message in order to send it. */
   claim: { from: ['queued', 'sent', 'failed', 'delivered', 'read', 'played'], to: 'sending' },
-  /** `settleMessages`: the provider did not take the message, and may take it later. */
+  /** `settleMessages`: the provider did not accept the message, but may accept it later. */
   postpone: { from: ['sending'], to: 'queued' },
-  /** `settleMessages`: the provider took the message. One that is in doubt is no longer so. */
+  /** `settleMessages`: the provider accepted the message. This also resolves `delivery_unknown`. */
   accept: { from: ['queued', 'sending'], to: 'sent' },
   /** `settleMessages` on the sandbox, which delivers immediately. */
   deliver: { from: ['queued', 'sending'], to: 'delivered' },
-  /** `failMessages`: the provider refused the message, or its outcome is unknown. */
+  /** `failMessages`: the provider refused the message, its window closed, or its delivery is unknown. */
   fail: { from: ['queued', 'sending'], to: 'failed' },
-  /** `cancelQueuedMessages`. */
+  /** `cancelQueuedMessages`: the run that queued the message was canceled. */
   cancel: { from: ['queued', 'sent', 'failed', 'delivered', 'read', 'played'], to: 'canceled' },
 } as const satisfies Record<string, StatusChange>
 
@@ -63,7 +63,7 @@ export function promotedSql(current: string, rank: string): string {
 }
 
 /** Error code of a message that may or may not have reached the provider. */
-export const IN_DOUBT_CODE = 'delivery_unknown'
+export const DELIVERY_UNKNOWN = 'delivery_unknown'
 
-/** SQL condition that the message `m` failed without a known outcome. A later report or answer settles it. */
-export const IN_DOUBT_SQL = `m.error ->> 'code' = '${IN_DOUBT_CODE}'`
+/** SQL condition that the delivery of the failed message `m` is unknown. A later status or response resolves it. */
+export const IS_DELIVERY_UNKNOWN_SQL = `m.error ->> 'code' = '${DELIVERY_UNKNOWN}'`

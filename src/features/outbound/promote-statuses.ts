@@ -3,7 +3,7 @@ import type { Scope } from '../../scope.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { promotedSql, rankSql } from './message-status.ts'
 
-/** Moves messages to the highest status that a provider has reported of them, and fills in the times. */
+/** Moves messages to the highest status that the provider has reported, and fills in the times. */
 export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<void> {
   if (messageIds.length === 0) return
   const rows = await selectRows<MessageRef & { status: string; previousStatus: string }>(

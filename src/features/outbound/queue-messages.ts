@@ -12,7 +12,7 @@ export type NewOutbound = {
   channelId: string
   /** Null for a file without a caption. */
   body: string | null
-  /** `media`, a file by its URL, and `buttons` to reply with. */
+  /** `media`, a file with its URL, and `buttons`, the options to reply with. */
   content: Record<string, unknown> | null
   sender: { type: 'user' | 'workflow' | 'system'; id: string | null; name: string | null }
   runId: string | null
@@ -20,8 +20,8 @@ export type NewOutbound = {
 }
 
 /**
- * Stores messages as `queued`, puts them into the outbox and enqueues their delivery, in a few statements whatever their
- * number. The caller holds the locks of the conversations.
+ * Stores messages as `queued`, puts them into the outbox and enqueues their delivery, in a fixed number of statements.
+ * The caller holds the locks of the conversations.
  */
 export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise<void> {
   if (messages.length === 0) return

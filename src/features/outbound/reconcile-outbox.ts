@@ -3,18 +3,18 @@ import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import type { MessageRef } from './message-event.ts'
-import { IN_DOUBT_CODE } from './message-status.ts'
+import { DELIVERY_UNKNOWN } from './message-status.ts'
 import { failMessages } from './settle-messages.ts'
 
-/** A message claimed this long ago without an outcome is in doubt. */
-const DOUBT_AFTER_MS = 2 * MINUTE
+/** The delivery of a message that was claimed this long ago and is not settled is unknown. */
+const UNKNOWN_AFTER_MS = 2 * MINUTE
 const BATCH = 500
 
-type LostMessage = MessageRef & { tenantId: string; channelId: string }
+type AbandonedMessage = MessageRef & { tenantId: string; channelId: string }
 
 /**
- * Enqueues delivery for channels with due messages, and fails messages in doubt: one claimed by a process that died may
- * or may not have reached the provider. It is never sent again; a status that the provider reports later settles it.
+ * Enqueues delivery for channels with due messages, and fails abandoned messages as `delivery_unknown`: a message whose
+ * process died after the claim may have reached the provider. It is never sent again; a later status resolves it.
  */
 export async function reconcileOutbox(system: SystemScope): Promise<void> {
   const now = system.now()
@@ -24,21 +24,21 @@ export async function reconcileOutbox(system: SystemScope): Promise<void> {
     [now],
   )
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
-  const leasedBefore = addMs(now, -DOUBT_AFTER_MS)
-  const lost = await selectRows<LostMessage>(
+  const leasedBefore = addMs(now, -UNKNOWN_AFTER_MS)
+  const abandoned = await selectRows<AbandonedMessage>(
     system.db,
     `select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id
      from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
      where o.leased_at < ? limit ?`,
     [leasedBefore, BATCH],
   )
-  for (const message of lost) {
-    await system.forTenant(message.tenantId).transaction((tx) => failLost(tx, message, leasedBefore))
+  for (const message of abandoned) {
+    await system.forTenant(message.tenantId).transaction((tx) => failAbandoned(tx, message, leasedBefore))
   }
 }
 
-/** Fails a message unless its process is alive after all and settles it first: the lock of the message decides. */
-async function failLost(tx: Scope, message: LostMessage, leasedBefore: Date): Promise<void> {
+/** Fails a message, unless its process is still alive and settles it first: the lock of the message decides. */
+async function failAbandoned(tx: Scope, message: AbandonedMessage, leasedBefore: Date): Promise<void> {
   const { channelId, messageId, conversationId } = message
   await tx.db.raw('select from messages where tenant_id = ? and id = ? for no key update', [tx.tenantId, messageId])
   const claimed = await tx
@@ -46,11 +46,11 @@ async function failLost(tx: Scope, message: LostMessage, leasedBefore: Date): Pr
     .where({ tenant_id: tx.tenantId, conversation_id: conversationId, message_id: messageId })
     .where('leased_at', '<', leasedBefore)
     .select('message_id')
-  if (claimed.length > 0) await failMessages(tx, channelId, [{ ...message, error: IN_DOUBT }])
+  if (claimed.length > 0) await failMessages(tx, channelId, [{ ...message, error: DELIVERY_UNKNOWN_ERROR }])
 }
 
-const IN_DOUBT = {
-  code: IN_DOUBT_CODE,
+const DELIVERY_UNKNOWN_ERROR = {
+  code: DELIVERY_UNKNOWN,
   message:
     'The process that sent this message ended before the provider answered. The message may have been delivered and is not sent again.',
   providerCode: null,

@@ -10,8 +10,8 @@ import { nextMessageId } from './next-message-id.ts'
 import { queueMessages } from './queue-messages.ts'
 
 /**
- * Queues a message of a member. It pauses automation of the conversation and reopens it if it is closed.
- * @throws UnprocessableError `outside_window` when the customer has not written within 24 hours
+ * Queues a message that a member writes. It pauses automation of the conversation and reopens it if it is closed.
+ * @throws UnprocessableError `outside_window` if the customer has not written within 24 hours
  */
 export function sendMessage(scope: Scope, { conversationId, body }: SendMessage): Promise<Message> {
   return scope.transaction(async (tx) => {

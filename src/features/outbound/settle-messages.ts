@@ -4,14 +4,14 @@ import type { Scope } from '../../scope.ts'
 import { type LoadedChannel, recordChannelError } from '../channels/load-channel.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
-import { allowsSql, IN_DOUBT_SQL, statusSql, STATUS_CHANGES } from './message-status.ts'
+import { allowsSql, IS_DELIVERY_UNKNOWN_SQL, statusSql, STATUS_CHANGES } from './message-status.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
-/** Wait of a channel on which nothing can be sent until it is repaired. */
+/** Pause of a channel after the result `stopped`: nothing can be sent on it until somebody repairs it. */
 const STOPPED_MS = HOUR
 
-/** Stores the outcomes of sends: all of a batch in a few statements. */
+/** Stores the outcomes of a batch of sends in a few statements. */
 export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
   const settled = outcomes.map(({ message, result }): DeliveryOutcome => {
@@ -37,7 +37,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
     providerMessageId,
   }))
   await tx.db.raw(
-    // Messages deleted in the meantime are left out; the others are settled all the same.
+    // Messages that were deleted in the meantime are skipped, and the others are settled.
     `with input as materialized (
        select x.* from jsonb_to_recordset(:rows::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid)
        join messages m on m.tenant_id = :tenantId and m.id = x.id order by m.id for no key update of m),
@@ -52,10 +52,10 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
        where s.tenant_id = :tenantId and s.channel_id = :channelId and s.provider_message_id = input.provider_message_id
          and s.message_id is null)
      update messages m set provider_message_id = input.provider_message_id, sent_at = coalesce(m.sent_at, :now), updated_at = :now,
-       status = case when ${allowsSql(change)} or ${IN_DOUBT_SQL} then '${STATUS_CHANGES[change].to}' else m.status end,
+       status = case when ${allowsSql(change)} or ${IS_DELIVERY_UNKNOWN_SQL} then '${STATUS_CHANGES[change].to}' else m.status end,
        delivered_at = case when :isDelivered then :now else m.delivered_at end,
-       failed_at = case when ${IN_DOUBT_SQL} then null else m.failed_at end,
-       error = case when ${IN_DOUBT_SQL} then null else m.error end
+       failed_at = case when ${IS_DELIVERY_UNKNOWN_SQL} then null else m.failed_at end,
+       error = case when ${IS_DELIVERY_UNKNOWN_SQL} then null else m.error end
      from input where m.tenant_id = :tenantId and m.id = input.id`,
     { rows: toRecordset(rows), tenantId: tx.tenantId, channelId: channel.id, now: tx.now(), isDelivered },
   )
@@ -63,7 +63,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
     ...accepted.map(({ message }) => messageEvent('message.sent', message)),
     ...accepted.flatMap(({ message }) => (isDelivered ? [messageEvent('message.delivered', message)] : [])),
   )
-  // Reports of the status may have arrived before the answer to the send.
+  // Delivery statuses may have arrived before the response to the send.
   if (!isDelivered) {
     await promoteStatuses(
       tx,
@@ -72,7 +72,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
   }
 }
 
-/** A message in doubt fails visibly and is never sent again; a status that is reported later still settles it. */
+/** A message with an unknown delivery fails and is never sent again; a status that is reported later resolves it. */
 async function settleFailed(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   await failMessages(
     tx,
@@ -112,7 +112,7 @@ async function settlePostponed(tx: Scope, channel: LoadedChannel, outcomes: Deli
   const postponed = outcomes.flatMap(({ message, result }) => {
     if (result.kind === 'stopped') return [{ id: message.messageId, at: addMs(now, STOPPED_MS) }]
     if (result.kind !== 'retry') return []
-    // Backoff grows with the attempts to reach one recipient; a channel states how long it has to wait.
+    // The backoff of a recipient grows with its attempts; the pause of a channel is what its adapter returned.
     const factor = result.scope === 'recipient' ? 4 ** (message.attempt - 1) : 1
     return [{ id: message.messageId, at: addMs(now, result.afterMs * factor) }]
   })

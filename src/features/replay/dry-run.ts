@@ -18,6 +18,7 @@ import { runQueuedSimulation } from '../simulations/run-simulation.ts'
 import { buildReplay } from './build-replay.ts'
 import type { ReplayPlan } from './plan-replay.ts'
 
+/** Limit of the computing time, however much virtual time passes. */
 const REAL_MS_MAX = 1000
 
 type DryRun = { original: RunRow; plan: ReplayPlan; options: ReplayRun }
@@ -79,7 +80,7 @@ function withoutMessage(step: StepRecord): StepRecord {
   return { ...step, messageId: null }
 }
 
-/** Sets the service window as it was at a time: it closes one day after the customer's last message before. */
+/** Sets the service window as it was at `now`, from the customer's last message before. */
 function withWindowAt(subject: Subject, { first, messages }: RunRecording, now: Date): Subject {
   const last = [...(first ? [first] : []), ...messages].findLast(({ createdAt }) => createdAt <= now)
   if (!last || !subject.conversation) return subject

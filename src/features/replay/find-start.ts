@@ -11,7 +11,7 @@ export function isStepId(from: string): boolean {
   return !['auto', 'start', 'failed'].includes(from) && !isUuid(from)
 }
 
-/** Start of a replay: the number of recorded steps to reuse, and the first step; null for the first of the workflow. */
+/** Start of a replay: the number of recorded steps to reuse, and the first step to execute; null for the workflow's first. */
 export type ReplayPosition = { reusedCount: number; stepId: string | null }
 
 export function findStart(
@@ -38,7 +38,7 @@ function toOptional(index: number): number | undefined {
   return index === -1 ? undefined : index
 }
 
-/** Index at which a run stopped that did not complete: that of its last record, or the one after if that step is done. */
+/** Finds the index of the step at which an incomplete run stopped: the last record, or the next step if that one is done. */
 function findStop(run: RunRow, records: StepRow[]): number | undefined {
   const last = records.at(-1)
   const { stepId } = toRunState(run)

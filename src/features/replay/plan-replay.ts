@@ -12,7 +12,7 @@ import type { ReplayRun } from '../runs/schema.ts'
 import { assertExternalSteps, assertKnownSteps } from '../simulations/simulate-external-calls.ts'
 import { findStart, isStepId } from './find-start.ts'
 import { loadReplayWorkflow } from './load-replay-workflow.ts'
-import { startReplay } from './start-replay.ts'
+import { buildInitialState } from './build-initial-state.ts'
 
 export type ReplayPlan = {
   workflow: PublishedWorkflow
@@ -35,7 +35,7 @@ export async function planReplay(scope: Scope, original: RunRow, options: Replay
   const reused = records.slice(0, reusedCount)
   assertOutputsAllowed(compiled, Object.keys(stepOutputs), reused)
   if (workflow.version !== original.workflowVersion) await assertUnchanged(scope, { original, reused, compiled })
-  const initial = await startReplay(scope, { original, records, reusedCount, compiled, stepOutputs })
+  const initial = await buildInitialState(scope, { original, records, reusedCount, compiled, stepOutputs })
   const state = { ...initial, ...(stepId === null ? {} : { stepId }), ...(input === undefined ? {} : { input }) }
   const assigned = assignVariables(state, compiled, variables)
   if (!assigned.failure) {
@@ -47,7 +47,7 @@ export async function planReplay(scope: Scope, original: RunRow, options: Replay
   )
 }
 
-/** Any output of a reused step can be replaced; of the steps that run again, only the result of an external call. */
+/** Allows outputs of all reused steps. Among the steps that run again, only results of external calls can be replaced. */
 function assertOutputsAllowed(compiled: CompiledDefinition, stepIds: string[], reused: StepRow[]): void {
   assertKnownSteps(compiled, stepIds)
   const reusedIds = new Set(reused.map(({ stepId }) => stepId))

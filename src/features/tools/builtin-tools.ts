@@ -29,7 +29,7 @@ const DEFINITIONS: BuiltinDefinition[] = [
   {
     name: 'contact.update',
     title: 'Update the contact',
-    description: "Updates a contact's name, e-mail, language, time zone or fields.",
+    description: "Updates a contact's name, email, language, time zone or fields.",
     effect: 'write',
     inputSchema: object(
       { contactId: uuid, name: text, email: text, language: text, timezone: text, fields: { type: 'object' } },

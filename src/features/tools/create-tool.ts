@@ -21,7 +21,7 @@ export async function createTool(
       await tx
         .query(ToolRow)
         .insert({ ...input, ...sealConfig(tx, id, config), id, enabled, createdAt: now, updatedAt: now })
-      return getTool(tx, { id })
+      return getTool(tx, { toolId: id })
     }),
   )
 }

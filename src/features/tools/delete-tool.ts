@@ -3,11 +3,11 @@ import type { Scope } from '../../scope.ts'
 import type { ToolRef } from './schema.ts'
 import { assertNotBuiltin } from './queries.ts'
 
-export function deleteTool(scope: Scope, { id }: ToolRef): Promise<Record<string, never>> {
+export function deleteTool(scope: Scope, { toolId }: ToolRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    assertNotBuiltin(id)
-    await tx.lock(ToolRow, id)
-    await tx.query(ToolRow).delete().where('id', id)
+    assertNotBuiltin(toolId)
+    await tx.lock(ToolRow, toolId)
+    await tx.query(ToolRow).delete().where('id', toolId)
     return {}
   })
 }

@@ -11,8 +11,8 @@ export function toTool(row: ToolRow): Tool {
   return { ...shown, kind: 'http', config: redactConfig(config) }
 }
 
-export async function getTool(scope: Scope, { id }: ToolRef): Promise<Tool> {
-  return BUILTIN_TOOLS.find((tool) => tool.id === id) ?? toTool(await scope.get(ToolRow, id))
+export async function getTool(scope: Scope, { toolId }: ToolRef): Promise<Tool> {
+  return BUILTIN_TOOLS.find((tool) => tool.id === toolId) ?? toTool(await scope.get(ToolRow, toolId))
 }
 
 /** @throws ConflictError `tool_is_builtin` */

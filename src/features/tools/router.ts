@@ -21,19 +21,19 @@ export const toolsRouter = router({
     .mutation(({ ctx, input }) => createTool(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/tools/{id}', 'Get a tool'))
+    .meta(rest('GET', '/tools/{toolId}', 'Get a tool'))
     .input(ToolRef)
     .output(Tool)
     .query(({ ctx, input }) => getTool(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/tools/{id}', 'Update a tool'))
+    .meta(rest('PATCH', '/tools/{toolId}', 'Update a tool'))
     .input(UpdateTool)
     .output(Tool)
     .mutation(({ ctx, input }) => updateTool(ctx.scope, input)),
 
   delete: adminProcedure
-    .meta(rest('DELETE', '/tools/{id}', 'Delete a tool', { status: 204 }))
+    .meta(rest('DELETE', '/tools/{toolId}', 'Delete a tool', { status: 204 }))
     .input(ToolRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteTool(ctx.scope, input)),

@@ -25,7 +25,7 @@ export type Tool = z.infer<typeof Tool>
 
 export const Tools = z.object({ items: z.array(Tool) })
 
-export const ToolRef = z.strictObject({ id })
+export const ToolRef = z.strictObject({ toolId: id })
 export type ToolRef = z.infer<typeof ToolRef>
 
 const objectSchema = json
@@ -82,5 +82,5 @@ const fields = {
 export const CreateTool = z.strictObject({ ...fields, enabled: z.boolean().optional() })
 export type CreateTool = z.infer<typeof CreateTool>
 
-export const UpdateTool = CreateTool.partial().extend({ id })
+export const UpdateTool = CreateTool.partial().extend({ toolId: id })
 export type UpdateTool = z.infer<typeof UpdateTool>

@@ -7,22 +7,22 @@ import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
 import { getTool, assertNotBuiltin, assertNotBuiltinName } from './queries.ts'
 
-export async function updateTool(scope: Scope, { id, config, ...columns }: UpdateTool): Promise<Tool> {
-  assertNotBuiltin(id)
+export async function updateTool(scope: Scope, { toolId, config, ...columns }: UpdateTool): Promise<Tool> {
+  assertNotBuiltin(toolId)
   assertNotBuiltinName(columns.name)
   if (config) assertCallable(config.url, 'config.url', scope)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
-      const existing = await tx.lock(ToolRow, id)
+      const existing = await tx.lock(ToolRow, toolId)
       const headers = openHeaders(tx, existing)
       const newConfig = config
         ? keepHeaders(config, { url: existing.config.url, headers })
         : { ...existing.config, ...(existing.config.headers ? { headers } : {}) }
       await tx
         .query(ToolRow)
-        .findOne('id', id)
-        .patch({ ...definedFields(columns), ...sealConfig(tx, id, newConfig), updatedAt: tx.now() })
-      return getTool(tx, { id })
+        .findOne('id', toolId)
+        .patch({ ...definedFields(columns), ...sealConfig(tx, toolId, newConfig), updatedAt: tx.now() })
+      return getTool(tx, { toolId })
     }),
   )
 }

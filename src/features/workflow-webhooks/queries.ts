@@ -25,6 +25,12 @@ export function webhookPath({ id }: { id: string }): string {
 
 export type CallableWebhook = { tenantId: string; workflowId: string; id: string; createdAt: Date; secret: string }
 
+/** Returns true if a webhook with this ID exists in any workspace, also while it has no secret. */
+export async function isWebhook(system: SystemScope, id: string): Promise<boolean> {
+  if (!isUuid(id)) return false
+  return (await system.db('workflow_webhooks').where({ id }).first('id')) !== undefined
+}
+
 /** Finds the webhook with an ID in any workspace; one that has no secret yet cannot be called and is not found. */
 export async function findCallableWebhook(system: SystemScope, id: string): Promise<CallableWebhook | undefined> {
   if (!isUuid(id)) return undefined

@@ -1,8 +1,6 @@
-import type { Middleware } from 'koa'
 import { generateOpenApiDocument } from 'trpc-to-openapi'
 import type { AppRouter } from '../../router.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
-import { OPENAPI_PATH } from '../paths.ts'
 import { listOperations } from '../rest.ts'
 import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
 import { buildExample } from './example.ts'
@@ -24,17 +22,6 @@ const TAGS: Record<string, string> = {
   'ai-provider': 'The language model that AI steps use',
   channels: 'Connections to messaging providers',
   sandbox: 'A simulated phone for sending test messages as a customer',
-}
-
-/** Serves the OpenAPI document, which is built on the first request. */
-export function openapiRoute(router: AppRouter): Middleware {
-  let document: string | undefined
-  return async function answerOpenapi(ctx, next) {
-    if (ctx.path !== OPENAPI_PATH || ctx.method !== 'GET') return next()
-    document ??= JSON.stringify(buildOpenApi(router))
-    ctx.type = 'application/json; charset=utf-8'
-    ctx.body = document
-  }
 }
 
 /**

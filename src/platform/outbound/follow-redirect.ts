@@ -15,7 +15,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /**
  * Builds the next request of a redirect and checks its URL like the first; undefined if the response is no redirect.
- * Secret headers are not sent to another origin.
+ * Secret headers and the body, which may be as secret, are not sent to another origin.
  * @throws OutboundError
  */
 export function followRedirect(
@@ -31,15 +31,16 @@ export function followRedirect(
   const isSameOrigin = url.origin === hop.url.origin
   // As in browsers, these redirects are followed with GET and without a body.
   const becomesGet = status === 303 || (status < 303 && hop.method === 'POST')
+  const losesBody = becomesGet || !isSameOrigin
   const headers = Object.entries(hop.headers).filter(
-    ([name]) => (isSameOrigin || !isSecret(name, hop)) && !(becomesGet && /^content-/i.test(name)),
+    ([name]) => (isSameOrigin || !isSecret(name, hop)) && !(losesBody && /^content-/i.test(name)),
   )
   return {
     ...hop,
     url,
     method: becomesGet ? 'GET' : hop.method,
     headers: Object.fromEntries(headers),
-    body: becomesGet ? null : hop.body,
+    body: losesBody ? null : hop.body,
   }
 }
 

@@ -5,6 +5,7 @@ export const TIERS = {
   signIn: { points: 5, seconds: 60 },
   signUp: { points: 3, seconds: 300 },
   auth: { points: 10, seconds: 60 },
+  webhookRejected: { points: 60, seconds: 60 },
   api: { points: 100, seconds: 60 },
 } as const
 

@@ -115,6 +115,15 @@ describe('error codes', () => {
       ['POST', '/api/trpc/contacts.create', { session: owner, body: LARGE }],
     ]))
 
+  it('a body over 16 KB of an auth call is 413 by REST and natively', async () => {
+    const password = 'x'.repeat(17 * 1024)
+    const input = { email: 'ada@parley.example', password }
+    await assertSame({ status: 413, code: 'body_too_large', number: -32013 }, [
+      ['POST', '/api/auth/sign-in/email', { body: input }],
+      ['POST', '/api/trpc/auth.signIn', { body: { json: input } }],
+    ])
+  })
+
   it('a body of another media type is 415 and -32015', () =>
     assertSame({ status: 415, code: 'unsupported_media_type', number: -32015 }, [
       ['POST', '/api/contacts', { session: owner, body: 'name=x', headers: TEXT }],

@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
+import { request } from 'undici'
 import type { Document, Operation } from '../../../src/http/openapi/document.ts'
 import { listOperations } from '../../../src/http/rest.ts'
 import { appRouter } from '../../../src/router.ts'
@@ -25,6 +26,29 @@ describe('GET /openapi.json', () => {
   })
 
   after(() => app.stop())
+
+  it('GET /openapi.json returns 304 without a body to a client that has the document', async () => {
+    const { headers } = await app.rest('GET', '/openapi.json')
+    const etag = headers.get('etag') ?? ''
+    const again = await request(`${app.url}/openapi.json`, { headers: { 'if-none-match': etag } })
+    expect(again.statusCode).to.equal(304)
+    expect(await again.body.text()).to.equal('')
+    const other = await request(`${app.url}/openapi.json`, { headers: { 'if-none-match': '"other"' } })
+    expect(other.statusCode).to.equal(200)
+    expect(((await other.body.json()) as Document).openapi).to.equal('3.1.0')
+  })
+
+  it('GET /openapi.json is compressed only for clients that accept gzip', async () => {
+    const sizes: Record<string, number> = {}
+    for (const encoding of ['gzip', 'identity']) {
+      const response = await fetch(`${app.url}/openapi.json`, { headers: { 'accept-encoding': encoding } })
+      expect(response.headers.get('content-encoding')).to.equal(encoding === 'gzip' ? 'gzip' : null)
+      expect(response.headers.get('vary')).to.include('Accept-Encoding')
+      expect(await response.json()).to.deep.equal(document)
+      sizes[encoding] = Number(response.headers.get('content-length'))
+    }
+    expect(sizes['gzip']).to.be.lessThan((sizes['identity'] ?? 0) / 5)
+  })
 
   it('GET /openapi.json returns a valid OpenAPI 3.1 document', async () => {
     const result = await new Validator().validate(structuredClone(document))

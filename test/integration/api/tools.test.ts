@@ -75,7 +75,7 @@ describe('tools API', () => {
     expect((await create({ name: 'once' }, outsider)).status).to.equal(201)
   })
 
-  it('PATCH /api/tools/{id} changes only the fields in the request', async () => {
+  it('PATCH /api/tools/{toolId} changes only the fields in the request', async () => {
     const { body: tool } = await create({ name: 'changing' })
     app.clock.advance(1000)
     const { status, body } = await owner.request('PATCH', `/api/tools/${tool.id}`, { enabled: false, title: 'Changed' })
@@ -120,7 +120,7 @@ describe('tools API', () => {
       expect((await findRow(tool.id)).sealed_headers).to.equal(null)
     })
 
-    it('PATCH /api/tools/{id} returns 400 when redacted header values would be sent to another host', async () => {
+    it('PATCH /api/tools/{toolId} returns 400 when redacted header values would be sent to another host', async () => {
       const { body: tool } = await create({ name: 'moved', config })
       const otherHost = { ...tool.config, url: 'https://other.example.com/quote' }
       const unknown = { ...config, headers: { 'X-Unknown': '[redacted]' } }
@@ -145,14 +145,14 @@ describe('tools API', () => {
     })
   })
 
-  it('DELETE /api/tools/{id} deletes an HTTP tool', async () => {
+  it('DELETE /api/tools/{toolId} deletes an HTTP tool', async () => {
     const { body: tool } = await create({ name: 'leaving' })
     expect((await owner.request('DELETE', `/api/tools/${tool.id}`)).status).to.equal(204)
     const again = await owner.request('DELETE', `/api/tools/${tool.id}`)
     expect([again.status, again.body.error]).to.deep.equal([404, 'Tool not found'])
   })
 
-  it('PATCH and DELETE /api/tools/{id} return 409 for a built-in tool', async () => {
+  it('PATCH and DELETE /api/tools/{toolId} return 409 for a built-in tool', async () => {
     const [builtin] = await listTools(owner)
     for (const [method, body] of [
       ['PATCH', { title: 'Mine' }],
@@ -161,7 +161,7 @@ describe('tools API', () => {
       const response = await owner.request(method, `/api/tools/${builtin.id}`, body)
       expect([response.status, response.body.code]).to.deep.equal([409, 'tool_is_builtin'])
     }
-    expect(await errorMessage(app.client(owner).tools.delete.mutate({ id: builtin.id }))).to.include('Built-in')
+    expect(await errorMessage(app.client(owner).tools.delete.mutate({ toolId: builtin.id }))).to.include('Built-in')
     expect((await listTools(owner))[0]).to.deep.equal(builtin)
   })
 
@@ -229,7 +229,7 @@ describe('tools API', () => {
     }
   })
 
-  it('/api/tools/{id} returns 404 for a tool of another workspace', async () => {
+  it('/api/tools/{toolId} returns 404 for a tool of another workspace', async () => {
     const { body: tool } = await create({ name: 'private' })
     const path = `/api/tools/${tool.id}`
     const responses = [
@@ -242,6 +242,6 @@ describe('tools API', () => {
       expect([status, body]).to.deep.equal([404, { error: 'Tool not found', code: 'not_found' }])
     }
     expect((await listTools(outsider)).map(({ name }: any) => name)).to.not.include('private')
-    expect(await errorMessage(app.client(outsider).tools.get.query({ id: tool.id }))).to.equal('Tool not found')
+    expect(await errorMessage(app.client(outsider).tools.get.query({ toolId: tool.id }))).to.equal('Tool not found')
   })
 })

@@ -197,7 +197,7 @@ describe('tool step', () => {
       expect(output).to.deep.include(changes)
       expect(await customer.contact()).to.deep.include(changes)
       const { error } = await runTool('contact.update', { email: 'nobody' })
-      expect([error.code, error.message]).to.deep.equal(['invalid_tool_input', 'input.email must be an e-mail address'])
+      expect([error.code, error.message]).to.deep.equal(['invalid_tool_input', 'input.email must be an email address'])
     })
 
     it('contact.tag adds tags to the contact', async () => {

@@ -8,6 +8,8 @@ import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const SUBSCRIPTIONS = 200
+/** Users that open them, as each may have 50 only. */
+const USERS = 5
 /** Sockets and timers that may be opened meanwhile by others, such as the database pool. */
 const TOLERANCE = 20
 const TIMEOUT_MS = 20_000
@@ -21,21 +23,25 @@ function countSocketsAndTimers(): number {
 describe('dropped subscription connections', function () {
   this.timeout(60_000)
   let app: TestApp
-  let owner: WorkspaceClient
+  let users: WorkspaceClient[]
 
   before(async () => {
     app = await startTestApp({}, systemClock)
-    owner = await buildWorkspace(app)
-    const stream = await openEventStream(app.url, owner, subscription)
+    users = await Promise.all(Array.from({ length: USERS }, () => buildWorkspace(app)))
+    const stream = await openEventStream(app.url, userAt(0), subscription)
     stream.close()
   })
 
   after(() => app.stop())
 
+  function userAt(n: number): WorkspaceClient {
+    return users[n % USERS] as WorkspaceClient
+  }
+
   it('dropping 200 active subscriptions releases their sockets and timers', async () => {
     const before = countSocketsAndTimers()
     const streams = await Promise.all(
-      Array.from({ length: SUBSCRIPTIONS }, () => openEventStream(app.url, owner, subscription)),
+      Array.from({ length: SUBSCRIPTIONS }, (_, n) => openEventStream(app.url, userAt(n), subscription)),
     )
     expect(countSocketsAndTimers()).to.be.greaterThan(before + SUBSCRIPTIONS)
     for (const stream of streams) stream.close()
@@ -51,8 +57,8 @@ describe('dropped subscription connections', function () {
         headers: {
           accept: 'text/event-stream',
           'x-forwarded-for': newAddress(),
-          cookie: owner.cookie,
-          'x-tenant-id': owner.tenantId,
+          cookie: userAt(turns).cookie,
+          'x-tenant-id': userAt(turns).tenantId,
         },
       })
       // Each connection is dropped at a different point while it is being opened.

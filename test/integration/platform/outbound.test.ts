@@ -286,6 +286,28 @@ describe('fetchPublic', () => {
     expect(receivedHeaders.map((each) => each['x-trace'])).to.deep.equal(['kept', 'kept'])
   })
 
+  it('follows a 307 redirect with its body on the same origin and without it to another origin', async () => {
+    const bodies: string[] = []
+    const recordBody: Handler = (request, response) => {
+      let body = ''
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+      request.on('end', () => {
+        bodies.push(body)
+        response.end('there')
+      })
+    }
+    const other = await serve(recordBody)
+    const first = await serve((request, response) => {
+      if (request.url === '/same') return recordBody(request, response)
+      const location = request.url === '/stay' ? '/same' : `http://127.0.0.1:${other}/`
+      request.resume().on('end', () => response.writeHead(307, { location }).end())
+    })
+    for (const path of ['stay', 'leave']) {
+      await fetchFrom(`http://127.0.0.1:${first}/${path}`, { method: 'POST', body: 'secret' })
+    }
+    expect(bodies).to.deep.equal(['secret', ''])
+  })
+
   it('follows a 303 redirect with GET and without the body', async () => {
     const received: (string | undefined)[] = []
     const port = await serve((request, response) => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import '../../../src/platform/validation-messages.ts'
 import fc from 'fast-check'
 import { Condition, conditions } from '../../../src/conditions/index.ts'
 import { type Condition as ConditionValue, evaluateCondition } from '../../../src/engine/language/conditions.ts'
@@ -128,7 +129,7 @@ describe('Condition schema', () => {
     [{ left: 'a' }, 'op', 'is required'],
     [{ op: 'eq', right: 1 }, 'left', 'is required'],
     [{ left: 'a', op: 'eq' }, 'right', 'is required by "eq"'],
-    [{ left: 'a', op: 'is', right: 1 }, 'op', 'Invalid option'],
+    [{ left: 'a', op: 'is', right: 1 }, 'op', 'must be one of'],
     [{ left: 'a', op: 'eq', right: 1, not: { left: 'a', op: 'exists' } }, '', 'must be one of'],
     [{ not: { any: [{ left: 'a', op: 'eq', rigth: 1 }] } }, 'not.any.0', 'rigth'],
     [{ left: 'a', op: 'matches', right: '(' }, 'right', 'RE2'],

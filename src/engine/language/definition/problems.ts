@@ -1,3 +1,4 @@
+import '../../../platform/validation-messages.ts'
 import type { z } from 'zod'
 
 /** An error or warning in a definition. `path` is relative to its root: `steps.2.message.body`. */

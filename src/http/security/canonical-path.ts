@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { TransportError } from '../trpc/errors.ts'
+import { TransportError } from '../../trpc/errors.ts'
 
 /** Segments of unreserved characters, none of them a dot segment or empty, without a slash at the end. */
 const CANONICAL = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~,-]+)+)$/

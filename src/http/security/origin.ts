@@ -1,6 +1,6 @@
 import cors from '@koa/cors'
 import type { Context, Middleware } from 'koa'
-import { ForbiddenError } from '../platform/errors.ts'
+import { ForbiddenError } from '../../platform/errors.ts'
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const EXPOSED = [

@@ -21,10 +21,10 @@ export type ReplayStart = {
 }
 
 /**
- * Returns the state of a queued run at the start of the replay, with what the original run knew at that point.
+ * Builds the state in which the replay is queued, with the variables and outputs of the original run at that point.
  * @throws UnprocessableError `state_not_recorded`
  */
-export async function startReplay(scope: Scope, start: ReplayStart): Promise<RunState> {
+export async function buildInitialState(scope: Scope, start: ReplayStart): Promise<RunState> {
   const { original, records, reusedCount, compiled, stepOutputs } = start
   const [now, id] = [scope.now(), newId()]
   // The overrides of an earlier replay do not apply to this one.
@@ -57,7 +57,7 @@ export async function startReplay(scope: Scope, start: ReplayStart): Promise<Run
   )
 }
 
-/** Returns true if the last stored state can be used: the replay starts where the run stopped, without overrides before. */
+/** Returns true if the stored state can be used: the replay starts where the run stopped and overrides no earlier step. */
 function startsWhereStopped(
   { stepId }: RunState,
   { original, records, reusedCount, stepOutputs }: ReplayStart,
@@ -67,7 +67,7 @@ function startsWhereStopped(
   return !records.slice(0, reusedCount).some((record) => Object.hasOwn(stepOutputs, record.stepId))
 }
 
-/** Loads the message that started the run, and the last one that the given steps consumed. */
+/** Loads the message that started the run, and the last message that the steps in `records` consumed. */
 async function loadConsumedMessages(
   scope: Scope,
   { trigger }: RunRow,

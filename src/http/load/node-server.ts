@@ -1,0 +1,73 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { newId } from '../../platform/ids.ts'
+import type { Logger } from '../../platform/log.ts'
+import { SECOND } from '../../platform/time.ts'
+
+/** Bounds on connections. They keep clients that send slowly, or nothing, from using up the file descriptors. */
+export type ConnectionLimits = {
+  connectionsMax: number
+  headersTimeoutMs: number
+  requestTimeoutMs: number
+  keepAliveMs: number
+  /** Interval at which the timeouts are checked. */
+  checkEveryMs: number
+  /** The time in which the client of a rejected request must take its answer. */
+  flushMs: number
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  connectionsMax: 10_000,
+  headersTimeoutMs: 10 * SECOND,
+  requestTimeoutMs: 30 * SECOND,
+  keepAliveMs: 5 * SECOND,
+  checkEveryMs: 2 * SECOND,
+  flushMs: 2 * SECOND,
+}
+
+/**
+ * Creates the Node server. Errors of its HTTP parser, which Koa never sees, get the same form as all others, and their
+ * connections are destroyed: the server ends only its own side, and a client could keep the other open for ever.
+ */
+export function createNodeServer(listener: RequestListener, log: Logger, limits = CONNECTION_LIMITS): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: limits.checkEveryMs,
+    },
+    listener,
+  )
+  server.maxConnections = limits.connectionsMax
+  server.on('drop', () => log.warn({ connectionsMax: limits.connectionsMax }, 'connection rejected: too many are open'))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    log.debug({ code: error.code }, 'request rejected by the HTTP parser')
+    if (!socket.writable) socket.destroy()
+    else closeWith(socket, errorAnswer(error.code), limits.flushMs)
+  })
+  return server
+}
+
+function closeWith(socket: Duplex, answer: string, flushMs: number): void {
+  const timer = setTimeout(() => socket.destroy(), flushMs)
+  socket.once('close', () => clearTimeout(timer))
+  socket.end(answer, () => socket.destroy())
+}
+
+function errorAnswer(errorCode: string | undefined): string {
+  const [line, code, text] =
+    errorCode === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The request headers are too large']
+      : errorCode === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time']
+        : ['400 Bad Request', 'bad_request', 'The request is not valid HTTP']
+  const body = JSON.stringify({ error: text, code })
+  const head = [
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+    `X-Request-Id: ${newId()}`,
+  ]
+  return `HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`
+}

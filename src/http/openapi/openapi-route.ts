@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import type { Middleware } from 'koa'
+import type { AppRouter } from '../../router.ts'
+import { OPENAPI_PATH } from '../paths.ts'
+import { buildOpenApi } from './build-openapi.ts'
+
+type Served = { text: string; gzipped: Buffer; etag: string }
+
+/** Serves the OpenAPI document, which is built and compressed on the first request. */
+export function openapiRoute(router: AppRouter): Middleware {
+  let served: Served | undefined
+  return async function answerOpenapi(ctx, next) {
+    if (ctx.path !== OPENAPI_PATH || ctx.method !== 'GET') return next()
+    served ??= build(router)
+    ctx.status = 200
+    ctx.set('Cache-Control', 'no-cache')
+    ctx.etag = served.etag
+    ctx.vary('Accept-Encoding')
+    if (ctx.fresh) {
+      ctx.status = 304
+      return
+    }
+    ctx.type = 'application/json; charset=utf-8'
+    const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+    if (isGzipped) ctx.set('Content-Encoding', 'gzip')
+    ctx.body = isGzipped ? served.gzipped : served.text
+  }
+}
+
+/** The tag is weak, as both encodings share it. */
+function build(router: AppRouter): Served {
+  const text = JSON.stringify(buildOpenApi(router))
+  const hash = createHash('sha256').update(text).digest('base64url')
+  return { text, gzipped: gzipSync(text), etag: `W/"${hash.slice(0, 22)}"` }
+}

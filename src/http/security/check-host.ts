@@ -1,0 +1,44 @@
+import { isIP } from 'node:net'
+import type { Middleware } from 'koa'
+import { InvalidError } from '../../platform/errors.ts'
+import { API_PREFIX, isUnder } from '../paths.ts'
+
+/** Returns true if the API may be called under this name, which is in lower case and has no port. */
+export type IsHostAllowed = (name: string) => boolean
+
+type HostSettings = { host: string; publicHosts: string[]; trustedProxies: string[]; appOrigins: string[] }
+
+/**
+ * Builds the check of names. Addresses and localhost are always allowed, as no page can make a browser resolve them to
+ * another machine. Without configured names every name is allowed, unless the server is reachable from its own machine
+ * only: there a foreign name means that a page has rebound its name to this address.
+ */
+export function createHostCheck({ host, publicHosts, trustedProxies, appOrigins }: HostSettings): IsHostAllowed {
+  const isLocal = (name: string) => isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')
+  const isLoopback = host === '::1' || host === 'localhost' || host.startsWith('127.')
+  if (publicHosts.length === 0 && (!isLoopback || trustedProxies.length > 0)) return () => true
+  const names = new Set([...publicHosts, ...appOrigins.map((origin) => new URL(origin).hostname)])
+  return (name) => isLocal(name) || names.has(name)
+}
+
+/** Rejects calls of the API under foreign names, with which a page could pass the check of its origin. */
+export function checkHost(isAllowed: IsHostAllowed): Middleware {
+  return async function assertHost(ctx, next) {
+    if (isUnder(ctx.path, API_PREFIX) && !isAllowed(hostname(ctx.get('host')))) {
+      throw new InvalidError(
+        'The server does not serve the API under this host name. Add the name to PUBLIC_HOSTS',
+        undefined,
+        'host_not_allowed',
+      )
+    }
+    await next()
+  }
+}
+
+function hostname(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+
+type Issue = z.core.$ZodRawIssue
+
+const TYPES: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  date: 'a date',
+  null: 'null',
+}
+
+const UNITS: Record<string, string> = { string: 'characters', array: 'entries', set: 'entries', map: 'entries' }
+
+// Set by the import of this module: the messages of schemas that state none themselves. Each completes a field's name.
+z.config({ customError: describeIssue })
+
+function describeIssue(issue: Issue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `must be ${TYPES[issue.expected] ?? issue.expected}`
+    case 'too_small':
+      return describeLimit(issue.origin, 'at least', issue.minimum)
+    case 'too_big':
+      return describeLimit(issue.origin, 'at most', issue.maximum)
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
+    case 'invalid_format':
+      return `must be a valid ${issue.format === 'regex' ? 'value' : issue.format}`
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`
+    case 'invalid_union':
+      return 'has none of the allowed forms'
+    case 'invalid_key':
+      return 'has a key that is not allowed'
+    default:
+      return undefined
+  }
+}
+
+function describeLimit(origin: string, relation: string, limit: number | bigint): string {
+  const unit = UNITS[origin]
+  return unit ? `must have ${relation} ${limit} ${unit}` : `must be ${relation} ${limit}`
+}

@@ -1,0 +1,36 @@
+import { expect } from 'chai'
+import { createHostCheck } from '../../../src/http/security/check-host.ts'
+
+const LOCAL = {
+  host: '127.0.0.1',
+  publicHosts: [] as string[],
+  trustedProxies: [] as string[],
+  appOrigins: ['https://app.example.com'],
+}
+
+describe('host check', () => {
+  const cases: [string, Partial<typeof LOCAL>, string, boolean][] = [
+    ['rejects a foreign name on a loopback address', {}, 'rebound.example', false],
+    ['allows localhost', {}, 'localhost', true],
+    ['allows an address', {}, '127.0.0.1', true],
+    ['allows the host of an app origin', {}, 'app.example.com', true],
+    ['allows any name when the server is reachable from other machines', { host: '0.0.0.0' }, 'any.example', true],
+    ['allows any name behind a trusted proxy', { trustedProxies: ['127.0.0.1/32'] }, 'any.example', true],
+  ]
+  for (const [title, settings, name, isAllowed] of cases) {
+    it(title, () => {
+      expect(createHostCheck({ ...LOCAL, ...settings })(name)).to.equal(isAllowed)
+    })
+  }
+
+  it('allows only the names of PUBLIC_HOSTS, localhost and addresses when it is set', () => {
+    const publicHosts = ['parley.example.com']
+    const isAllowed = createHostCheck({ ...LOCAL, host: '0.0.0.0', publicHosts })
+    expect(['parley.example.com', 'localhost', '::1', 'other.example'].map(isAllowed)).to.deep.equal([
+      true,
+      true,
+      true,
+      false,
+    ])
+  })
+})

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect } from 'chai'
+import { CONNECTION_LIMITS, createNodeServer } from '../../../src/http/load/node-server.ts'
+import { createLogger } from '../../../src/platform/log.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const LIMITS = { ...CONNECTION_LIMITS, connectionsMax: 3, headersTimeoutMs: 100, checkEveryMs: 20 }
+
+describe('HTTP server', () => {
+  let server: Server
+  const clients: Socket[] = []
+
+  beforeEach(async () => {
+    server = createNodeServer((_req, res) => res.end('ok'), createLogger('silent'), LIMITS)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.destroy()
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+
+  /** A client that never closes its side of the connection. */
+  async function open(text: string): Promise<Socket> {
+    const { port } = server.address() as AddressInfo
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    client.on('error', () => undefined)
+    clients.push(client)
+    await once(client, 'connect')
+    if (text !== '') client.write(text)
+    return client
+  }
+
+  const countConnections = () =>
+    new Promise<number>((resolve, reject) => {
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
+    })
+
+  async function readAll(client: Socket): Promise<string> {
+    let text = ''
+    client.on('data', (chunk) => (text += chunk.toString()))
+    await once(client, 'end')
+    return text
+  }
+
+  it('destroys the connection of a request that is not HTTP after its answer, also when the client keeps it open', async () => {
+    expect(await readAll(await open('nonsense\r\n\r\n'))).to.match(/^HTTP\/1.1 400 /)
+    await waitUntil(async () => (await countConnections()) === 0)
+  })
+
+  it('destroys connections that send no complete headers in time', async () => {
+    expect(await readAll(await open('GET / HTTP/1.1\r\n'))).to.match(/^HTTP\/1.1 408 /)
+    await readAll(await open(''))
+    await waitUntil(async () => (await countConnections()) === 0)
+  })
+
+  it('accepts no more connections than its bound', async () => {
+    for (let n = 0; n < 3; n += 1) await open('')
+    const client = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    const outcome = await Promise.race([
+      once(client, 'close').then(() => 'closed'),
+      once(client, 'end').then(() => 'closed'),
+      once(client, 'data').then(() => 'answered'),
+    ])
+    expect(outcome).to.equal('closed')
+  })
+})
