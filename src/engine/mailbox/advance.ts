@@ -49,6 +49,8 @@ export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<T
   /** Lists mailboxes of a tenant with due items, the longest waiting first. */
   listDueMailboxes(tenantId: string, limit: number): Promise<Mailbox[]>
   transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
+  /** Returns true for a failure that says nothing about the item, such as an outage. It costs no attempt. */
+  isTransient(error: unknown): boolean
   /** Reports that a mailbox could not be advanced. `isDeadLettered`: that was the last attempt. */
   report(error: unknown, about: { tenantId: string; mailbox: Mailbox; isDeadLettered: boolean }): void
 }
@@ -113,7 +115,8 @@ async function handleFailure<Tx extends EngineTransaction>(
   { tenantId, mailbox, item, error }: FailedItem,
 ): Promise<boolean> {
   const { store } = port
-  const isDeadLettered = await port.transaction(tenantId, (tx) => store.postponeItem(tx, mailbox, item.id))
+  const failure = { id: item.id, countsAttempt: !port.isTransient(error) }
+  const isDeadLettered = await port.transaction(tenantId, (tx) => store.postponeItem(tx, mailbox, failure))
   port.report(error, { tenantId, mailbox, isDeadLettered })
   const runId = item.runId ?? (error instanceof CorruptRunError ? error.runId : null)
   if (!isDeadLettered || runId === null) return isDeadLettered
@@ -124,8 +127,8 @@ async function handleFailure<Tx extends EngineTransaction>(
       // Without the failed run, other runs may be able to use the item.
       await store.retryItem(tx, mailbox, item.id)
     })
-  } catch (failure) {
-    port.report(failure, { tenantId, mailbox, isDeadLettered })
+  } catch (secondError) {
+    port.report(secondError, { tenantId, mailbox, isDeadLettered })
   }
   return true
 }

@@ -1,4 +1,5 @@
 import type { DecisionPort, EnginePort } from '../../engine/mailbox/advance.ts'
+import { isTransient } from '../../platform/database/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
@@ -26,6 +27,11 @@ export function enginePort(system: SystemScope): EnginePort<Scope> {
     ...decisionPort,
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.db, { tenantId, now: system.now(), limit }),
     transaction: (tenantId, work) => system.forTenant(tenantId).transaction(work),
-    report: (error, about) => system.log.error({ err: error, ...about }, 'failed to advance a mailbox'),
+    isTransient,
+    report(error, about) {
+      const fields = { err: error, ...about }
+      if (isTransient(error)) system.log.warn(fields, 'postponed a mailbox after a transient failure')
+      else system.log.error(fields, 'failed to advance a mailbox')
+    },
   }
 }

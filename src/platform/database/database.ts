@@ -137,3 +137,14 @@ export function isOutage(error: unknown): boolean {
   if (error instanceof knex.KnexTimeoutError) return true
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
 }
+
+/** Deadlock, serialization failure and lock timeout: the statement lost against a concurrent one. */
+const CONTENTION = /^(?:40|55P03$)/
+
+/**
+ * Returns true if the failure says nothing about the work: the database was unreachable or overloaded, canceled the
+ * statement, or preferred a concurrent one. The same work may succeed later, so this must not use up its attempts.
+ */
+export function isTransient(error: unknown): boolean {
+  return isOutage(error) || CONTENTION.test(sqlState(error) ?? '')
+}

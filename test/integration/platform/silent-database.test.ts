@@ -66,6 +66,8 @@ describe('a database that stops answering without closing its connections', () =
     })
 
     afterEach(async () => {
+      // Ends the statements that still wait, or stopping would wait for them.
+      proxy.stop()
       await process.stop(1000)
       await folder.remove()
     })
@@ -75,7 +77,7 @@ describe('a database that stops answering without closing its connections', () =
       const status = async () => (await fetch(`${process.url}/readyz`, { signal: AbortSignal.timeout(15_000) })).status
       expect(await status()).to.equal(200)
       proxy.goDark()
-      expect(await status()).to.equal(503)
+      await waitUntil(async () => (await status()) === 503, 15_000)
       proxy.recover()
       await waitUntil(async () => (await status()) === 200)
     })

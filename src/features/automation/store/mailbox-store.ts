@@ -88,22 +88,36 @@ export async function nextItem(tx: StoreTransaction, mailbox: Mailbox): Promise<
 const ATTEMPTS_MAX = 5
 
 /**
- * Postpones a failed item and those behind it, longer each time. After the last attempt the item is dead-lettered: it is
- * never due again, and those behind it are processed. Returns true in that case.
+ * Postpones a failed item and those behind it, longer with each attempt. After the last attempt the item is dead-lettered:
+ * it is never due again, and those behind it are processed. Returns true in that case. `countsAttempt` is false for
+ * transient failures. An item that a concurrent job has postponed stays as it is: a backoff counts one attempt.
  */
-export async function postponeItem(tx: StoreTransaction, mailbox: Mailbox, id: string): Promise<boolean> {
+export async function postponeItem(
+  tx: StoreTransaction,
+  mailbox: Mailbox,
+  { id, countsAttempt }: { id: string; countsAttempt: boolean },
+): Promise<boolean> {
   const rows = await selectRows<{ attempts: number }>(
     tx.db,
     `with failed as (
-       update mailbox_items set attempts = attempts + 1,
-         due_at = case when attempts + 1 < :max then :now::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end
-       where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id returning attempts, due_at),
+       update mailbox_items set attempts = attempts + :count::int,
+         due_at = case when attempts + :count::int < :max
+           then :now::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end
+       where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id and due_at <= :now
+       returning attempts, due_at),
      behind as (
        update mailbox_items i set due_at = failed.due_at from failed
        where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now
          and failed.due_at < 'infinity')
      select attempts from failed`,
-    { max: ATTEMPTS_MAX, now: tx.now(), tenantId: tx.tenantId, mailboxId: mailbox.id, id },
+    {
+      count: countsAttempt ? 1 : 0,
+      max: ATTEMPTS_MAX,
+      now: tx.now(),
+      tenantId: tx.tenantId,
+      mailboxId: mailbox.id,
+      id,
+    },
   )
   return rows.some(({ attempts }) => attempts >= ATTEMPTS_MAX)
 }

@@ -1,0 +1,68 @@
+import { expect } from 'chai'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { MINUTE } from '../../../src/platform/time.ts'
+import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { listSentBodies } from '../../support/queries.ts'
+import { say } from '../../support/steps.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const TRANSIENT = {
+  '08006': 'a lost connection',
+  '40001': 'a serialization failure',
+  '40P01': 'a deadlock',
+  '53300': 'too many connections',
+  '55P03': 'a lock timeout',
+  '57014': 'a statement timeout',
+}
+const MORE_THAN_ATTEMPTS = 7
+
+describe('an inbound message whose processing fails', () => {
+  let app: TestApp
+  let workspace: WorkspaceClient
+
+  before(async () => {
+    app = await startTestApp()
+  })
+
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { triggers: [{ type: 'message_received' }], steps: [say('answer', 'Hello')] })
+  })
+
+  afterEach(() => app.system.db.raw('drop function if exists fail_step cascade'))
+  after(() => app.stop())
+
+  for (const [code, name] of Object.entries(TRANSIENT)) {
+    it(`is answered after any number of failures by ${name} (${code})`, async () => {
+      await failSteps(code)
+      const { conversationId } = await sendAsCustomer(workspace, { phone: newPhone(), body: 'Hi' })
+      for (let time = 0; time < MORE_THAN_ATTEMPTS; time += 1) {
+        await app.work()
+        app.clock.advance(5 * MINUTE)
+      }
+      expect(await listAttempts()).to.deep.equal([0])
+      await app.system.db.raw('drop function fail_step cascade')
+      await app.work()
+      expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Hello'])
+    })
+  }
+
+  it('counts one attempt per backoff although several jobs fail at the same time', async () => {
+    await failSteps('P0001')
+    await sendAsCustomer(workspace, { phone: newPhone(), body: 'Hi' })
+    const advance = () => advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+    await Promise.all([advance(), advance(), advance()])
+    expect(await listAttempts()).to.deep.equal([1])
+  })
+
+  async function failSteps(code: string): Promise<void> {
+    await app.system.db.raw(`
+      create function fail_step() returns trigger language plpgsql as
+        $$ begin raise exception 'no step is saved' using errcode = '${code}'; end $$;
+      create trigger fail_step before insert on run_steps execute function fail_step()`)
+  }
+
+  const listAttempts = (): Promise<number[]> =>
+    app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId }).pluck<number[]>('attempts')
+})
