@@ -25,7 +25,7 @@ export async function prepareAttacks(url: string): Promise<{ attacks: Attack[]; 
   const { id: contactId } = await client.post<{ id: string }>('/api/contacts', { name: 'Ana', phone: '+4915112345678' })
   await client.post('/api/tools', toolWith({ name: 'list', outputSchema: UNIQUE_ITEMS, config: provider.config }))
   const workflowId = await publishWorkflow(client, [{ id: 'use', type: 'tool', tool: 'list', input: {} }])
-  const request = (path: string, body: object) => outcomeOf(client.post(path, body))
+  const request = (path: string, body: object) => describeOutcome(client.post(path, body))
   const createTool = (schema: object) => request('/api/tools', toolWith({ name: 'attack', inputSchema: schema }))
   const simulate = (body: object) => request(`/api/workflows/${workflowId}/simulate`, body)
   const validate = (definition: object) => request('/api/workflows/validate', { definition })
@@ -111,7 +111,7 @@ async function repeat(count: number, request: () => Promise<string>): Promise<st
   return [...new Set(await Promise.all(range(count, request)))].join(' and ')
 }
 
-function outcomeOf(request: Promise<unknown>): Promise<string> {
+function describeOutcome(request: Promise<unknown>): Promise<string> {
   return request.then(
     () => '200',
     (error: unknown) => /returned (\d+)/.exec(String(error))?.[1] ?? String(error),

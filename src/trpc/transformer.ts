@@ -4,7 +4,7 @@ import { InvalidError } from '../platform/errors.ts'
 
 /** Values of an input that JSON cannot express. */
 const ANNOTATIONS_MAX = 1_000
-/** What the procedures accept beside JSON. */
+/** Types that the procedures accept besides JSON. */
 const ANNOTATED_TYPES = ['undefined', 'Date']
 
 /**
