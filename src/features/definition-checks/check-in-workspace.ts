@@ -1,7 +1,9 @@
 import type { Compilation } from '../../engine/compile/compile-definition.ts'
+import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import type { Scope } from '../../scope.ts'
+import { findAiProvider } from '../ai-provider/queries.ts'
+import { listSteps } from '../workflows/stored-definition.ts'
 import { checkSchedules } from './check-schedules.ts'
-import { checkAi } from './check-ai.ts'
 import { checkDefinitionTask } from './check-definition-task.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkReferences } from './check-references.ts'
@@ -41,4 +43,12 @@ export async function checkInWorkspace(
       toProblemList(workspaceWarnings),
     ),
   }
+}
+
+/** Warns of `ai` steps in a workspace without an AI provider: they fail until there is one. */
+async function checkAi(scope: Scope, definition: unknown): Promise<Problem[]> {
+  const aiSteps = listSteps(definition).filter(({ fields }) => fields['type'] === 'ai')
+  if (aiSteps.length === 0 || (await findAiProvider(scope))) return []
+  const description = 'needs an AI provider, and the workspace has none: set one with PUT /api/ai-provider'
+  return aiSteps.map(({ location }) => problemAt(location, 'type', 'no_ai_provider', description))
 }

@@ -31,7 +31,7 @@ export const publishingRouter = router({
       rest('POST', '/workflows/{workflowId}/publish', 'Publish a workflow', {
         example: { note: 'Asks for the city first' },
         description:
-          'Publishes the draft as a new version. New runs use it; current runs keep their version. An unchanged draft creates no version. Responds with 422 `workflow_invalid` and one detail per problem if the definition has errors.',
+          'Publishes the draft as a new version. New runs use it; current runs keep their version. An unchanged draft creates no version. Responds with 422 `workflow_invalid` and one detail per problem if the definition has errors. Responds with 409 `draft_changed` if the draft is changed meanwhile.',
       }),
     )
     .input(schema.PublishWorkflow)
