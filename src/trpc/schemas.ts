@@ -13,7 +13,7 @@ export function text(max: number, min = 1) {
     .trim()
     .min(min, min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
     .max(max, `must have at most ${max} characters`)
-    .refine(isStorable, 'contains characters that cannot be stored')
+    .refine(isStorable, { error: 'contains characters that cannot be stored', abort: true })
 }
 
 function isStorable(value: string): boolean {

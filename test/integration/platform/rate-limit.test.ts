@@ -31,6 +31,7 @@ describe('rate limit tiers', () => {
       signUp: { points: 3, seconds: 300 },
       auth: { points: 10, seconds: 60 },
       api: { points: 100, seconds: 60 },
+      webhookRejected: { points: 60, seconds: 60 },
     })
   })
 })
