@@ -1,4 +1,4 @@
-import { type ArmedFailpoint,armFailpoint } from './failpoints.ts'
+import { type ArmedFailpoint, armFailpoint } from './failpoints.ts'
 
 /** Messages from the chaos test to one of its processes, and from the process to the chaos test. */
 export type ProcessCommand =

@@ -1,5 +1,5 @@
 import type { Customer } from './customer-factory.ts'
-import { type Conversation,type DatabaseSnapshot,listAcceptedIds } from './database-snapshot.ts'
+import { type Conversation, type DatabaseSnapshot, listAcceptedIds } from './database-snapshot.ts'
 import type { FakeShopServer } from './fake-shop-server.ts'
 import type { InvariantResult } from './invariant.ts'
 import type { Workspace } from './workspace.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Customer,CustomerMessage } from './customer-factory.ts'
+import type { Customer, CustomerMessage } from './customer-factory.ts'
 import type { WebhookSender } from './webhook-sender.ts'
-import { listAcceptedSends,type Workspace } from './workspace.ts'
+import { listAcceptedSends, type Workspace } from './workspace.ts'
 
 /** Longest time that a customer waits for a reply before sending the next message. */
 const REPLY_TIMEOUT_MS = 2000

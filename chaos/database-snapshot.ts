@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Customer } from './customer-factory.ts'
-import { listAcceptedSends,type Workspace } from './workspace.ts'
+import { listAcceptedSends, type Workspace } from './workspace.ts'
 
 export type Message = {
   id: string

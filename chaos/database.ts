@@ -1,10 +1,10 @@
 import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import {
-type EmbeddedPostgres,
-startEmbeddedPostgres,
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedTempDirs,createTempDir } from '../test/support/temp-dir.ts'
+import { removeAbandonedTempDirs, createTempDir } from '../test/support/temp-dir.ts'
 import { killPostgres } from './kill-postgres.ts'
 
 /** Durability settings keep their defaults, so that a commit survives a kill; several processes share the connections. */

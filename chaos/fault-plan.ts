@@ -1,5 +1,5 @@
 import type { Role } from './app-process.ts'
-import { type Failpoint,listFailpoints } from './failpoints.ts'
+import { type Failpoint, listFailpoints } from './failpoints.ts'
 import type { Random } from './random.ts'
 
 export type FaultTarget = Role | 'database'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ChaosDatabase } from './database.ts'
 import type { Failpoint } from './failpoints.ts'
-import type { Fault,FaultTarget } from './fault-plan.ts'
+import type { Fault, FaultTarget } from './fault-plan.ts'
 import type { LoadGenerator } from './load-generator.ts'
 import type { ProcessPool } from './process-pool.ts'
 import type { Random } from './random.ts'

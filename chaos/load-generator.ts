@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Customer,CustomerFactory } from './customer-factory.ts'
+import type { Customer, CustomerFactory } from './customer-factory.ts'
 import { simulateCustomer } from './customer-simulator.ts'
 import type { Failpoint } from './failpoints.ts'
 import type { Random } from './random.ts'

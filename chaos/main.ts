@@ -1,5 +1,5 @@
-import { parseOptions,USAGE } from './parse-options.ts'
-import { formatReport,listViolations } from './report.ts'
+import { parseOptions, USAGE } from './parse-options.ts'
+import { formatReport, listViolations } from './report.ts'
 import { runChaos } from './run-chaos.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { AppProcess,type Role } from './app-process.ts'
+import { AppProcess, type Role } from './app-process.ts'
 import type { ProcessEvent } from './app-process-main.ts'
 import type { StandbyProcesses } from './standby-processes.ts'
 

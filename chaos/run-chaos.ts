@@ -4,11 +4,11 @@ import { sum } from '../bench/stats.ts'
 import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
 import { MINUTE } from '../src/platform/time.ts'
 import {
-checkConversations,
-checkDelivery,
-checkOrders,
-checkStatuses,
-countUnknownDeliveries,
+  checkConversations,
+  checkDelivery,
+  checkOrders,
+  checkStatuses,
+  countUnknownDeliveries,
 } from './conversation-invariants.ts'
 import { CustomerFactory } from './customer-factory.ts'
 import { ChaosDatabase } from './database.ts'
@@ -16,18 +16,18 @@ import { checkDatabase } from './database-invariants.ts'
 import { DatabaseSnapshot } from './database-snapshot.ts'
 import { FakeShopServer } from './fake-shop-server.ts'
 import { planFaults } from './fault-plan.ts'
-import { describeFault,injectFault,type InjectedFault } from './inject-fault.ts'
+import { describeFault, injectFault, type InjectedFault } from './inject-fault.ts'
 import type { InvariantResult } from './invariant.ts'
 import { LoadGenerator } from './load-generator.ts'
 import { ProcessPool } from './process-pool.ts'
 import { Random } from './random.ts'
 import type { ChaosReport } from './report.ts'
 import { StandbyProcesses } from './standby-processes.ts'
-import { startStatusSender,type StatusSender } from './status-sender.ts'
+import { startStatusSender, type StatusSender } from './status-sender.ts'
 import { transpileSources } from './transpile-sources.ts'
 import { waitUntilIdle } from './wait-until-idle.ts'
 import { WebhookSender } from './webhook-sender.ts'
-import { createWorkspace,simulateProviderErrors,toInboundUrl,type Workspace } from './workspace.ts'
+import { createWorkspace, simulateProviderErrors, toInboundUrl, type Workspace } from './workspace.ts'
 
 export type ChaosOptions = ChaosReport['options'] & {
   /** Time limit for processing all remaining work. */

@@ -1,4 +1,4 @@
-import { type ChildProcess,fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 
 /**
  * Processes that have loaded the code and wait for a start command. Loading takes most of the start-up time, so a killed

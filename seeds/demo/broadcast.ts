@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
-import { addMs,DAY,MINUTE } from '../../src/platform/time.ts'
+import { addMs, DAY, MINUTE } from '../../src/platform/time.ts'
 import { CONTACTS } from './contacts.ts'
-import { DEMO,demoId } from './ids.ts'
+import { DEMO, demoId } from './ids.ts'
 
 const STATUSES = [
   'read',

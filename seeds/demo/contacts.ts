@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { phoneCountry } from '../../src/platform/phone.ts'
-import { addMs,DAY,HOUR } from '../../src/platform/time.ts'
-import { DEMO,demoId } from './ids.ts'
+import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
+import { DEMO, demoId } from './ids.ts'
 
 /** The phone numbers are from ranges reserved for fiction, or invented in the format of the country. */
 const PEOPLE: [name: string, phone: string, language: string, timezone: string][] = [

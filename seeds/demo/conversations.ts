@@ -3,10 +3,10 @@ import { updateConversation } from '../../src/features/conversations/update-conv
 import { sendMessage } from '../../src/features/outbound/send-message.ts'
 import { sendAsCustomer } from '../../src/features/sandbox/send-as-customer.ts'
 import { Conversation } from '../../src/models/messaging/conversation.ts'
-import { DAY,HOUR,MINUTE } from '../../src/platform/time.ts'
-import type { Actor,Scope } from '../../src/scope.ts'
+import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
+import type { Actor, Scope } from '../../src/scope.ts'
 import type { History } from './history.ts'
-import { DEMO,demoId } from './ids.ts'
+import { DEMO, demoId } from './ids.ts'
 
 const SYSTEM: Actor = { type: 'system', id: null, name: null }
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { Passwords } from '../../src/platform/security/passwords.ts'
-import { addMs,DAY } from '../../src/platform/time.ts'
+import { addMs, DAY } from '../../src/platform/time.ts'
 import type { Actor } from '../../src/scope.ts'
 import { DEMO } from './ids.ts'
 
