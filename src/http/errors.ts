@@ -1,9 +1,9 @@
 import type { Context, Middleware } from 'koa'
-import superjson from 'superjson'
 import { getField } from '../platform/get-field.ts'
 import type { Logger } from '../platform/log.ts'
 import { toErrorShape, toPublicError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
+import { transformer } from '../trpc/transformer.ts'
 
 /** Converts every thrown error to an error body. A path that nothing answers is a 404 of the same form. */
 export function errorBodies(log: Logger): Middleware {
@@ -31,7 +31,7 @@ function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   ctx.status = error.status
   ctx.type = 'application/json; charset=utf-8'
   const isTrpc = isUnder(ctx.path, TRPC_PREFIX)
-  ctx.body = JSON.stringify(isTrpc ? { error: superjson.serialize(toErrorShape(error)) } : error.body)
+  ctx.body = JSON.stringify(isTrpc ? { error: transformer.output.serialize(toErrorShape(error)) } : error.body)
 }
 
 /** Clients break off requests and answers at any time, which is no error of ours. */

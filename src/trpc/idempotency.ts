@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { middlewareMarker, type MiddlewareResult } from '@trpc/server/unstable-core-do-not-import'
-import superjson, { type SuperJSONResult } from 'superjson'
 import { ConflictError, InvalidError, UnprocessableError } from '../platform/errors.ts'
 import { addMs, DAY } from '../platform/time.ts'
 import type { Scope, SystemScope } from '../scope.ts'
+import { type Serialized, transformer } from './transformer.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
@@ -36,14 +36,14 @@ export async function runOnce<C>(call: {
       const recorded = await claim(tx, request)
       if (recorded) {
         call.setHeader('Idempotency-Replayed', 'true')
-        return { marker: middlewareMarker, ok: true, data: superjson.deserialize(recorded) }
+        return { marker: middlewareMarker, ok: true, data: transformer.output.deserialize(recorded) }
       }
       const result = await call.proceed(tx)
       if (!result.ok) {
         failed = result
         throw rollback
       }
-      await recordAnswer(tx, request, superjson.serialize(result.data))
+      await recordAnswer(tx, request, transformer.output.serialize(result.data))
       return result
     })
   } catch (error) {
@@ -59,7 +59,7 @@ function hashInput(input: unknown): Buffer {
 }
 
 /** Returns the answer recorded for the key, or claims the key for this call and returns undefined. */
-async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<SuperJSONResult | undefined> {
+async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
   const lock = await tx.db.raw<{ rows: { locked: boolean }[] }>(
     'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
     [`${tx.tenantId}\n${route}\n${key}`],
@@ -68,10 +68,7 @@ async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<Sup
     throw new ConflictError('idempotency_in_progress', 'A request with this Idempotency-Key is still running')
   }
   const row = { tenant_id: tx.tenantId, route, key }
-  const existing = await tx
-    .db('idempotency_keys')
-    .where(row)
-    .first<{ request_hash: Buffer; response: SuperJSONResult }>()
+  const existing = await tx.db('idempotency_keys').where(row).first<{ request_hash: Buffer; response: Serialized }>()
   if (!existing) {
     await tx.db('idempotency_keys').insert({ ...row, request_hash: hash, created_at: tx.now() })
     return undefined
@@ -85,7 +82,7 @@ async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<Sup
   return existing.response
 }
 
-async function recordAnswer(tx: Scope, { key, route }: KeyedRequest, response: SuperJSONResult): Promise<void> {
+async function recordAnswer(tx: Scope, { key, route }: KeyedRequest, response: Serialized): Promise<void> {
   await tx
     .db('idempotency_keys')
     .where({ tenant_id: tx.tenantId, route, key })

@@ -14,7 +14,7 @@ const ANNOTATED_TYPES = ['undefined', 'Date']
  */
 export const transformer = {
   input: { serialize: superjson.serialize, deserialize: deserializeInput },
-  output: { serialize: serializeOutput, deserialize: superjson.deserialize },
+  output: { serialize: serializeOutput, deserialize: deserializeOutput },
 }
 
 /** @throws InvalidError `input_too_complex` or `invalid_input` */
@@ -67,7 +67,8 @@ function invalid(message: string): InvalidError {
   return new InvalidError(message, undefined, 'invalid_input')
 }
 
-type Serialized = { json: unknown; meta?: { values: unknown; v: 1 } }
+/** A value in the superjson format. */
+export type Serialized = { json: unknown; meta?: { values: unknown; v: 1 } }
 
 function serializeOutput(value: unknown): Serialized {
   if (value === undefined) return { json: null, meta: { values: ['undefined'], v: 1 } }
@@ -75,6 +76,10 @@ function serializeOutput(value: unknown): Serialized {
   const dates: Record<string, ['Date']> = {}
   const json = copyWithoutDates(value, null, dates)
   return Object.keys(dates).length > 0 ? { json, meta: { values: dates, v: 1 } } : { json }
+}
+
+function deserializeOutput(value: Serialized): unknown {
+  return superjson.deserialize(value as SuperJSONResult)
 }
 
 type Path = { parent: Path; key: string } | null

@@ -24,7 +24,7 @@ export function pausedColumns(reason: PauseReason, until: Date | null): Automati
 }
 
 /** True while automation is paused. A pause that has expired counts as over although the row still says `paused`. */
-export function isAutomationPaused(
+function isAutomationPaused(
   { automationState, automationUntil }: Omit<AutomationColumns, 'automationReason'>,
   now: Date,
 ): boolean {

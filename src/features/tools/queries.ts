@@ -6,7 +6,7 @@ import type { Tool, ToolRef } from './schema.ts'
 import { redactConfig } from './tool-headers.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 
-export function toTool(row: ToolRow): Tool {
+function toTool(row: ToolRow): Tool {
   const { sealedHeaders: _, config, ...shown } = row
   return { ...shown, kind: 'http', config: redactConfig(config) }
 }

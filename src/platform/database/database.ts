@@ -120,7 +120,6 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 export const UNIQUE_VIOLATION = '23505'
-export const FOREIGN_KEY_VIOLATION = '23503'
 export const DEADLOCK = '40P01'
 
 /** Classes of SQLSTATE that are errors of the server or the connection, not of the statement. */
