@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
@@ -92,7 +93,7 @@ export async function migrate(db: Database): Promise<string[]> {
 
 export const SEEDS = {
   directory: fileURLToPath(new URL('../../../seeds', import.meta.url)),
-  loadExtensions: ['.ts', '.js'],
+  loadExtensions: [extname(import.meta.url)],
 }
 
 /** Seeds a database without users. */
