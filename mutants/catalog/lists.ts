@@ -23,6 +23,7 @@ export const LISTS: Area = {
       file: CONVERSATIONS,
       original: 'last_message_at desc nulls last, id desc',
       mutated: 'last_message_at desc, id desc',
+      equivalent: 'A conversation is created together with its first message',
     },
     {
       name: 'messages of one moment are skipped by a page',
