@@ -38,6 +38,7 @@ export const TRPC: Area = {
   const existing = await tx.db('idempotency_keys').where(row)`,
       mutated: `const row = { tenant_id: tx.tenantId, route, key }
   const existing = await tx.db('idempotency_keys').where({ route, key })`,
+      tests: ['integration/platform/scope.test.ts'],
     },
     {
       name: 'two concurrent calls with one key both run',
@@ -52,13 +53,14 @@ export const TRPC: Area = {
       file: IDEMPOTENCY,
       original: 'addMs(system.now(), -DAY)',
       mutated: 'addMs(system.now(), -DAY / 2)',
+      tests: ['integration/platform/scope.test.ts'],
     },
     {
       name: 'an or-condition widens a query to all tenants',
       file: MODEL,
       original: `if (wheres.some((statement) => statement.bool === 'or')) {`,
       mutated: 'if (false) {',
-      tests: ['integration/tenant-isolation.test.ts', 'integration/api/contacts.test.ts'],
+      tests: ['integration/platform/scope.test.ts'],
     },
     {
       name: 'queries of models do not name the tenant',
@@ -79,7 +81,7 @@ export const TRPC: Area = {
       file: 'src/scope.ts',
       original: 'const ATTEMPTS_MAX = 3',
       mutated: 'const ATTEMPTS_MAX = 1',
-      tests: ['integration/channels/lock-order.test.ts', 'integration/engine/transient-failures.test.ts'],
+      tests: ['integration/platform/scope.test.ts'],
     },
     {
       name: 'a subscriber keeps receiving after a revocation',

@@ -173,6 +173,22 @@ describe('password reset', () => {
       expect(await signInStatus(session, accepted[0] as string)).to.equal(200)
     })
 
+    it('two password resets of one user that reach the password together end as one success and one invalid token', async () => {
+      const session = await app.signUp()
+      const tokens = [await requestToken(session), await requestToken(session)]
+      const signIn = await app.system.db.transaction()
+      await signIn('credentials').where('user_id', session.userId).forShare()
+      const resets = Promise.all(tokens.map((token) => reset(token)))
+      await waitUntil(async () => {
+        const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
+          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        )
+        return rows.length === 2
+      })
+      await signIn.commit()
+      expect((await resets).map(({ status }) => status).toSorted()).to.deep.equal([200, 400])
+    })
+
     it('no session created with the old password survives a concurrent password reset', async () => {
       const session = await app.signUp()
       const token = await requestToken(session)
