@@ -64,13 +64,13 @@ export const AUTH: Area = {
       name: 'a session works after it has expired',
       file: FIND,
       original: 'where s.expires_at > :now',
-      mutated: 'where s.expires_at is distinct from :now',
+      mutated: 'where (s.expires_at > :now or true)',
     },
     {
       name: 'a replaced token works for ever',
       file: FIND,
       original: '(s.confirmed_at is null or s.confirmed_at > :graceStart)',
-      mutated: '(s.confirmed_at is distinct from :graceStart)',
+      mutated: '(s.confirmed_at > :graceStart or true)',
     },
     {
       name: 'a replaced token stops working at once',

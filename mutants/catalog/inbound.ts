@@ -2,7 +2,6 @@ import type { Area } from '../mutant.ts'
 
 const TOUCH = 'src/features/inbound/touch-conversations.ts'
 const SENDERS = 'src/features/inbound/resolve-senders.ts'
-const STATUSES = 'src/features/outbound/apply-statuses.ts'
 
 export const INBOUND: Area = {
   name: 'inbound',
