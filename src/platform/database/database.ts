@@ -1,9 +1,11 @@
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 import { getField } from '../get-field.ts'
 import { CONNECTION, closeWhenUnanswered, STATEMENT_TIMEOUT_MS } from './connections.ts'
+import { DatabaseUrlError } from './database-url.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -39,7 +41,7 @@ export function openDatabase(
   options: { poolMax?: number; name?: string; statementTimeoutMs?: number } = {},
 ): Database {
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
-  return knex({
+  const db = knex({
     client: 'pg',
     connection: {
       connectionString: url,
@@ -58,22 +60,32 @@ export function openDatabase(
       },
     },
     acquireConnectionTimeout: ACQUIRE_TIMEOUT_MS,
+    // knex prints to standard output, among the lines of the log, what it also throws.
+    log: { warn() {}, error() {}, deprecate() {}, debug() {} },
+    // The messages of errors must not contain bound values.
+    compileSqlOnError: false,
     migrations: MIGRATIONS,
   })
+  return db.on('query-error', removeStatement)
+}
+
+/** knex puts the statement before the message, which would lengthen every log line and may contain values. */
+function removeStatement(error: Error, { sql }: { sql: string }): void {
+  const prefix = `${sql} - `
+  if (error.message.startsWith(prefix)) error.message = error.message.slice(prefix.length)
 }
 
 const VERSION_MIN = 150000
 
-/** Warns if fsync is off. @throws Error with an instruction for the operator when the server is too old */
+/** Warns if fsync is off. @throws DatabaseUrlError if the server is too old */
 export async function checkPostgresVersion(db: Database, log: { warn(message: string): void }): Promise<void> {
   const { rows } = await db.raw<{ rows: [{ version: number; fsync: string }] }>(
     `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`,
   )
   const [{ version, fsync }] = rows
   if (version < VERSION_MIN) {
-    throw new Error(
-      `Parley needs Postgres 15 or newer. The server at DATABASE_URL has version ${Math.floor(version / 10000)}`,
-    )
+    const major = Math.floor(version / 10000)
+    throw new DatabaseUrlError(`the server has PostgreSQL ${major}. Use PostgreSQL 15 or newer`)
   }
   if (fsync !== 'on') log.warn('fsync is off in the database: a power failure loses acknowledged data')
 }
@@ -92,7 +104,7 @@ export async function migrate(db: Database): Promise<string[]> {
 
 export const SEEDS = {
   directory: fileURLToPath(new URL('../../../seeds', import.meta.url)),
-  loadExtensions: ['.ts', '.js'],
+  loadExtensions: [extname(import.meta.url)],
 }
 
 /** Seeds a database without users. */
@@ -125,9 +137,9 @@ export const DEADLOCK = '40P01'
 /** Classes of SQLSTATE that are errors of the server or the connection, not of the statement. */
 const OUTAGE = /^(?:08|53|57|58)/
 
-/** Errors of the driver, which have no code. knex puts the statement before them. */
+/** Errors of the driver, which have no code. */
 const LOST_CONNECTION =
-  /(?:^| - )(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded when trying to connect)$)/
+  /^(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded when trying to connect)$)/
 
 /** Returns true if the database was unreachable or overloaded, so that the same statements may succeed later. */
 export function isOutage(error: unknown): boolean {
