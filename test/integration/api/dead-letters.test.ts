@@ -141,6 +141,7 @@ describe('dead letters', () => {
       const [run] = await listRuns(workspace, `conversationId=${conversationId}&status=waiting`)
       const id = await insertItem(workspace, conversationId, { kind: 'timer', payload: { runId: run.id, epoch: 'x' } })
       await exhaustAttempts(app)
+      expect((await list()).total).to.equal(0)
       await exhaustAttempts(app)
       const { items } = await list()
       expect(items.length).to.equal(1)
