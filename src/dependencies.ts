@@ -1,7 +1,14 @@
 import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
-import { checkPostgresVersion, migrate, openDatabase, seedIfEmpty } from './platform/database/database.ts'
+import {
+  checkPostgresVersion,
+  type Database,
+  migrate,
+  openDatabase,
+  seedIfEmpty,
+} from './platform/database/database.ts'
+import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
@@ -50,8 +57,7 @@ export async function openDependencies(
     closers.push(() => database.close())
     const db = openDatabase(database.url)
     closers.push(() => db.destroy())
-    await checkPostgresVersion(db, log)
-    await migrate(db)
+    await prepareDatabase(db, database, log)
     if (database.isEmbedded) await seedIfEmpty(db)
     const jobs = new GraphileJobQueue({ url: database.url, log })
     closers.push(() => jobs.stop())
@@ -94,5 +100,14 @@ export async function openDependencies(
       log.warn({ err: failure }, 'could not close what the failed start opened'),
     )
     throw error
+  }
+}
+
+async function prepareDatabase(db: Database, { url, isEmbedded }: ResolvedDatabase, log: Logger): Promise<void> {
+  try {
+    await checkPostgresVersion(db, log)
+    await migrate(db)
+  } catch (error) {
+    throw isEmbedded ? error : toDatabaseUrlError(error, url)
   }
 }

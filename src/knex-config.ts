@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
-import { loadConfig } from './config.ts'
+import { loadConfig, readEnvironment } from './config.ts'
 import { MIGRATIONS, SEEDS, wrapIdentifier } from './platform/database/database.ts'
 import { resolveDatabase } from './platform/database/resolve-database.ts'
 
@@ -9,7 +9,7 @@ const STUBS = new URL('../scripts/stubs/', import.meta.url)
 
 /** Returns the configuration of the knex command line. Starts the embedded database if no other is configured. */
 export async function knexConfig(): Promise<Knex.Config> {
-  const { database, dataDir, environment } = loadConfig()
+  const { database, dataDir, environment } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ url: database.url, binDir: database.binDir, dataDir, environment })
   return {
     client: 'pg',

@@ -5,6 +5,7 @@ import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 import { getField } from '../get-field.ts'
 import { CONNECTION, closeWhenUnanswered, STATEMENT_TIMEOUT_MS } from './connections.ts'
+import { DatabaseUrlError } from './database-url.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -59,22 +60,23 @@ export function openDatabase(
       },
     },
     acquireConnectionTimeout: ACQUIRE_TIMEOUT_MS,
+    // knex prints to standard output, among the lines of the log, what it also throws.
+    log: { warn() {}, error() {}, deprecate() {}, debug() {} },
     migrations: MIGRATIONS,
   })
 }
 
 const VERSION_MIN = 150000
 
-/** Warns if fsync is off. @throws Error with an instruction for the operator when the server is too old */
+/** Warns if fsync is off. @throws DatabaseUrlError if the server is too old */
 export async function checkPostgresVersion(db: Database, log: { warn(message: string): void }): Promise<void> {
   const { rows } = await db.raw<{ rows: [{ version: number; fsync: string }] }>(
     `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`,
   )
   const [{ version, fsync }] = rows
   if (version < VERSION_MIN) {
-    throw new Error(
-      `Parley needs Postgres 15 or newer. The server at DATABASE_URL has version ${Math.floor(version / 10000)}`,
-    )
+    const major = Math.floor(version / 10000)
+    throw new DatabaseUrlError(`the server has PostgreSQL ${major}. Use PostgreSQL 15 or newer`)
   }
   if (fsync !== 'on') log.warn('fsync is off in the database: a power failure loses acknowledged data')
 }
