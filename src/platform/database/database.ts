@@ -41,7 +41,7 @@ export function openDatabase(
   options: { poolMax?: number; name?: string; statementTimeoutMs?: number } = {},
 ): Database {
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
-  return knex({
+  const db = knex({
     client: 'pg',
     connection: {
       connectionString: url,
@@ -62,8 +62,17 @@ export function openDatabase(
     acquireConnectionTimeout: ACQUIRE_TIMEOUT_MS,
     // knex prints to standard output, among the lines of the log, what it also throws.
     log: { warn() {}, error() {}, deprecate() {}, debug() {} },
+    // The messages of errors must not contain bound values.
+    compileSqlOnError: false,
     migrations: MIGRATIONS,
   })
+  return db.on('query-error', removeStatement)
+}
+
+/** knex puts the statement before the message, which would lengthen every log line and may contain values. */
+function removeStatement(error: Error, { sql }: { sql: string }): void {
+  const prefix = `${sql} - `
+  if (error.message.startsWith(prefix)) error.message = error.message.slice(prefix.length)
 }
 
 const VERSION_MIN = 150000
@@ -128,9 +137,9 @@ export const DEADLOCK = '40P01'
 /** Classes of SQLSTATE that are errors of the server or the connection, not of the statement. */
 const OUTAGE = /^(?:08|53|57|58)/
 
-/** Errors of the driver, which have no code. knex puts the statement before them. */
+/** Errors of the driver, which have no code. */
 const LOST_CONNECTION =
-  /(?:^| - )(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded when trying to connect)$)/
+  /^(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded when trying to connect)$)/
 
 /** Returns true if the database was unreachable or overloaded, so that the same statements may succeed later. */
 export function isOutage(error: unknown): boolean {
