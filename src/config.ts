@@ -1,5 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
+import { findUrlProblem } from './platform/database/database-url.ts'
+import { readEnvFile } from './platform/env-file.ts'
 
 const list = z
   .string()
@@ -24,7 +26,10 @@ const Environment = z.object({
     .default(3000),
   DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres://')
+    .superRefine((url, ctx) => {
+      const message = findUrlProblem(url)
+      if (message !== undefined) ctx.addIssue({ code: 'custom', message })
+    })
     .optional(),
   DATA_DIR: z.string().min(1).default('.parley'),
   PG_BIN_DIR: z.string().refine(isAbsolute, 'must be an absolute path').optional(),
@@ -78,7 +83,13 @@ const Environment = z.object({
   DB_BACKGROUND_CONNECTIONS: connections.default(3),
   DB_BACKGROUND_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
   DB_BACKGROUND_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_LEVEL: z
+    .enum(
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'must be trace, debug, info, warn, error, fatal or silent',
+    )
+    .default('info'),
+  LOG_FORMAT: z.enum(['auto', 'json', 'pretty'], 'must be auto, json or pretty').default('auto'),
 })
 
 export type Config = {
@@ -98,6 +109,8 @@ export type Config = {
   /** The environment for programs that this process starts. */
   environment: NodeJS.ProcessEnv
   logLevel: z.infer<typeof Environment>['LOG_LEVEL']
+  /** `auto`: pretty at a terminal, otherwise JSON. */
+  logFormat: z.infer<typeof Environment>['LOG_FORMAT']
 }
 
 /** All problems of a configuration in one error. */
@@ -108,6 +121,16 @@ export class ConfigError extends Error {
     super(`The configuration is invalid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
     this.problems = problems
   }
+}
+
+/**
+ * Returns the variables of the process, and of `.env` in its working directory those which the process does not have.
+ * @throws ConfigError
+ */
+export function readEnvironment(): NodeJS.ProcessEnv {
+  const { variables, problems } = readEnvFile('.env')
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...variables, ...process.env }
 }
 
 /** @throws ConfigError */
@@ -143,6 +166,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     computeThreads: env.COMPUTE_THREADS,
     environment,
     logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
   }
 }
 

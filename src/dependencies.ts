@@ -9,6 +9,7 @@ import {
   seedIfEmpty,
 } from './platform/database/database.ts'
 import { openPools, type Pools } from './platform/database/pools.ts'
+import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
@@ -111,6 +112,8 @@ async function prepareDatabase({ url, isEmbedded }: ResolvedDatabase, log: Logge
     await checkPostgresVersion(db, log)
     await migrate(db)
     if (isEmbedded) await seedIfEmpty(db)
+  } catch (error) {
+    throw isEmbedded ? error : toDatabaseUrlError(error, url)
   } finally {
     await closeDatabase(db)
   }

@@ -52,7 +52,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const guard = new WebhookGuard(dependencies.limits)
   const koa = new Koa()
   koa.use(requestId())
-  koa.use(accessLog(log))
+  koa.use(accessLog(log, router))
   koa.use(securityHeaders(dependencies.isProxy))
   koa.use(errorBodies(log))
   koa.use(canonicalPath())

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
@@ -8,6 +9,7 @@ import { withinTime } from '../concurrency/deadline.ts'
 import { UnavailableError } from '../errors.ts'
 import { SECOND } from '../time.ts'
 import { CONNECTION, closeWhenUnanswered, findSocket, STATEMENT_TIMEOUT_MS } from './connections.ts'
+import { DatabaseUrlError } from './database-url.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -76,12 +78,14 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       },
     },
     acquireConnectionTimeout: acquireTimeoutMs,
-    // The caller gets the error; knex would also print it.
-    log: { warn: () => undefined },
+    // knex prints to standard output, among the lines of the log, what it also throws.
+    log: { warn() {}, error() {}, deprecate() {}, debug() {} },
+    // The messages of errors must not contain bound values.
+    compileSqlOnError: false,
     migrations: MIGRATIONS,
   })
   sockets.set(db, open)
-  return db
+  return db.on('query-error', removeStatement)
 }
 
 const CLOSE_MAX_MS = 2 * SECOND
@@ -93,18 +97,23 @@ export async function closeDatabase(db: Database): Promise<void> {
   })
 }
 
+/** knex puts the statement before the message, which would lengthen every log line and may contain values. */
+function removeStatement(error: Error, { sql }: { sql: string }): void {
+  const prefix = `${sql} - `
+  if (error.message.startsWith(prefix)) error.message = error.message.slice(prefix.length)
+}
+
 const VERSION_MIN = 150000
 
-/** Warns if fsync is off. @throws Error with an instruction for the operator when the server is too old */
+/** Warns if fsync is off. @throws DatabaseUrlError if the server is too old */
 export async function checkPostgresVersion(db: Database, log: { warn(message: string): void }): Promise<void> {
   const { rows } = await db.raw<{ rows: [{ version: number; fsync: string }] }>(
     `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`,
   )
   const [{ version, fsync }] = rows
   if (version < VERSION_MIN) {
-    throw new Error(
-      `Parley needs Postgres 15 or newer. The server at DATABASE_URL has version ${Math.floor(version / 10000)}`,
-    )
+    const major = Math.floor(version / 10000)
+    throw new DatabaseUrlError(`the server has PostgreSQL ${major}. Use PostgreSQL 15 or newer`)
   }
   if (fsync !== 'on') log.warn('fsync is off in the database: a power failure loses acknowledged data')
 }
@@ -123,7 +132,7 @@ export async function migrate(db: Database): Promise<string[]> {
 
 export const SEEDS = {
   directory: fileURLToPath(new URL('../../../seeds', import.meta.url)),
-  loadExtensions: ['.ts', '.js'],
+  loadExtensions: [extname(import.meta.url)],
 }
 
 /** Seeds a database without users. */
@@ -156,9 +165,9 @@ export const DEADLOCK = '40P01'
 /** SQLSTATEs of errors of the server or the connection, not of the statement: 25006 is a server that became read-only. */
 const OUTAGE = /^(?:08|53|57|58|25006$)/
 
-/** Errors of the driver, which have no code. knex puts the statement before them. */
+/** Errors of the driver, which have no code. */
 const LOST_CONNECTION =
-  /(?:^| - )(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded when trying to connect)$)/
+  /^(?:Connection terminated|Client has encountered a connection error|timeout (?:expired|exceeded when trying to connect)$)/
 
 /** Returns true if the database was unreachable or overloaded, so that the same statements may succeed later. */
 export function isOutage(error: unknown): boolean {
