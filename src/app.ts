@@ -16,6 +16,7 @@ import { isMigrated } from './platform/database/database.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, SECOND, systemClock } from './platform/time.ts'
+import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
 import { Scope, SystemScope } from './scope.ts'
@@ -46,9 +47,11 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const shutdown = { isDraining: false }
   let worker: Awaited<ReturnType<typeof startWorker>> | undefined
   let server: Server | undefined
+  let demoAccount: DemoAccount | undefined
   try {
     if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, { log, onStuck })
-    if (config.roles.includes('http')) server = await listen(config, dependencies, system, shutdown)
+    demoAccount = await findDemoAccount(system.db, dependencies.database)
+    if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })
   } catch (error) {
     await worker?.stop(STOP_MAX_MS)
     await dependencies.close()
@@ -58,7 +61,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   return {
     url,
     system,
-    banner: banner({ url, isEmbedded: dependencies.database.isEmbedded }),
+    banner: banner({ url, demo: demoAccount }),
     async stop(drainMs) {
       shutdown.isDraining = true
       // Without the database nothing in flight can finish.
@@ -76,13 +79,15 @@ const STOP_MAX_MS = 8 * SECOND
 const UNREACHABLE_STOP_MAX_MS = SECOND
 
 async function startWorker(
-  { jobs, limits }: OpenDependencies,
+  dependencies: OpenDependencies,
   system: SystemScope,
   { log, onStuck }: Pick<AppOptions, 'log' | 'onStuck'>,
 ): Promise<{ stop(graceMs: number): Promise<void> }> {
+  const { jobs, limits, pools } = dependencies
+  const background = new SystemScope({ ...dependencies, connections: pools.background })
   await jobs.start(createTasks(system), onStuck)
   const purgeLimits = { name: 'purge limits', everyMs: 600_000, run: () => limits.purge() }
-  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(system), purgeLimits], log)
+  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)
   return {
     async stop(graceMs) {
       await Promise.all([stopPeriodicTasks(graceMs), jobs.stop(graceMs)])
@@ -93,15 +98,19 @@ async function startWorker(
 async function listen(
   config: Config,
   dependencies: OpenDependencies,
-  system: SystemScope,
-  shutdown: { isDraining: boolean },
+  { shutdown, demoAccount }: { shutdown: { isDraining: boolean }; demoAccount: DemoAccount | undefined },
 ): Promise<Server> {
-  const { db, limits, log, revocations } = dependencies
+  const { pools, limits, log, revocations } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
+  const forRequests = { ...dependencies, connections: pools.requests }
+  const system = new SystemScope(forRequests)
+  const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
-  const inboundBatcher = createInboundBatcher(system)
+  const inboundBatcher = createInboundBatcher(webhooks)
   // The pool is that of the requests: without a connection for them the process is not ready.
-  const readMigrated = cacheFor(SECOND, () => withinTime(READINESS_MAX_MS, isMigrated(db)).catch(() => undefined))
+  const readMigrated = cacheFor(SECOND, () =>
+    withinTime(READINESS_MAX_MS, isMigrated(pools.requests.db)).catch(() => undefined),
+  )
   const server = createHttpServer({
     router: appRouter,
     log,
@@ -111,19 +120,20 @@ async function listen(
     isProxy: createProxyCheck(config.http.trustedProxies),
     isHostAllowed: createHostCheck(config.http),
     identify: auth.identify,
+    demoAccount,
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
       handle: (call) => handleWebhook(inboundBatcher, call),
     },
     workflowWebhooks: {
-      isKnown: (id) => isWebhook(system, id),
-      handle: (call) => handleWebhookCall(system, call),
+      isKnown: (id) => isWebhook(webhooks, id),
+      handle: (call) => handleWebhookCall(webhooks, call),
     },
     scopes: {
       system,
       auth,
-      openScope: ({ user }, { id, role }) =>
-        new Scope(dependencies, id, { type: 'user', id: user.id, name: user.name, role }),
+      openScope: ({ user }, { id, role }, signal) =>
+        new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role }, { signal }),
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
@@ -137,9 +147,9 @@ async function listen(
   return server
 }
 
-async function isAnswering({ db }: OpenDependencies): Promise<boolean> {
+async function isAnswering({ pools }: OpenDependencies): Promise<boolean> {
   try {
-    await withinTime(SECOND, Promise.resolve(db.raw('select 1')))
+    await withinTime(SECOND, Promise.resolve(pools.background.db.raw('select 1')))
     return true
   } catch {
     return false

@@ -1,7 +1,5 @@
-import { Socket } from 'node:net'
 import pg from 'pg'
-import { CONNECTION, closeWhenUnanswered } from '../database/connections.ts'
-import { getField } from '../get-field.ts'
+import { CONNECTION, closeWhenUnanswered, findSocket } from '../database/connections.ts'
 import type { Logger } from '../log.ts'
 
 type Options = { url: string; name: string; max: number; log: Logger; statementTimeoutMs?: number }
@@ -33,9 +31,6 @@ export class JobConnections {
     if (this.pool.ending) return
     // Resolves when the last connection is closed, which nobody waits for.
     void this.pool.end()
-    for (const client of this.#clients) {
-      const stream = getField(getField(client, 'connection'), 'stream')
-      if (stream instanceof Socket) stream.destroy()
-    }
+    for (const client of this.#clients) findSocket(client)?.destroy()
   }
 }

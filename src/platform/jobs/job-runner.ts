@@ -32,7 +32,8 @@ type Options = {
 /** Passes the warnings and errors of graphile-worker on. */
 export function graphileLogger(log: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
-    if (level === 'error' || level === 'warning') log.warn({ source: 'job queue', meta: meta?.['error'] }, message)
+    if (level === 'error' || level === 'warning')
+      log.warn({ source: 'job queue', err: meta?.['error'] }, toFixedPart(message))
   })
 }
 
@@ -160,6 +161,11 @@ export class JobRunner {
       if (this.#isEnded) await new Promise<never>(() => undefined)
     }
   }
+}
+
+/** The queue appends the texts of errors to its messages. They may contain values, and the error is logged anyway. */
+function toFixedPart(message: string): string {
+  return message.split(/[:'"\n]/, 1)[0]?.trim() ?? ''
 }
 
 /** Only `enqueue` writes payloads, and it writes texts. */
