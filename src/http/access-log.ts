@@ -1,20 +1,38 @@
 import type { Middleware } from 'koa'
 import type { Logger } from '../platform/log.ts'
+import type { AppRouter } from '../router.ts'
+import { LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, TRPC_PREFIX } from './paths.ts'
+import { listOperations, listProcedures } from './rest.ts'
 
-/** Logs one line per request: method and path, never content. The query string is left out, as it may contain tokens. */
-export function accessLog(log: Logger): Middleware {
+/**
+ * Logs one line per request: method and path, never content. The query string is left out, as it may contain tokens, and
+ * so is every part of the path that is neither an ID nor a word of the API.
+ */
+export function accessLog(log: Logger, router: AppRouter): Middleware {
+  const words = listWords(router)
   return async function logRequest(ctx, next) {
     const startedAt = performance.now()
     await next()
     const logLine = () => {
       const durationMs = Math.round((performance.now() - startedAt) * 10) / 10
-      const { method, path } = ctx
-      log.info(
-        { requestId: ctx.state['requestId'], method, path, status: ctx.res.statusCode, durationMs },
-        'request answered',
-      )
+      const { requestId } = ctx.state
+      const path = maskPath(ctx.path, words)
+      log.info({ requestId, method: ctx.method, path, status: ctx.res.statusCode, durationMs }, 'request answered')
     }
     if (ctx.res.writableFinished) logLine()
     else ctx.res.once('close', logLine)
   }
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function maskPath(path: string, words: ReadonlySet<string>): string {
+  const mask = (part: string) => (words.has(part) || UUID.test(part) ? part : '*')
+  return path.slice(0, 500).replaceAll(/[^/,]+/g, mask)
+}
+
+function listWords(router: AppRouter): ReadonlySet<string> {
+  const paths = listOperations(router).map(({ path }) => path)
+  const fixed = ['/inbound/webhooks', '/inbound/whatsapp', TRPC_PREFIX, LIVENESS_PATH, READINESS_PATH, OPENAPI_PATH]
+  return new Set([...[...paths, ...fixed].flatMap((path) => path.split('/')), ...Object.keys(listProcedures(router))])
 }

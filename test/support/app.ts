@@ -1,14 +1,15 @@
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import superjson from 'superjson'
 import { type App, createApp } from '../../src/app.ts'
-import { type Config, loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config.ts'
 import { migrate, openDatabase } from '../../src/platform/database/database.ts'
 import { GraphileJobQueue } from '../../src/platform/jobs/graphile-job-queue.ts'
-import { createLogger } from '../../src/platform/log.ts'
+import type { Logger } from '../../src/platform/log.ts'
 import type { AppRouter } from '../../src/router.ts'
 import type { Clock } from '../../src/platform/time.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { TestClock } from './clock.ts'
+import { createCheckedLogger } from './log-canaries.ts'
 import { cloneDatabase } from './postgres.ts'
 import { createTempDir } from './temp-dir.ts'
 import { drainWork } from './work.ts'
@@ -28,7 +29,8 @@ export type RequestOptions = {
   headers?: Record<string, string>
 }
 
-const LOG = createLogger((process.env['TEST_LOG_LEVEL'] as Config['logLevel'] | undefined) ?? 'silent')
+/** All lines are checked for personal data; TEST_LOG=1 prints them too. */
+const LOG = createCheckedLogger(process.env['TEST_LOG'] === '1' ? (line) => process.stdout.write(line) : undefined)
 
 /** Migrates the database that all test databases are copied from. */
 async function prepareTemplate(url: string): Promise<void> {
@@ -147,7 +149,11 @@ export class TestApp {
 }
 
 /** Starts the application; `environment` overrides its configuration, and a clock replaces the one of the test. */
-export async function startTestApp(environment: Record<string, string> = {}, customClock?: Clock): Promise<TestApp> {
+export async function startTestApp(
+  environment: Record<string, string> = {},
+  customClock?: Clock,
+  log: Logger = LOG,
+): Promise<TestApp> {
   const database = await cloneDatabase(prepareTemplate)
   const folder = createTempDir()
   const clock = new TestClock()
@@ -160,13 +166,8 @@ export async function startTestApp(environment: Record<string, string> = {}, cus
     DATA_DIR: folder.path,
     ...environment,
   })
-  return new TestApp(
-    await createApp(config, { log: LOG, clock: customClock ?? clock }),
-    clock,
-    database.url,
-    async () => {
-      await database.drop()
-      await folder.remove()
-    },
-  )
+  return new TestApp(await createApp(config, { log, clock: customClock ?? clock }), clock, database.url, async () => {
+    await database.drop()
+    await folder.remove()
+  })
 }

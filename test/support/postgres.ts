@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { after } from 'mocha'
 import pg from 'pg'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
+import { assertCleanLogs, checkLogLines } from './log-canaries.ts'
 import { removeAbandonedTempDirs, createTempDir } from './temp-dir.ts'
 
 export type TestCluster = {
@@ -34,6 +37,12 @@ const templates = new Map<Migrate, Promise<string>>()
 const databases = new Set<string>()
 const teardown: (() => Promise<void>)[] = []
 let closing: Promise<void> | undefined
+let logFile: string | undefined
+
+/** Returns the log of the server so far; empty for the server of TEST_DATABASE_URL. */
+export function readServerLog(): string {
+  return logFile === undefined ? '' : readFileSync(logFile, 'utf8')
+}
 
 /** Server that all test files share: the one of TEST_DATABASE_URL, else a temporary one that starts on first use. */
 export function testCluster(): Promise<TestCluster> {
@@ -62,6 +71,7 @@ async function openCluster(): Promise<TestCluster> {
     environment: process.env,
   })
   teardown.unshift(() => server.stop())
+  logFile = dataDirectory(folder.path).log
   return { adminUrl: server.adminConnectionString, appUrl: server.connectionString }
 }
 
@@ -105,6 +115,7 @@ async function databaseUrl(name: string): Promise<string> {
 function closeCluster(): Promise<void> {
   return (closing ??= (async () => {
     await cluster?.catch(() => undefined)
+    checkLogLines(readServerLog())
     if (process.env['TEST_DATABASE_URL']) for (const name of databases) await dropDatabase(name)
     for (const step of teardown) await step()
   })())
@@ -112,3 +123,4 @@ function closeCluster(): Promise<void> {
 
 /** Registered for the whole run, because test files import this file outside of any suite. */
 after('stop the test database server', closeCluster)
+after('no log line of the run contains personal data', assertCleanLogs)

@@ -52,6 +52,7 @@ export const TriggerEvaluations = z
             'no_trigger',
             'automation_paused',
             'contact_blocked',
+            'dead_lettered',
             'no_matching_event',
           ]),
           message,
@@ -146,6 +147,16 @@ const Link = z.discriminatedUnion('kind', [
       message,
     })
     .meta({ description: 'A workflow that the message did not start' }),
+  z
+    .object({
+      kind: z.literal('dead_letter'),
+      at: timestamp,
+      id,
+      item: z.string().meta({ description: 'The kind of the item', examples: ['message'] }),
+      attempts: z.int(),
+      error: z.object({ code: z.string(), message: z.string() }),
+    })
+    .meta({ description: 'A failure because of which the message, or an event that belongs to it, was not processed' }),
 ])
 export type Link = z.infer<typeof Link>
 

@@ -51,6 +51,15 @@ export type EmbeddedPostgres = {
 const DATABASE = 'parley'
 
 const DEFAULT_SETTINGS: Record<string, string> = {
+  // The server's log contains no data of customers: no failed statements, their values or the keys they conflict with.
+  // The application logs failed statements itself, without values.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_statement: 'none',
+  log_min_duration_statement: '-1',
+  log_parameter_max_length: '0',
+  log_parameter_max_length_on_error: '0',
   // The rows of queue tables live for seconds.
   autovacuum_naptime: '5s',
   // Containers have 64 MB of /dev/shm, less than one parallel hash join may need.

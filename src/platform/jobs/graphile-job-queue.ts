@@ -44,7 +44,7 @@ export class GraphileJobQueue implements JobQueue {
     this.#log = options.log
     this.#logger = new GraphileLogger(() => (level, message, meta) => {
       if (level === 'error' || level === 'warning')
-        this.#log.warn({ source: 'job queue', meta: meta?.['error'] }, message)
+        this.#log.warn({ source: 'job queue', err: meta?.['error'] }, toFixedPart(message))
     })
     this.#pool = new pg.Pool({
       connectionString: options.url,
@@ -162,6 +162,11 @@ export class GraphileJobQueue implements JobQueue {
       this.#log.warn({ err: error }, 'heartbeat failed')
     }
   }
+}
+
+/** The queue appends the texts of errors to its messages. They may contain values, and the error is logged anyway. */
+function toFixedPart(message: string): string {
+  return message.split(/[:'"\n]/, 1)[0]?.trim() ?? ''
 }
 
 /** Only `enqueue` writes payloads, and it writes texts. */

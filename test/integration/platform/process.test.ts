@@ -48,7 +48,7 @@ describe('a process of Parley', () => {
   it('keeps the embedded database running after a command of knex while another process uses it', async () => {
     checkout = new Checkout()
     const { child, ended } = await checkout.serve('node', MAIN)
-    expect((await checkout.run('npx', ['knex', 'migrate:list'])).stdout).to.include('Found 15 Completed Migration')
+    expect((await checkout.run('npx', ['knex', 'migrate:list'])).stdout).to.match(/Found \d+ Completed Migration/)
     expect(checkout.hasRunningServer).to.equal(true)
     child.kill('SIGTERM')
     expect((await ended).code).to.equal(0)
