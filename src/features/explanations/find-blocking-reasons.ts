@@ -1,5 +1,6 @@
 import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { AUTOMATION_PAUSED_SQL } from '../conversations/automation.ts'
@@ -25,11 +26,18 @@ export async function findBlockingReasons(
   { workflow, contactId, triggers, since, hasNoEvents }: BlockingQuery,
 ): Promise<Reason[]> {
   const reasons = [...statusReasons(workflow), ...triggerReasons(workflow, triggers)]
+  const { blocked } = await scope.get(ContactRow, contactId)
+  if (blocked) reasons.push(CONTACT_BLOCKED)
   const paused = await findPause(scope, contactId)
   if (paused) reasons.push(paused)
   reasons.push(...deadLetterReasons(await countDeadLetters(scope, { contactId })))
   if (hasNoEvents && reasons.length === 0) reasons.push(noEventReason(workflow, since))
   return reasons
+}
+
+const CONTACT_BLOCKED: Reason = {
+  code: 'contact_blocked',
+  message: 'The contact is blocked. Unblock it to let workflows start',
 }
 
 /** Names the period in which no event matched: events before publishing were never evaluated for the workflow. */
