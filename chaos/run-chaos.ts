@@ -133,7 +133,7 @@ class ChaosTest {
   async #injectFaults(): Promise<void> {
     const { conversations, onProgress } = this.#options
     const startMs = performance.now()
-    const plan = planFaults(this.#random.fork(), this.#options)
+    const plan = planFaults(new Random(this.#options.seed), this.#options)
     const load = new LoadGenerator({
       sender: this.#sender,
       workspaces: this.#workspaces,
