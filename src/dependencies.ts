@@ -8,8 +8,8 @@ import {
   openDatabase,
   seedIfEmpty,
 } from './platform/database/database.ts'
-import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { openPools, type Pools } from './platform/database/pools.ts'
+import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'

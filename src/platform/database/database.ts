@@ -1,5 +1,5 @@
-import { extname } from 'node:path'
 import type { Socket } from 'node:net'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
@@ -88,12 +88,6 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
   return db.on('query-error', removeStatement)
 }
 
-/** knex puts the statement before the message, which would lengthen every log line and may contain values. */
-function removeStatement(error: Error, { sql }: { sql: string }): void {
-  const prefix = `${sql} - `
-  if (error.message.startsWith(prefix)) error.message = error.message.slice(prefix.length)
-}
-
 const CLOSE_MAX_MS = 2 * SECOND
 
 /** Closes a pool. Connections that are still in use after 2 s, as those of a silent server, are broken off. */
@@ -101,6 +95,12 @@ export async function closeDatabase(db: Database): Promise<void> {
   await withinTime(CLOSE_MAX_MS, db.destroy()).catch(() => {
     for (const socket of sockets.get(db) ?? []) socket.destroy()
   })
+}
+
+/** knex puts the statement before the message, which would lengthen every log line and may contain values. */
+function removeStatement(error: Error, { sql }: { sql: string }): void {
+  const prefix = `${sql} - `
+  if (error.message.startsWith(prefix)) error.message = error.message.slice(prefix.length)
 }
 
 const VERSION_MIN = 150000
