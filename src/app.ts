@@ -16,6 +16,7 @@ import { isMigrated } from './platform/database/database.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, SECOND, systemClock } from './platform/time.ts'
+import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
 import { Scope, SystemScope } from './scope.ts'
@@ -39,9 +40,11 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   const shutdown = { isDraining: false }
   let worker: Awaited<ReturnType<typeof startWorker>> | undefined
   let server: Server | undefined
+  let demoAccount: DemoAccount | undefined
   try {
     if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, log)
-    if (config.roles.includes('http')) server = await listen(config, dependencies, system, shutdown)
+    demoAccount = await findDemoAccount(system.db, dependencies.database)
+    if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })
   } catch (error) {
     await worker?.stop()
     await dependencies.close()
@@ -51,7 +54,7 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   return {
     url,
     system,
-    banner: banner({ url, isEmbedded: dependencies.database.isEmbedded }),
+    banner: banner({ url, demo: demoAccount }),
     async stop(drainMs) {
       shutdown.isDraining = true
       if (server) await drain(server, drainMs)
@@ -64,13 +67,15 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
 const READINESS_MAX_MS = 5 * SECOND
 
 async function startWorker(
-  { jobs, limits }: OpenDependencies,
+  dependencies: OpenDependencies,
   system: SystemScope,
   log: Logger,
 ): Promise<{ stop(): Promise<void> }> {
+  const { jobs, limits, pools } = dependencies
+  const background = new SystemScope({ ...dependencies, connections: pools.background })
   await jobs.start(createTasks(system))
   const purgeLimits = { name: 'purge limits', everyMs: 600_000, run: () => limits.purge() }
-  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(system), purgeLimits], log)
+  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)
   return {
     async stop() {
       await stopPeriodicTasks()
@@ -82,15 +87,19 @@ async function startWorker(
 async function listen(
   config: Config,
   dependencies: OpenDependencies,
-  system: SystemScope,
-  shutdown: { isDraining: boolean },
+  { shutdown, demoAccount }: { shutdown: { isDraining: boolean }; demoAccount: DemoAccount | undefined },
 ): Promise<Server> {
-  const { db, limits, log, revocations } = dependencies
+  const { pools, limits, log, revocations } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
+  const forRequests = { ...dependencies, connections: pools.requests }
+  const system = new SystemScope(forRequests)
+  const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
-  const inboundBatcher = createInboundBatcher(system)
+  const inboundBatcher = createInboundBatcher(webhooks)
   // The pool is that of the requests: without a connection for them the process is not ready.
-  const readMigrated = cacheFor(SECOND, () => withinTime(READINESS_MAX_MS, isMigrated(db)).catch(() => undefined))
+  const readMigrated = cacheFor(SECOND, () =>
+    withinTime(READINESS_MAX_MS, isMigrated(pools.requests.db)).catch(() => undefined),
+  )
   const server = createHttpServer({
     router: appRouter,
     log,
@@ -100,19 +109,20 @@ async function listen(
     isProxy: createProxyCheck(config.http.trustedProxies),
     isHostAllowed: createHostCheck(config.http),
     identify: auth.identify,
+    demoAccount,
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
       handle: (call) => handleWebhook(inboundBatcher, call),
     },
     workflowWebhooks: {
-      isKnown: (id) => isWebhook(system, id),
-      handle: (call) => handleWebhookCall(system, call),
+      isKnown: (id) => isWebhook(webhooks, id),
+      handle: (call) => handleWebhookCall(webhooks, call),
     },
     scopes: {
       system,
       auth,
-      openScope: ({ user }, { id, role }) =>
-        new Scope(dependencies, id, { type: 'user', id: user.id, name: user.name, role }),
+      openScope: ({ user }, { id, role }, signal) =>
+        new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role }, { signal }),
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'

@@ -12,6 +12,7 @@ import { errorBodies, logFailure } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
 import { createNodeServer } from './load/node-server.ts'
 import { rateLimit, costTable } from './load/rate-limits.ts'
+import { indexPage, type ShownAccount } from './index-page.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { openapiRoute } from './openapi/openapi-route.ts'
 import { checkHost, type IsHostAllowed } from './security/check-host.ts'
@@ -41,6 +42,7 @@ export type HttpDependencies = {
   isProxy: IsProxy
   isHostAllowed: IsHostAllowed
   identify: Identify
+  demoAccount: ShownAccount
   scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
 }
 
@@ -63,6 +65,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(providerWebhookRoutes(dependencies.providerWebhooks, guard))
   koa.use(checkHost(dependencies.isHostAllowed))
   koa.use(allowOrigins(dependencies.appOrigins))
+  koa.use(indexPage(dependencies.demoAccount))
   koa.use(openapiRoute(router))
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins))

@@ -20,10 +20,13 @@ export const CONNECTION = {
  * to the pool. An idle connection may be silent.
  */
 export function closeWhenUnanswered(client: object, statementTimeoutMs = STATEMENT_TIMEOUT_MS): void {
-  const stream = getField(getField(client, 'connection'), 'stream')
-  if (!(stream instanceof Socket)) return
-  stream.setTimeout(statementTimeoutMs + ANSWER_GRACE_MS, () => {
+  findSocket(client)?.setTimeout(statementTimeoutMs + ANSWER_GRACE_MS, () => {
     const isWaiting = getField(client, 'readyForQuery') === false
-    if (isWaiting) stream.destroy(new Error('Connection terminated: the database does not answer'))
+    if (isWaiting) findSocket(client)?.destroy(new Error('Connection terminated: the database does not answer'))
   })
+}
+
+export function findSocket(client: object): Socket | undefined {
+  const stream = getField(getField(client, 'connection'), 'stream')
+  return stream instanceof Socket ? stream : undefined
 }

@@ -29,7 +29,7 @@ describe('a database that stops answering without closing its connections', () =
     let db: Database
 
     beforeEach(() => {
-      db = openDatabase(url, { statementTimeoutMs: 500, poolMax: 1 })
+      db = openDatabase(url, { statementTimeoutMs: 500, connections: 1 })
     })
 
     afterEach(() => db.destroy())
