@@ -24,9 +24,10 @@ const LEASE_CONSTANT = new RegExp(`^((?:export )?const (${Object.keys(LEASE_CONS
 
 /**
  * Transpiles the sources to JavaScript into a folder and returns the path of the entry file there. Processes then start
- * in a third of the time, and edits to the sources during the test have no effect on it. The leases get another value.
+ * in a third of the time, and edits to the sources during the test have no effect on it. With `leaseMs` the leases get
+ * another value.
  */
-export function transpileSources(folder: string, entry: string, leaseMs: number): string {
+export function transpileSources(folder: string, entry: string, leaseMs?: number): string {
   fs.mkdirSync(folder, { recursive: true })
   fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}')
   fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))
@@ -35,9 +36,9 @@ export function transpileSources(folder: string, entry: string, leaseMs: number)
     const target = path.join(folder, name.replace(/\.ts$/, '.js'))
     fs.mkdirSync(path.dirname(target), { recursive: true })
     const source = fs.readFileSync(path.join(ROOT, name), 'utf8')
-    const withLeases = source.replace(LEASE_CONSTANT, (_, start: string, constant: string) => {
+    const withLeases = source.replace(LEASE_CONSTANT, (line, start: string, constant: string) => {
       replaced.add(constant)
-      return `${start}${LEASE_CONSTANTS[constant]?.(leaseMs)}`
+      return leaseMs === undefined ? line : `${start}${LEASE_CONSTANTS[constant]?.(leaseMs)}`
     })
     const { outputText } = ts.transpileModule(withLeases, {
       compilerOptions: OPTIONS,
