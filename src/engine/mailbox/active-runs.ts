@@ -1,6 +1,7 @@
 import { addMs, MINUTE } from '../../platform/time.ts'
 import { appendMessage, startDebounce } from '../decide/debounce.ts'
 import { decideRun } from '../decide/decide-run.ts'
+import { CorruptRunError } from '../model/corrupt-run-error.ts'
 import type { ChildRunCall, Decision, EffectRequest, EngineEvent, ExternalCall } from '../model/decision.ts'
 import { newRun, subjectPlace } from '../model/new-run.ts'
 import { isActive, isOverdue, isQueued } from '../model/run-status.ts'
@@ -13,6 +14,7 @@ import { findOverride } from '../replay/step-output-overrides.ts'
 import { CascadeLimiter } from './cascade-limiter.ts'
 import { ALREADY_RUNNING, childResult, listUnawaitedChildren, planChildRun } from './child-runs.ts'
 import { HumanTakeover } from './human-takeover.ts'
+import { toEmptyWorkflow } from './empty-workflow.ts'
 import type { ItemContent, MailboxItem, NewItem } from './item.ts'
 import { type MailboxInput, type StartRequest, workflowKey } from './mailbox-input.ts'
 import { admit, findNextQueued, isBehindAnother } from './reentry.ts'
@@ -130,7 +132,9 @@ export class ActiveRuns {
   /** Returns false if the run does not consume the event. */
   advance(run: StoredRun, event: EngineEvent): boolean {
     const { registry, now } = this.#input
-    const workflow = this.#getWorkflow(run)
+    // A run can fail without its workflow, which may be the reason why it fails.
+    const workflow =
+      event.type === 'failed' ? (this.#findWorkflow(run) ?? toEmptyWorkflow(run)) : this.#getWorkflow(run)
     const { workflowId, compiled } = workflow
     const facts = this.factsFor(workflow)
     const decision = decideRun({ workflowId, compiled, run: run.state, event, facts, now, registry })
@@ -231,9 +235,13 @@ export class ActiveRuns {
     return this.#getWorkflow(run).compiled.settings.reentry === 'queue' && isBehindAnother(run, this.#runs)
   }
 
-  #getWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow {
-    const workflow = this.#input.versions.get(workflowKey({ workflowId, version }))
-    if (!workflow) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
-    return workflow
+  #getWorkflow(run: StoredRun): PublishedWorkflow {
+    const workflow = this.#findWorkflow(run)
+    if (workflow) return workflow
+    throw new CorruptRunError(run.state, run.workflowId, new Error(`version ${run.workflowVersion} cannot be executed`))
+  }
+
+  #findWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow | undefined {
+    return this.#input.versions.get(workflowKey({ workflowId, version }))
   }
 }

@@ -9,6 +9,7 @@ export type Outcome =
   | 'preempted_by_priority'
   | 'max_depth_exceeded'
   | 'cascade_rate_limited'
+  | 'workflow_unusable'
 
 export type Evaluation = { workflowId: string; version: number; outcome: Outcome; detail: string | null }
 

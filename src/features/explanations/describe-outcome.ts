@@ -35,6 +35,8 @@ export function describeOutcome({ outcome, detail }: Evaluation, context: Outcom
       return 'A run that was waiting for a reply consumed the message. Give the trigger a priority above 0 to evaluate it before waiting runs'
     case 'preempted_by_priority':
       return 'A trigger with a higher priority consumed the message. Give this trigger a priority above 0 to start as well'
+    case 'workflow_unusable':
+      return `The published version could not be executed${detail ? `: ${detail}` : ''}. Publish the workflow again`
     case 'max_depth_exceeded':
       return 'Workflows triggered each other too many times in a row. Remove the loop'
     case 'cascade_rate_limited':

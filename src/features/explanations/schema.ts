@@ -11,6 +11,7 @@ const OUTCOMES = [
   'preempted_by_priority',
   'max_depth_exceeded',
   'cascade_rate_limited',
+  'workflow_unusable',
 ] as const
 
 const EvaluatedEvent = z.object({
@@ -28,7 +29,7 @@ export const Evaluation = z
   .object({
     at: timestamp,
     event: EvaluatedEvent,
-    version: z.int().meta({ description: 'The version that was published at that time' }),
+    version: z.int().meta({ description: 'The version that was published at that time; 0 if it was not stored' }),
     outcome: z.enum(OUTCOMES),
     message,
     detail: z.string().nullable(),
@@ -50,6 +51,7 @@ export const TriggerEvaluations = z
             'workflow_paused',
             'workflow_archived',
             'no_trigger',
+            'workflow_unusable',
             'automation_paused',
             'contact_blocked',
             'dead_lettered',

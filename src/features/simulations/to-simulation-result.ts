@@ -63,6 +63,7 @@ const OUTCOMES: Record<Outcome, string> = {
   preempted_by_priority: 'Another workflow with a higher priority consumed the message',
   max_depth_exceeded: 'Workflows triggered each other too many times in a row',
   cascade_rate_limited: 'Workflows triggered each other too many times within a minute',
+  workflow_unusable: 'The published version of the workflow cannot be executed',
 }
 
 const LIMITS: Record<SimulationLimit, string> = {
