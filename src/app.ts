@@ -11,8 +11,7 @@ import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
-import { withinTime } from './platform/concurrency/deadline.ts'
-import { isMigrated } from './platform/database/database.ts'
+import { createDatabaseProbe } from './platform/database/database-probe.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, SECOND, systemClock } from './platform/time.ts'
@@ -61,8 +60,6 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   }
 }
 
-const READINESS_MAX_MS = 5 * SECOND
-
 async function startWorker(
   dependencies: OpenDependencies,
   system: SystemScope,
@@ -93,10 +90,7 @@ async function listen(
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
   const inboundBatcher = createInboundBatcher(webhooks)
-  // The pool is that of the requests: without a connection for them the process is not ready.
-  const readMigrated = cacheFor(SECOND, () =>
-    withinTime(READINESS_MAX_MS, isMigrated(pools.requests.db)).catch(() => undefined),
-  )
+  const findDatabaseProblem = cacheFor(SECOND, createDatabaseProbe(pools))
   const server = createHttpServer({
     router: appRouter,
     log,
@@ -121,9 +115,7 @@ async function listen(
         new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role }, { signal }),
     },
     async findReadinessProblem() {
-      if (shutdown.isDraining) return 'draining'
-      const migrated = await readMigrated()
-      return migrated ? undefined : migrated === undefined ? 'database unreachable' : 'migrations pending'
+      return shutdown.isDraining ? 'draining' : findDatabaseProblem()
     },
   })
   server.listen(config.http.port, config.http.host)

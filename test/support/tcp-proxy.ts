@@ -6,6 +6,7 @@ export class TcpProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #isDark = false
+  #port = 0
 
   private constructor(server: Server) {
     this.#server = server
@@ -24,7 +25,7 @@ export class TcpProxy {
   /** The URL with the address of the proxy. */
   through(targetUrl: string): string {
     const url = new URL(targetUrl)
-    url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    url.host = `127.0.0.1:${this.#readPort()}`
     return url.href
   }
 
@@ -38,9 +39,27 @@ export class TcpProxy {
     this.#isDark = false
   }
 
+  /** Closes all connections and refuses new ones, like a server that is stopped. */
+  async refuse(): Promise<void> {
+    this.#port = this.#readPort()
+    const closed = once(this.#server, 'close')
+    this.stop()
+    await closed
+  }
+
+  /** Accepts connections again, on the same port. */
+  async accept(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
   stop(): void {
     this.#server.close()
     for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #readPort(): number {
+    return (this.#server.address() as AddressInfo).port
   }
 
   #forward(client: Socket, target: Socket): void {
