@@ -53,8 +53,7 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
     banner: banner({ url, isEmbedded: dependencies.database.isEmbedded }),
     async stop(drainMs) {
       shutdown.isDraining = true
-      if (server) await drain(server, drainMs)
-      await worker?.stop()
+      await Promise.all([server && drain(server, drainMs), worker?.stop()])
       await dependencies.close()
     },
   }
@@ -99,6 +98,7 @@ async function listen(
     resolveAddress: createAddressResolver(config.http.trustedProxies),
     isProxy: createProxyCheck(config.http.trustedProxies),
     isHostAllowed: createHostCheck(config.http),
+    loopLagMaxMs: config.http.loopLagMaxMs,
     identify: auth.identify,
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
@@ -114,6 +114,7 @@ async function listen(
       openScope: ({ user }, { id, role }, signal) =>
         new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role }, { signal }),
     },
+    isDraining: () => shutdown.isDraining,
     async findReadinessProblem() {
       return shutdown.isDraining ? 'draining' : findDatabaseProblem()
     },
@@ -129,12 +130,15 @@ function serverUrl(server: Server, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Closes idle connections at once and the rest after `drainMs`, as subscriptions never end by themselves. */
+const CLOSE_IDLE_EVERY_MS = 100
+
+/** Closes connections when they are idle and the rest after `drainMs`, as subscriptions never end by themselves. */
 async function drain(server: Server, drainMs: number): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  server.closeIdleConnections()
+  const closeIdle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
   const deadline = setTimeout(() => server.closeAllConnections(), drainMs)
   await closed
+  clearInterval(closeIdle)
   clearTimeout(deadline)
 }

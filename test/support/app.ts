@@ -142,8 +142,8 @@ export class TestApp {
     return drainWork(this.system)
   }
 
-  async stop(): Promise<void> {
-    await this.#app.stop(1000)
+  async stop(drainMs = 1000): Promise<void> {
+    await this.#app.stop(drainMs)
     await this.#drop()
   }
 }
@@ -169,6 +169,8 @@ export async function startTestApp(
     TRUSTED_PROXIES: '127.0.0.1/32,::1/128',
     LOG_LEVEL: 'silent',
     DATA_DIR: folder.path,
+    // The process of the tests also does other work.
+    EVENT_LOOP_LAG_MAX_MS: '60000',
     ...(typeof environment === 'function' ? await environment(database.url) : environment),
   })
   return new TestApp(await createApp(config, { log, clock: customClock ?? clock }), clock, database.url, async () => {
