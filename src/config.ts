@@ -8,6 +8,14 @@ const list = z
   .default('')
   .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
 
+function integer(min: number, max: number) {
+  const message = `must be a number from ${min} to ${max}`
+  return z.coerce.number(message).int(message).min(min, message).max(max, message)
+}
+
+const connections = integer(2, 200)
+const timeoutMs = integer(100, 600_000)
+
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: z.coerce
@@ -62,12 +70,19 @@ const Environment = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
     .optional(),
-  COMPUTE_THREADS: z.coerce
-    .number('must be a number from 1 to 64')
-    .int('must be a number from 1 to 64')
-    .min(1, 'must be a number from 1 to 64')
-    .max(64, 'must be a number from 1 to 64')
-    .default(2),
+  COMPUTE_THREADS: integer(1, 64).default(2),
+  DB_REQUESTS_CONNECTIONS: connections.default(8),
+  DB_REQUESTS_STATEMENT_TIMEOUT_MS: timeoutMs.default(10_000),
+  DB_REQUESTS_ACQUIRE_TIMEOUT_MS: timeoutMs.default(3_000),
+  DB_WEBHOOKS_CONNECTIONS: connections.default(4),
+  DB_WEBHOOKS_STATEMENT_TIMEOUT_MS: timeoutMs.default(10_000),
+  DB_WEBHOOKS_ACQUIRE_TIMEOUT_MS: timeoutMs.default(5_000),
+  DB_ENGINE_CONNECTIONS: connections.default(8),
+  DB_ENGINE_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
+  DB_ENGINE_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
+  DB_BACKGROUND_CONNECTIONS: connections.default(3),
+  DB_BACKGROUND_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
+  DB_BACKGROUND_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
   LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -80,7 +95,7 @@ const Environment = z.object({
 export type Config = {
   http: { host: string; port: number; trustedProxies: string[]; appOrigins: string[]; publicHosts: string[] }
   /** Without a URL the process starts its own Postgres under `dataDir`. */
-  database: { url: string | undefined; binDir: string | undefined }
+  database: { url: string | undefined; binDir: string | undefined; pools: ReturnType<typeof toPools> }
   dataDir: string
   redisUrl: string | undefined
   roles: ('http' | 'worker')[]
@@ -141,7 +156,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       appOrigins: env.APP_ORIGINS,
       publicHosts: env.PUBLIC_HOSTS,
     },
-    database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR },
+    database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR, pools: toPools(env) },
     dataDir: resolve(env.DATA_DIR),
     redisUrl: env.REDIS_URL,
     roles: env.ROLES,
@@ -152,5 +167,30 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     environment,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
+  }
+}
+
+function toPools(env: z.infer<typeof Environment>) {
+  return {
+    requests: {
+      connections: env.DB_REQUESTS_CONNECTIONS,
+      statementTimeoutMs: env.DB_REQUESTS_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_REQUESTS_ACQUIRE_TIMEOUT_MS,
+    },
+    webhooks: {
+      connections: env.DB_WEBHOOKS_CONNECTIONS,
+      statementTimeoutMs: env.DB_WEBHOOKS_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_WEBHOOKS_ACQUIRE_TIMEOUT_MS,
+    },
+    engine: {
+      connections: env.DB_ENGINE_CONNECTIONS,
+      statementTimeoutMs: env.DB_ENGINE_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_ENGINE_ACQUIRE_TIMEOUT_MS,
+    },
+    background: {
+      connections: env.DB_BACKGROUND_CONNECTIONS,
+      statementTimeoutMs: env.DB_BACKGROUND_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_BACKGROUND_ACQUIRE_TIMEOUT_MS,
+    },
   }
 }

@@ -3,11 +3,12 @@ import type { Config } from './config.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
 import {
   checkPostgresVersion,
-  type Database,
+  closeDatabase,
   migrate,
   openDatabase,
   seedIfEmpty,
 } from './platform/database/database.ts'
+import { openPools, type Pools } from './platform/database/pools.ts'
 import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
@@ -26,6 +27,7 @@ import type { Dependencies } from './scope.ts'
 
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
+  pools: Pools
   jobs: GraphileJobQueue
   limits: RateLimits
   revocations: Revocations
@@ -55,10 +57,9 @@ export async function openDependencies(
       environment: config.environment,
     })
     closers.push(() => database.close())
-    const db = openDatabase(database.url)
-    closers.push(() => db.destroy())
-    await prepareDatabase(db, database, log)
-    if (database.isEmbedded) await seedIfEmpty(db)
+    const pools = openPools(database.url, config.database.pools)
+    closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
+    await prepareDatabase(database, log)
     const jobs = new GraphileJobQueue({ url: database.url, log })
     closers.push(() => jobs.stop())
     await jobs.prepare()
@@ -79,7 +80,8 @@ export async function openDependencies(
     const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
     closers.push(() => computePool.close())
     return {
-      db,
+      connections: pools.engine,
+      pools,
       clock,
       log,
       jobs,
@@ -103,11 +105,16 @@ export async function openDependencies(
   }
 }
 
-async function prepareDatabase(db: Database, { url, isEmbedded }: ResolvedDatabase, log: Logger): Promise<void> {
+/** Brings the database to the version of this build. */
+async function prepareDatabase({ url, isEmbedded }: ResolvedDatabase, log: Logger): Promise<void> {
+  const db = openDatabase(url)
   try {
     await checkPostgresVersion(db, log)
     await migrate(db)
+    if (isEmbedded) await seedIfEmpty(db)
   } catch (error) {
     throw isEmbedded ? error : toDatabaseUrlError(error, url)
+  } finally {
+    await closeDatabase(db)
   }
 }

@@ -19,6 +19,8 @@ import { admit, findNextQueued, isBehindAnother } from './reentry.ts'
 
 const POSTPONE_MS = 15 * MINUTE
 
+const CONTACT_BLOCKED = { code: 'contact_blocked', message: 'The run was canceled because its contact is blocked.' }
+
 export type RunEffects = { run: StoredRun; subject: Subject; requests: EffectRequest[] }
 
 /** The runs of one mailbox while it is processed: each decision is visible to the next. Pure. */
@@ -92,6 +94,11 @@ export class ActiveRuns {
     }
   }
 
+  /** Cancels all runs of a blocked contact, those that wait for others first. */
+  cancelBlocked(): void {
+    for (const run of this.#runs.toReversed()) this.advance(run, { type: 'canceled', error: CONTACT_BLOCKED })
+  }
+
   /** Puts back an item that would continue a run while a person has taken over. */
   postpone(item: MailboxItem): void {
     this.postponed.push({ ...item, dueAt: addMs(this.#input.now, POSTPONE_MS) })
@@ -124,8 +131,9 @@ export class ActiveRuns {
   advance(run: StoredRun, event: EngineEvent): boolean {
     const { registry, now } = this.#input
     const workflow = this.#getWorkflow(run)
-    const { compiled } = workflow
-    const decision = decideRun({ compiled, run: run.state, event, facts: this.factsFor(workflow), now, registry })
+    const { workflowId, compiled } = workflow
+    const facts = this.factsFor(workflow)
+    const decision = decideRun({ workflowId, compiled, run: run.state, event, facts, now, registry })
     if (!decision.isConsumed) return false
     run.hasStarted ||= run.state.startedAt === null && decision.run.startedAt !== null
     run.state = decision.run
@@ -133,7 +141,8 @@ export class ActiveRuns {
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redactStep(step, run.state) })))
     this.#applyEffects(run, decision)
-    for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, { type: 'canceled' })
+    const cancellation = event.type === 'canceled' ? event : ({ type: 'canceled' } as const)
+    for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, cancellation)
     if (decision.call) this.#makeCall(run, decision.call)
     // A call that was answered at once may have finished the run already, and that end was followed up then.
     if (isFinished(decision.run)) this.#followUp(run)
@@ -203,6 +212,7 @@ export class ActiveRuns {
 
   /** Reacts to the end of a run: its parent continues, and the next run in the queue starts. */
   #followUp({ workflowId, state }: StoredRun): void {
+    if (this.#input.subject.isBlocked) return
     if (state.parent) this.#resumeParent(state.parent, childResult(state))
     const next = findNextQueued(this.#runs, workflowId)
     if (!next || this.#mustQueue(next)) return

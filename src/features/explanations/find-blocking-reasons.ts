@@ -1,8 +1,10 @@
 import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { AUTOMATION_PAUSED_SQL } from '../conversations/automation.ts'
+import { countDeadLetters } from '../dead-letters/queries.ts'
 import type { TriggerEvaluations } from './schema.ts'
 
 type Reason = TriggerEvaluations['reasons'][number]
@@ -24,10 +26,18 @@ export async function findBlockingReasons(
   { workflow, contactId, triggers, since, hasNoEvents }: BlockingQuery,
 ): Promise<Reason[]> {
   const reasons = [...statusReasons(workflow), ...triggerReasons(workflow, triggers)]
+  const { blocked } = await scope.get(ContactRow, contactId)
+  if (blocked) reasons.push(CONTACT_BLOCKED)
   const paused = await findPause(scope, contactId)
   if (paused) reasons.push(paused)
+  reasons.push(...deadLetterReasons(await countDeadLetters(scope, { contactId })))
   if (hasNoEvents && reasons.length === 0) reasons.push(noEventReason(workflow, since))
   return reasons
+}
+
+const CONTACT_BLOCKED: Reason = {
+  code: 'contact_blocked',
+  message: 'The contact is blocked. Unblock it to let workflows start',
 }
 
 /** Names the period in which no event matched: events before publishing were never evaluated for the workflow. */
@@ -62,6 +72,13 @@ function triggerReasons({ status }: WorkflowRow, triggers: CompiledTrigger[]): R
       ? 'The published version has no trigger. Add one and publish'
       : `The workflow only starts when it is called (${types}). Add a trigger for an event of the contact and publish`
   return [{ code: 'no_trigger', message }]
+}
+
+function deadLetterReasons(count: number): Reason[] {
+  if (count === 0) return []
+  const items = count === 1 ? '1 item of the contact is' : `${count} items of the contact are`
+  const message = `${items} dead-lettered, because processing failed. Read /api/dead-letters, then retry or discard`
+  return [{ code: 'dead_lettered', message }]
 }
 
 async function findPause(scope: Scope, contactId: string): Promise<Reason | undefined> {

@@ -6,6 +6,7 @@ const OUTCOMES = [
   'condition_not_met',
   'already_running',
   'automation_paused',
+  'contact_blocked',
   'consumed_as_reply',
   'preempted_by_priority',
   'max_depth_exceeded',
@@ -50,6 +51,8 @@ export const TriggerEvaluations = z
             'workflow_archived',
             'no_trigger',
             'automation_paused',
+            'contact_blocked',
+            'dead_lettered',
             'no_matching_event',
           ]),
           message,
@@ -154,6 +157,16 @@ const Link = z.discriminatedUnion('kind', [
       message,
     })
     .meta({ description: 'A workflow that the message did not start' }),
+  z
+    .object({
+      kind: z.literal('dead_letter'),
+      at: timestamp,
+      id,
+      item: z.string().meta({ description: 'The kind of the item', examples: ['message'] }),
+      attempts: z.int(),
+      error: z.object({ code: z.string(), message: z.string() }),
+    })
+    .meta({ description: 'A failure because of which the message, or an event that belongs to it, was not processed' }),
 ])
 export type Link = z.infer<typeof Link>
 

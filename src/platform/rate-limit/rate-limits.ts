@@ -1,5 +1,5 @@
 import type { RedisClientType } from 'redis'
-import { type Database, openDatabase } from '../database/database.ts'
+import { closeDatabase, type Database, openDatabase } from '../database/database.ts'
 import { type Clock, SECOND } from '../time.ts'
 import { Breaker } from './breaker.ts'
 import { LimiterChain } from './limiter-chain.ts'
@@ -27,7 +27,7 @@ export function createRateLimits(options: {
   clock: Clock
 }): RateLimits {
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
-  const db = openDatabase(options.url, { poolMax: 4, name: 'parley limits' })
+  const db = openDatabase(options.url, { connections: 4, name: 'parley limits' })
   const stores = { db, redis: options.redis, breaker: new Breaker(options.clock) }
   const chains = new Map(
     Object.entries(TIERS).map(([name, rule]) => [name, new LimiterChain({ name, ...rule }, stores)]),
@@ -47,7 +47,7 @@ export function createRateLimits(options: {
     },
     signInLockout: new Lockout(stores, options.clock),
     purge: () => purgeExpired(db),
-    close: () => db.destroy(),
+    close: () => closeDatabase(db),
   }
 }
 

@@ -29,7 +29,7 @@ describe('a database that stops answering without closing its connections', () =
     let db: Database
 
     beforeEach(() => {
-      db = openDatabase(url, { statementTimeoutMs: 500, poolMax: 1 })
+      db = openDatabase(url, { statementTimeoutMs: 500, connections: 1 })
     })
 
     afterEach(() => db.destroy())
@@ -52,15 +52,16 @@ describe('a database that stops answering without closing its connections', () =
   describe('for a process', () => {
     let folder: TempDir
     let process: App
+    let stopped: Promise<void> | undefined
 
     beforeEach(async () => {
       folder = createTempDir()
+      stopped = undefined
       const config = loadConfig({
         PORT: '0',
         DATABASE_URL: url,
         SECRET_KEY: 'ab'.repeat(32),
         DATA_DIR: folder.path,
-        ROLES: 'http',
       })
       process = await createApp(config, { log: createLogger('silent') })
     })
@@ -68,8 +69,21 @@ describe('a database that stops answering without closing its connections', () =
     afterEach(async () => {
       // Ends the statements that still wait, or stopping would wait for them.
       proxy.stop()
-      await process.stop(1000)
+      await (stopped ?? process.stop(1000))
       await folder.remove()
+    })
+
+    it('can be stopped within seconds', async function () {
+      this.timeout(120_000)
+      proxy.goDark()
+      const request = fetch(`${process.url}/api/me`, { headers: { cookie: 'parley.session_token=x.y' } }).catch(
+        () => undefined,
+      )
+      const startedAt = performance.now()
+      stopped = process.stop(10_000)
+      await stopped
+      expect(performance.now() - startedAt).to.be.below(8000)
+      await request
     })
 
     it('makes GET /readyz return 503 within seconds, and 200 when the database answers again', async function () {
