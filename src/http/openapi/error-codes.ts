@@ -8,6 +8,7 @@ export const ERROR_CODES = [
   'channel_in_use',
   'channel_is_sandbox',
   'condition_not_met',
+  'contact_blocked',
   'contact_exists',
   'contact_not_found',
   'contact_unreachable',
