@@ -21,7 +21,9 @@ function isStorable(value: string): boolean {
 }
 
 /** An id in a path or body. Its form is not checked here: a malformed id is answered like the id of a missing row. */
-export const id = z.string().meta({ description: 'A UUID', examples: ['0199a7a0-0000-7000-8000-000000000001'] })
+export const id = z
+  .string()
+  .meta({ format: 'uuid', description: 'A UUID', examples: ['0199a7a0-0000-7000-8000-000000000001'] })
 
 const MAX_DEPTH = 32
 
@@ -55,8 +57,13 @@ const OFFSET_MAX = 2 ** 31 - 1
 
 /** The input of every list with pages. */
 export const page = {
-  limit: z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(20),
-  offset: z.int(OFFSET).min(0, OFFSET).max(OFFSET_MAX, OFFSET).default(0),
+  limit: z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(20).meta({ description: 'The largest number of items' }),
+  offset: z
+    .int(OFFSET)
+    .min(0, OFFSET)
+    .max(OFFSET_MAX, OFFSET)
+    .default(0)
+    .meta({ description: 'The number of items to skip', examples: [0] }),
 }
 
 export type Page<T> = { items: T[]; total: number }

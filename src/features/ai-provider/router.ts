@@ -7,7 +7,12 @@ import { AiProvider, PutAiProvider } from './schema.ts'
 
 export const aiProviderRouter = router({
   get: viewerProcedure
-    .meta(rest('GET', '/ai-provider', 'Get the AI provider'))
+    .meta(
+      rest('GET', '/ai-provider', 'Get the AI provider', {
+        description: 'Returns the endpoint and the model without the API key, or 404 if none is set.',
+        canBeMissing: true,
+      }),
+    )
     .input(empty.strict())
     .output(AiProvider)
     .query(({ ctx }) => getAiProvider(ctx.scope)),

@@ -29,7 +29,11 @@ export const broadcastsRouter = router({
     .mutation(({ ctx, input }) => createBroadcast(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/broadcasts/{broadcastId}', 'Get a broadcast'))
+    .meta(
+      rest('GET', '/broadcasts/{broadcastId}', 'Get a broadcast', {
+        description: 'Returns the broadcast with the number of its recipients by delivery status.',
+      }),
+    )
     .input(schema.BroadcastRef)
     .output(schema.Broadcast)
     .query(({ ctx, input }) => getBroadcast(ctx.scope, input)),

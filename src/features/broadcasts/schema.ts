@@ -82,7 +82,11 @@ export type BroadcastRef = z.infer<typeof BroadcastRef>
 export const ListBroadcasts = z.strictObject(page)
 export type ListBroadcasts = z.infer<typeof ListBroadcasts>
 
-export const ListRecipients = z.strictObject({ id, ...page, status: recipientStatus.optional() })
+export const ListRecipients = z.strictObject({
+  id,
+  ...page,
+  status: recipientStatus.optional().meta({ description: 'Only recipients with this status' }),
+})
 export type ListRecipients = z.infer<typeof ListRecipients>
 
 const Audience = z.strictObject({

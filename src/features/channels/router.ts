@@ -24,7 +24,11 @@ const DELETE = {
 
 export const channelsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/channels', 'List channels'))
+    .meta(
+      rest('GET', '/channels', 'List channels', {
+        description: 'Returns all channels with their status, without their credentials.',
+      }),
+    )
     .input(empty.strict())
     .output(Channels)
     .query(({ ctx }) => listChannels(ctx.scope)),
@@ -36,7 +40,11 @@ export const channelsRouter = router({
     .mutation(({ ctx, input }) => createChannel(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/channels/{channelId}', 'Get a channel'))
+    .meta(
+      rest('GET', '/channels/{channelId}', 'Get a channel', {
+        description: 'Returns the channel with its status, without its credentials.',
+      }),
+    )
     .input(ChannelRef)
     .output(Channel)
     .query(({ ctx, input }) => getChannel(ctx.scope, input)),

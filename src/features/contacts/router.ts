@@ -33,7 +33,11 @@ export const contactsRouter = router({
     .mutation(({ ctx, input }) => createContact(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/contacts/{contactId}', 'Get a contact'))
+    .meta(
+      rest('GET', '/contacts/{contactId}', 'Get a contact', {
+        description: 'Returns the contact with its tags, fields and consent.',
+      }),
+    )
     .input(ContactRef)
     .output(Contact)
     .query(({ ctx, input }) => getContact(ctx.scope, input)),

@@ -92,8 +92,8 @@ export type UpdateContact = z.infer<typeof UpdateContact>
 export const ListContacts = z.strictObject({
   ...page,
   q: text(100).optional().meta({ description: 'Part of the name, or the beginning of the phone number' }),
-  phone: phone.optional(),
-  tag: tagName.optional(),
-  groupId: id.optional(),
+  phone: phone.optional().meta({ description: 'Only the contact with this phone number' }),
+  tag: tagName.optional().meta({ description: 'Only contacts with the tag of this name', examples: ['vip'] }),
+  groupId: id.optional().meta({ description: 'Only contacts of this group' }),
 })
 export type ListContacts = z.infer<typeof ListContacts>

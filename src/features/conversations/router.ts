@@ -24,7 +24,11 @@ export const conversationsRouter = router({
     .query(({ ctx, input }) => listConversations(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/conversations/{conversationId}', 'Get a conversation'))
+    .meta(
+      rest('GET', '/conversations/{conversationId}', 'Get a conversation', {
+        description: 'Returns the conversation with its contact, assignee and service window.',
+      }),
+    )
     .input(schema.ConversationRef)
     .output(schema.Conversation)
     .query(({ ctx, input }) => getConversation(ctx.scope, input)),
@@ -36,7 +40,11 @@ export const conversationsRouter = router({
     .mutation(({ ctx, input }) => updateConversation(ctx.scope, input)),
 
   read: agentProcedure
-    .meta(rest('POST', '/conversations/{conversationId}/read', 'Mark a conversation as read'))
+    .meta(
+      rest('POST', '/conversations/{conversationId}/read', 'Mark a conversation as read', {
+        description: 'Sets the number of unread messages to 0.',
+      }),
+    )
     .input(schema.ConversationRef)
     .output(schema.Conversation)
     .mutation(({ ctx, input }) => markConversationRead(ctx.scope, input)),

@@ -105,12 +105,18 @@ export type ConversationRef = z.infer<typeof ConversationRef>
 
 export const ListConversations = z.strictObject({
   ...page,
-  status: ConversationStatus.optional(),
-  contactId: id.optional(),
-  channelId: id.optional(),
-  assigneeId: id.optional(),
-  unread: z.boolean().optional(),
-  windowOpen: z.boolean().optional(),
+  status: ConversationStatus.optional().meta({ description: 'Only conversations with this status' }),
+  contactId: id.optional().meta({ description: 'Only conversations with this contact' }),
+  channelId: id.optional().meta({ description: 'Only conversations on this channel' }),
+  assigneeId: id.optional().meta({ description: 'Only conversations that are assigned to this user' }),
+  unread: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Only conversations with unread messages, or only those without' }),
+  windowOpen: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Only conversations in which any message may be sent now, or only the others' }),
 })
 export type ListConversations = z.infer<typeof ListConversations>
 
@@ -127,7 +133,12 @@ export type UpdateConversation = z.infer<typeof UpdateConversation>
 
 export const ListMessages = z.strictObject({
   conversationId: id,
-  limit: z.int('must be an integer between 1 and 1000').min(1).max(1000).optional(),
+  limit: z
+    .int('must be an integer between 1 and 1000')
+    .min(1)
+    .max(1000)
+    .optional()
+    .meta({ description: 'The largest number of messages' }),
   before: id.optional().meta({ description: 'ID of a message: only older messages are returned' }),
 })
 export type ListMessages = z.infer<typeof ListMessages>

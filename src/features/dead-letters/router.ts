@@ -43,7 +43,11 @@ export const deadLettersRouter = router({
     .query(({ ctx, input }) => listDeadLetters(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/dead-letters/{deadLetterId}', 'Get a dead letter'))
+    .meta(
+      rest('GET', '/dead-letters/{deadLetterId}', 'Get a dead letter', {
+        description: 'Returns the item with its last error.',
+      }),
+    )
     .input(DeadLetterRef)
     .output(DeadLetter)
     .query(({ ctx, input }) => getDeadLetter(ctx.scope, input)),

@@ -46,7 +46,10 @@ export type DeadLetterRef = z.infer<typeof DeadLetterRef>
 const filters = {
   contactId: id.optional(),
   conversationId: id.optional(),
-  kind: z.enum(KINDS, { error: `must be one of ${KINDS.join(', ')}` }).optional(),
+  kind: z
+    .enum(KINDS, { error: `must be one of ${KINDS.join(', ')}` })
+    .optional()
+    .meta({ description: 'Only items of this kind' }),
 }
 
 export const ListDeadLetters = z.strictObject({ ...page, ...filters })

@@ -73,8 +73,18 @@ const OFFSET = 'must be an integer between 0 and 100000'
 export const ListTriggerEvaluations = z.strictObject({
   contactId: id,
   workflowId: id,
-  limit: z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(50),
-  offset: z.int(OFFSET).min(0, OFFSET).max(100_000, OFFSET).default(0),
+  limit: z
+    .int(LIMIT)
+    .min(1, LIMIT)
+    .max(100, LIMIT)
+    .default(50)
+    .meta({ description: 'The largest number of evaluations' }),
+  offset: z
+    .int(OFFSET)
+    .min(0, OFFSET)
+    .max(100_000, OFFSET)
+    .default(0)
+    .meta({ description: 'The number of evaluations to skip' }),
 })
 export type ListTriggerEvaluations = z.infer<typeof ListTriggerEvaluations>
 

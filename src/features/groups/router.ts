@@ -25,19 +25,27 @@ export const groupsRouter = router({
     .query(({ ctx, input }) => listGroups(ctx.scope, input)),
 
   create: adminProcedure
-    .meta(rest('POST', '/groups', 'Create a group', { status: 201 }))
+    .meta(rest('POST', '/groups', 'Create a group', { description: 'Creates a group without contacts.', status: 201 }))
     .input(schema.CreateGroup)
     .output(schema.Group)
     .mutation(({ ctx, input }) => createGroup(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/groups/{groupId}', 'Get a group'))
+    .meta(
+      rest('GET', '/groups/{groupId}', 'Get a group', {
+        description: 'Returns the group with the number of its contacts.',
+      }),
+    )
     .input(schema.GroupRef)
     .output(schema.Group)
     .query(({ ctx, input }) => getGroup(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/groups/{groupId}', 'Update a group'))
+    .meta(
+      rest('PATCH', '/groups/{groupId}', 'Update a group', {
+        description: 'Fields that are left out stay as they are.',
+      }),
+    )
     .input(schema.UpdateGroup)
     .output(schema.Group)
     .mutation(({ ctx, input }) => updateGroup(ctx.scope, input)),
@@ -61,7 +69,12 @@ export const groupsRouter = router({
     .mutation(({ ctx, input }) => addGroupContacts(ctx.scope, input)),
 
   removeContact: agentProcedure
-    .meta(rest('DELETE', '/groups/{groupId}/contacts/{contactId}', 'Remove a contact from a group', { status: 204 }))
+    .meta(
+      rest('DELETE', '/groups/{groupId}/contacts/{contactId}', 'Remove a contact from a group', {
+        description: 'The contact itself is not deleted.',
+        status: 204,
+      }),
+    )
     .input(schema.RemoveGroupContact)
     .output(empty)
     .mutation(({ ctx, input }) => removeGroupContact(ctx.scope, input)),

@@ -21,7 +21,11 @@ export const publishingRouter = router({
     .mutation(({ ctx, input }) => validateWorkflow(ctx.scope, input)),
 
   definitionSchema: viewerProcedure
-    .meta(rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of workflow definitions'))
+    .meta(
+      rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of workflow definitions', {
+        description: 'Describes every trigger, step and condition that a definition may contain.',
+      }),
+    )
     .input(empty.strict())
     .output(schema.DefinitionSchema)
     .query(() => definitionSchema()),

@@ -7,19 +7,31 @@ import { signalRun } from './signal-run.ts'
 
 export const runsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/runs', 'List runs'))
+    .meta(
+      rest('GET', '/runs', 'List runs', {
+        description: 'Sorted by creation time, newest first. A run is listed if it matches all filters.',
+      }),
+    )
     .input(ListRuns)
     .output(RunPage)
     .query(({ ctx, input }) => listRuns(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/runs/{runId}', 'Get a run'))
+    .meta(
+      rest('GET', '/runs/{runId}', 'Get a run', {
+        description: 'Returns the state of the run, its trigger and its variables.',
+      }),
+    )
     .input(RunRef)
     .output(Run)
     .query(({ ctx, input }) => getRun(ctx.scope, input)),
 
   steps: viewerProcedure
-    .meta(rest('GET', '/runs/{runId}/steps', 'List the steps of a run'))
+    .meta(
+      rest('GET', '/runs/{runId}/steps', 'List the steps of a run', {
+        description: 'Returns every executed step in order, with its input, output and errors.',
+      }),
+    )
     .input(RunRef)
     .output(RunSteps)
     .query(({ ctx, input }) => listRunSteps(ctx.scope, input)),

@@ -143,12 +143,17 @@ export const ListRuns = z
   .strictObject({
     ...page,
     status: statuses.optional(),
-    workflowId: id.optional(),
-    version: z.int('must be a whole number').min(1, 'must be 1 or more').max(1_000_000_000).optional(),
-    contactId: id.optional(),
-    conversationId: id.optional(),
-    waitingFor: WaitingFor.optional(),
-    replayOf: id.optional(),
+    workflowId: id.optional().meta({ description: 'Only runs of this workflow' }),
+    version: z
+      .int('must be a whole number')
+      .min(1, 'must be 1 or more')
+      .max(1_000_000_000)
+      .optional()
+      .meta({ description: 'Only runs of this version; requires `workflowId`' }),
+    contactId: id.optional().meta({ description: 'Only runs of this contact' }),
+    conversationId: id.optional().meta({ description: 'Only runs in this conversation' }),
+    waitingFor: WaitingFor.optional().meta({ description: 'Only runs that wait for this' }),
+    replayOf: id.optional().meta({ description: 'Only replays of this run' }),
     startedAfter: timestampInput.optional().meta({ description: 'Only runs with `createdAt` at or after this time' }),
     startedBefore: timestampInput.optional().meta({ description: 'Only runs with `createdAt` before this time' }),
   })

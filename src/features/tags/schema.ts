@@ -5,7 +5,7 @@ export const tagName = text(50)
 
 const color = z
   .string()
-  .regex(/^#[0-9a-f]{6}$/i, 'must be a colour such as #64748B')
+  .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #64748B')
   .transform((value) => value.toUpperCase())
   .meta({ override: { type: 'string' }, examples: ['#64748B'] })
 const description = text(500, 0)

@@ -27,7 +27,11 @@ export const templatesRouter = router({
     .mutation(({ ctx, input }) => createTemplate(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/templates/{templateId}', 'Get a template'))
+    .meta(
+      rest('GET', '/templates/{templateId}', 'Get a template', {
+        description: 'Returns the text of the template and its approval by the provider.',
+      }),
+    )
     .input(TemplateRef)
     .output(Template)
     .query(({ ctx, input }) => getTemplate(ctx.scope, input)),

@@ -11,7 +11,11 @@ import { WorkflowRef } from '../workflows/schema.ts'
 
 export const workflowTestsRouter = router({
   tests: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow'))
+    .meta(
+      rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow', {
+        description: 'Returns the tests with their dialogues and expectations.',
+      }),
+    )
     .input(WorkflowRef)
     .output(schema.WorkflowTests)
     .query(({ ctx, input }) => listWorkflowTests(ctx.scope, input)),
@@ -36,6 +40,7 @@ export const workflowTestsRouter = router({
   updateTest: adminProcedure
     .meta(
       rest('PATCH', '/workflows/{workflowId}/tests/{testId}', 'Update a workflow test', {
+        description: 'Fields that are left out stay as they are.',
         example: { name: 'Greets in English', expectation: { status: 'completed' } },
       }),
     )
@@ -44,7 +49,12 @@ export const workflowTestsRouter = router({
     .mutation(({ ctx, input }) => updateWorkflowTest(ctx.scope, input)),
 
   deleteTest: adminProcedure
-    .meta(rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a workflow test', { status: 204 }))
+    .meta(
+      rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a workflow test', {
+        description: 'Runs and versions of the workflow are not affected.',
+        status: 204,
+      }),
+    )
     .input(schema.WorkflowTestRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteWorkflowTest(ctx.scope, input)),

@@ -15,7 +15,11 @@ Without a \`dedupeKey\` every call starts a run, a repeated call included.`
 
 export const workflowWebhooksRouter = router({
   webhook: adminProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/webhook', 'Get the webhook of a workflow'))
+    .meta(
+      rest('GET', '/workflows/{workflowId}/webhook', 'Get the webhook of a workflow', {
+        description: 'Returns the URL of the webhook. The secret is returned only when it is rotated.',
+      }),
+    )
     .input(WorkflowRef)
     .output(Webhook)
     .query(({ ctx, input }) => getWebhook(ctx.scope, input)),

@@ -14,25 +14,42 @@ import { updateWorkflow } from './update-workflow.ts'
 
 export const workflowsRouter = router({
   list: viewerProcedure
-    .meta(rest('GET', '/workflows', 'List workflows'))
+    .meta(
+      rest('GET', '/workflows', 'List workflows', {
+        description: 'Lists workflows without their definitions. Archived workflows are included.',
+      }),
+    )
     .input(schema.ListWorkflows)
     .output(schema.Workflows)
     .query(({ ctx, input }) => listWorkflows(ctx.scope, input)),
 
   create: adminProcedure
-    .meta(rest('POST', '/workflows', 'Create a workflow', { status: 201 }))
+    .meta(
+      rest('POST', '/workflows', 'Create a workflow', {
+        description: 'Creates a draft, which starts no runs until it is published.',
+        status: 201,
+      }),
+    )
     .input(schema.CreateWorkflow)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => createWorkflow(ctx.scope, input)),
 
   get: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}', 'Get a workflow'))
+    .meta(
+      rest('GET', '/workflows/{workflowId}', 'Get a workflow', {
+        description: 'Returns the workflow with the definition of its draft.',
+      }),
+    )
     .input(schema.WorkflowRef)
     .output(schema.WorkflowWithDefinition)
     .query(({ ctx, input }) => getWorkflow(ctx.scope, input)),
 
   update: adminProcedure
-    .meta(rest('PATCH', '/workflows/{workflowId}', 'Update a workflow'))
+    .meta(
+      rest('PATCH', '/workflows/{workflowId}', 'Update a workflow', {
+        description: 'Changes the draft. The published version stays as it is until the draft is published.',
+      }),
+    )
     .input(schema.UpdateWorkflow)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => updateWorkflow(ctx.scope, input)),
@@ -62,31 +79,53 @@ export const workflowsRouter = router({
     .mutation(({ ctx, input }) => startWorkflow(ctx.scope, input)),
 
   duplicate: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/duplicate', 'Duplicate a workflow', { status: 201 }))
+    .meta(
+      rest('POST', '/workflows/{workflowId}/duplicate', 'Duplicate a workflow', {
+        description: 'Copies the draft into a new workflow, without versions and runs.',
+        status: 201,
+      }),
+    )
     .input(schema.WorkflowRef)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => duplicateWorkflow(ctx.scope, input)),
 
   diff: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/diff', 'Compare two versions of a workflow'))
+    .meta(
+      rest('GET', '/workflows/{workflowId}/diff', 'Compare two versions of a workflow', {
+        description:
+          'Lists the steps and triggers that were added, removed or changed, and changes of settings and variables.',
+      }),
+    )
     .input(schema.DiffWorkflow)
     .output(schema.WorkflowDiff)
     .query(({ ctx, input }) => diffWorkflow(ctx.scope, input)),
 
   versions: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/versions', 'List the versions of a workflow'))
+    .meta(
+      rest('GET', '/workflows/{workflowId}/versions', 'List the versions of a workflow', {
+        description: 'Sorted by version, newest first.',
+      }),
+    )
     .input(schema.WorkflowRef)
     .output(schema.WorkflowVersions)
     .query(({ ctx, input }) => listWorkflowVersions(ctx.scope, input)),
 
   version: viewerProcedure
-    .meta(rest('GET', '/workflows/{workflowId}/versions/{version}', 'Get a version of a workflow'))
+    .meta(
+      rest('GET', '/workflows/{workflowId}/versions/{version}', 'Get a version of a workflow', {
+        description: 'Returns the definition as it was published.',
+      }),
+    )
     .input(schema.WorkflowVersionRef)
     .output(schema.WorkflowVersion)
     .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
 
   restore: adminProcedure
-    .meta(rest('POST', '/workflows/{workflowId}/versions/{version}/restore', 'Restore a version as the draft'))
+    .meta(
+      rest('POST', '/workflows/{workflowId}/versions/{version}/restore', 'Restore a version as the draft', {
+        description: 'Replaces the draft by the definition of the version, and publishes nothing.',
+      }),
+    )
     .input(schema.RestoreVersion)
     .output(schema.WorkflowWithDefinition)
     .mutation(({ ctx, input }) => restoreVersion(ctx.scope, input)),

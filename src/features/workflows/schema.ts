@@ -66,10 +66,15 @@ export const WorkflowVersions = z.object({ items: z.array(WorkflowVersion.omit({
 export const WorkflowRef = z.strictObject({ workflowId: id })
 export type WorkflowRef = z.infer<typeof WorkflowRef>
 
-export const ListWorkflows = z.strictObject({ status: status.optional() })
+export const ListWorkflows = z.strictObject({
+  status: status.optional().meta({ description: 'Only workflows with this status' }),
+})
 export type ListWorkflows = z.infer<typeof ListWorkflows>
 
-export const WorkflowVersionRef = z.strictObject({ workflowId: id, version: z.int().min(1) })
+export const WorkflowVersionRef = z.strictObject({
+  workflowId: id,
+  version: z.int().min(1).meta({ description: 'The number of a published version' }),
+})
 export type WorkflowVersionRef = z.infer<typeof WorkflowVersionRef>
 
 export const NAME_MAX = 120

@@ -3,9 +3,11 @@ import type { AppRouter } from '../../router.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import { listOperations } from '../rest.ts'
 import { VERSION } from '../version.ts'
-import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
+import type { Document, GeneratedDocument, GeneratedOperation, Operation, Response, Schema } from './document.ts'
 import { buildExample } from './example.ts'
-import { ERROR_SCHEMAS, HEADERS, errorResponses, successHeaders } from './responses.ts'
+import { completeParameter, headerParameters, PARAMETERS } from './parameters.ts'
+import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
+import { subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
   auth: 'Accounts, sessions and passwords',
@@ -24,6 +26,8 @@ const TAGS: Record<string, string> = {
   'ai-provider': 'The language model that AI steps use',
   channels: 'Connections to messaging providers',
   sandbox: 'A simulated phone for sending test messages as a customer',
+  subscriptions: 'Live changes as server-sent events, for tRPC clients',
+  webhooks: 'Calls of messaging providers and of other systems',
 }
 
 /**
@@ -32,13 +36,16 @@ const TAGS: Record<string, string> = {
  */
 export function buildOpenApi(router: AppRouter): Document {
   const options = { title: 'Parley', version: VERSION, baseUrl: '/' }
-  const generated: Document = JSON.parse(JSON.stringify(generateOpenApiDocument(router, options)))
+  const generated: GeneratedDocument = JSON.parse(JSON.stringify(generateOpenApiDocument(router, options)))
   const schemas = { ...listOurSchemas(generated.components.schemas), ...ERROR_SCHEMAS }
   const paths: Document['paths'] = {}
-  for (const { method, path, procedurePath, meta } of listOperations(router)) {
+  for (const { method, path, procedurePath, procedure, meta } of listOperations(router)) {
     const operation = generated.paths[path]?.[method.toLowerCase()]
     if (!operation) throw new Error(`${procedurePath} is missing in the generated document`)
-    paths[path] = { ...paths[path], [method.toLowerCase()]: complete(operation, { meta, procedurePath, schemas }) }
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: complete(operation, { meta, procedurePath, input: procedure._def.inputs[0], schemas }),
+    }
   }
   return {
     openapi: '3.1.0',
@@ -46,23 +53,23 @@ export function buildOpenApi(router: AppRouter): Document {
       title: 'Parley',
       version: VERSION,
       description:
-        'Contacts, conversations, workflows and broadcasts of a workspace. Sign in to get the session cookie, and send the id of the workspace in `x-tenant-id`.',
+        'Contacts, conversations, workflows and broadcasts of a workspace. Sign in to get the session cookie, and send the ID of the workspace in `x-tenant-id`.',
+      contact: { name: 'Parley maintainers' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
-    tags: [...new Set(Object.keys(router._def.record))].map((name) => ({ name, description: TAGS[name] ?? name })),
-    paths,
+    servers: [{ url: '/', description: 'The server that serves this document' }],
+    tags: [...Object.keys(router._def.record), 'subscriptions', 'webhooks'].map((name) => ({
+      name,
+      description: TAGS[name] ?? name,
+    })),
+    paths: { ...paths, ...subscriptionPaths(), ...webhookPaths() },
     components: {
       schemas,
+      parameters: PARAMETERS,
+      responses: ERROR_COMPONENTS,
       headers: HEADERS,
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'session_token', description: 'Set by sign-in and sign-up' },
-        workspace: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'x-tenant-id',
-          description: 'The id of a workspace that you are a member of',
-        },
       },
     },
   }
@@ -73,46 +80,28 @@ function listOurSchemas(schemas: Record<string, Schema>): Record<string, Schema>
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => !name.startsWith('error.')))
 }
 
-type OperationSource = { meta: ProcedureMeta; procedurePath: string; schemas: Record<string, Schema> }
+type OperationSource = { meta: ProcedureMeta; procedurePath: string; input: unknown; schemas: Record<string, Schema> }
 
-function complete(operation: Operation, { meta, procedurePath, schemas }: OperationSource): Operation {
+function complete(operation: GeneratedOperation, source: OperationSource): Operation {
+  const { meta, procedurePath, schemas } = source
   const { security: _, parameters: inputs = [], requestBody, responses, ...rest } = operation
-  const parameters = [...inputs.map((parameter) => addExample(parameter, schemas)), ...headerParameters(meta)]
+  const parameters = [...inputs.map((parameter) => completeParameter(parameter, source)), ...headerParameters(meta)]
   const isPublic = meta.openapi?.protect === false
   return {
     ...rest,
     operationId: procedurePath,
-    security: isPublic ? [] : [{ session: [], workspace: [] }],
+    security: isPublic ? [] : [{ session: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...toRequestBody(requestBody, { meta, schemas }),
     responses: {
-      [meta.status ?? 200]: toSuccessResponse(responses['200'], { meta, procedurePath, schemas }),
+      [meta.status ?? 200]: toSuccessResponse(responses['200'], { meta, schemas }),
       ...errorResponses(meta),
     },
   }
 }
 
-function addExample(parameter: Parameter, schemas: Record<string, Schema>): Parameter {
-  return { ...parameter, example: buildExample(parameter.schema, schemas, parameter.name) }
-}
-
-function headerParameters({ idempotent }: ProcedureMeta): Parameter[] {
-  if (!idempotent) return []
-  const description =
-    'Repeating a request with the same key and body has no further effect and returns the first answer, for a day'
-  return [
-    {
-      in: 'header',
-      name: 'Idempotency-Key',
-      description,
-      schema: { type: 'string', maxLength: 255 },
-      example: 'order-4711',
-    },
-  ]
-}
-
 function toRequestBody(
-  body: Operation['requestBody'],
+  body: GeneratedOperation['requestBody'],
   { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
 ): Pick<Operation, 'requestBody'> {
   if (!body) return {}
@@ -122,10 +111,13 @@ function toRequestBody(
   return { requestBody: { required: isRequired, content } }
 }
 
-function toSuccessResponse(generated: Response | undefined, { meta, schemas }: OperationSource): Response {
+function toSuccessResponse(
+  generated: Response | undefined,
+  { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
+): Response {
   const headers = successHeaders(meta)
   if (meta.status === 204) return { description: 'Done', headers }
-  const schema = generated?.content?.['application/json'].schema ?? {}
+  const schema = generated?.content?.['application/json']?.schema ?? {}
   const description = meta.status === 201 ? 'Created' : meta.status === 202 ? 'Accepted' : 'Done'
   return { description, headers, content: { 'application/json': { schema, example: buildExample(schema, schemas) } } }
 }

@@ -21,9 +21,16 @@ export type Parameter = {
   example?: unknown
 }
 
+export type Reference = { $ref: string }
+
 export type Content = { 'application/json': { schema: Schema; example?: unknown } }
 
-export type Response = { description: string; headers?: Record<string, object>; content?: Content }
+/** `application/json` except for streams and the plain texts that providers expect. */
+export type ResponseContent = Partial<
+  Record<keyof Content | 'text/plain' | 'text/event-stream', Content['application/json']>
+>
+
+export type Response = { description: string; headers?: Record<string, object>; content?: ResponseContent }
 
 export type Operation = {
   operationId: string
@@ -31,9 +38,19 @@ export type Operation = {
   description?: string
   tags: string[]
   security?: Record<string, string[]>[]
-  parameters?: Parameter[]
+  parameters?: (Parameter | Reference)[]
   requestBody?: { required?: boolean; content: Content }
+  responses: Record<string, Response | Reference>
+}
+
+/** An operation in the library's document, which contains no references to parameters and responses. */
+export type GeneratedOperation = Omit<Operation, 'parameters' | 'responses'> & {
+  parameters?: Parameter[]
   responses: Record<string, Response>
+}
+
+export type GeneratedDocument = Pick<Document, 'components'> & {
+  paths: Record<string, Record<string, GeneratedOperation>>
 }
 
 /** The part of OpenAPI 3.1 that we write. */
@@ -43,5 +60,11 @@ export type Document = {
   servers: object[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; securitySchemes: object; headers: Record<string, object> }
+  components: {
+    schemas: Record<string, Schema>
+    parameters: Record<string, Parameter>
+    responses: Record<string, Response>
+    headers: Record<string, object>
+    securitySchemes: object
+  }
 }

@@ -29,10 +29,49 @@ const BY_NAME: Record<string, unknown> = {
   verifyToken: 'choose-your-own',
   accessToken: 'EAAG',
   appSecret: 'a1b2c3',
+  message: 'The message contains "order"',
+  externalId: 'crm-4711',
+  workflowName: 'Order status',
+  workspaceName: 'Casa Verde',
+  currentStepId: 'ask_number',
+  replayFromStepId: 'ask_number',
+  username: 'ana.souza',
+  source: 'keyword',
+  image: 'https://app.example.com/ana.png',
+  buttons: 'Yes',
+  statusReason: 'The provider rejects the access token',
+  reason: 'The contact has opted out',
+  skipReason: 'opted_out',
+  callbackURL: 'https://app.example.com/welcome',
+  redirectTo: 'https://app.example.com/reset-password',
+  providerMessageId: 'wamid.HBgLMTQxNTU1NTAxMDAVAgARGBI5',
+  field: 'body',
+  tag: 'vip',
+  tags: 'vip',
+  addTags: 'vip',
+  removeTags: 'lead',
+  note: 'Asks for the city first',
+  branch: 'yes',
+  model: 'small-1',
+  apiKey: 'sk-4f1c',
+  secret: 'whsec_3b6f0c9d2a',
+  q: 'Ana',
+  ipAddress: '203.0.113.7',
+  userAgent: 'Mozilla/5.0',
+  detail: 'The message does not contain "order"',
+  from: '1',
+  to: 'draft',
   hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
 }
 
-const DEPTH_MAX = 8
+const BY_FORMAT: Record<string, string> = {
+  'date-time': '2026-03-02T10:00:00.000Z',
+  uuid: '0199a7a0-0000-7000-8000-000000000001',
+  uri: 'https://app.example.com/ana.png',
+  email: 'ana@customer.example',
+}
+
+const DEPTH_MAX = 12
 
 type Location = { schemas: Record<string, Schema>; name: string; depth: number }
 
@@ -63,7 +102,7 @@ function buildTypeExample(type: string | undefined, schema: Schema, { schemas, n
     case 'array':
       return [buildExample(schema.items ?? {}, schemas, name, depth + 1)]
     case 'string':
-      return schema['format'] === 'date-time' ? '2026-03-02T10:00:00.000Z' : 'text'
+      return BY_FORMAT[String(schema['format'])] ?? 'text'
     case 'integer':
     case 'number':
       return Math.max(1, Number(schema['minimum'] ?? 1))
@@ -74,8 +113,10 @@ function buildTypeExample(type: string | undefined, schema: Schema, { schemas, n
   }
 }
 
-/** A field such as `name` is a text in most places and an object in some. */
+/** A field such as `name` is a text in most places, and an object or one of some values in others. */
 function isOfOtherType(value: unknown, schema: Schema): boolean {
-  const types = [schema.type, ...(schema.anyOf ?? []).map(({ type }) => type)].flatMap((type) => type ?? [])
+  const variants = [schema, ...(schema.anyOf ?? [])]
+  if (variants.some((variant) => variant.enum)) return true
+  const types = variants.flatMap(({ type }) => type ?? [])
   return types.length > 0 && !types.includes(typeof value)
 }

@@ -1,5 +1,6 @@
 import type { ProcedureMeta } from '../../trpc/rest.ts'
-import type { Response, Schema } from './document.ts'
+import type { Reference, Response, Schema } from './document.ts'
+import { ERROR_CODES } from './error-codes.ts'
 
 const LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
@@ -16,7 +17,16 @@ export const HEADERS: Record<string, { description: string; schema: Schema }> = 
   'Set-Cookie': { description: 'The session cookie', schema: { type: 'string' } },
 }
 
+/** The headers of answers that have no rate limit. */
+export const REQUEST_ID_HEADERS = toHeaders(['X-Request-Id'])
+
 export const ERROR_SCHEMAS: Record<string, Schema> = {
+  ErrorCode: {
+    type: 'string',
+    description: 'A stable code for programs. Later versions may add codes',
+    enum: [...ERROR_CODES],
+    examples: ['not_found'],
+  },
   ErrorWithoutCode: {
     type: 'object',
     properties: { error: { type: 'string' } },
@@ -27,7 +37,7 @@ export const ERROR_SCHEMAS: Record<string, Schema> = {
     type: 'object',
     properties: {
       error: { type: 'string', description: 'What is wrong and what to change' },
-      code: { type: 'string', description: 'A stable code for programs, in snake_case' },
+      code: { $ref: '#/components/schemas/ErrorCode' },
       details: { description: 'The invalid inputs, or data for resolving the error' },
     },
     required: ['error', 'code'],
@@ -35,10 +45,11 @@ export const ERROR_SCHEMAS: Record<string, Schema> = {
   },
 }
 
-type ErrorResponse = { description: string; hasCode?: false; example: Record<string, unknown> }
+type ErrorResponse = { name: string; description: string; hasCode?: boolean; example: Record<string, unknown> }
 
 const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   400: {
+    name: 'BadRequest',
     description: 'The input is invalid',
     example: {
       error: 'name must not be empty',
@@ -47,32 +58,39 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
     },
   },
   401: {
+    name: 'Unauthorized',
     description: 'There is no valid session, or no workspace is named',
     hasCode: false,
     example: { error: 'Unauthorized' },
   },
   403: {
+    name: 'Forbidden',
     description: 'The workspace or the role in it does not allow this',
     hasCode: false,
     example: { error: 'Forbidden' },
   },
   404: {
+    name: 'NotFound',
     description: 'The resource does not exist in this workspace',
     example: { error: 'Contact not found', code: 'not_found' },
   },
   409: {
+    name: 'Conflict',
     description: 'The state of the resource does not allow this',
     example: { error: 'A request with this Idempotency-Key is still running', code: 'idempotency_in_progress' },
   },
   413: {
+    name: 'ContentTooLarge',
     description: 'The body is larger than 1 MB',
     example: { error: 'The request body is larger than 1 MB', code: 'body_too_large' },
   },
   415: {
+    name: 'UnsupportedMediaType',
     description: 'The body is not JSON',
     example: { error: 'Send the request body as application/json', code: 'unsupported_media_type' },
   },
   422: {
+    name: 'UnprocessableContent',
     description: 'A business rule does not allow this',
     example: {
       error: 'This Idempotency-Key was used with another request. Use a new key for a new request',
@@ -80,15 +98,25 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
     },
   },
   429: {
+    name: 'TooManyRequests',
     description: 'Too many requests from this address',
     hasCode: false,
     example: { error: 'Too many requests, please try again later' },
   },
   500: {
+    name: 'InternalError',
     description: 'Internal error',
     example: {
       error: 'Something went wrong on our side. Quote request id 0199a7a0 when you report it.',
       code: 'internal',
+    },
+  },
+  503: {
+    name: 'ServiceUnavailable',
+    description: 'The database is unavailable, or too much is in progress',
+    example: {
+      error: 'Too many computations are waiting. Try again in a few seconds',
+      code: 'unavailable',
     },
   },
 }
@@ -97,33 +125,44 @@ function toHeaders(names: string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function toErrorResponse(status: string): [status: string, response: Response][] {
-  const response = ERROR_RESPONSES[status]
-  if (!response) return []
-  const { description, hasCode = true, example } = response
-  const names = ['X-Request-Id', ...LIMIT_HEADERS, ...(status === '429' ? ['Retry-After'] : [])]
+function toErrorResponse(status: string, { description, hasCode = true, example }: ErrorResponse): Response {
+  const canRetry = status === '429' || status === '503'
+  const names = ['X-Request-Id', ...LIMIT_HEADERS, ...(canRetry ? ['Retry-After'] : [])]
   const schema = { $ref: `#/components/schemas/${hasCode ? 'Error' : 'ErrorWithoutCode'}` }
-  return [[status, { description, headers: toHeaders(names), content: { 'application/json': { schema, example } } }]]
+  return { description, headers: toHeaders(names), content: { 'application/json': { schema, example } } }
+}
+
+/** The error responses by name, which the operations refer to. */
+export const ERROR_COMPONENTS: Record<string, Response> = Object.fromEntries(
+  Object.entries(ERROR_RESPONSES).map(([status, response]) => [response.name, toErrorResponse(status, response)]),
+)
+
+export function errorReferences(statuses: Iterable<string>): Record<string, Reference> {
+  return Object.fromEntries(
+    [...statuses].flatMap((status) => {
+      const name = ERROR_RESPONSES[status]?.name
+      return name ? [[status, { $ref: `#/components/responses/${name}` }]] : []
+    }),
+  )
 }
 
 /** Lists the error responses that an operation can return. */
-export function errorResponses(meta: ProcedureMeta): Record<string, Response> {
-  const { openapi, idempotent, tier } = meta
+export function errorResponses({ openapi, idempotent, tier, canBeMissing }: ProcedureMeta): Record<string, Reference> {
   const isPublic = openapi?.protect === false
   const hasBody = ['POST', 'PUT', 'PATCH'].includes(openapi?.method ?? '')
   const changes = openapi?.method !== 'GET'
-  const statuses = [
+  return errorReferences([
     '400',
     ...(isPublic ? (tier === 'signIn' ? ['401'] : []) : ['401']),
     ...(isPublic && !changes ? [] : ['403']),
-    ...(openapi?.path.includes('{') || (changes && !isPublic) ? ['404'] : []),
+    ...(canBeMissing || openapi?.path.includes('{') || (changes && !isPublic) ? ['404'] : []),
     ...(changes && !isPublic ? ['409'] : []),
     ...(hasBody ? ['413', '415'] : []),
     ...(idempotent || hasBody ? ['422'] : []),
     '429',
     '500',
-  ]
-  return Object.fromEntries(statuses.flatMap(toErrorResponse))
+    '503',
+  ])
 }
 
 export function successHeaders(meta: ProcedureMeta): Record<string, object> {

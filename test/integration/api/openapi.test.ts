@@ -1,16 +1,46 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
 import { request } from 'undici'
-import type { Document, Operation } from '../../../src/http/openapi/document.ts'
+import type { Document, Operation, Parameter, Reference, Response } from '../../../src/http/openapi/document.ts'
+import { ERROR_CODES } from '../../../src/http/openapi/error-codes.ts'
 import { listOperations } from '../../../src/http/rest.ts'
 import { appRouter } from '../../../src/router.ts'
 import { buildWorkspace } from '../../factories.ts'
+import ts from 'typescript'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { readSourceFiles, type SourceFile, walk } from '../../support/source-files.ts'
+
+/** The position of the code among the arguments of each error. */
+const CODE_ARGUMENT: Record<string, number> = {
+  ConflictError: 0,
+  UnprocessableError: 0,
+  LimitExceededError: 0,
+  UnauthorizedError: 1,
+  ForbiddenError: 1,
+  InvalidError: 2,
+}
+
+/** Codes that the response does not contain. */
+const HIDDEN_CODES = new Set(['rate_limited'])
+
+/** Lists the codes of the errors that a file creates with a literal code. */
+function listErrorCodes({ ast }: SourceFile): string[] {
+  const codes: string[] = []
+  walk(ast, (node) => {
+    if (!ts.isNewExpression(node)) return
+    const position = CODE_ARGUMENT[node.expression.getText()]
+    const code = position === undefined ? undefined : node.arguments?.[position]
+    if (code && ts.isStringLiteral(code) && !HIDDEN_CODES.has(code.text)) codes.push(code.text)
+  })
+  return codes
+}
 
 describe('GET /openapi.json', () => {
   let app: TestApp
   let document: Document
   let operations: [name: string, Operation][]
+  /** Those that `listOperations` lists: neither webhooks nor subscriptions. */
+  let restOperations: [name: string, Operation][]
 
   before(async () => {
     app = await startTestApp()
@@ -23,7 +53,20 @@ describe('GET /openapi.json', () => {
         operation,
       ]),
     )
+    restOperations = operations.filter(([name]) => !/ \/(?:inbound|api\/trpc)\//.test(name))
   })
+
+  function resolveResponse(response: Response | Reference): Response {
+    if (!('$ref' in response)) return response
+    return document.components.responses[response.$ref.split('/').at(-1) ?? ''] ?? expect.fail(response.$ref)
+  }
+
+  function listParameters(operation: Operation): Parameter[] {
+    return (operation.parameters ?? []).map((parameter) => {
+      if (!('$ref' in parameter)) return parameter
+      return document.components.parameters[parameter.$ref.split('/').at(-1) ?? ''] ?? expect.fail(parameter.$ref)
+    })
+  }
 
   after(() => app.stop())
 
@@ -59,20 +102,22 @@ describe('GET /openapi.json', () => {
 
   it('the OpenAPI document lists exactly the operations that the server routes', () => {
     const served = listOperations(appRouter).map(({ method, path }) => `${method} ${path}`)
-    expect(operations.map(([name]) => name)).to.have.members(served)
+    expect(restOperations.map(([name]) => name)).to.have.members(served)
   })
 
   it('the OpenAPI document describes errors, headers, security and examples of every operation', () => {
     expect(new Set(operations.map(([, { operationId }]) => operationId)).size).to.equal(operations.length)
-    for (const [name, operation] of operations) {
+    for (const [name, operation] of restOperations) {
       expect(operation.summary, name).to.be.a('string').and.not.equal('')
+      expect(operation.description, name).to.be.a('string').and.not.equal('')
       expect(
         document.tags.map(({ name: tag }) => tag),
         name,
       ).to.include(operation.tags[0])
       expect(operation.security, name).to.be.an('array')
-      expect(operation.responses, name).to.include.keys('400', '429', '500')
-      for (const [status, response] of Object.entries(operation.responses)) {
+      expect(operation.responses, name).to.include.keys('400', '429', '500', '503')
+      for (const [status, reference] of Object.entries(operation.responses)) {
+        const response = resolveResponse(reference)
         expect(response.headers, `${name} ${status}`).to.include.keys(
           'X-Request-Id',
           'RateLimit-Limit',
@@ -82,13 +127,14 @@ describe('GET /openapi.json', () => {
         if (status !== '204')
           expect(response.content?.['application/json'], `${name} ${status}`).to.have.property('example')
       }
-      expect(operation.responses['429']?.headers, name).to.include.keys('Retry-After')
       if (operation.requestBody)
         expect(operation.requestBody.content['application/json'], name).to.have.property('example')
-      for (const parameter of operation.parameters ?? [])
+      for (const parameter of listParameters(operation)) {
         expect(parameter, `${name} ${parameter.name}`).to.have.property('example')
+        expect(parameter.description, `${name} ${parameter.name}`).to.be.a('string')
+      }
       const inPath = [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
-      const described = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
+      const described = listParameters(operation).filter((parameter) => parameter.in === 'path')
       expect(
         described.map((parameter) => parameter.name),
         name,
@@ -97,9 +143,57 @@ describe('GET /openapi.json', () => {
   })
 
   it('the OpenAPI document requires session and workspace except for authentication operations', () => {
-    for (const [name, { security }] of operations) {
-      expect(security, name).to.deep.equal(name.includes(' /api/auth/') ? [] : [{ session: [], workspace: [] }])
+    for (const [name, operation] of restOperations) {
+      const isPublic = name.includes(' /api/auth/')
+      const headers = listParameters(operation).filter(({ in: location }) => location === 'header')
+      expect(operation.security, name).to.deep.equal(isPublic ? [] : [{ session: [] }])
+      expect(headers.map((header) => header.name).includes('x-tenant-id'), name).to.equal(!isPublic)
     }
+  })
+
+  it('the OpenAPI document refers to shared error responses, and 429 and 503 have Retry-After', () => {
+    for (const [name, { responses }] of operations) {
+      for (const [status, response] of Object.entries(responses)) {
+        if (Number(status) >= 400 && !name.includes('/inbound/')) expect(response, name).to.have.all.keys('$ref')
+      }
+    }
+    for (const name of ['TooManyRequests', 'ServiceUnavailable']) {
+      expect(document.components.responses[name]?.headers, name).to.include.keys('Retry-After')
+    }
+    expect(JSON.stringify(document).length).to.be.lessThan(320_000)
+  })
+
+  it('the OpenAPI document lists the code of every error that the source creates', () => {
+    const created = readSourceFiles(['src']).flatMap(listErrorCodes)
+    expect(created.length).to.be.greaterThan(40)
+    expect(created.filter((code) => !ERROR_CODES.includes(code))).to.deep.equal([])
+    expect(document.components.schemas['ErrorCode']?.enum).to.deep.equal(ERROR_CODES)
+    expect(ERROR_CODES).to.deep.equal([...new Set(ERROR_CODES)].sort())
+  })
+
+  it('GET /api/ai-provider documents the 404 that it returns without a provider', async () => {
+    const owner = await buildWorkspace(app)
+    expect((await owner.request('GET', '/api/ai-provider')).status).to.equal(404)
+    expect(document.paths['/api/ai-provider']?.['get']?.responses).to.include.keys('404')
+  })
+
+  it('the pattern of a tag color in the OpenAPI document matches every color that the server accepts', async () => {
+    const owner = await buildWorkspace(app)
+    const { schema } = document.paths['/api/tags']?.['post']?.requestBody?.content['application/json'] ?? {}
+    const pattern = new RegExp(String(schema?.properties?.['color']?.['pattern']))
+    for (const [index, color] of ['#64748b', '#64748B', '#12345g'].entries()) {
+      const { status } = await owner.request('POST', '/api/tags', { name: `tag ${index}`, color })
+      expect(status === 201, color).to.equal(pattern.test(color))
+    }
+  })
+
+  it('IDs in the OpenAPI document have the format uuid', () => {
+    for (const [name, operation] of restOperations) {
+      for (const parameter of listParameters(operation)) {
+        if (/^(?:id|.*Id)$/.test(parameter.name)) expect(parameter.schema['format'], name).to.equal('uuid')
+      }
+    }
+    expect(document.components.schemas['Contact']?.properties?.['id']?.['format']).to.equal('uuid')
   })
 
   it('the OpenAPI document lists the success status that each operation returns', () => {
