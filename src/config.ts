@@ -1,10 +1,20 @@
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
+import { findUrlProblem } from './platform/database/database-url.ts'
+import { readEnvFile } from './platform/process/env-file.ts'
 
 const list = z
   .string()
   .default('')
   .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
+
+function integer(min: number, max: number) {
+  const message = `must be a number from ${min} to ${max}`
+  return z.coerce.number(message).int(message).min(min, message).max(max, message)
+}
+
+const connections = integer(2, 200)
+const timeoutMs = integer(100, 600_000)
 
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -16,7 +26,10 @@ const Environment = z.object({
     .default(3000),
   DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres://')
+    .superRefine((url, ctx) => {
+      const message = findUrlProblem(url)
+      if (message !== undefined) ctx.addIssue({ code: 'custom', message })
+    })
     .optional(),
   DATA_DIR: z.string().min(1).default('.parley'),
   PG_BIN_DIR: z.string().refine(isAbsolute, 'must be an absolute path').optional(),
@@ -57,19 +70,41 @@ const Environment = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
     .optional(),
-  COMPUTE_THREADS: z.coerce
-    .number('must be a number from 1 to 64')
-    .int('must be a number from 1 to 64')
-    .min(1, 'must be a number from 1 to 64')
-    .max(64, 'must be a number from 1 to 64')
-    .default(2),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  COMPUTE_THREADS: integer(1, 64).default(2),
+  DB_REQUESTS_CONNECTIONS: connections.default(8),
+  DB_REQUESTS_STATEMENT_TIMEOUT_MS: timeoutMs.default(10_000),
+  DB_REQUESTS_ACQUIRE_TIMEOUT_MS: timeoutMs.default(3_000),
+  DB_WEBHOOKS_CONNECTIONS: connections.default(4),
+  DB_WEBHOOKS_STATEMENT_TIMEOUT_MS: timeoutMs.default(10_000),
+  DB_WEBHOOKS_ACQUIRE_TIMEOUT_MS: timeoutMs.default(5_000),
+  DB_ENGINE_CONNECTIONS: connections.default(8),
+  DB_ENGINE_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
+  DB_ENGINE_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
+  DB_BACKGROUND_CONNECTIONS: connections.default(3),
+  DB_BACKGROUND_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
+  DB_BACKGROUND_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
+  EVENT_LOOP_LAG_MAX_MS: integer(50, 60_000).default(1_000),
+  LOG_LEVEL: z
+    .enum(
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'must be trace, debug, info, warn, error, fatal or silent',
+    )
+    .default('info'),
+  LOG_FORMAT: z.enum(['auto', 'json', 'pretty'], 'must be auto, json or pretty').default('auto'),
 })
 
 export type Config = {
-  http: { host: string; port: number; trustedProxies: string[]; appOrigins: string[]; publicHosts: string[] }
+  http: {
+    host: string
+    port: number
+    trustedProxies: string[]
+    appOrigins: string[]
+    publicHosts: string[]
+    /** Requests are rejected while the event loop is later than this. */
+    loopLagMaxMs: number
+  }
   /** Without a URL the process starts its own Postgres under `dataDir`. */
-  database: { url: string | undefined; binDir: string | undefined }
+  database: { url: string | undefined; binDir: string | undefined; pools: ReturnType<typeof toPools> }
   dataDir: string
   redisUrl: string | undefined
   roles: ('http' | 'worker')[]
@@ -83,6 +118,8 @@ export type Config = {
   /** The environment for programs that this process starts. */
   environment: NodeJS.ProcessEnv
   logLevel: z.infer<typeof Environment>['LOG_LEVEL']
+  /** `auto`: pretty at a terminal, otherwise JSON. */
+  logFormat: z.infer<typeof Environment>['LOG_FORMAT']
 }
 
 /** All problems of a configuration in one error. */
@@ -93,6 +130,16 @@ export class ConfigError extends Error {
     super(`The configuration is invalid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
     this.problems = problems
   }
+}
+
+/**
+ * Returns the variables of the process, and of `.env` in its working directory those which the process does not have.
+ * @throws ConfigError
+ */
+export function readEnvironment(): NodeJS.ProcessEnv {
+  const { variables, problems } = readEnvFile('.env')
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...variables, ...process.env }
 }
 
 /** @throws ConfigError */
@@ -117,8 +164,9 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       trustedProxies: env.TRUSTED_PROXIES,
       appOrigins: env.APP_ORIGINS,
       publicHosts: env.PUBLIC_HOSTS,
+      loopLagMaxMs: env.EVENT_LOOP_LAG_MAX_MS,
     },
-    database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR },
+    database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR, pools: toPools(env) },
     dataDir: resolve(env.DATA_DIR),
     redisUrl: env.REDIS_URL,
     roles: env.ROLES,
@@ -128,5 +176,31 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     computeThreads: env.COMPUTE_THREADS,
     environment,
     logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
+  }
+}
+
+function toPools(env: z.infer<typeof Environment>) {
+  return {
+    requests: {
+      connections: env.DB_REQUESTS_CONNECTIONS,
+      statementTimeoutMs: env.DB_REQUESTS_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_REQUESTS_ACQUIRE_TIMEOUT_MS,
+    },
+    webhooks: {
+      connections: env.DB_WEBHOOKS_CONNECTIONS,
+      statementTimeoutMs: env.DB_WEBHOOKS_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_WEBHOOKS_ACQUIRE_TIMEOUT_MS,
+    },
+    engine: {
+      connections: env.DB_ENGINE_CONNECTIONS,
+      statementTimeoutMs: env.DB_ENGINE_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_ENGINE_ACQUIRE_TIMEOUT_MS,
+    },
+    background: {
+      connections: env.DB_BACKGROUND_CONNECTIONS,
+      statementTimeoutMs: env.DB_BACKGROUND_STATEMENT_TIMEOUT_MS,
+      acquireTimeoutMs: env.DB_BACKGROUND_ACQUIRE_TIMEOUT_MS,
+    },
   }
 }

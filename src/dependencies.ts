@@ -1,7 +1,15 @@
 import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
-import { checkPostgresVersion, migrate, openDatabase, seedIfEmpty } from './platform/database/database.ts'
+import {
+  checkPostgresVersion,
+  closeDatabase,
+  migrate,
+  openDatabase,
+  seedIfEmpty,
+} from './platform/database/database.ts'
+import { openPools, type Pools } from './platform/database/pools.ts'
+import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
@@ -19,6 +27,7 @@ import type { Dependencies } from './scope.ts'
 
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
+  pools: Pools
   jobs: GraphileJobQueue
   limits: RateLimits
   revocations: Revocations
@@ -48,11 +57,9 @@ export async function openDependencies(
       environment: config.environment,
     })
     closers.push(() => database.close())
-    const db = openDatabase(database.url)
-    closers.push(() => db.destroy())
-    await checkPostgresVersion(db, log)
-    await migrate(db)
-    if (database.isEmbedded) await seedIfEmpty(db)
+    const pools = openPools(database.url, config.database.pools)
+    closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
+    await prepareDatabase(database, log)
     const jobs = new GraphileJobQueue({ url: database.url, log })
     closers.push(() => jobs.stop())
     await jobs.prepare()
@@ -73,7 +80,8 @@ export async function openDependencies(
     const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
     closers.push(() => computePool.close())
     return {
-      db,
+      connections: pools.engine,
+      pools,
       clock,
       log,
       jobs,
@@ -94,5 +102,19 @@ export async function openDependencies(
       log.warn({ err: failure }, 'could not close what the failed start opened'),
     )
     throw error
+  }
+}
+
+/** Brings the database to the version of this build. */
+async function prepareDatabase({ url, isEmbedded }: ResolvedDatabase, log: Logger): Promise<void> {
+  const db = openDatabase(url)
+  try {
+    await checkPostgresVersion(db, log)
+    await migrate(db)
+    if (isEmbedded) await seedIfEmpty(db)
+  } catch (error) {
+    throw isEmbedded ? error : toDatabaseUrlError(error, url)
+  } finally {
+    await closeDatabase(db)
   }
 }

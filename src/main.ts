@@ -1,49 +1,60 @@
 import { createApp } from './app.ts'
-import { ConfigError, loadConfig } from './config.ts'
+import { ConfigError, loadConfig, readEnvironment } from './config.ts'
+import { DatabaseUrlError } from './platform/database/database-url.ts'
 import { EmbeddedPostgresError } from './platform/embedded-postgres/embedded-postgres-error.ts'
 import { getField } from './platform/get-field.ts'
 import { createLogger } from './platform/log.ts'
+import { createPrettyDestination } from './platform/process/pretty-log.ts'
 import { SECOND } from './platform/time.ts'
 
 const DRAIN_MS = 10 * SECOND
 
-/** Prints a line for the person at the terminal; everything else is logged. */
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
-}
-
 async function main(): Promise<void> {
-  const config = loadConfig()
-  const log = createLogger(config.logLevel)
+  const config = loadConfig(readEnvironment())
+  const isPretty = config.logFormat === 'auto' ? process.stdout.isTTY : config.logFormat === 'pretty'
+  const log = createLogger(config.logLevel, isPretty ? createPrettyDestination() : undefined)
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'))
-  const app = await createApp(config, { log })
+  const onStuck = () => {
+    log.error(
+      'background work is stuck although the database answers: ending, so that a supervisor starts another process',
+    )
+    stop(1)
+  }
+  const app = await createApp(config, { log, onStuck })
 
   let stopping = false
-  const stop = (signal: string) => {
+  const stop = (exitCode: number) => {
     // A second signal ends the process at once.
     if (stopping) process.exit(1)
     stopping = true
-    log.info({ signal }, 'stopping: finishing what is in flight')
     setTimeout(() => process.exit(1), DRAIN_MS + 5 * SECOND).unref()
     app.stop(DRAIN_MS).then(
-      () => process.exit(0),
+      () => process.exit(exitCode),
       (error: unknown) => {
         log.error({ err: error }, 'shutdown failed')
         process.exit(1)
       },
     )
   }
-  process.on('SIGTERM', () => stop('SIGTERM'))
-  process.on('SIGINT', () => stop('SIGINT'))
-  // Printed last: a process that waits for these lines may send a signal at once.
-  app.banner.forEach(print)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      log.info({ signal }, 'stopping: finishing what is in flight')
+      stop(0)
+    })
+  }
+  // Last: a process that waits for these lines may send a signal at once. Standard output is all JSON or all text.
+  for (const line of app.banner) {
+    if (isPretty) process.stdout.write(`${line}\n`)
+    else log.info(line)
+  }
 }
 
 main().catch((error: unknown) => {
   // The start failed, perhaps before logging was configured, so the reason goes to stderr.
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   const isPortTaken = getField(error, 'code') === 'EADDRINUSE'
-  const isForOperator = isPortTaken || error instanceof ConfigError || error instanceof EmbeddedPostgresError
+  const isForOperator =
+    isPortTaken || [ConfigError, DatabaseUrlError, EmbeddedPostgresError].some((kind) => error instanceof kind)
   process.stderr.write(
     `${isPortTaken ? `${message}. Set PORT to a free port` : isForOperator ? message : (stack ?? message)}\n`,
   )

@@ -1,4 +1,5 @@
 import type { TenantModel } from './models/tenant-model.ts'
+import { type DatabaseSource, singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
 import { NotFoundError } from './platform/errors.ts'
 import { isUuid, newId } from './platform/ids.ts'
@@ -25,7 +26,8 @@ export type Event = { type: `${string}.${string}`; data: Record<string, string |
 
 /** The long-lived objects that every scope needs. */
 export type Dependencies = {
-  db: Database
+  /** The connections of this kind of work. */
+  connections: DatabaseSource
   clock: Clock
   log: Logger
   jobs: JobQueue
@@ -43,6 +45,13 @@ type ModelClass<M extends TenantModel> = {
   query(this: new () => NoInfer<M>, db: Database): NoInfer<M>['QueryBuilderType']
 }
 
+type ScopeOptions = {
+  /** Cancels the statements of the scope. */
+  signal?: AbortSignal | undefined
+  /** Events that the transaction has recorded so far; undefined outside of a transaction. */
+  recorded?: Event[]
+}
+
 /** Attempts of a transaction that ends in a deadlock. */
 const ATTEMPTS_MAX = 3
 
@@ -56,15 +65,14 @@ export class Scope {
   /** For statements that the query builder cannot express. Each must name `tenantId` itself. */
   readonly db: Database
   readonly #dependencies: Dependencies
-  /** Events that the transaction has recorded so far; undefined outside of a transaction. */
   readonly #recorded: Event[] | undefined
 
-  constructor(dependencies: Dependencies, tenantId: string, actor: Actor, recorded?: Event[]) {
+  constructor(dependencies: Dependencies, tenantId: string, actor: Actor, { signal, recorded }: ScopeOptions = {}) {
     this.#dependencies = dependencies
     this.#recorded = recorded
     this.tenantId = tenantId
     this.actor = actor
-    this.db = dependencies.db
+    this.db = dependencies.connections.forWork({ workspaceId: tenantId, signal })
     this.log = dependencies.log
     this.secrets = dependencies.secrets
     this.allowsLoopback = dependencies.allowsLoopback
@@ -105,12 +113,13 @@ export class Scope {
 
   /**
    * Runs `work` in a transaction. A transaction is a scope: everything done through it commits together, jobs and events
-   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it.
+   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it. It waits for a
+   * lock at most `lockTimeoutMs`, by default until the statement is canceled.
    */
-  async transaction<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Scope) => Promise<T>, options: { lockTimeoutMs?: number } = {}): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#transact(work)
+        return await this.#transact(work, options)
       } catch (error) {
         const mayRepeat = !this.#recorded && attempt < ATTEMPTS_MAX && sqlState(error) === DEADLOCK
         if (!mayRepeat) throw error
@@ -118,10 +127,12 @@ export class Scope {
     }
   }
 
-  async #transact<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
+  async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs }: { lockTimeoutMs?: number }): Promise<T> {
     const recorded: Event[] = []
     const result = await this.db.transaction(async (db) => {
-      const tx = new Scope({ ...this.#dependencies, db }, this.tenantId, this.actor, recorded)
+      if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
+      const dependencies = { ...this.#dependencies, connections: singleDatabase(db) }
+      const tx = new Scope(dependencies, this.tenantId, this.actor, { recorded })
       const value = await work(tx)
       if (!this.#recorded) await tx.#writeEvents(recorded)
       return value
@@ -186,7 +197,7 @@ export class SystemScope {
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
-    this.db = dependencies.db
+    this.db = dependencies.connections.db
     this.log = dependencies.log
     this.secrets = dependencies.secrets
     this.mail = dependencies.mail
@@ -201,7 +212,9 @@ export class SystemScope {
   }
 
   transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
-    return this.db.transaction((db) => work(new SystemScope({ ...this.#dependencies, db })))
+    return this.db.transaction((db) =>
+      work(new SystemScope({ ...this.#dependencies, connections: singleDatabase(db) })),
+    )
   }
 
   enqueue(...jobs: Job[]): Promise<void> {

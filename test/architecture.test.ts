@@ -59,7 +59,7 @@ const TOP_LEVEL_FILES: Record<string, string[]> = {
   'compute-worker.ts': ['features', 'platform'],
   'router.ts': ['features', 'trpc'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope.ts', 'platform'],
-  'config.ts': [],
+  'config.ts': ['platform'],
   'client.ts': ['router.ts'],
 }
 

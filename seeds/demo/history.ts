@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import { createTasks } from '../../src/jobs.ts'
 import { createSingleFlight } from '../../src/platform/concurrency/single-flight.ts'
+import { singleDatabase } from '../../src/platform/database/connection-pool.ts'
 import type { Job, JobQueue, Tasks } from '../../src/platform/jobs/job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { Secrets } from '../../src/platform/security/secrets.ts'
@@ -27,7 +28,7 @@ export class History {
     this.#end = end
     this.#clock = new PastClock()
     this.#system = new SystemScope({
-      db: tx,
+      connections: singleDatabase(tx),
       clock: this.#clock,
       log: createLogger('warn'),
       jobs: this.#jobs,

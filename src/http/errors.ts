@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { getField } from '../platform/get-field.ts'
 import type { Logger } from '../platform/log.ts'
-import { toErrorShape, toPublicError, TransportError } from '../trpc/errors.ts'
+import { findOutage, toErrorShape, toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
 import { transformer } from '../trpc/transformer.ts'
 
@@ -27,6 +27,8 @@ function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   const requestId: string = ctx.state['requestId']
   const error = toPublicError(thrown, requestId)
   if (error.key === 'INTERNAL_SERVER_ERROR') logFailure(log, thrown, 'request failed', requestId)
+  const outage = findOutage(toTrpcError(thrown))
+  if (outage) log.warn({ err: outage, requestId }, 'request failed for lack of a dependency')
   ctx.set(error.headers)
   ctx.status = error.status
   ctx.type = 'application/json; charset=utf-8'

@@ -1,10 +1,13 @@
 /** Paths of the endpoints. Limits, error bodies and routing decide by them. */
+export const INDEX_PATH = '/'
 export const API_PREFIX = '/api'
 export const AUTH_PREFIX = `${API_PREFIX}/auth`
 export const TRPC_PREFIX = `${API_PREFIX}/trpc`
 export const LIVENESS_PATH = '/healthz'
 export const READINESS_PATH = '/readyz'
 export const OPENAPI_PATH = '/openapi.json'
+
+export const WEBHOOK_PREFIX = '/inbound'
 
 /** `/inbound/{kind}/{channelId}` of a channel's provider. */
 export const PROVIDER_WEBHOOK_PATH = /^\/inbound\/([a-z]+)\/([0-9A-Za-z-]+)$/

@@ -55,6 +55,9 @@ export type RequestContext = {
   idempotencyKey: string | null
   /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
-  /** Opens the scope of the caller's workspace; procedures of a workspace receive it as `ctx.scope`. */
-  openScope(caller: Caller, workspace: { id: string; role: Role }): Scope
+  /**
+   * Opens the scope of the caller's workspace; procedures of a workspace receive it as `ctx.scope`. `signal` cancels its
+   * statements.
+   */
+  openScope(caller: Caller, workspace: { id: string; role: Role }, signal: AbortSignal | undefined): Scope
 }

@@ -2,7 +2,7 @@ import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { TRPC_ERROR_CODES_BY_KEY, type TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
-import { sqlState } from '../platform/database/database.ts'
+import { isTransient, sqlState } from '../platform/database/database.ts'
 import {
   AppError,
   ConflictError,
@@ -68,15 +68,30 @@ export function toTrpcError(error: unknown): TRPCError {
     if (error.cause instanceof AppError) return toTrpcError(error.cause)
     // tRPC reports JSON that it cannot parse as an invalid input.
     const isJsonError = error.code === 'BAD_REQUEST' && error.cause instanceof SyntaxError
-    return isJsonError ? toTrpcError(new TransportError('PARSE_ERROR', { cause: error.cause })) : error
+    if (isJsonError) return toTrpcError(new TransportError('PARSE_ERROR', { cause: error.cause }))
+    const isTemporary = error.code === 'INTERNAL_SERVER_ERROR' && isTransient(error.cause)
+    return isTemporary ? toTrpcError(unavailableError(error.cause)) : error
   }
   if (error instanceof AppError) return new TRPCError({ code: findKey(error), message: error.message, cause: error })
+  if (isTransient(error)) return toTrpcError(unavailableError(error))
   if (isUnstorableText(error)) {
     return toTrpcError(
       new InvalidError('A text contains characters that cannot be stored', undefined, undefined, { cause: error }),
     )
   }
   return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', cause: error })
+}
+
+const RETRY_AFTER_SECONDS = 5
+
+function unavailableError(cause: unknown): UnavailableError {
+  const message = 'The service is overloaded or its database is unreachable. Try again in a few seconds'
+  return new UnavailableError(message, RETRY_AFTER_SECONDS, { cause })
+}
+
+/** Finds the failure behind a 503 that the logs should explain; undefined if the answer says everything. */
+export function findOutage({ cause }: TRPCError): unknown {
+  return cause instanceof UnavailableError ? cause.cause : undefined
 }
 
 function findKey(error: AppError): TRPC_ERROR_CODE_KEY {

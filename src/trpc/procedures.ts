@@ -4,7 +4,7 @@ import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
 import type { RequestContext } from './context.ts'
-import { toErrorShape, toPublicError, toTrpcError } from './errors.ts'
+import { findOutage, toErrorShape, toPublicError, toTrpcError } from './errors.ts'
 import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
 import { transformer } from './transformer.ts'
@@ -29,11 +29,13 @@ const t = initTRPC
 export const router = t.router
 export const mergeRouters = t.mergeRouters
 
-const baseProcedure = t.procedure.use(async ({ ctx, path, next }) => {
+const baseProcedure = t.procedure.use(async ({ ctx, path, signal, next }) => {
   const result = await next()
   if (result.ok) return result
   const error = toTrpcError(result.error)
   if (error.code === 'INTERNAL_SERVER_ERROR') ctx.log.error({ err: error.cause, path }, 'procedure failed')
+  const outage = findOutage(error)
+  if (outage && !signal?.aborted) ctx.log.warn({ err: outage, path }, 'procedure failed for lack of a dependency')
   throw error
 })
 
@@ -43,11 +45,13 @@ export const publicProcedure = baseProcedure
 const RANK: Record<Role, number> = { viewer: 0, agent: 1, admin: 2, owner: 3 }
 
 function workspaceProcedure(minimumRole: Role) {
-  return baseProcedure.use(({ ctx, type, path, meta, getRawInput, next }) => {
+  return baseProcedure.use(({ ctx, type, path, meta, signal, getRawInput, next }) => {
     const { caller } = ctx
     if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
     if (caller.workspace === 'refused' || RANK[caller.workspace.role] < RANK[minimumRole]) throw new ForbiddenError()
-    const scope = ctx.openScope(caller, caller.workspace)
+    // A client that leaves ends its reads. A change is completed, as part of it may be committed; the reads of
+    // subscriptions are shared.
+    const scope = ctx.openScope(caller, caller.workspace, type === 'query' ? signal : undefined)
     const proceed = (callScope: typeof scope) => next({ ctx: { caller, scope: callScope } })
     if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
     return runOnce({

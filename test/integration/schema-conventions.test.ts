@@ -13,6 +13,7 @@ const GLOBAL_TABLES = [
   'memberships',
   'rate_limits',
   'workers',
+  'readiness_probes',
   'migrations',
   'migrations_lock',
 ]
@@ -42,6 +43,9 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'runs.trigger_event_id': 'a mailbox item, which is deleted when it is processed',
   'outbox.conversation_id': 'that of the message, whose deletion cascades to the row',
   'mailbox_items.mailbox_id': 'a conversation, a contact or a run; items of a deleted one are consumed without effect',
+  'dead_letters.mailbox_id': 'that of the mailbox item, whose owner may be deleted',
+  'dead_letters.run_id': 'the run that failed, which may be deleted',
+  'dead_letters.workflow_id': 'the workflow of the run, which may be deleted without the dead letter',
   'run_waits.mailbox_id': 'the mailbox of the run',
   'runs.mailbox_run_id': 'the root of a tree of runs, which is never deleted alone',
   'runs.root_run_id': 'the first of a chain of replays; replay_of is the foreign key',

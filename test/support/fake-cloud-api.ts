@@ -17,9 +17,9 @@ export type AcceptedSend = {
   payload: CloudApiSend
 }
 
-/** A planned failure of a call. Both `hang` and `reset` accept the message first. */
+/** A planned failure of a call. `hang`, `reset` and `contradict` accept the message first. */
 type Fault =
-  | { kind: 'reject'; error: CloudApiError }
+  | { kind: 'reject' | 'contradict'; error: CloudApiError; headers: Record<string, string> }
   | { kind: 'answer'; status: number; body: string; headers: Record<string, string> }
   | { kind: 'hang' }
   | { kind: 'reset' }
@@ -44,6 +44,8 @@ export class FakeCloudApi {
   statuses: StatusName[] = []
   /** Reports statuses before it responds to the send. */
   reportsStatusesFirst = false
+  /** Awaited after a send is accepted, before the response. */
+  beforeResponse: (send: AcceptedSend) => Promise<unknown> = () => Promise.resolve()
   /** Status codes, other than 200, of the responses to status webhooks. */
   readonly failedCallbacks: number[] = []
 
@@ -76,8 +78,14 @@ export class FakeCloudApi {
   }
 
   /** Rejects the next `count` sends with an error of the Cloud API. */
-  rejectNext(code: number, { count = 1, status = 400, details = `Details of ${code}` } = {}): void {
-    this.#plan(count, { kind: 'reject', error: { status, code, details } })
+  rejectNext(code: number, { count = 1, status = 400, details = `Details of ${code}`, headers = {} } = {}): void {
+    this.#plan(count, { kind: 'reject', error: { status, code, details }, headers })
+  }
+
+  /** Accepts the next `count` sends, but returns an error of the Cloud API. */
+  contradictNext(code: number, { count = 1, status = 400 } = {}): void {
+    const error = { status, code, details: `Details of ${code}` }
+    this.#plan(count, { kind: 'contradict', error, headers: {} })
   }
 
   /** Responds to the next `count` sends as a proxy in front of the Cloud API may, without accepting them. */
@@ -119,7 +127,7 @@ export class FakeCloudApi {
     const error = this.#validateCall(request) ?? (payload ? validateSend(payload) : INVALID_JSON)
     const fault = error ? undefined : this.#faults.shift()
     if (error || !payload) return respondWithError(response, error ?? INVALID_JSON)
-    if (fault?.kind === 'reject') return respondWithError(response, fault.error)
+    if (fault?.kind === 'reject') return respondWithError(response, fault.error, fault.headers)
     if (fault?.kind === 'answer') {
       response.writeHead(fault.status, fault.headers).end(fault.body)
       return
@@ -127,7 +135,9 @@ export class FakeCloudApi {
     const send = this.#accept(payload)
     const report = this.reportsStatusesFirst ? this.#reportStatuses(send) : undefined
     await report
+    await this.beforeResponse(send)
     if (fault?.kind === 'reset') request.socket.resetAndDestroy()
+    else if (fault?.kind === 'contradict') respondWithError(response, fault.error)
     else if (!fault) respond(response, 200, acceptance(send))
     if (!report) void this.#reportStatuses(send)
   }
@@ -206,7 +216,11 @@ function acceptance({ wamid, recipient }: AcceptedSend): object {
   return { messaging_product: 'whatsapp', contacts: [contact], messages: [{ id: wamid }] }
 }
 
-function respondWithError(response: ServerResponse, { status, code, details }: CloudApiError): void {
+function respondWithError(
+  response: ServerResponse,
+  { status, code, details }: CloudApiError,
+  headers: Record<string, string> = {},
+): void {
   const error = {
     message: `(#${code}) ${details}`,
     type: 'OAuthException',
@@ -214,9 +228,9 @@ function respondWithError(response: ServerResponse, { status, code, details }: C
     error_data: { messaging_product: 'whatsapp', details },
     fbtrace_id: randomBytes(8).toString('base64url'),
   }
-  respond(response, status, { error })
+  respond(response, status, { error }, headers)
 }
 
-function respond(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+function respond(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }

@@ -13,7 +13,7 @@ import type { Scope } from '../../scope.ts'
  *   6. ids of start events (advisory)
  *   7. external calls
  *   8. other tables: memberships, channels, templates, groups, tags
- *   9. messages, then their outbox rows
+ *   9. messages, then their outbox rows; rows of a whole channel are rescheduled without their messages
  *  10. job keys, after all other locks of the transaction
  *
  * Conversations, contacts and runs are the mailboxes of the engine, which locks them with `lockMailboxes` in this order.

@@ -22,23 +22,27 @@ export async function loadChannel(scope: Scope, channelId: string): Promise<Load
   return { id, kind, status, adapter: openChannel(kind, settings, secret, { allowLoopback: scope.allowsLoopback }) }
 }
 
-/** Postpones the queue of a channel that cannot send, and marks it as degraded if it cannot recover by itself. */
-export async function recordChannelError(
-  tx: Scope,
-  channelId: string,
-  { reason, until, isStopped }: { reason: string; until: Date; isStopped: boolean },
-): Promise<void> {
-  const now = tx.now()
-  await tx
-    .db('outbox')
-    .where({ tenant_id: tx.tenantId, channel_id: channelId })
-    .whereNull('leased_at')
-    .where('not_before', '<', until)
-    .update({ not_before: until })
-  if (!isStopped) return
+/** Marks a channel as degraded: it cannot send until somebody repairs it. */
+export async function degradeChannel(tx: Scope, channelId: string, reason: string): Promise<void> {
   await tx
     .query(ChannelRow)
     .findOne('id', channelId)
-    .patch({ status: 'degraded', statusReason: reason, updatedAt: now })
+    .patch({ status: 'degraded', statusReason: reason, updatedAt: tx.now() })
   await tx.record({ type: 'channel.degraded', data: { channelId } })
+}
+
+/** Reschedules the unclaimed messages of a channel that are due before `before`, or all of them. */
+export async function rescheduleOutbox(
+  tx: Scope,
+  channelId: string,
+  { at, before }: { at: Date; before: Date | null },
+): Promise<void> {
+  await tx.db.raw(
+    `with locked as (
+       select message_id from outbox where tenant_id = :tenantId and channel_id = :channelId and leased_at is null
+         and (:before::timestamptz is null or not_before < :before) order by message_id for no key update)
+     update outbox o set not_before = :at from locked
+     where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = locked.message_id and o.leased_at is null`,
+    { tenantId: tx.tenantId, channelId, at, before },
+  )
 }

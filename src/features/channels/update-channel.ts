@@ -4,7 +4,7 @@ import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { sealContext } from './load-channel.ts'
+import { rescheduleOutbox, sealContext } from './load-channel.ts'
 import { toChannel } from './queries.ts'
 import type { Channel, UpdateChannel } from './schema.ts'
 
@@ -35,11 +35,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
         updatedAt: tx.now(),
       })
     if (isReconnected) {
-      await tx
-        .db('outbox')
-        .where({ tenant_id: tx.tenantId, channel_id: channelId })
-        .whereNull('leased_at')
-        .update({ not_before: tx.now() })
+      await rescheduleOutbox(tx, channelId, { at: tx.now(), before: null })
       await tx.enqueue(deliverJob(tx.tenantId, channelId))
     }
     return toChannel(await tx.get(ChannelRow, channelId))

@@ -12,7 +12,7 @@ import { promoteStatuses } from './promote-statuses.ts'
  */
 export async function applyStatuses(
   scope: Scope,
-  { channelId, statuses }: { channelId: string; statuses: StatusUpdate[] },
+  { channelId, statuses, ...options }: { channelId: string; statuses: StatusUpdate[]; lockTimeoutMs?: number },
 ): Promise<void> {
   if (statuses.length === 0) return
   const rows = statuses.map(({ providerMessageId, status, at, error, messageId }) => ({
@@ -40,23 +40,19 @@ export async function applyStatuses(
     )
     const messageIds = [...new Set(stored.flatMap(({ messageId }) => messageId ?? []))]
     if (messageIds.length === 0) return
-    // A message whose send got no response is identified by our own id: it gets the provider's id and leaves the outbox.
+    // Locked before the reports are read. Our own id identifies a message whose send got no response or an error: the
+    // provider's id is stored for it, because later reports may lack our own.
     await tx.db.raw(
-      `with found as (
-         select distinct on (x.own_id) x.own_id as id, x.provider_message_id
-         from jsonb_to_recordset(:statuses::jsonb) as x (provider_message_id text, own_id uuid)
-         join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id
-           and m.direction = 'outbound' and m.provider_message_id is null),
+      `with locked as (
+         select m.id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds) order by m.id for no key update),
        refs as (
          insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-         select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from found on conflict do nothing),
-       done as (
-         delete from outbox o using found where o.tenant_id = :tenantId and o.channel_id = :channelId
-           and o.message_id = found.id and o.leased_at is not null)
-       update messages m set provider_message_id = found.provider_message_id from found
-       where m.tenant_id = :tenantId and m.id = found.id`,
-      bindings,
+         select :tenantId::uuid, :channelId::uuid, x.provider_message_id, locked.id, :now::timestamptz
+         from jsonb_to_recordset(:statuses::jsonb) as x (provider_message_id text, own_id uuid)
+         join locked on locked.id = x.own_id order by x.provider_message_id on conflict do nothing)
+       select count(*) from locked`,
+      { ...bindings, messageIds },
     )
     await promoteStatuses(tx, messageIds)
-  })
+  }, options)
 }

@@ -11,9 +11,12 @@ export async function cancelQueuedMessages(tx: Scope, runId: string): Promise<vo
        select :runId::uuid as id union
        select r.id from canceled_runs c join runs r on r.tenant_id = :tenantId and r.parent_run_id = c.id
        where r.status = 'canceled'),
+     locked as (
+       select m.id, m.conversation_id from canceled_runs c join messages m on m.tenant_id = :tenantId and m.run_id = c.id
+       where ${allowsSql('cancel')} order by m.id for no key update of m),
      removed as (
-       delete from outbox o using messages m, canceled_runs c
-       where m.tenant_id = :tenantId and m.run_id = c.id and o.tenant_id = m.tenant_id and o.message_id = m.id
+       delete from outbox o using locked
+       where o.tenant_id = :tenantId and o.conversation_id = locked.conversation_id and o.message_id = locked.id
          and o.leased_at is null
        returning o.message_id)
      update messages m set ${statusSql('cancel')}, updated_at = :now from removed

@@ -1,15 +1,21 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
 import { selectRows } from '../../platform/database/sql.ts'
+import { MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import type { MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
+
+/** The delivery of a message that was claimed this long ago and is not settled is unknown. */
+export const CLAIM_MS = 2 * MINUTE
 
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {
     attempt: number
     /** True if the service window closed while the message was queued. It must not be sent. */
     isOutsideWindow: boolean
+    /** True if the contact was blocked while the message was queued. It must not be sent. */
+    isContactBlocked: boolean
   }
 
 type Row = MessageRef & {
@@ -19,11 +25,12 @@ type Row = MessageRef & {
   phone: string | null
   userId: string | null
   windowExpiresAt: Date | null
+  isContactBlocked: boolean
 }
 
 /**
  * Claims due messages of a channel, at most the oldest of each conversation. The next one is claimed after that one is
- * settled, so a customer receives messages in order. Messages claimed by another process are skipped. The statement
+ * settled, so a customer receives messages in order. Messages that another process claims first are skipped. The statement
  * forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a join), because the table
  * alternates between full and empty and the planner's statistics are always outdated.
  */
@@ -37,16 +44,20 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
          and not exists (select from outbox e where e.tenant_id = o.tenant_id and e.conversation_id = o.conversation_id
            and e.message_id < o.message_id offset 0)
        order by o.priority, o.message_id limit :limit),
+     locked as (
+       select m.id, due.conversation_id from due join messages m on m.tenant_id = :tenantId and m.id = due.message_id
+       where ${allowsSql('claim')} order by m.id for no key update of m),
      claimed as (
-       update outbox o set leased_at = :now, attempts = attempts + 1 from due
-       where o.tenant_id = :tenantId and o.conversation_id = due.conversation_id and o.message_id = due.message_id and o.leased_at is null
+       update outbox o set leased_at = :now, attempts = attempts + 1 from locked
+       where o.tenant_id = :tenantId and o.conversation_id = locked.conversation_id and o.message_id = locked.id
+         and o.leased_at is null and o.not_before <= :now
        returning o.message_id, o.attempts)
      update messages m set ${statusSql('claim')}, updated_at = :now
      from claimed, conversations cv, contacts c
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = m.tenant_id and cv.id = m.conversation_id and c.tenant_id = m.tenant_id and c.id = m.contact_id
      returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.body, m.content,
-       cv.window_expires_at,
+       cv.window_expires_at, c.blocked as is_contact_blocked,
        coalesce((select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
        (select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id

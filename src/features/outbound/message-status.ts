@@ -10,35 +10,36 @@ type StatusChange = { from: readonly MessageStatus[]; to: MessageStatus }
  *            sending → queued                                after a temporary error
  *   queued, sending → failed                                 refused, window closed, or delivery unknown
  *   queued → canceled                                        the run that queued it was canceled
+ *   sent → failed                                            the provider reports a failure and no delivery
+ *   any status → sent, delivered, read, played               the provider reports it, of any attempt
  *
- * The outbox decides what is sent: a message leaves it when it is accepted, failed or canceled. A message that is still
- * in the outbox may be claimed or canceled in any status, since the provider may have reported an earlier attempt.
+ * A message is in the outbox if and only if it is `queued` or `sending`, and only a `queued` one is claimed. A provider
+ * may return an error and deliver the message all the same. Its report then takes the message out of the outbox, so that
+ * it is not sent again; the outcome of an attempt that is in progress meanwhile changes nothing.
  */
 export const STATUS_CHANGES = {
   /** `claimMessages`: a worker claims the message in order to send it. */
-  claim: { from: ['queued', 'sent', 'failed', 'delivered', 'read', 'played'], to: 'sending' },
+  claim: { from: ['queued'], to: 'sending' },
   /** `settleMessages`: the provider did not accept the message, but may accept it later. */
   postpone: { from: ['sending'], to: 'queued' },
   /** `settleMessages`: the provider accepted the message. This also resolves `delivery_unknown`. */
-  accept: { from: ['queued', 'sending'], to: 'sent' },
+  accept: { from: ['queued', 'sending', 'failed'], to: 'sent' },
   /** `settleMessages` on the sandbox, which delivers immediately. */
-  deliver: { from: ['queued', 'sending'], to: 'delivered' },
+  deliver: { from: ['queued', 'sending', 'failed'], to: 'delivered' },
   /** `failMessages`: the provider refused the message, its window closed, or its delivery is unknown. */
   fail: { from: ['queued', 'sending'], to: 'failed' },
+  /** `promoteStatuses`: the provider reports a failure. It ends no message that is still to be sent, or sent again. */
+  reportFailure: { from: ['sent', 'failed'], to: 'failed' },
   /** `cancelQueuedMessages`: the run that queued the message was canceled. */
-  cancel: { from: ['queued', 'sent', 'failed', 'delivered', 'read', 'played'], to: 'canceled' },
+  cancel: { from: ['queued'], to: 'canceled' },
 } as const satisfies Record<string, StatusChange>
 
 type ChangeName = keyof typeof STATUS_CHANGES
 
-/**
- * Statuses that a provider reports, by rank. `promoteStatuses` moves a message to the highest rank reported, so reports
- * may arrive in any order; a failure counts only until a delivery is reported.
- */
+/** Statuses that a provider reports of one attempt, by rank: reports may arrive in any order, and the highest counts. */
 const PROVIDER_RANKS = ['sent', 'failed', 'delivered', 'read', 'played'] as const satisfies MessageStatus[]
 
-/** Ranks from here on are final: no report lowers them. */
-const FINAL_FROM = PROVIDER_RANKS.indexOf('delivered') + 1
+const FAILED_RANK = PROVIDER_RANKS.indexOf('failed') + 1
 
 /** SQL assignment of the status that `change` leads to. */
 export function statusSql(change: ChangeName): string {
@@ -57,13 +58,21 @@ export function rankSql(column: string): string {
   return `array_position(${RANKS_SQL}, ${column})`
 }
 
-/** SQL status of a message whose current status is in `current`, after reports of which `rank` is the highest rank. */
-export function promotedSql(current: string, rank: string): string {
-  return `(${RANKS_SQL})[greatest(${rank}, case when ${rankSql(current)} >= ${FINAL_FROM} then ${rankSql(current)} end)]`
+/** SQL rank of the most successful of several attempts, whose ranks are in `column`; null if all of them failed. */
+export function successRankSql(column: string): string {
+  return `max(nullif(${column}, ${FAILED_RANK}))`
+}
+
+/**
+ * SQL status of the message `m` after reports. `successRank` is the rank of the most successful attempt, and `isFailed`
+ * the condition that the attempt that counts has failed. A reported delivery is final.
+ */
+export function promotedSql({ successRank, isFailed }: { successRank: string; isFailed: string }): string {
+  const current = rankSql('m.status')
+  return `coalesce((${RANKS_SQL})[greatest(${successRank},
+    case when ${current} > ${FAILED_RANK} then ${current} end,
+    case when ${successRank} is null and ${isFailed} and ${allowsSql('reportFailure')} then ${FAILED_RANK} end)], m.status)`
 }
 
 /** Error code of a message that may or may not have reached the provider. */
 export const DELIVERY_UNKNOWN = 'delivery_unknown'
-
-/** SQL condition that the delivery of the failed message `m` is unknown. A later status or response resolves it. */
-export const IS_DELIVERY_UNKNOWN_SQL = `m.error ->> 'code' = '${DELIVERY_UNKNOWN}'`

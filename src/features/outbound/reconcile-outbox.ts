@@ -1,20 +1,20 @@
+import type { ProviderError } from '../../channels/channel.ts'
 import { selectRows } from '../../platform/database/sql.ts'
-import { addMs, MINUTE } from '../../platform/time.ts'
+import { addMs } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
+import { CLAIM_MS } from './claim-messages.ts'
 import type { MessageRef } from './message-event.ts'
 import { DELIVERY_UNKNOWN } from './message-status.ts'
 import { failMessages } from './settle-messages.ts'
 
-/** The delivery of a message that was claimed this long ago and is not settled is unknown. */
-const UNKNOWN_AFTER_MS = 2 * MINUTE
 const BATCH = 500
 
 type AbandonedMessage = MessageRef & { tenantId: string; channelId: string }
 
 /**
  * Enqueues delivery for channels with due messages, and fails abandoned messages as `delivery_unknown`: a message whose
- * process died after the claim may have reached the provider. It is never sent again; a later status resolves it.
+ * result was not stored in time may have reached the provider. It is never sent again; a later status resolves it.
  */
 export async function reconcileOutbox(system: SystemScope): Promise<void> {
   const now = system.now()
@@ -24,7 +24,7 @@ export async function reconcileOutbox(system: SystemScope): Promise<void> {
     [now],
   )
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
-  const leasedBefore = addMs(now, -UNKNOWN_AFTER_MS)
+  const leasedBefore = addMs(now, -CLAIM_MS)
   const abandoned = await selectRows<AbandonedMessage>(
     system.db,
     `select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id
@@ -49,10 +49,10 @@ async function failAbandoned(tx: Scope, message: AbandonedMessage, leasedBefore:
   if (claimed.length > 0) await failMessages(tx, channelId, [{ ...message, error: DELIVERY_UNKNOWN_ERROR }])
 }
 
-const DELIVERY_UNKNOWN_ERROR = {
+const DELIVERY_UNKNOWN_ERROR: ProviderError = {
   code: DELIVERY_UNKNOWN,
   message:
-    'The process that sent this message ended before the provider answered. The message may have been delivered and is not sent again.',
+    'The result of sending this message was not stored, because its process ended or could not reach the database. The message may have been delivered and is not sent again.',
   providerCode: null,
   retryable: false,
   hint: 'Check with the customer before you send it again',

@@ -1,26 +1,52 @@
+import type { ProviderError } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { type LoadedChannel, recordChannelError } from '../channels/load-channel.ts'
+import { degradeChannel, type LoadedChannel, rescheduleOutbox } from '../channels/load-channel.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
-import { allowsSql, IS_DELIVERY_UNKNOWN_SQL, statusSql, STATUS_CHANGES } from './message-status.ts'
+import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
+/** Attempts if the provider names each wait, which may be a second. */
+const EXACT_ATTEMPTS_MAX = 20
 /** Pause of a channel after the result `stopped`: nothing can be sent on it until somebody repairs it. */
 const STOPPED_MS = HOUR
 
-/** Stores the outcomes of a batch of sends in a few statements. */
+/**
+ * Stores the outcomes of a batch of sends in a few statements. Storing them again changes nothing, so a transaction may be
+ * repeated when its commit was not confirmed.
+ */
 export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
   const settled = outcomes.map(({ message, result }): DeliveryOutcome => {
-    const isExhausted = result.kind === 'retry' && message.attempt >= ATTEMPTS_MAX && result.scope === 'recipient'
+    const attemptsMax = result.kind === 'retry' && result.isExact ? EXACT_ATTEMPTS_MAX : ATTEMPTS_MAX
+    const isExhausted = result.kind === 'retry' && message.attempt >= attemptsMax && result.scope === 'recipient'
     return { message, result: isExhausted ? { kind: 'refused', error: result.error } : result }
   })
+  const pause = findChannelPause(settled, tx.now())
+  if (pause?.isStopped) await degradeChannel(tx, channel.id, pause.reason)
   await settleAccepted(tx, channel, settled)
   await settleFailed(tx, channel, settled)
   await settlePostponed(tx, channel, settled)
+  if (pause) await rescheduleOutbox(tx, channel.id, { at: pause.until, before: pause.until })
+}
+
+/** Returns the first result that concerns the whole channel, with the time until which nothing is sent on it. */
+function findChannelPause(
+  outcomes: DeliveryOutcome[],
+  now: Date,
+): { reason: string; until: Date; isStopped: boolean } | undefined {
+  for (const { result } of outcomes) {
+    if (result.kind === 'stopped') {
+      return { reason: result.error.message, until: addMs(now, STOPPED_MS), isStopped: true }
+    }
+    if (result.kind === 'retry' && result.scope === 'channel') {
+      return { reason: result.error.message, until: addMs(now, result.afterMs), isStopped: false }
+    }
+  }
+  return undefined
 }
 
 async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
@@ -36,10 +62,13 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
     conversationId,
     providerMessageId,
   }))
-  await tx.db.raw(
+  const changed = await selectRows<{ id: string }>(
+    tx.db,
     // Messages that were deleted in the meantime are skipped, and the others are settled.
     `with input as materialized (
-       select x.* from jsonb_to_recordset(:rows::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid)
+       select x.*, ${allowsSql(change)} and (m.status <> 'failed'
+         or m.provider_message_id is distinct from x.provider_message_id) as is_changed
+       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid)
        join messages m on m.tenant_id = :tenantId and m.id = x.id order by m.id for no key update of m),
      done as (
        delete from outbox o using input
@@ -52,16 +81,19 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
        where s.tenant_id = :tenantId and s.channel_id = :channelId and s.provider_message_id = input.provider_message_id
          and s.message_id is null)
      update messages m set provider_message_id = input.provider_message_id, sent_at = coalesce(m.sent_at, :now), updated_at = :now,
-       status = case when ${allowsSql(change)} or ${IS_DELIVERY_UNKNOWN_SQL} then '${STATUS_CHANGES[change].to}' else m.status end,
+       status = case when is_changed then '${STATUS_CHANGES[change].to}' else m.status end,
        delivered_at = case when :isDelivered then :now else m.delivered_at end,
-       failed_at = case when ${IS_DELIVERY_UNKNOWN_SQL} then null else m.failed_at end,
-       error = case when ${IS_DELIVERY_UNKNOWN_SQL} then null else m.error end
-     from input where m.tenant_id = :tenantId and m.id = input.id`,
+       failed_at = case when is_changed then null else m.failed_at end,
+       error = case when is_changed then null else m.error end
+     from input where m.tenant_id = :tenantId and m.id = input.id
+     returning case when is_changed then m.id end as id`,
     { rows: toRecordset(rows), tenantId: tx.tenantId, channelId: channel.id, now: tx.now(), isDelivered },
   )
+  const changedIds = new Set(changed.map(({ id }) => id))
+  const sent = accepted.flatMap(({ message }) => (changedIds.has(message.messageId) ? [message] : []))
   await tx.record(
-    ...accepted.map(({ message }) => messageEvent('message.sent', message)),
-    ...accepted.flatMap(({ message }) => (isDelivered ? [messageEvent('message.delivered', message)] : [])),
+    ...sent.map((message) => messageEvent('message.sent', message)),
+    ...sent.flatMap((message) => (isDelivered ? [messageEvent('message.delivered', message)] : [])),
   )
   // Delivery statuses may have arrived before the response to the send.
   if (!isDelivered) {
@@ -72,7 +104,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
   }
 }
 
-/** A message with an unknown delivery fails and is never sent again; a status that is reported later resolves it. */
+/** A message with an unknown delivery fails and is never sent again; a reported status resolves it. */
 async function settleFailed(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   await failMessages(
     tx,
@@ -87,7 +119,7 @@ async function settleFailed(tx: Scope, channel: LoadedChannel, outcomes: Deliver
 export async function failMessages(
   tx: Scope,
   channelId: string,
-  messages: (MessageRef & { error: object })[],
+  messages: (MessageRef & { error: ProviderError })[],
 ): Promise<void> {
   if (messages.length === 0) return
   const input = messages.map(({ messageId, conversationId, error }) => ({ id: messageId, conversationId, error }))
@@ -105,35 +137,38 @@ export async function failMessages(
   const changedIds = new Set(changed.map(({ id }) => id))
   const failed = messages.filter(({ messageId }) => changedIds.has(messageId))
   await tx.record(...failed.map((message) => messageEvent('message.failed', message)))
+  // The provider may have reported the failure of an attempt whose response was lost.
+  const unknown = failed.filter(({ error }) => error.code === DELIVERY_UNKNOWN)
+  await promoteStatuses(
+    tx,
+    unknown.map(({ messageId }) => messageId),
+  )
 }
 
 async function settlePostponed(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   const now = tx.now()
   const postponed = outcomes.flatMap(({ message, result }) => {
-    if (result.kind === 'stopped') return [{ id: message.messageId, at: addMs(now, STOPPED_MS) }]
+    if (result.kind === 'stopped')
+      return [{ id: message.messageId, attempt: message.attempt, at: addMs(now, STOPPED_MS) }]
     if (result.kind !== 'retry') return []
-    // The backoff of a recipient grows with its attempts; the pause of a channel is what its adapter returned.
-    const factor = result.scope === 'recipient' ? 4 ** (message.attempt - 1) : 1
-    return [{ id: message.messageId, at: addMs(now, result.afterMs * factor) }]
+    // The backoff of a recipient grows with its attempts, unless the provider named the wait.
+    const factor = result.scope === 'recipient' && !result.isExact ? 4 ** (message.attempt - 1) : 1
+    return [{ id: message.messageId, attempt: message.attempt, at: addMs(now, result.afterMs * factor) }]
   })
   if (postponed.length === 0) return
   await tx.db.raw(
-    `with input as (select * from jsonb_to_recordset(:postponed::jsonb) as x (id uuid, at timestamptz)),
+    // The number of the attempt identifies the claim: the message may have been released and claimed again since.
+    `with input as (
+       select x.* from jsonb_to_recordset(:postponed::jsonb) as x (id uuid, attempt integer, at timestamptz)
+       join messages m on m.tenant_id = :tenantId and m.id = x.id
+       where ${allowsSql('postpone')} order by m.id for no key update of m),
      released as (
        update outbox o set leased_at = null, not_before = input.at from input
-       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = input.id)
-     update messages m set ${statusSql('postpone')}, updated_at = :now from input
-     where m.tenant_id = :tenantId and m.id = input.id and ${allowsSql('postpone')}`,
+       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = input.id
+         and o.attempts = input.attempt and o.leased_at is not null
+       returning o.message_id)
+     update messages m set ${statusSql('postpone')}, updated_at = :now from released
+     where m.tenant_id = :tenantId and m.id = released.message_id and ${allowsSql('postpone')}`,
     { postponed: toRecordset(postponed), tenantId: tx.tenantId, channelId: channel.id, now },
   )
-  const error = outcomes
-    .map(({ result }) => result)
-    .find((result) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'))
-  if (error?.kind !== 'stopped' && error?.kind !== 'retry') return
-  const isStopped = error.kind === 'stopped'
-  await recordChannelError(tx, channel.id, {
-    reason: error.error.message,
-    until: addMs(now, isStopped ? STOPPED_MS : error.afterMs),
-    isStopped,
-  })
 }

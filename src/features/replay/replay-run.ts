@@ -1,3 +1,4 @@
+import { toMailbox } from '../../engine/model/mailbox-key.ts'
 import { runMailbox } from '../../engine/model/stored-run.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
@@ -7,6 +8,8 @@ import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
+import { loadSubjects } from '../execution/load-subjects.ts'
 import { saveDryRun, simulateReplay } from './dry-run.ts'
 import { getRun } from '../runs/queries.ts'
 import { planReplay, type ReplayPlan } from './plan-replay.ts'
@@ -17,7 +20,7 @@ import type { ReplayRun, Run } from '../runs/schema.ts'
  * Replays a finished run as a new run; the original stays unchanged. By default it uses the same version, and starts a
  * completed run from the start and any other from the step at which it stopped, reusing the results of earlier steps.
  * @throws ConflictError `run_not_finished`
- * @throws UnprocessableError `run_is_dry_run`
+ * @throws UnprocessableError `run_is_dry_run`, `contact_blocked`
  */
 export async function replayRun(scope: Scope, options: ReplayRun): Promise<Run> {
   const original = await scope.get(RunRow, options.runId)
@@ -26,13 +29,22 @@ export async function replayRun(scope: Scope, options: ReplayRun): Promise<Run> 
   // A simulation waits for a compute thread, so it runs outside the transaction. A finished run changes no more.
   const simulated = options.mode === 'dry_run' ? await simulateReplay(scope, { original, plan, options }) : undefined
   return scope.transaction(async (tx) => {
-    await tx.get(RunRow, original.id)
+    await lockRun(tx, original)
     if (simulated) await saveDryRun(tx, { original, plan }, simulated)
     if (options.mode !== 'dry_run') await runLive(tx, { original, plan, stepOutputs: options.stepOutputs })
     const data = { runId: original.id, replayId: plan.state.id, conversationId: original.conversationId }
     await tx.record({ type: 'run.replayed', data })
     return getRun(tx, { runId: plan.state.id })
   })
+}
+
+/**
+ * Locks the mailbox of the run, so that its contact, conversation and channel are not deleted before the replay is stored.
+ * @throws NotFoundError if one of them was deleted, and the run with it
+ */
+async function lockRun(tx: Scope, original: RunRow): Promise<void> {
+  await lockMailboxes(tx, [toMailbox(original)])
+  await tx.get(RunRow, original.id)
 }
 
 function assertReplayable({ status, mode, replayOf }: RunRow): void {
@@ -51,7 +63,8 @@ async function runLive(tx: Scope, { original, plan, stepOutputs }: LiveReplay): 
   const state = { ...plan.state, ...(stepOutputs ? { stepOutputOverrides: stepOutputs } : {}) }
   const replay = buildReplay(tx, original, { plan, state, mode: 'live' })
   const mailbox = runMailbox(replay)
-  if (mailbox.kind !== 'run') await lockMailboxes(tx, [mailbox])
+  const [subject] = await loadSubjects(tx, [mailbox])
+  if (subject?.isBlocked) throw contactBlockedError('starts no runs')
   await saveRuns(tx, [replay])
   await copySteps(tx, { from: original.id, to: state.id, count: plan.reusedCount })
   await putItems(tx, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])

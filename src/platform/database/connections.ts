@@ -4,6 +4,11 @@ import { SECOND } from '../time.ts'
 
 /** Postgres cancels a statement after this time. */
 export const STATEMENT_TIMEOUT_MS = 30 * SECOND
+/**
+ * Postgres ends a transaction without a statement for this time, and releases its locks: its process is frozen or has
+ * lost the network. Only statements happen within a transaction, so a process that works sends the next one at once.
+ */
+export const IDLE_TRANSACTION_MAX_MS = 8 * SECOND
 /** The server answers a statement before the client stops waiting for it, unless the network or the server is gone. */
 const ANSWER_GRACE_MS = 5 * SECOND
 
@@ -20,10 +25,13 @@ export const CONNECTION = {
  * to the pool. An idle connection may be silent.
  */
 export function closeWhenUnanswered(client: object, statementTimeoutMs = STATEMENT_TIMEOUT_MS): void {
-  const stream = getField(getField(client, 'connection'), 'stream')
-  if (!(stream instanceof Socket)) return
-  stream.setTimeout(statementTimeoutMs + ANSWER_GRACE_MS, () => {
+  findSocket(client)?.setTimeout(statementTimeoutMs + ANSWER_GRACE_MS, () => {
     const isWaiting = getField(client, 'readyForQuery') === false
-    if (isWaiting) stream.destroy(new Error('Connection terminated: the database does not answer'))
+    if (isWaiting) findSocket(client)?.destroy(new Error('Connection terminated: the database does not answer'))
   })
+}
+
+export function findSocket(client: object): Socket | undefined {
+  const stream = getField(getField(client, 'connection'), 'stream')
+  return stream instanceof Socket ? stream : undefined
 }

@@ -1,9 +1,21 @@
+import type { Socket } from 'node:net'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 import { getField } from '../get-field.ts'
-import { CONNECTION, closeWhenUnanswered, STATEMENT_TIMEOUT_MS } from './connections.ts'
+import { withinTime } from '../concurrency/deadline.ts'
+import { UnavailableError } from '../errors.ts'
+import { SECOND } from '../time.ts'
+import {
+  CONNECTION,
+  closeWhenUnanswered,
+  findSocket,
+  IDLE_TRANSACTION_MAX_MS,
+  STATEMENT_TIMEOUT_MS,
+} from './connections.ts'
+import { DatabaseUrlError } from './database-url.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -28,41 +40,67 @@ export const MIGRATIONS = {
 /** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
 export const { wrapIdentifier } = knexSnakeCaseMappers()
 
-const ACQUIRE_TIMEOUT_MS = 20_000
+const POOL = { connections: 4, statementTimeoutMs: STATEMENT_TIMEOUT_MS, acquireTimeoutMs: 20 * SECOND }
+
+/** Size and timeouts of a pool. */
+export type PoolSettings = typeof POOL
+
+type PoolOptions = Partial<PoolSettings> & {
+  /** The name of the connections in `pg_stat_activity`. */
+  name?: string
+  /** A connection for which this returns false is closed instead of being used again. */
+  isUsable?: (connection: object) => boolean
+}
+
+const sockets = new WeakMap<Database, Set<Socket>>()
 
 /**
- * Opens a pool. Statements are canceled after 30 s, and idle transactions after 60 s. A connection that does not answer
- * is closed.
+ * Opens a pool. Statements are canceled after their timeout, and idle transactions after 8 s. A connection that does not
+ * answer is closed. Pools open connections when they are needed and close idle ones.
  */
-export function openDatabase(
-  url: string,
-  options: { poolMax?: number; name?: string; statementTimeoutMs?: number } = {},
-): Database {
-  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+export function openDatabase(url: string, options: PoolOptions = {}): Database {
+  const { connections, statementTimeoutMs, acquireTimeoutMs } = { ...POOL, ...options }
+  const open = new Set<Socket>()
   const db = knex({
     client: 'pg',
     connection: {
       connectionString: url,
       ...CONNECTION,
+      connectionTimeoutMillis: Math.min(CONNECTION.connectionTimeoutMillis, acquireTimeoutMs),
       application_name: options.name ?? 'parley',
       statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: 60_000,
+      idle_in_transaction_session_timeout: IDLE_TRANSACTION_MAX_MS,
     },
     wrapIdentifier,
     pool: {
       min: 0,
-      max: options.poolMax ?? 12,
+      max: connections,
+      validate: options.isUsable ?? (() => true),
       afterCreate(client: object, done: (error: unknown, client: object) => void) {
         closeWhenUnanswered(client, statementTimeoutMs)
+        const socket = findSocket(client)
+        if (socket) open.add(socket.once('close', () => open.delete(socket)))
         done(undefined, client)
       },
     },
-    acquireConnectionTimeout: ACQUIRE_TIMEOUT_MS,
+    acquireConnectionTimeout: acquireTimeoutMs,
+    // knex prints to standard output, among the lines of the log, what it also throws.
+    log: { warn() {}, error() {}, deprecate() {}, debug() {} },
     // The messages of errors must not contain bound values.
     compileSqlOnError: false,
     migrations: MIGRATIONS,
   })
+  sockets.set(db, open)
   return db.on('query-error', removeStatement)
+}
+
+const CLOSE_MAX_MS = SECOND
+
+/** Closes a pool. Connections that are still in use after 1 s, as those of a silent server, are broken off. */
+export async function closeDatabase(db: Database): Promise<void> {
+  await withinTime(CLOSE_MAX_MS, db.destroy()).catch(() => {
+    for (const socket of sockets.get(db) ?? []) socket.destroy()
+  })
 }
 
 /** knex puts the statement before the message, which would lengthen every log line and may contain values. */
@@ -73,16 +111,15 @@ function removeStatement(error: Error, { sql }: { sql: string }): void {
 
 const VERSION_MIN = 150000
 
-/** Warns if fsync is off. @throws Error with an instruction for the operator when the server is too old */
+/** Warns if fsync is off. @throws DatabaseUrlError if the server is too old */
 export async function checkPostgresVersion(db: Database, log: { warn(message: string): void }): Promise<void> {
   const { rows } = await db.raw<{ rows: [{ version: number; fsync: string }] }>(
     `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`,
   )
   const [{ version, fsync }] = rows
   if (version < VERSION_MIN) {
-    throw new Error(
-      `Parley needs Postgres 15 or newer. The server at DATABASE_URL has version ${Math.floor(version / 10000)}`,
-    )
+    const major = Math.floor(version / 10000)
+    throw new DatabaseUrlError(`the server has PostgreSQL ${major}. Use PostgreSQL 15 or newer`)
   }
   if (fsync !== 'on') log.warn('fsync is off in the database: a power failure loses acknowledged data')
 }
@@ -101,7 +138,7 @@ export async function migrate(db: Database): Promise<string[]> {
 
 export const SEEDS = {
   directory: fileURLToPath(new URL('../../../seeds', import.meta.url)),
-  loadExtensions: ['.ts', '.js'],
+  loadExtensions: [extname(import.meta.url)],
 }
 
 /** Seeds a database without users. */
@@ -131,8 +168,8 @@ export function sqlState(error: unknown): string | undefined {
 export const UNIQUE_VIOLATION = '23505'
 export const DEADLOCK = '40P01'
 
-/** Classes of SQLSTATE that are errors of the server or the connection, not of the statement. */
-const OUTAGE = /^(?:08|53|57|58)/
+/** SQLSTATEs of errors of the server or the connection, not of the statement: 25006 is a server that became read-only. */
+const OUTAGE = /^(?:08|53|57|58|25006$|25P03$)/
 
 /** Errors of the driver, which have no code. */
 const LOST_CONNECTION =
@@ -142,8 +179,13 @@ const LOST_CONNECTION =
 export function isOutage(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined && OUTAGE.test(state)) return true
-  if (error instanceof knex.KnexTimeoutError) return true
+  if (error instanceof knex.KnexTimeoutError || error instanceof UnavailableError) return true
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
+}
+
+/** Returns true if another transaction held a lock for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
 }
 
 /** Deadlock, serialization failure and lock timeout: the statement lost against a concurrent one. */

@@ -84,6 +84,39 @@ describe('contacts API', () => {
     expect(await owner.call('GET', '/api/contacts?q=100x')).to.deep.equal({ items: [], total: 0 })
   })
 
+  it('GET /api/contacts takes %, _ and backslashes of a search literally', async () => {
+    const workspace = await buildWorkspace(app)
+    const names = ['50% off', '50 percent off', 'a_b', 'axb', 'c\\d', 'cd']
+    for (const name of names) await buildContact(workspace, { name })
+    for (const [q, expected] of [
+      ['50%', '50% off'],
+      ['a_b', 'a_b'],
+      ['c\\d', 'c\\d'],
+    ]) {
+      const { items } = await workspace.call('GET', `/api/contacts?q=${encodeURIComponent(q ?? '')}`)
+      expect(items.map(({ name }: { name: string }) => name)).to.deep.equal([expected])
+    }
+  })
+
+  it('GET /api/contacts searches phone numbers from their first digit', async () => {
+    const workspace = await buildWorkspace(app)
+    const { phone } = await buildContact(workspace)
+    const search = async (q: string) => (await workspace.call('GET', `/api/contacts?q=${encodeURIComponent(q)}`)).total
+    expect(await search(phone.slice(0, 6))).to.equal(1)
+    expect(await search(phone.slice(3))).to.equal(0)
+  })
+
+  it('GET /api/contacts lists contacts of the same moment by descending ID, so that pages neither repeat nor skip any', async () => {
+    const workspace = await buildWorkspace(app)
+    const created: string[] = []
+    for (let n = 0; n < 4; n += 1) created.push((await buildContact(workspace)).id)
+    const listed: string[] = []
+    for (let offset = 0; offset < 4; offset += 1) {
+      listed.push((await workspace.call('GET', `/api/contacts?limit=1&offset=${offset}`)).items[0].id)
+    }
+    expect(listed).to.deep.equal(created.toSorted().reverse())
+  })
+
   it('GET /api/contacts lists the newest contact first', async () => {
     app.clock.advance(1000)
     const older = await buildContact(owner)

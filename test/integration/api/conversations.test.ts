@@ -124,4 +124,50 @@ describe('conversations API', () => {
     await owner.call('POST', `/api/conversations/${older}/read`, {})
     expect(await ids('windowOpen=true&unread=true')).to.deep.equal([newer])
   })
+
+  it('GET /api/conversations lists conversations of the same moment by descending ID, so that pages neither repeat nor skip any', async () => {
+    const workspace = await buildWorkspace(app)
+    const created: string[] = []
+    for (let n = 0; n < 4; n += 1) created.push((await sendAsCustomer(workspace)).conversationId)
+    const listed: string[] = []
+    for (let offset = 0; offset < 4; offset += 1) {
+      const { items } = await workspace.call('GET', `/api/conversations?limit=1&offset=${offset}`)
+      listed.push(items[0].id)
+    }
+    expect(listed).to.deep.equal(created.toSorted().reverse())
+  })
+
+  it('GET /api/conversations?windowOpen=true leaves out a conversation from the moment at which its window ends', async () => {
+    const workspace = await buildWorkspace(app)
+    await sendAsCustomer(workspace)
+    const count = async () => (await workspace.call('GET', '/api/conversations?windowOpen=true')).total
+    app.clock.advance(DAY_MS - 1)
+    expect(await count()).to.equal(1)
+    app.clock.advance(1)
+    expect(await count()).to.equal(0)
+  })
+
+  it('GET /api/conversations/{conversationId}/messages reports no more messages when a page ends with the oldest one', async () => {
+    const id = await receive(newPhone(), 'one')
+    const page = await owner.call('GET', `/api/conversations/${id}/messages?limit=2`)
+    expect([page.messages.length, page.hasMore]).to.deep.equal([2, false])
+  })
+
+  it('a reply by a member counts as reopening only when the conversation was closed', async () => {
+    const id = await receive(newPhone(), 'one')
+    await update(id, { status: 'snoozed', snoozedUntil: '2027-01-01T09:00:00.000Z' })
+    await send(id, 'woken by a member')
+    expect(await get(id)).to.include({ status: 'active', snoozedUntil: null, reopenCount: 0 })
+    await update(id, { status: 'closed' })
+    await send(id, 'reopened by a member')
+    expect(await get(id)).to.include({ status: 'active', reopenCount: 1 })
+  })
+
+  it('a message of the customer wakes a snoozed conversation without counting as reopening', async () => {
+    const phone = newPhone()
+    const id = await receive(phone, 'one')
+    await update(id, { status: 'snoozed', snoozedUntil: '2027-01-01T09:00:00.000Z' })
+    await receive(phone, 'two')
+    expect(await get(id)).to.include({ status: 'active', snoozedUntil: null, reopenCount: 0 })
+  })
 })

@@ -11,6 +11,13 @@ const NEW_PASSWORD = 'a better password'
 let app: TestApp
 let folder: TempDir
 
+async function countLockWaits(): Promise<number> {
+  const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
+    `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  )
+  return rows.length
+}
+
 /** Requests a password reset and waits until its job has run. */
 async function requestReset(email: string, redirectTo?: string, path = 'forget-password'): Promise<ApiResponse> {
   const response = await app.rest('POST', `/api/auth/${path}`, { body: { email, redirectTo } })
@@ -171,6 +178,35 @@ describe('password reset', () => {
       expect(accepted).to.have.length(1)
       expect(responses.filter(({ body }) => body.code === 'invalid_token')).to.have.length(7)
       expect(await signInStatus(session, accepted[0] as string)).to.equal(200)
+    })
+
+    it('two password resets of one user that reach the password together end as one success and one invalid token', async () => {
+      const session = await app.signUp()
+      const tokens = [await requestToken(session), await requestToken(session)]
+      const signIn = await app.system.db.transaction()
+      await signIn('credentials').where('user_id', session.userId).forShare()
+      const resets = Promise.all(tokens.map((token) => reset(token)))
+      await waitUntil(async () => (await countLockWaits()) === 2)
+      await signIn.commit()
+      expect((await resets).map(({ status }) => status).toSorted()).to.deep.equal([200, 400])
+    })
+
+    it('a password reset ends the session of a sign-in that has checked the old password and not stored its session yet', async () => {
+      const session = await app.signUp()
+      const token = await requestToken(session)
+      // The session refers to the user, so it cannot be stored while the row of the user is locked.
+      const holder = await app.system.db.transaction()
+      await holder('users').where('id', session.userId).forUpdate()
+      const body = { email: session.email, password: session.password }
+      const signingIn = app.rest('POST', '/api/auth/sign-in/email', { body })
+      await waitUntil(async () => (await countLockWaits()) === 1)
+      let isReset = false
+      const resetting = reset(token).finally(() => (isReset = true))
+      await waitUntil(async () => isReset || (await countLockWaits()) === 2)
+      await holder.commit()
+      const cookie = readSessionCookie(await signingIn)
+      expect((await resetting).status).to.equal(200)
+      expect((await app.rest('GET', '/api/auth/get-session', { headers: { cookie } })).body).to.equal(null)
     })
 
     it('no session created with the old password survives a concurrent password reset', async () => {

@@ -78,6 +78,11 @@ describe('migrations', () => {
       ])
     })
 
+    it('are rejected when a file is not named like a migration, because it would never be applied', async () => {
+      const error: unknown = await listNames('20260301000000_addColor.ts').catch((reason: unknown) => reason)
+      expect(error).to.be.an('error').with.property('message').that.includes('20260301000000_addColor.ts in')
+    })
+
     it('are rejected when two files have the same migration name', async () => {
       const error: unknown = await listNames('20260301000000_create_a.ts', '20260301000000_create_a.js').catch(
         (reason: unknown) => reason,

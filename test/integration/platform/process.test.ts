@@ -1,13 +1,9 @@
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { Checkout } from '../../support/checkout.ts'
 
 const MAIN = ['--import', 'tsx', 'src/main.ts']
-const MIGRATIONS = readdirSync(new URL('../../../migrations/', import.meta.url)).filter((name) =>
-  name.endsWith('.ts'),
-).length
 
 describe('a process of Parley', () => {
   let checkout: Checkout
@@ -52,9 +48,7 @@ describe('a process of Parley', () => {
   it('keeps the embedded database running after a command of knex while another process uses it', async () => {
     checkout = new Checkout()
     const { child, ended } = await checkout.serve('node', MAIN)
-    expect((await checkout.run('npx', ['knex', 'migrate:list'])).stdout).to.include(
-      `Found ${MIGRATIONS} Completed Migration`,
-    )
+    expect((await checkout.run('npx', ['knex', 'migrate:list'])).stdout).to.match(/Found \d+ Completed Migration/)
     expect(checkout.hasRunningServer).to.equal(true)
     child.kill('SIGTERM')
     expect((await ended).code).to.equal(0)

@@ -1,0 +1,113 @@
+import type { Area } from '../mutant.ts'
+
+const RESET = 'src/features/auth/reset-password.ts'
+const FIND = 'src/features/auth/sessions/find-session.ts'
+
+export const AUTH: Area = {
+  name: 'auth',
+  tests: [
+    'integration/auth/auth-passwords.test.ts',
+    'integration/auth/auth-sessions.test.ts',
+    'integration/auth/auth-attacks.test.ts',
+    'integration/auth/auth.test.ts',
+  ],
+  mutants: [
+    {
+      name: 'sessions survive a password reset',
+      file: RESET,
+      original: `await tx.db('sessions').where('user_id', userId).delete()`,
+      mutated: '',
+    },
+    {
+      name: 'other reset tokens survive a password reset',
+      file: RESET,
+      original: `await tx.db('password_resets').where('user_id', userId).delete()`,
+      mutated: '',
+    },
+    {
+      name: 'two resets with one token both succeed',
+      file: RESET,
+      original: 'if ((await validToken(tx, tokenHash).delete()) === 0) throw invalidTokenError()',
+      mutated: 'await validToken(tx, tokenHash).delete()',
+    },
+    {
+      name: 'a reset does not wait for a concurrent sign-in with the old password',
+      file: RESET,
+      original: `await tx.db('credentials').where('user_id', userId).forUpdate().first('user_id')`,
+      mutated: '',
+    },
+    {
+      name: 'a reset token works after it has expired',
+      file: RESET,
+      original: `.where('expires_at', '>', system.now())`,
+      mutated: '',
+    },
+    {
+      name: 'a sign-in with the old password survives a concurrent reset',
+      file: 'src/features/auth/sign-in.ts',
+      original: '.where({ user_id: userId, password_hash: passwordHash })',
+      mutated: '.where({ user_id: userId })',
+    },
+    {
+      name: 'a sign-in does not lock the password that it checked',
+      file: 'src/features/auth/sign-in.ts',
+      original: '    .forShare()\n',
+      mutated: '',
+    },
+    {
+      name: 'a failed sign-in is not counted',
+      file: 'src/features/auth/sign-in.ts',
+      original: 'await attempt.fail()',
+      mutated: 'await attempt.release()',
+    },
+    {
+      name: 'a session works after it has expired',
+      file: FIND,
+      original: 'where s.expires_at > :now',
+      mutated: 'where (s.expires_at > :now or true)',
+    },
+    {
+      name: 'a replaced token works for ever',
+      file: FIND,
+      original: '(s.confirmed_at is null or s.confirmed_at > :graceStart)',
+      mutated: '(s.confirmed_at > :graceStart or true)',
+    },
+    {
+      name: 'a replaced token stops working at once',
+      file: FIND,
+      original: '(s.confirmed_at is null or s.confirmed_at > :graceStart)',
+      mutated: '(s.confirmed_at > :graceStart and false)',
+    },
+    {
+      name: 'signing out keeps the session',
+      file: 'src/features/auth/sign-out.ts',
+      original: `await system.db('sessions').where('id', caller.session.id).delete()`,
+      mutated: '',
+    },
+    {
+      name: 'signing in keeps the previous session',
+      file: 'src/features/auth/sessions/create-session.ts',
+      original: `if (caller) await tx.db('sessions').where('id', caller.session.id).delete()`,
+      mutated: '',
+    },
+    {
+      name: 'a reset mail links to an unknown site',
+      file: 'src/features/auth/request-password-reset.ts',
+      original: 'return appOrigins.has(page.origin) ? page.href : undefined',
+      mutated: 'return page.href',
+    },
+    {
+      name: 'a member who was removed keeps their subscriptions',
+      file: 'src/features/auth/check-access.ts',
+      original: 'return session.isMember ? undefined : new ForbiddenError()',
+      mutated: 'return undefined',
+      tests: ['integration/live/live-rights.test.ts'],
+    },
+    {
+      name: 'a token is renewed for ever',
+      file: 'src/features/auth/sessions/renew-session.ts',
+      original: 'const RENEW_AFTER_MS = DAY',
+      mutated: 'const RENEW_AFTER_MS = DAY / 2',
+    },
+  ],
+}

@@ -1,0 +1,119 @@
+import type { Area } from '../mutant.ts'
+
+const CONTACTS = 'src/features/contacts/queries.ts'
+const CONVERSATIONS = 'src/features/conversations/queries.ts'
+
+export const LISTS: Area = {
+  name: 'lists',
+  tests: [
+    'integration/api/contacts.test.ts',
+    'integration/api/conversations.test.ts',
+    'integration/api/spec.test.ts',
+    'integration/tenant-isolation.test.ts',
+  ],
+  mutants: [
+    {
+      name: 'conversations of one moment have no fixed order',
+      file: CONVERSATIONS,
+      original: 'last_message_at desc nulls last, id desc',
+      mutated: 'last_message_at desc nulls last, id',
+    },
+    {
+      name: 'conversations without messages come first',
+      file: CONVERSATIONS,
+      original: 'last_message_at desc nulls last, id desc',
+      mutated: 'last_message_at desc, id desc',
+      equivalent: 'A conversation is created together with its first message',
+    },
+    {
+      name: 'messages of one moment are skipped by a page',
+      file: CONVERSATIONS,
+      original: '(created_at, id) < (?, ?)',
+      mutated: '(created_at) < (?) and ?::uuid is not null',
+    },
+    {
+      name: 'the message that ends a page is repeated by the next',
+      file: CONVERSATIONS,
+      original: '(created_at, id) < (?, ?)',
+      mutated: '(created_at, id) <= (?, ?)',
+    },
+    {
+      name: 'a full page says that there are more messages',
+      file: CONVERSATIONS,
+      original: 'hasMore: rows.length > limit',
+      mutated: 'hasMore: rows.length >= limit',
+    },
+    {
+      name: 'unread finds conversations without unread messages',
+      file: CONVERSATIONS,
+      original: `unread ? '>' : '='`,
+      mutated: `unread ? '>=' : '='`,
+    },
+    {
+      name: 'the window is open at the moment of its end',
+      file: 'src/features/conversations/service-window.ts',
+      original: 'now < windowExpiresAt',
+      mutated: 'now <= windowExpiresAt',
+    },
+    {
+      name: 'the window is open at the moment of its end in lists',
+      file: 'src/features/conversations/service-window.ts',
+      original: 'window_expires_at > :now',
+      mutated: 'window_expires_at >= :now',
+    },
+    {
+      name: 'reopening does not count',
+      file: 'src/features/conversations/reopen.ts',
+      original: `reopenCount + (status === 'closed' ? 1 : 0)`,
+      mutated: 'reopenCount',
+    },
+    {
+      name: 'a customer who writes again does not count as reopening',
+      file: 'src/features/conversations/reopen.ts',
+      original: `reopen_count + (status = 'closed')::int`,
+      mutated: 'reopen_count',
+    },
+    {
+      name: 'a snoozed conversation that is woken counts as reopened',
+      file: 'src/features/conversations/reopen.ts',
+      original: `(status = 'closed')::int`,
+      mutated: `(status <> 'active')::int`,
+    },
+    {
+      name: '% and _ are wildcards in a search',
+      file: CONTACTS,
+      original: "q.replaceAll(/[\\\\%_]/g, '\\\\$&')",
+      mutated: 'q',
+    },
+    {
+      name: 'a backslash escapes the next character of a search',
+      file: CONTACTS,
+      original: '/[\\\\%_]/g',
+      mutated: '/[%_]/g',
+    },
+    {
+      name: 'a search finds numbers that contain the text',
+      file: CONTACTS,
+      original: '`${escaped}%`)',
+      mutated: '`%${escaped}%`)',
+    },
+    {
+      name: 'contacts of one moment have no fixed order',
+      file: CONTACTS,
+      original: "{ column: 'contacts.id', order: 'desc' }",
+      mutated: "{ column: 'contacts.id', order: 'asc' }",
+    },
+    {
+      name: 'a group filter lists the contacts of all groups',
+      file: CONTACTS,
+      original: 'and gc.group_id = ?)',
+      mutated: 'and gc.group_id is distinct from ?)',
+    },
+    {
+      name: 'tags are found by their exact spelling only',
+      file: CONTACTS,
+      original: 'lower(t.name) = lower(?)',
+      mutated: 't.name = ?',
+    },
+  ],
+}

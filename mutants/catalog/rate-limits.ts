@@ -1,0 +1,113 @@
+import type { Area } from '../mutant.ts'
+
+const STORE = 'src/platform/rate-limit/attempt-store.ts'
+const TIERS = 'src/platform/rate-limit/tiers.ts'
+
+export const RATE_LIMITS: Area = {
+  name: 'rate-limits',
+  tests: [
+    'integration/platform/lockout.test.ts',
+    'integration/platform/rate-limit.test.ts',
+    'integration/api/limits.test.ts',
+    'integration/auth/auth-attacks.test.ts',
+  ],
+  mutants: [
+    {
+      name: 'six wrong passwords lock instead of five',
+      file: STORE,
+      original: 'const ATTEMPTS_MAX = 5',
+      mutated: 'const ATTEMPTS_MAX = 6',
+    },
+    {
+      name: 'four wrong passwords lock instead of five',
+      file: STORE,
+      original: 'const ATTEMPTS_MAX = 5',
+      mutated: 'const ATTEMPTS_MAX = 4',
+    },
+    {
+      name: 'Postgres counts attempts beyond the period of the first',
+      file: STORE,
+      original: 'points = case when stored.expire <= :now then 1 else stored.points + 1 end',
+      mutated: 'points = stored.points + 1',
+    },
+    {
+      name: 'Postgres lets each attempt extend the period',
+      file: STORE,
+      original: 'expire = case when stored.expire <= :now then excluded.expire else stored.expire end',
+      mutated: 'expire = excluded.expire',
+    },
+    {
+      name: 'the fifth failure does not restart the period in Postgres',
+      file: STORE,
+      original: `.andWhere('points', '>=', ATTEMPTS_MAX).update({ expire: ends })`,
+      mutated: `.andWhere('points', '>', ATTEMPTS_MAX).update({ expire: ends })`,
+    },
+    {
+      name: 'Redis counts attempts beyond the period of the first',
+      file: STORE,
+      original: 'if ends <= now then points, ends = 0, tonumber(ARGV[2]) end',
+      mutated: '',
+    },
+    {
+      name: 'Redis allows one attempt more',
+      file: STORE,
+      original: 'if points >= max then return {0, ends} end',
+      mutated: 'if points > max then return {0, ends} end',
+    },
+    {
+      name: 'memory allows one attempt more',
+      file: STORE,
+      original: 'if (current.points >= ATTEMPTS_MAX) return',
+      mutated: 'if (current.points > ATTEMPTS_MAX) return',
+    },
+    {
+      name: 'a lock ends after ten minutes',
+      file: 'src/platform/rate-limit/lockout.ts',
+      original: 'const LOCK_MS = 15 * MINUTE',
+      mutated: 'const LOCK_MS = 10 * MINUTE',
+    },
+    {
+      name: 'addresses share one lock per account',
+      file: 'src/platform/rate-limit/lockout.ts',
+      original: '`${plain}\\0${addressKey}`',
+      mutated: '`${plain}\\0`',
+    },
+    {
+      name: 'other spellings of an e-mail have attempts of their own',
+      file: 'src/platform/rate-limit/lockout.ts',
+      original: 'email.trim().toLowerCase().normalize',
+      mutated: 'email.trim().normalize',
+    },
+    {
+      name: 'sign-in allows six requests a minute',
+      file: TIERS,
+      original: 'signIn: { points: 5, seconds: 60 }',
+      mutated: 'signIn: { points: 6, seconds: 60 }',
+    },
+    {
+      name: 'the API allows 101 requests a minute',
+      file: TIERS,
+      original: 'api: { points: 100, seconds: 60 }',
+      mutated: 'api: { points: 101, seconds: 60 }',
+    },
+    {
+      name: 'a batch is charged as one call',
+      file: 'src/http/load/rate-limits.ts',
+      original: 'group.points += 1',
+      mutated: 'group.points = 1',
+    },
+    {
+      name: 'unknown paths under /api/auth are charged to the general tier only',
+      file: 'src/http/load/rate-limits.ts',
+      original: `?? 'auth')]`,
+      mutated: '?? undefined)]',
+    },
+    {
+      name: 'an unreachable store lifts the limit',
+      file: 'src/platform/rate-limit/limiter-chain.ts',
+      original: 'this.#stores = [inPostgres, inMemory]',
+      mutated: 'this.#stores = [inPostgres, async () => ({ allowed: true, remaining: 1, msBeforeNext: 1 })]',
+      tests: ['integration/platform/rate-limit.test.ts', 'integration/platform/redis-away.test.ts'],
+    },
+  ],
+}

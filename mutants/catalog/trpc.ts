@@ -1,0 +1,102 @@
+import type { Area } from '../mutant.ts'
+
+const IDEMPOTENCY = 'src/trpc/idempotency.ts'
+const MODEL = 'src/models/tenant-model.ts'
+
+export const TRPC: Area = {
+  name: 'trpc',
+  tests: [
+    'integration/api/spec.test.ts',
+    'integration/api/contacts.test.ts',
+    'integration/tenant-isolation.test.ts',
+    'integration/api/error-codes.test.ts',
+  ],
+  mutants: [
+    {
+      name: 'a role may do what needs the next higher one',
+      file: 'src/trpc/procedures.ts',
+      original: 'RANK[caller.workspace.role] < RANK[minimumRole]',
+      mutated: 'RANK[caller.workspace.role] + 1 < RANK[minimumRole]',
+    },
+    {
+      name: 'a workspace that was refused is opened',
+      file: 'src/trpc/procedures.ts',
+      original: `if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()`,
+      mutated: `if (!caller) throw new UnauthorizedError()
+    if (caller.workspace === 'missing') throw new ForbiddenError()`,
+    },
+    {
+      name: 'a key of another request returns its answer',
+      file: IDEMPOTENCY,
+      original: 'if (!existing.request_hash.equals(hash)) {',
+      mutated: 'if (false) {',
+    },
+    {
+      name: 'keys of one tenant are found by another',
+      file: IDEMPOTENCY,
+      original: `const row = { tenant_id: tx.tenantId, route, key }
+  const existing = await tx.db('idempotency_keys').where(row)`,
+      mutated: `const row = { tenant_id: tx.tenantId, route, key }
+  const existing = await tx.db('idempotency_keys').where({ route, key })`,
+      tests: ['integration/platform/scope.test.ts'],
+    },
+    {
+      name: 'two concurrent calls with one key both run',
+      file: IDEMPOTENCY,
+      original: 'if (!lock.rows[0]?.locked) {',
+      mutated: 'if (false) {',
+      equivalent:
+        'The primary key of idempotency_keys lets the second call wait and fail; only its status would differ',
+    },
+    {
+      name: 'keys expire after twelve hours',
+      file: IDEMPOTENCY,
+      original: 'addMs(system.now(), -DAY)',
+      mutated: 'addMs(system.now(), -DAY / 2)',
+      tests: ['integration/platform/scope.test.ts'],
+    },
+    {
+      name: 'an or-condition widens a query to all tenants',
+      file: MODEL,
+      original: `if (wheres.some((statement) => statement.bool === 'or')) {`,
+      mutated: 'if (false) {',
+      tests: ['integration/platform/scope.test.ts'],
+    },
+    {
+      name: 'queries of models do not name the tenant',
+      file: MODEL,
+      original: 'return built.where(`${this.tableRefFor(this.modelClass())}.tenant_id`, tenantId)',
+      mutated: 'return built',
+      tests: ['integration/tenant-isolation.test.ts'],
+    },
+    {
+      name: 'an update moves a row to another tenant',
+      file: MODEL,
+      original: `Reflect.deleteProperty(this, 'tenantId')`,
+      mutated: '',
+      equivalent: 'No schema accepts tenantId, so no update contains it',
+    },
+    {
+      name: 'a deadlock is not repeated',
+      file: 'src/scope.ts',
+      original: 'const ATTEMPTS_MAX = 3',
+      mutated: 'const ATTEMPTS_MAX = 1',
+      tests: ['integration/platform/scope.test.ts'],
+    },
+    {
+      name: 'a subscriber keeps receiving after a revocation',
+      file: 'src/trpc/subscriptions.ts',
+      original: 'this.#trustedUntil = 0\n      check()',
+      mutated: 'check()',
+      tests: ['integration/live/live-rights.test.ts'],
+    },
+    {
+      name: 'a query that finds nothing by ID is answered for another tenant',
+      file: 'src/scope.ts',
+      original: `const row: TenantModel | undefined = await this.query<M>(model).findOne('id', id)
+    return row`,
+      mutated: `const row: TenantModel | undefined = await this.query<M>(model).first()
+    return row`,
+    },
+  ],
+}

@@ -1,0 +1,97 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { DEMO } from '../../../seeds/demo/ids.ts'
+import { migrate, openDatabase } from '../../../src/platform/database/database.ts'
+import { Checkout } from '../../support/checkout.ts'
+import { cloneDatabase } from '../../support/postgres.ts'
+
+const SOURCE = ['--import', 'tsx', 'src/main.ts']
+const COMPILED = ['dist/main.js']
+const OWNER = { email: DEMO.email, password: DEMO.password }
+
+type Server = Awaited<ReturnType<Checkout['serve']>>
+
+async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+function findUrl({ output }: Server): string {
+  return /listening on (http:\/\/[\w.:]+)/.exec(output.stdout)?.[1] ?? ''
+}
+
+async function stop({ child, ended }: Server): Promise<void> {
+  child.kill('SIGTERM')
+  expect((await ended).code).to.equal(0)
+}
+
+describe('npm run build', function () {
+  this.timeout(300_000)
+  let checkout: Checkout
+
+  before(async () => {
+    checkout = new Checkout()
+    mkdirSync(join(checkout.path, 'dist/migrations'), { recursive: true })
+    writeFileSync(join(checkout.path, 'dist/migrations/20200101000000_leftover.js'), 'throw new Error("leftover")')
+    const { code, stdout, stderr } = await checkout.run('npm', ['run', 'build'])
+    expect(code, stdout + stderr).to.equal(0)
+  })
+
+  after(() => checkout.remove())
+
+  /** Signs in as the owner of the demo workspace and uses the database and a compute thread. */
+  async function useDemoWorkspace(server: Server): Promise<void> {
+    const url = findUrl(server)
+    const signIn = await post(`${url}/api/auth/sign-in/email`, OWNER)
+    expect(signIn.status).to.equal(200)
+    const cookie = signIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    const headers = { cookie, 'x-tenant-id': DEMO.workspaceId }
+    const contacts = await fetch(`${url}/api/contacts?q=Mendes`, { headers })
+    expect(await contacts.json()).to.have.nested.property('items[0].name')
+    const definition = { triggers: [{ type: 'message_received' }], steps: [{ id: 'a', type: 'send_text', body: 'Hi' }] }
+    const validation = await post(`${url}/api/workflows/validate`, { definition }, headers)
+    expect(await validation.json()).to.have.property('valid')
+  }
+
+  it('removes the output of earlier builds', () => {
+    expect(existsSync(join(checkout.path, 'dist/migrations/20200101000000_leftover.js'))).to.equal(false)
+  })
+
+  it('a database created by the compiled start works with the source start, and the reverse', async () => {
+    for (const [first, second] of [
+      [COMPILED, SOURCE],
+      [SOURCE, COMPILED],
+    ]) {
+      for (const program of [first, second]) {
+        const server = await checkout.serve('node', program ?? [])
+        await useDemoWorkspace(server)
+        await stop(server)
+        expect(server.output.stderr).to.equal('')
+      }
+      rmSync(join(checkout.path, '.parley'), { recursive: true })
+    }
+  })
+
+  it('the compiled start works with the database of DATABASE_URL, empty or migrated from source', async () => {
+    const empty = await cloneDatabase(() => Promise.resolve())
+    const migrated = await cloneDatabase(async (url) => {
+      const db = openDatabase(url)
+      await migrate(db)
+      await db.destroy()
+    })
+    for (const database of [empty, migrated]) {
+      const server = await checkout.serve('node', COMPILED, {
+        DATABASE_URL: database.url,
+        SECRET_KEY: 'ab'.repeat(32),
+      })
+      const account = { name: 'Ada', email: 'ada@parley.example', password: 'correct horse battery' }
+      expect((await post(`${findUrl(server)}/api/auth/sign-up/email`, account)).status).to.equal(200)
+      await stop(server)
+      await database.drop()
+    }
+  })
+})

@@ -1,0 +1,76 @@
+import { expect } from 'chai'
+import { buildCloudApiChannel, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const ASK = {
+  steps: [
+    { id: 'hello', type: 'send_message', message: { body: 'Hello' } },
+    { id: 'reply', type: 'wait_for_reply' },
+  ],
+}
+
+describe('canceling a run while something else happens to it', () => {
+  let app: TestApp
+  let workspace: WorkspaceClient
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
+  })
+
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, ASK)
+  })
+
+  after(() => app.stop())
+
+  const findRun = async () => (await workspace.call('GET', '/api/runs')).items[0]
+
+  async function isStatementWaitingForLock(): Promise<boolean> {
+    const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
+      `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    )
+    return rows.length > 0
+  }
+
+  it('waits until the transaction that processes its conversation has ended', async () => {
+    const { conversationId } = await sendAsCustomer(workspace)
+    await app.work()
+    const run = await findRun()
+    expect(run.status).to.equal('waiting')
+    const processing = await app.system.db.transaction()
+    await processing.raw('select 1 from conversations where id = ? for no key update', [conversationId])
+    const canceling = workspace.call('POST', `/api/runs/${run.id}/cancel`, {})
+    const first = await Promise.race([
+      canceling.then(() => 'canceled'),
+      waitUntil(isStatementWaitingForLock).then(() => 'waits'),
+    ])
+    await processing.commit()
+    expect(first).to.equal('waits')
+    expect((await canceling).status).to.equal('canceled')
+  })
+
+  it('leaves a message that the provider has received as it is', async () => {
+    const cloud = await FakeCloudApi.start({ clock: app.clock })
+    try {
+      await buildCloudApiChannel(workspace, cloud)
+      cloud.dropNextResponse('hang')
+      await cloud.webhooks.sendText({ from: '15550003001', body: 'hi' })
+      await cloud.whenAccepted(1)
+      const run = await findRun()
+      expect((await workspace.call('POST', `/api/runs/${run.id}/cancel`, {})).status).to.equal('canceled')
+      const messageId = cloud.accepted[0]?.callbackData ?? ''
+      const readStatus = async () => {
+        const row = await app.system.db('messages').where('id', messageId).first<{ status: string }>('status')
+        return row.status
+      }
+      expect(await readStatus()).to.equal('sending')
+      expect(await app.system.db('outbox').where('message_id', messageId)).to.have.length(1)
+    } finally {
+      await cloud.stop()
+    }
+  })
+})

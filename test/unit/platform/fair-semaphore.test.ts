@@ -1,0 +1,76 @@
+import { expect } from 'chai'
+import { FairSemaphore } from '../../../src/platform/concurrency/fair-semaphore.ts'
+import { errorMessage } from '../../support/error-message.ts'
+
+/** Lets admitted waiters continue. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('FairSemaphore', () => {
+  let semaphore: FairSemaphore
+  let admitted: string[]
+
+  beforeEach(() => {
+    semaphore = new FairSemaphore({ width: 4, widthPerKey: 2, waitMaxMs: 60_000 })
+    admitted = []
+  })
+
+  const acquire = (key: string | null, name = key ?? 'none', signal?: AbortSignal) =>
+    semaphore.acquire(key, signal).then(() => void admitted.push(name))
+
+  it('gives a key its share at most, and other keys the rest', async () => {
+    for (const key of ['a', 'a', 'a', 'b', 'b']) void acquire(key)
+    await settle()
+    expect(admitted).to.deep.equal(['a', 'a', 'b', 'b'])
+  })
+
+  it('gives work of no key every free slot', async () => {
+    for (let n = 0; n < 5; n += 1) void acquire(null)
+    await settle()
+    expect(admitted).to.have.length(4)
+  })
+
+  it('admits waiting keys round-robin, each in the order of its calls', async () => {
+    for (const key of ['x', 'x', 'y', 'y']) await acquire(key)
+    for (const [key, name] of [
+      ['a', 'a1'],
+      ['a', 'a2'],
+      ['b', 'b1'],
+    ] as const)
+      void acquire(key, name)
+    admitted = []
+    for (const key of ['x', 'x', 'y']) semaphore.release(key)
+    await settle()
+    expect(admitted).to.deep.equal(['a1', 'b1', 'a2'])
+  })
+
+  it('admits another key when the first in line has its share', async () => {
+    for (const key of ['a', 'a', 'b', 'b']) await acquire(key)
+    void acquire('a', 'a3')
+    void acquire('c')
+    semaphore.release('b')
+    await settle()
+    expect(admitted.at(-1)).to.equal('c')
+  })
+
+  it('rejects a wait that lasts too long, which then takes no slot', async () => {
+    semaphore = new FairSemaphore({ width: 1, widthPerKey: 1, waitMaxMs: 1 })
+    await acquire('a')
+    expect(await errorMessage(acquire('b'))).to.match(/^Too many requests are in progress/)
+    semaphore.release('a')
+    await acquire('c')
+    expect(admitted).to.deep.equal(['a', 'c'])
+  })
+
+  it('ends a wait whose signal aborts, which then takes no slot', async () => {
+    const controller = new AbortController()
+    await acquire('a')
+    await acquire('a')
+    const waiting = errorMessage(acquire('a', 'a3', controller.signal))
+    controller.abort()
+    expect(await waiting).to.match(/client disconnected/)
+    expect(await errorMessage(acquire('b', 'b', controller.signal))).to.match(/client disconnected/)
+    semaphore.release('a')
+    await acquire('a', 'a4')
+    expect(admitted).to.deep.equal(['a', 'a', 'a4'])
+  })
+})
