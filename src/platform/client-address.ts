@@ -53,3 +53,16 @@ export function addressKey(address: string): string {
     .map((part) => part.toString(16))
     .join(':')}::/64`
 }
+
+/** Returns the IPv6 network of `bits` bits, 48 or 56, that contains the /64 network of a key; undefined for IPv4. */
+export function widerNetwork(key: string, bits: number): string | undefined {
+  if (!key.endsWith('::/64')) return undefined
+  const groups = key.slice(0, -'::/64'.length).split(':')
+  const rest = bits === 56 ? [(Number.parseInt(groups[3] ?? '0', 16) & 0xff00).toString(16)] : []
+  return `${[...groups.slice(0, 3), ...rest].join(':')}::/${bits}`
+}
+
+/** Returns the network of an address that may be logged: a /24 of IPv4, a /48 of IPv6. It identifies no person. */
+export function loggableNetwork(key: string): string {
+  return widerNetwork(key, 48) ?? key.replace(/\.\d+$/, '.0/24')
+}

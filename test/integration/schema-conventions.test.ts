@@ -8,6 +8,7 @@ const GLOBAL_TABLES = [
   'credentials',
   'sessions',
   'password_resets',
+  'known_addresses',
   'workspaces',
   'memberships',
   'rate_limits',

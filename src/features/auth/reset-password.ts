@@ -1,15 +1,27 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { hashToken } from '../../platform/security/opaque-token.ts'
 import type { SystemScope } from '../../scope.ts'
+import { assertStrongPassword } from './assert-strong-password.ts'
+import { rememberAddress } from './known-addresses.ts'
 import type { PasswordReset, ResetPassword } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
 
-/** Sets a new password. The token works once; all sessions and all other reset tokens of the user become invalid. */
-export async function resetPassword({ system, auth }: AuthContext, input: ResetPassword): Promise<PasswordReset> {
+/**
+ * Sets a new password. The token works once; all sessions and all other reset tokens of the user become invalid. The
+ * token proves the owner, so failed attempts of others no longer delay a sign-in.
+ */
+export async function resetPassword(
+  { system, auth, client }: AuthContext,
+  input: ResetPassword,
+): Promise<PasswordReset> {
   const tokenHash = hashToken(input.token)
   // A wrong token must not cost the work of a hash; a valid one is checked again in the transaction.
-  const [userId] = await validToken(system, tokenHash).pluck<string[]>('user_id')
-  if (userId === undefined) throw invalidTokenError()
+  const user = await validToken(system, tokenHash)
+    .join('users', 'users.id', 'password_resets.user_id')
+    .first<Owner | undefined>('users.id', 'users.email', 'users.name')
+  if (!user) throw invalidTokenError()
+  assertStrongPassword(input.newPassword, user, 'newPassword')
+  const { id: userId, email } = user
   const passwordHash = await auth.passwords.hash(input.newPassword)
   await system.transaction(async (tx) => {
     // Resets of one user run one after the other, and after concurrent sign-ins with the old password.
@@ -18,10 +30,14 @@ export async function resetPassword({ system, auth }: AuthContext, input: ResetP
     await tx.db('credentials').where('user_id', userId).update({ password_hash: passwordHash, updated_at: tx.now() })
     await tx.db('sessions').where('user_id', userId).delete()
     await tx.db('password_resets').where('user_id', userId).delete()
+    await rememberAddress(tx, userId, client.addressKey)
   })
   auth.revocations.revoke(userId)
+  await auth.lockout.restore(email)
   return { status: true }
 }
+
+type Owner = { id: string; email: string; name: string }
 
 function validToken(system: SystemScope, tokenHash: Buffer) {
   return system.db('password_resets').where('token_hash', tokenHash).where('expires_at', '>', system.now())

@@ -1,5 +1,7 @@
 import { LimitExceededError, UnauthorizedError } from '../../platform/errors.ts'
+import { loggableNetwork } from '../../platform/client-address.ts'
 import type { SystemScope } from '../../scope.ts'
+import { findSignInSubject } from './known-addresses.ts'
 import { createSession } from './sessions/create-session.ts'
 import type { SignedIn, SignIn, User } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
@@ -18,12 +20,16 @@ type Account = { user: User; passwordHash: string }
 
 /** Reserves the attempt before the password is checked, so that concurrent guesses are all counted. */
 async function withLockout(
-  { auth, client }: AuthContext,
+  context: AuthContext,
   email: string,
   check: () => Promise<Account | undefined>,
 ): Promise<Account> {
-  const reservation = await auth.lockout.reserve(email, client.addressKey)
+  const { system, auth, client } = context
+  const { addressKey } = client
+  const { userId, isKnownAddress } = await findSignInSubject(system, { email, addressKey })
+  const reservation = await auth.lockout.reserve({ email, addressKey, isKnownAddress })
   if (reservation.locked) {
+    logFailure(context, userId, 'too_many_attempts')
     const message = 'Too many failed sign-in attempts, please try again later'
     throw new LimitExceededError('account_locked', message, reservation.retryAfterSeconds)
   }
@@ -34,10 +40,16 @@ async function withLockout(
   })
   if (!account) {
     await attempt.fail()
+    logFailure(context, userId, userId === null ? 'unknown_account' : 'wrong_password')
     throw invalidCredentialsError()
   }
   await attempt.succeed()
   return account
+}
+
+/** Logs neither the e-mail address, which may be somebody else's password or name, nor the exact network address. */
+function logFailure({ log, client }: AuthContext, userId: string | null, reason: string): void {
+  log.warn({ userId, network: loggableNetwork(client.addressKey), reason }, 'sign-in failed')
 }
 
 const ACCOUNT = `

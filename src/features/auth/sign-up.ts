@@ -2,12 +2,14 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope.ts'
 import { createWorkspace } from '../workspaces/create-workspace.ts'
+import { assertStrongPassword } from './assert-strong-password.ts'
 import { createSession } from './sessions/create-session.ts'
 import type { SignedUp, SignUp, User } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
 
 /** Creates a user, their first workspace and a session, or none of them. */
 export async function signUp(context: AuthContext, input: SignUp): Promise<SignedUp> {
+  assertStrongPassword(input.password, input, 'password')
   // Hashes for an existing address too, so that the response time does not reveal it.
   const passwordHash = await context.auth.passwords.hash(input.password)
   const session = await createSession(context, async (tx) => {

@@ -1,6 +1,7 @@
 import type { RedisClientType } from 'redis'
 import { closeDatabase, type Database, openDatabase } from '../database/database.ts'
 import { type Clock, SECOND } from '../time.ts'
+import { BUDGET_PREFIX } from './attempt-budget.ts'
 import { Breaker } from './breaker.ts'
 import { LimiterChain } from './limiter-chain.ts'
 import { Lockout } from './lockout.ts'
@@ -72,5 +73,9 @@ async function chargeTier(
 
 /** The counters store the time of the database plus their window. */
 async function purgeExpired(db: Database): Promise<void> {
-  await db.raw(`delete from rate_limits where expire < extract(epoch from now() - interval '1 hour') * 1000`)
+  await db.raw(
+    `delete from rate_limits where expire < extract(epoch from now() - interval '1 hour') * 1000
+       and (key not like ? or expire < extract(epoch from now() - interval '1 day') * 1000)`,
+    [`${BUDGET_PREFIX}%`],
+  )
 }

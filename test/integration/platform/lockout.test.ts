@@ -14,18 +14,23 @@ const ADDRESS = '192.0.2.1'
 let nextEmail = 0
 const newEmail = () => `user${(nextEmail += 1)}@lockout.example`
 
+/** Reserves an attempt from a known address, which is limited per pair of e-mail and address only. */
+function reserve(lockout: Lockout, email: string, addressKey = ADDRESS): Promise<Reservation> {
+  return lockout.reserve({ email, addressKey, isKnownAddress: true })
+}
+
 function requireAttempt(reservation: Reservation): Attempt {
   if (reservation.locked) throw new Error(`The account is locked for ${reservation.retryAfterSeconds} s.`)
   return reservation.attempt
 }
 
 async function fail(lockout: Lockout, email: string, times: number): Promise<void> {
-  for (let time = 0; time < times; time += 1) await requireAttempt(await lockout.reserve(email, ADDRESS)).fail()
+  for (let time = 0; time < times; time += 1) await requireAttempt(await reserve(lockout, email)).fail()
 }
 
 function reserveConcurrently(lockouts: Lockout[], email: string, times: number): Promise<Reservation[]> {
   const pick = (index: number) => lockouts[index % lockouts.length] as Lockout
-  return Promise.all(Array.from({ length: times }, (_, index) => pick(index).reserve(email, ADDRESS)))
+  return Promise.all(Array.from({ length: times }, (_, index) => reserve(pick(index), email)))
 }
 
 const toAttempts = (reservations: Reservation[]) => reservations.flatMap((one) => (one.locked ? [] : [one.attempt]))
@@ -38,7 +43,7 @@ for (const [name, openStore] of Object.entries(STORES)) {
     let email: string
 
     const isLocked = async (account = email, address = ADDRESS) => {
-      const reservation = await lockout.reserve(account, address)
+      const reservation = await reserve(lockout, account, address)
       if (!reservation.locked) await reservation.attempt.release()
       return reservation.locked
     }
@@ -59,7 +64,7 @@ for (const [name, openStore] of Object.entries(STORES)) {
       const attempts = toAttempts(reservations)
       expect(attempts.length).to.equal(5)
       await Promise.all(attempts.map((attempt) => attempt.fail()))
-      expect(await lockout.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })
+      expect(await reserve(lockout, email)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })
     })
 
     it('lasts 15 minutes from the fifth failure', async () => {
@@ -67,7 +72,7 @@ for (const [name, openStore] of Object.entries(STORES)) {
       clock.advance(10 * MINUTE)
       await fail(lockout, email, 1)
       clock.advance(15 * MINUTE - SECOND)
-      expect(await lockout.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 1 })
+      expect(await reserve(lockout, email)).to.deep.equal({ locked: true, retryAfterSeconds: 1 })
       clock.advance(2 * SECOND)
       await fail(lockout, email, 4)
       expect(await isLocked()).to.equal(false)
@@ -95,7 +100,7 @@ for (const [name, openStore] of Object.entries(STORES)) {
 
     it('resets the failure count after a success', async () => {
       await fail(lockout, email, 4)
-      await requireAttempt(await lockout.reserve(email, ADDRESS)).succeed()
+      await requireAttempt(await reserve(lockout, email)).succeed()
       await fail(lockout, email, 4)
       expect(await isLocked()).to.equal(false)
       await fail(lockout, email, 1)
@@ -143,10 +148,23 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect(await isLocked()).to.equal(true)
     })
 
+    it('delays attempts on one account from unknown addresses, and not those from known ones', async () => {
+      const guess = (addressKey: string) => lockout.reserve({ email, addressKey, isKnownAddress: false })
+      for (let index = 0; index < 11; index += 1) await requireAttempt(await guess(`198.51.100.${index}`)).fail()
+      for (const seconds of [30, 60, 120, 240, 480, 900, 900]) {
+        expect(await guess('203.0.113.1')).to.deep.equal({ locked: true, retryAfterSeconds: seconds })
+        expect(await isLocked()).to.equal(false)
+        clock.advance(seconds * SECOND)
+        await requireAttempt(await guess(`203.0.113.${seconds % 251}`)).fail()
+      }
+      await lockout.restore(email)
+      expect((await guess('203.0.113.1')).locked).to.equal(false)
+    })
+
     it('applies to a process that starts later', async () => {
       await fail(lockout, email, 5)
       const later = (await store.open(clock)).signInLockout
-      expect(await later.reserve(email, ADDRESS)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })
+      expect(await reserve(later, email)).to.deep.equal({ locked: true, retryAfterSeconds: 900 })
     })
   })
 }

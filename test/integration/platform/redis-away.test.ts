@@ -13,7 +13,9 @@ const ADDRESS = '192.0.2.1'
 
 async function countAttempts(limits: RateLimits, email: string, times: number): Promise<number> {
   const reservations = await Promise.all(
-    Array.from({ length: times }, () => limits.signInLockout.reserve(email, ADDRESS)),
+    Array.from({ length: times }, () =>
+      limits.signInLockout.reserve({ email, addressKey: ADDRESS, isKnownAddress: true }),
+    ),
   )
   const attempts = reservations.flatMap((one) => (one.locked ? [] : [one.attempt]))
   await Promise.all(attempts.map((attempt) => attempt.fail()))

@@ -3,6 +3,7 @@ import { hashToken, newToken } from '../../../platform/security/opaque-token.ts'
 import { addMs, DAY } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope.ts'
 import { listWorkspaces, type Membership } from '../../workspaces/list-workspaces.ts'
+import { rememberAddress } from '../known-addresses.ts'
 import type { User } from '../schema.ts'
 import { sessionCookie } from './session-cookie.ts'
 import type { AuthContext } from '../auth-context.ts'
@@ -34,6 +35,7 @@ export async function createSession(
       ip_address: client.ipAddress,
       user_agent: client.userAgent,
     })
+    await rememberAddress(tx, user.id, client.addressKey)
     return { user, workspaces: await listWorkspaces(tx, user.id) }
   })
   if (caller) auth.revocations.revoke(caller.user.id)

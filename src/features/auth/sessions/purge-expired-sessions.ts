@@ -1,3 +1,4 @@
+import { purgeKnownAddresses } from '../known-addresses.ts'
 import type { SystemScope } from '../../../scope.ts'
 
 /** Deletes expired sessions and reset tokens. */
@@ -5,4 +6,5 @@ export async function purgeExpiredSessions(system: SystemScope): Promise<void> {
   const now = system.now()
   await system.db('sessions').where('expires_at', '<=', now).delete()
   await system.db('password_resets').where('expires_at', '<=', now).delete()
+  await purgeKnownAddresses(system)
 }
