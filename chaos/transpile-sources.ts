@@ -15,7 +15,7 @@ const OPTIONS: ts.CompilerOptions = {
 
 /** Constants of the application that leases consist of, with their values for a lease of `leaseMs`. */
 const LEASE_CONSTANTS: Record<string, (leaseMs: number) => number> = {
-  UNKNOWN_AFTER_MS: (leaseMs) => leaseMs,
+  CLAIM_MS: (leaseMs) => leaseMs,
   LEASE_MS: (leaseMs) => leaseMs,
   // A call ends before its lease expires.
   EXECUTION_MS_MAX: (leaseMs) => leaseMs - 10 * SECOND,
