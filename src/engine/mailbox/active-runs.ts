@@ -21,6 +21,8 @@ import { admit, findNextQueued, isBehindAnother } from './reentry.ts'
 
 const POSTPONE_MS = 15 * MINUTE
 
+const CONTACT_BLOCKED = { code: 'contact_blocked', message: 'The run was canceled because its contact is blocked.' }
+
 export type RunEffects = { run: StoredRun; subject: Subject; requests: EffectRequest[] }
 
 /** The runs of one mailbox while it is processed: each decision is visible to the next. Pure. */
@@ -94,6 +96,11 @@ export class ActiveRuns {
     }
   }
 
+  /** Cancels all runs of a blocked contact, those that wait for others first. */
+  cancelBlocked(): void {
+    for (const run of this.#runs.toReversed()) this.advance(run, { type: 'canceled', error: CONTACT_BLOCKED })
+  }
+
   /** Puts back an item that would continue a run while a person has taken over. */
   postpone(item: MailboxItem): void {
     this.postponed.push({ ...item, dueAt: addMs(this.#input.now, POSTPONE_MS) })
@@ -138,7 +145,8 @@ export class ActiveRuns {
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redactStep(step, run.state) })))
     this.#applyEffects(run, decision)
-    for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, { type: 'canceled' })
+    const cancellation = event.type === 'canceled' ? event : ({ type: 'canceled' } as const)
+    for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, cancellation)
     if (decision.call) this.#makeCall(run, decision.call)
     // A call that was answered at once may have finished the run already, and that end was followed up then.
     if (isFinished(decision.run)) this.#followUp(run)
@@ -208,6 +216,7 @@ export class ActiveRuns {
 
   /** Reacts to the end of a run: its parent continues, and the next run in the queue starts. */
   #followUp({ workflowId, state }: StoredRun): void {
+    if (this.#input.subject.isBlocked) return
     if (state.parent) this.#resumeParent(state.parent, childResult(state))
     const next = findNextQueued(this.#runs, workflowId)
     if (!next || this.#mustQueue(next)) return

@@ -45,6 +45,7 @@ export class MailboxProcessor {
   }
 
   #handle(item: MailboxItem): void {
+    if (this.#input.subject.isBlocked) this.runs.cancelBlocked()
     switch (item.kind) {
       case 'message':
         return this.#handleMessage(item)
@@ -112,7 +113,7 @@ export class MailboxProcessor {
 
   /** Lists the workflows with a trigger for the event, the highest priority first, and records why others do not start. */
   #match(occurrence: Occurrence): Match[] {
-    const { published, unusable = [], now, registry } = this.#input
+    const { published, unusable = [], now, registry, subject } = this.#input
     const { event } = occurrence
     for (const { problem, triggerTypes, ...workflow } of unusable) {
       const mayMatch = triggerTypes === null || triggerTypes.includes(event.type)
@@ -120,6 +121,11 @@ export class MailboxProcessor {
     }
     const matches = published.flatMap((workflow): Match[] => {
       const { compiled } = workflow
+      if (subject.isBlocked) {
+        if (compiled.triggers.some(({ type }) => type === event.type))
+          this.#reject(occurrence, [{ workflow }], 'contact_blocked')
+        return []
+      }
       const match = matchTrigger({ compiled, event, facts: this.runs.factsFor(workflow), now, registry })
       if (!match) return []
       const outcome = 'outcome' in match ? match.outcome : this.#findObstacle(workflow, occurrence)

@@ -4,6 +4,7 @@ export type Outcome =
   | 'condition_not_met'
   | 'already_running'
   | 'automation_paused'
+  | 'contact_blocked'
   | 'consumed_as_reply'
   | 'preempted_by_priority'
   | 'max_depth_exceeded'

@@ -17,6 +17,8 @@ export type Subject = {
   isPaused: boolean
   /** The pause began with a person's reply, and does not hold for workflows that run beside a person's replies. */
   isPausedByReply: boolean
+  /** The contact is blocked: workflows neither start nor continue, and open runs are canceled. */
+  isBlocked: boolean
   contact: JsonObject | null
   conversation: JsonObject | null
   workspace: JsonObject

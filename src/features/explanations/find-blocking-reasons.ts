@@ -1,6 +1,7 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { listPublishedProblems } from '../automation/published-workflows.ts'
@@ -31,11 +32,18 @@ export async function findBlockingReasons(
   if (workflow.status === 'published') {
     reasons.push(...(compiled ? triggerReasons(compiled.triggers) : [await unusableReason(scope, workflow)]))
   }
+  const { blocked } = await scope.get(ContactRow, contactId)
+  if (blocked) reasons.push(CONTACT_BLOCKED)
   const paused = await findPause(scope, contactId)
   if (paused) reasons.push(paused)
   reasons.push(...deadLetterReasons(await countDeadLetters(scope, { contactId })))
   if (hasNoEvents && reasons.length === 0) reasons.push(noEventReason(workflow, since))
   return reasons
+}
+
+const CONTACT_BLOCKED: Reason = {
+  code: 'contact_blocked',
+  message: 'The contact is blocked. Unblock it to let workflows start',
 }
 
 /** Names the period in which no event matched: events before publishing were never evaluated for the workflow. */

@@ -52,6 +52,7 @@ describe('a database that stops answering without closing its connections', () =
   describe('for a process', () => {
     let folder: TempDir
     let process: App
+    let isStopped: boolean
 
     beforeEach(async () => {
       folder = createTempDir()
@@ -60,16 +61,24 @@ describe('a database that stops answering without closing its connections', () =
         DATABASE_URL: url,
         SECRET_KEY: 'ab'.repeat(32),
         DATA_DIR: folder.path,
-        ROLES: 'http',
       })
+      isStopped = false
       process = await createApp(config, { log: createLogger('silent') })
     })
 
     afterEach(async () => {
-      // Ends the statements that still wait, or stopping would wait for them.
-      proxy.stop()
-      await process.stop(1000)
+      if (!isStopped) await process.stop(1000)
       await folder.remove()
+    })
+
+    it('stops although statements get no answer', async function () {
+      this.timeout(15_000)
+      const readiness = () => fetch(`${process.url}/readyz`).catch(() => undefined)
+      await readiness()
+      proxy.goDark()
+      await waitUntil(async () => (await readiness())?.status === 503)
+      await process.stop(1000)
+      isStopped = true
     })
 
     it('makes GET /readyz return 503 within seconds, and 200 when the database answers again', async function () {
