@@ -4,6 +4,7 @@ import { withClient } from '../src/platform/embedded-postgres/cluster/connection
 const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) as mailbox_items,
   (select count(*)::int from outbox) as outbox,
   (select count(*)::int from external_calls) as external_calls,
+  (select count(*)::int from dead_letters) as dead_letters,
   (select count(*)::int from runs where status in ('queued', 'running')) as runs,
   (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as run_waits,
   (select count(*)::int from graphile_worker.jobs) as jobs`
