@@ -1,21 +1,40 @@
 import type { ChildProcess } from 'node:child_process'
-import type { ProcessCommand } from './app-process-main.ts'
+import type { TcpProxy } from '../test/support/tcp-proxy.ts'
+import type { ProcessCommand, ProcessEvent } from './app-process-main.ts'
 import type { ArmedFailpoint } from './failpoints.ts'
 
 export type Role = 'http' | 'worker'
 
+/** Position in the pool, which a process and its replacements have in common. */
+export type Slot = {
+  role: Role
+  /** The only way from the processes of this slot to the database. */
+  proxy: TcpProxy
+  clockOffsetMs: number
+  process: AppProcess | undefined
+}
+
 /** One process of Parley, from its start to its exit. */
 export class AppProcess {
-  readonly role: Role
+  readonly slot: Slot
   url: string | undefined
   isReady = false
+  /** True while the process is stopped by SIGSTOP, by itself at a failpoint or by `freeze`. */
+  isFrozen = false
   readonly exited: Promise<void>
   readonly #child: ChildProcess
 
-  constructor(role: Role, child: ChildProcess) {
-    this.role = role
+  constructor(slot: Slot, child: ChildProcess) {
+    this.slot = slot
     this.#child = child
     this.exited = new Promise((resolve) => child.once('exit', () => resolve()))
+    child.on('message', ({ kind }: ProcessEvent) => {
+      if (kind === 'frozen') this.isFrozen = true
+    })
+  }
+
+  get role(): Role {
+    return this.slot.role
   }
 
   get hasExited(): boolean {
@@ -27,7 +46,8 @@ export class AppProcess {
     return String(this.#child.signalCode ?? this.#child.exitCode)
   }
 
-  start(environment: Record<string, string>, clockOffsetMs: number): void {
+  start(environment: Record<string, string>): void {
+    const { clockOffsetMs } = this.slot
     this.#send({ kind: 'start', environment: { ...environment, ROLES: this.role, PORT: '0' }, clockOffsetMs })
   }
 
@@ -37,6 +57,15 @@ export class AppProcess {
 
   disarmFailpoint(): void {
     this.#send({ kind: 'disarm' })
+  }
+
+  freeze(): void {
+    this.isFrozen = this.#child.kill('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#child.kill('SIGCONT')
+    this.isFrozen = false
   }
 
   async kill(): Promise<void> {

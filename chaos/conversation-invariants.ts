@@ -54,8 +54,8 @@ const INVARIANTS: Invariant[] = [
         checked: runs.length,
         violations: [
           ...(waiting === expected ? [] : [`${waiting} runs wait instead of ${expected}`]),
-          ...runs.flatMap(({ id, status }) =>
-            status === 'completed' || status === 'waiting' ? [] : [`run ${id} is ${status}`],
+          ...runs.flatMap(({ id, status, error }) =>
+            status === 'completed' || status === 'waiting' ? [] : [`run ${id} is ${status}: ${error ?? 'no error'}`],
           ),
         ],
       }

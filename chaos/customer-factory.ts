@@ -24,7 +24,10 @@ export class CustomerFactory {
   /** Creates a customer with one of the scenarios that match the filter, chosen by weight. */
   create(filter: (scenario: Scenario) => boolean = () => true): Customer {
     const candidates = SCENARIOS.filter(filter).flatMap((scenario) => Array<Scenario>(scenario.weight).fill(scenario))
-    const scenario = this.#random.pick(candidates)
+    return this.createFor(this.#random.pick(candidates))
+  }
+
+  createFor(scenario: Scenario): Customer {
     const number = this.#count
     this.#count += 1
     return {

@@ -15,7 +15,7 @@ export async function simulateCustomer(sender: WebhookSender, workspace: Workspa
   }
   for (const [index, message] of messages.entries()) {
     if (index > 0 && scenario.delayMs !== undefined) await delay(scenario.delayMs + random.between(-300, 300))
-    else if (index > 0) await waitForReplies(workspace, customer, index)
+    else if (index > 0 && !scenario.isSequence) await waitForReplies(workspace, customer, index)
     await sendMessage(sender, workspace, customer, message)
   }
 }

@@ -4,8 +4,9 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedTempDirs, createTempDir } from '../test/support/temp-dir.ts'
+import { removeAbandonedTempDirs, createTempDir, type TempDir } from '../test/support/temp-dir.ts'
 import { killPostgres } from './kill-postgres.ts'
+import { LimitedDisk } from './limited-disk.ts'
 
 /** Durability settings keep their defaults, so that a commit survives a kill; several processes share the connections. */
 const SETTINGS = { max_connections: '200', log_min_messages: 'fatal' }
@@ -13,18 +14,22 @@ const SETTINGS = { max_connections: '200', log_min_messages: 'fatal' }
 /** A temporary Postgres server that can be killed and restarted on the same data. */
 export class ChaosDatabase {
   readonly dataDir: string
-  readonly #remove: () => Promise<void>
+  /** The disk of the server, or the reason why its size is not limited. */
+  readonly disk: LimitedDisk | string
+  readonly #folder: TempDir
   readonly #servers: EmbeddedPostgres[] = []
 
-  private constructor(folder: { path: string; remove(): Promise<void> }) {
+  private constructor(folder: TempDir, disk: LimitedDisk | string) {
+    this.#folder = folder
     this.dataDir = folder.path
-    this.#remove = () => folder.remove()
+    this.disk = disk
   }
 
-  /** Creates the data folder; the server is started separately. */
+  /** Creates the data folder, if possible on a disk of limited size; the server is started separately. */
   static async create(): Promise<ChaosDatabase> {
     await removeAbandonedTempDirs()
-    return new ChaosDatabase(createTempDir())
+    const disk = await LimitedDisk.mount()
+    return new ChaosDatabase(typeof disk === 'string' ? createTempDir() : disk, disk)
   }
 
   get url(): string {
@@ -51,9 +56,13 @@ export class ChaosDatabase {
     }
   }
 
+  async ensureRunning(): Promise<void> {
+    if (!this.isRunning) await this.start()
+  }
+
   /** Stops the server and removes its data. */
   async stop(): Promise<void> {
     for (const server of this.#servers) await server.stop()
-    await this.#remove()
+    await this.#folder.remove()
   }
 }

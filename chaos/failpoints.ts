@@ -1,4 +1,6 @@
+import { subscribe } from 'node:diagnostics_channel'
 import pg from 'pg'
+import { getField } from '../src/platform/get-field.ts'
 import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { killPostgres } from './kill-postgres.ts'
 
@@ -21,7 +23,7 @@ const HTTP_TRANSACTIONS = ['ingest', 'statuses']
 const MOMENTS = ['inside', 'before', 'during', 'after'] as const
 
 /**
- * A point at which a process can be killed: `inside` a transaction, `before` its commit is sent, `during` the commit (sent,
+ * A point at which a process can be killed or frozen: `inside` a transaction, `before` its commit is sent, `during` the commit (sent,
  * response not awaited), or `after` the response. The call to the provider has a failpoint before and one after it.
  */
 export type Failpoint = `${(typeof MOMENTS)[number]} ${string}`
@@ -37,8 +39,11 @@ export function listFailpoints(role: 'http' | 'worker'): Failpoint[] {
   return role === 'http' ? commits : [...commits, 'before provider call', 'after provider call']
 }
 
-/** Kills this process or the database server when the failpoint is reached, after it was passed `skip` times. */
-export type ArmedFailpoint = { failpoint: Failpoint; skip: number; target: 'self' | 'database' }
+/**
+ * Kills or freezes this process, or kills the database server, when the failpoint is reached after it was passed `skip`
+ * times. A process reports that it freezes.
+ */
+export type ArmedFailpoint = { failpoint: Failpoint; skip: number; action: 'exit' | 'freeze' | 'kill_database' }
 
 let armed: ArmedFailpoint | undefined
 
@@ -51,10 +56,12 @@ function hitFailpoint(failpoint: Failpoint): void {
   if (armed?.failpoint !== failpoint) return
   armed.skip -= 1
   if (armed.skip >= 0) return
-  const { target } = armed
+  const { action } = armed
   armed = undefined
-  if (target === 'self') process.kill(process.pid, 'SIGKILL')
-  else killPostgres(dataDirectory(process.env['CHAOS_DATA_DIR'] ?? ''))
+  if (action === 'kill_database') return killPostgres(dataDirectory(process.env['CHAOS_DATA_DIR'] ?? ''))
+  if (action === 'exit') return void process.kill(process.pid, 'SIGKILL')
+  process.send?.({ kind: 'frozen' })
+  process.kill(process.pid, 'SIGSTOP')
 }
 
 /** Name of the open transaction of each connection; null until a statement identifies it. */
@@ -106,15 +113,14 @@ function runQuery(query: Query, client: object, args: unknown[], onResponse: () 
   return query.apply(client, [...args.slice(0, -1), wrappedCallback])
 }
 
-function instrumentFetch(): void {
-  const originalFetch = globalThis.fetch
-  globalThis.fetch = async (...args) => {
-    hitFailpoint('before provider call')
-    const response = await originalFetch(...args)
-    hitFailpoint('after provider call')
-    return response
+/** Every HTTP client of Node reports its requests on these channels, synchronously. */
+function instrumentProviderCalls(): void {
+  const hitOnProviderCall = (failpoint: Failpoint) => (message: unknown) => {
+    if (String(getField(getField(message, 'request'), 'path')).endsWith('/messages')) hitFailpoint(failpoint)
   }
+  subscribe('undici:request:create', hitOnProviderCall('before provider call'))
+  subscribe('undici:request:headers', hitOnProviderCall('after provider call'))
 }
 
 instrumentQueries()
-instrumentFetch()
+instrumentProviderCalls()

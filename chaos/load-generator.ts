@@ -4,8 +4,9 @@ import { simulateCustomer } from './customer-simulator.ts'
 import type { Failpoint } from './failpoints.ts'
 import type { Random } from './random.ts'
 import type { Scenario } from './scenario.ts'
+import { RECOVERY_PROBE } from './scenarios.ts'
 import type { WebhookSender } from './webhook-sender.ts'
-import type { Workspace } from './workspace.ts'
+import { listAcceptedSends, type Workspace } from './workspace.ts'
 
 const START_INTERVAL_MS = 25
 
@@ -34,15 +35,34 @@ export class LoadGenerator {
     while (this.#running.length > 0) await Promise.all(this.#running.splice(0))
   }
 
-  /** Starts an additional customer whose conversation passes the failpoint. */
-  addCustomer(failpoint: Failpoint): void {
-    this.#start(this.#customers.create((scenario) => reachesFailpoint(scenario, failpoint)))
+  /** Starts an additional customer, whose conversation passes the failpoint if there is one. */
+  addCustomer(failpoint?: Failpoint): void {
+    this.#start(this.#customers.create((scenario) => failpoint === undefined || reachesFailpoint(scenario, failpoint)))
   }
 
-  #start(customer: Customer): void {
-    const workspace = this.#random.pick(this.#workspaces)
+  /**
+   * Has a new customer write in every workspace. Returns the time in ms until all have a reply, or undefined if that
+   * takes longer than the limit.
+   */
+  async measureReply(limitMs: number): Promise<number | undefined> {
+    const startMs = performance.now()
+    const customers = this.#workspaces.map((workspace) => ({
+      workspace,
+      customer: this.#start(this.#customers.createFor(RECOVERY_PROBE), workspace),
+    }))
+    for (;;) {
+      const elapsedMs = performance.now() - startMs
+      if (customers.every(({ workspace, customer }) => listAcceptedSends(workspace, customer).length > 0))
+        return elapsedMs
+      if (elapsedMs > limitMs) return undefined
+      await delay(20)
+    }
+  }
+
+  #start(customer: Customer, workspace = this.#random.pick(this.#workspaces)): Customer {
     workspace.customers.push(customer)
     this.#running.push(simulateCustomer(this.#sender, workspace, customer))
+    return customer
   }
 }
 

@@ -1,60 +1,64 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { AppProcess, type Role } from './app-process.ts'
+import { TcpProxy } from '../test/support/tcp-proxy.ts'
+import { AppProcess, type Role, type Slot } from './app-process.ts'
 import type { ProcessEvent } from './app-process-main.ts'
 import type { StandbyProcesses } from './standby-processes.ts'
 
 /** An unexpected exit or an unhandled rejection of a process. */
 export type Incident = { role: Role; text: string }
 
-/** Runs one HTTP process and a fixed number of workers, and replaces each when it exits. */
+/** Two, because their clocks may differ. */
+const HTTP_PROCESSES = 2
+
+/**
+ * Runs two HTTP processes and a fixed number of workers, each behind a proxy of its own to the database, and replaces
+ * each when it exits.
+ */
 export class ProcessPool {
   readonly incidents: Incident[] = []
   starts = 0
   failedStarts = 0
   /** Times from the start command to readiness, in ms. */
   readonly startTimes: number[] = []
-  readonly #roles: Role[]
-  /** Current process of each entry of `#roles`. */
-  readonly #processes: (AppProcess | undefined)[]
+  readonly slots: readonly Slot[]
   readonly #standby: StandbyProcesses
+  readonly #databaseUrl: string
   readonly #environment: Record<string, string>
   readonly #isDatabaseRunning: () => boolean
   readonly #supervisors: Promise<void>[] = []
-  #clockOffsetMs = 0
   #stderr = ''
   #stopping = false
 
-  /** Starts no process while `isDatabaseRunning` returns false. */
-  constructor(options: {
-    workers: number
-    standby: StandbyProcesses
-    environment: Record<string, string>
-    isDatabaseRunning: () => boolean
-  }) {
-    const { workers, standby, environment, isDatabaseRunning } = options
-    this.#roles = ['http', ...Array<Role>(workers).fill('worker')]
-    this.#processes = this.#roles.map(() => undefined)
-    this.#standby = standby
-    this.#environment = environment
-    this.#isDatabaseRunning = isDatabaseRunning
+  private constructor(slots: Slot[], options: PoolOptions) {
+    this.slots = slots
+    this.#standby = options.standby
+    this.#databaseUrl = options.databaseUrl
+    this.#environment = options.environment
+    this.#isDatabaseRunning = options.isDatabaseRunning
+  }
+
+  static async create(options: PoolOptions): Promise<ProcessPool> {
+    const roles: Role[] = [...Array<Role>(HTTP_PROCESSES).fill('http'), ...Array<Role>(options.workers).fill('worker')]
+    const slots = roles.map(async (role): Promise<Slot> => {
+      return { role, proxy: await TcpProxy.start(options.databaseUrl), clockOffsetMs: 0, process: undefined }
+    })
+    return new ProcessPool(await Promise.all(slots), options)
   }
 
   start(role: Role): void {
-    this.#roles.forEach((candidate, index) => {
-      if (candidate === role) this.#supervisors.push(this.#supervise(index))
-    })
+    for (const slot of this.slots) if (slot.role === role) this.#supervisors.push(this.#supervise(slot))
   }
 
   listReady(role: Role): AppProcess[] {
-    return this.#processes.flatMap((process) =>
+    return this.slots.flatMap(({ process }) =>
       process?.role === role && process.isReady && !process.hasExited ? process : [],
     )
   }
 
-  /** URL of the HTTP process; undefined while none is ready. */
-  get url(): string | undefined {
-    return this.listReady('http')[0]?.url
+  /** URLs of the HTTP processes that are ready. */
+  get urls(): string[] {
+    return this.listReady('http').flatMap(({ url }) => url ?? [])
   }
 
   /**
@@ -62,8 +66,8 @@ export class ProcessPool {
    * @throws Error if the first processes fail to start
    */
   async waitUntilReady(role: Role): Promise<void> {
-    const count = this.#roles.filter((candidate) => candidate === role).length
-    while (this.listReady(role).length < count) {
+    const count = this.slots.filter((slot) => slot.role === role).length
+    while (this.listReady(role).length < count && !this.#stopping) {
       if (this.startTimes.length === 0 && this.failedStarts > 3)
         throw new Error(`The processes do not start: ${this.#stderr}`)
       await delay(20)
@@ -75,29 +79,33 @@ export class ProcessPool {
     await this.waitUntilReady('worker')
   }
 
-  /** Kills all processes once more and starts their replacements with the given clock offset. */
-  async restartAll(clockOffsetMs: number): Promise<void> {
+  /** Resolves when the replacement of a process is ready, or the pool is stopped. */
+  async waitUntilReplaced(process: AppProcess): Promise<void> {
+    const isReplaced = () => process.slot.process !== process && process.slot.process?.isReady
+    while (!isReplaced() && !this.#stopping) await delay(20)
+  }
+
+  /** Starts no more standby processes, to save processor time while no process is replaced. */
+  stopRefilling(): void {
     this.#standby.stopRefilling()
-    this.#clockOffsetMs = clockOffsetMs
-    await Promise.all(this.#processes.map((process) => process?.kill()))
-    await this.waitUntilAllReady()
   }
 
   async stop(): Promise<void> {
     this.#stopping = true
-    await Promise.all(this.#processes.map((process) => process?.kill()))
+    await Promise.all(this.slots.map(({ process }) => process?.kill()))
     await Promise.all(this.#supervisors)
     await this.#standby.close()
+    for (const { proxy } of this.slots) proxy.stop()
   }
 
-  async #supervise(index: number): Promise<void> {
+  async #supervise(slot: Slot): Promise<void> {
     while (!this.#stopping) {
       if (!this.#isDatabaseRunning()) {
         await delay(20)
         continue
       }
-      const process = this.#launch(this.#roles[index] ?? 'worker')
-      this.#processes[index] = process
+      const process = this.#launch(slot)
+      slot.process = process
       await process.exited
       if (this.#stopping) return
       if (!process.isReady) this.failedStarts += 1
@@ -109,20 +117,19 @@ export class ProcessPool {
     }
   }
 
-  #launch(role: Role): AppProcess {
+  #launch(slot: Slot): AppProcess {
     this.starts += 1
     const child = this.#standby.take()
     const startMs = performance.now()
-    const process = new AppProcess(role, child)
+    const process = new AppProcess(slot, child)
     this.#listen(child, (event) => {
-      if (event.kind === 'unhandled_rejection') this.incidents.push({ role, text: event.text })
-      else {
-        process.url = event.url
-        process.isReady = true
-        this.startTimes.push(performance.now() - startMs)
-      }
+      if (event.kind === 'unhandled_rejection') this.incidents.push({ role: slot.role, text: event.text })
+      if (event.kind !== 'ready') return
+      process.url = event.url
+      process.isReady = true
+      this.startTimes.push(performance.now() - startMs)
     })
-    process.start(this.#environment, this.#clockOffsetMs)
+    process.start({ ...this.#environment, DATABASE_URL: slot.proxy.through(this.#databaseUrl) })
     return process
   }
 
@@ -131,4 +138,14 @@ export class ProcessPool {
     // The Postgres driver prints every lost connection, so only the end of the output is retained.
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#stderr = (this.#stderr + text).slice(-2000)))
   }
+}
+
+type PoolOptions = {
+  workers: number
+  standby: StandbyProcesses
+  databaseUrl: string
+  /** Environment of every process, without the URL of the database. */
+  environment: Record<string, string>
+  /** No process is started while it returns false. */
+  isDatabaseRunning: () => boolean
 }

@@ -1,10 +1,12 @@
-import { median } from '../bench/stats.ts'
+import { formatSpread, median } from '../bench/stats.ts'
 import { listFailpoints } from './failpoints.ts'
-import type { InjectedFault } from './inject-fault.ts'
+import { type Fault, FAULT_KINDS, type FaultKind } from './faults/fault.ts'
+import type { InjectedFault } from './faults/inject.ts'
+import type { PlanOptions } from './faults/plan.ts'
 import type { InvariantResult } from './invariant.ts'
 
 export type ChaosReport = {
-  options: { conversations: number; kills: number; seed: number; workers: number; workspaces: number }
+  options: PlanOptions & { conversations: number; seed: number; workers: number; workspaces: number }
   /** Number of all conversations, including those that were added to reach a failpoint. */
   conversations: number
   /** Durations of the three phases. */
@@ -54,19 +56,53 @@ export function formatReport(report: ChaosReport): string[] {
 }
 
 function formatFaults(faults: InjectedFault[]): string[] {
-  const missed = faults.filter(({ missedFailpoint }) => missedFailpoint).length
+  const reached = faults.flatMap(({ fault, isFailpointReached }) =>
+    isFailpointReached && 'failpoint' in fault ? (fault.failpoint ?? []) : [],
+  )
+  const missed = faults.filter(
+    ({ fault, isFailpointReached }) => 'failpoint' in fault && fault.failpoint && !isFailpointReached,
+  ).length
   const failpoints = [...listFailpoints('http'), ...listFailpoints('worker')]
-  const unreached = failpoints.filter((name) => !faults.some(({ failpoint }) => failpoint === name))
+  const unreached = failpoints.filter((name) => !reached.includes(name))
+  const kinds = Object.keys(FAULT_KINDS) as FaultKind[]
   return [
-    `${faults.length} kills, ${missed} of them at a random moment because the failpoint was not reached in time`,
+    `${faults.length} faults, ${missed} of them at a random moment because the failpoint was not reached in time`,
     `${failpoints.length - unreached.length} of ${failpoints.length} failpoints reached${unreached.length > 0 ? `; not reached: ${unreached.join(', ')}` : ''}`,
-    ...(['worker', 'http', 'database'] as const).map((target) => {
-      const names = faults
-        .filter((fault) => fault.target === target)
-        .map(({ failpoint }) => failpoint ?? 'random moment')
-      return `  ${target}: ${formatCounts(names)}`
-    }),
+    ...kinds.flatMap((kind) =>
+      formatKind(
+        kind,
+        faults.filter(({ fault }) => fault.kind === kind),
+      ),
+    ),
   ]
+}
+
+/** Formats the number of faults of a kind, their variants, and the time until the system worked again. */
+function formatKind(kind: FaultKind, faults: InjectedFault[]): string[] {
+  if (faults.length === 0) return []
+  const times = faults.flatMap(({ recoveryMs }) => (recoveryMs === undefined ? [] : recoveryMs / 1000))
+  const recovery = times.length > 0 ? `; recovered after ${formatSpread(times, 1)} s` : ''
+  const skipReason = faults.find((fault) => fault.skipReason !== undefined)?.skipReason
+  const skipped = skipReason === undefined ? '' : `; skipped: ${skipReason}`
+  return [`  ${kind}: ${formatCounts(faults.map(({ fault }) => nameVariant(fault)))}${recovery}${skipped}`]
+}
+
+function nameVariant(fault: Fault): string {
+  switch (fault.kind) {
+    case 'kill':
+      return fault.target
+    case 'cut':
+    case 'dark':
+      return fault.scope
+    case 'freeze':
+      return fault.failpoint ?? 'random moment'
+    case 'lock':
+      return fault.table
+    case 'skew':
+      return fault.role
+    case 'disk':
+      return 'full'
+  }
 }
 
 /** Formats `total (count name, count name…)`. */

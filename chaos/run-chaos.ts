@@ -2,7 +2,6 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sum } from '../bench/stats.ts'
 import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
-import { MINUTE } from '../src/platform/time.ts'
 import {
   checkConversations,
   checkDelivery,
@@ -15,9 +14,10 @@ import { ChaosDatabase } from './database.ts'
 import { checkDatabase } from './database-invariants.ts'
 import { DatabaseSnapshot } from './database-snapshot.ts'
 import { FakeShopServer } from './fake-shop-server.ts'
-import { planFaults } from './fault-plan.ts'
-import { describeFault, injectFault, type InjectedFault } from './inject-fault.ts'
-import type { InvariantResult } from './invariant.ts'
+import { describeFault } from './faults/describe.ts'
+import { injectFault, type InjectedFault } from './faults/inject.ts'
+import { planFaults } from './faults/plan.ts'
+import { checkFailpoints, checkProcesses, checkRecovery } from './fault-invariants.ts'
 import { LoadGenerator } from './load-generator.ts'
 import { ProcessPool } from './process-pool.ts'
 import { Random } from './random.ts'
@@ -35,29 +35,22 @@ export type ChaosOptions = ChaosReport['options'] & {
   onProgress(line: string): void
 }
 
-/**
- * Clock offset of the processes that drain the system, large enough for all leases of killed processes to have expired.
- * It is never applied to a running process: its in-flight calls would then outlast their leases, which cannot happen with
- * a real clock.
- */
-const DRAIN_CLOCK_OFFSET_MS = 4 * MINUTE
-
 /** Runs the chaos test on temporary servers and reports the injected faults and the checked invariants. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const startMs = performance.now()
   const database = await ChaosDatabase.create()
   const starting = database.start()
-  const script = transpileSources(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts')
+  const script = transpileSources(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts', options.leaseMs)
   const standby = new StandbyProcesses(script, options.workers)
   await starting.catch(async (error: unknown) => {
     await standby.close()
     throw error
   })
-  const pool = new ProcessPool({
+  const pool = await ProcessPool.create({
     workers: options.workers,
     standby,
+    databaseUrl: database.url,
     environment: {
-      DATABASE_URL: database.url,
       SECRET_KEY: 'ab'.repeat(32),
       DATA_DIR: database.dataDir,
       CHAOS_DATA_DIR: database.dataDir,
@@ -92,6 +85,7 @@ class ChaosTest {
   readonly #faults: InjectedFault[] = []
   #simulatedErrors = 0
   #stopped = false
+  #startsBeforeDrain = 0
   readonly #seconds = { startup: 0, faults: 0, drain: 0 }
   #remainingWork: string[] = []
 
@@ -106,7 +100,7 @@ class ChaosTest {
     this.#database = database
     this.#pool = pool
     this.#random = new Random(options.seed)
-    this.#sender = new WebhookSender(this.#random.fork(), () => pool.url !== undefined && database.isRunning)
+    this.#sender = new WebhookSender(this.#random.fork(), () => pool.urls.length > 0 && database.isRunning)
   }
 
   async run(): Promise<ChaosReport> {
@@ -119,7 +113,7 @@ class ChaosTest {
   async #prepare(): Promise<void> {
     this.#pool.start('http')
     await this.#pool.waitUntilReady('http')
-    const url = this.#pool.url ?? ''
+    const url = this.#pool.urls[0] ?? ''
     this.#pool.start('worker')
     this.#workspaces = await Promise.all(
       Array.from({ length: this.#options.workspaces }, (_, number) =>
@@ -135,38 +129,39 @@ class ChaosTest {
     this.#options.onProgress(`${this.#seconds.startup.toFixed(1)} s: ready`)
   }
 
-  /** Kills processes while customers write; the share of customers that have started follows the share of kills done. */
+  /** Injects faults while customers write; the share of customers that have started follows the share of faults done. */
   async #injectFaults(): Promise<void> {
-    const { conversations, kills, onProgress } = this.#options
+    const { conversations, onProgress } = this.#options
     const startMs = performance.now()
-    const plan = planFaults(this.#random.fork(), kills)
+    const plan = planFaults(this.#random.fork(), this.#options)
     const load = new LoadGenerator({
       sender: this.#sender,
       workspaces: this.#workspaces,
       customers: new CustomerFactory(this.#random.fork()),
       random: this.#random.fork(),
     })
-    const loadDone = load.run(conversations, () => (this.#faults.length + 1) / (kills + 1))
+    const loadDone = load.run(conversations, () => (this.#faults.length + 1) / (plan.length + 1))
     const random = this.#random.fork()
     for (const planned of plan) {
       this.#simulatedErrors += simulateProviderErrors(random.pick(this.#workspaces), random)
-      const fault = await injectFault({ pool: this.#pool, database: this.#database, load, random }, planned)
+      const fault = await injectFault({ pool: this.#pool, database: this.#database, load }, planned)
       this.#faults.push(fault)
-      const progress = `kill ${this.#faults.length} of ${kills}: ${describeFault(fault)}`
+      const progress = `fault ${this.#faults.length} of ${plan.length}: ${describeFault(fault)}`
       onProgress(`${secondsSince(startMs).toFixed(1)} s: ${progress}`)
     }
     await loadDone
     this.#seconds.faults = secondsSince(startMs)
   }
 
-  /** Restarts all processes with a later clock and waits until no work remains. */
+  /** Waits until no work remains. Nothing is restarted: the running processes have to find all work themselves. */
   async #drain(): Promise<void> {
     const { onProgress, timeoutMs } = this.#options
     const startMs = performance.now()
     await this.#pool.waitUntilAllReady()
+    this.#pool.stopRefilling()
+    this.#startsBeforeDrain = this.#pool.starts
     await this.#sender.waitUntilIdle()
-    onProgress('all customer messages are delivered; restarting all processes to drain the remaining work')
-    await this.#pool.restartAll(DRAIN_CLOCK_OFFSET_MS)
+    onProgress('all customer messages are delivered; waiting until the remaining work is done')
     this.#remainingWork = await waitUntilIdle(this.#database.url, timeoutMs)
     for (const statusSender of this.#statusSenders) await statusSender.stop()
     await this.#sender.waitUntilIdle()
@@ -206,16 +201,10 @@ class ChaosTest {
         checkOrders(this.#workspaces, this.#shop),
         ...databaseResults,
         { name: 'all work is processed within the time limit', checked: 1, violations: this.#remainingWork },
-        this.#checkProcesses(),
+        ...checkProcesses(this.#pool, this.#startsBeforeDrain),
+        checkRecovery(this.#faults),
+        checkFailpoints(this.#faults),
       ],
-    }
-  }
-
-  #checkProcesses(): InvariantResult {
-    return {
-      name: 'processes exit only when killed, and have no unhandled rejections',
-      checked: this.#pool.starts,
-      violations: this.#pool.incidents.map(({ role, text }) => `${role}: ${text}`),
     }
   }
 
@@ -229,10 +218,11 @@ class ChaosTest {
     await this.#database.stop()
   }
 
-  /** Points the providers to the current HTTP process, because a restarted one listens on another port. */
+  /** Points the providers to the HTTP processes in turn, as a load balancer does. */
   async #updateCallbackUrls(): Promise<void> {
-    while (!this.#stopped) {
-      const { url } = this.#pool
+    for (let turn = 0; !this.#stopped; turn += 1) {
+      const { urls } = this.#pool
+      const url = urls[turn % urls.length]
       if (url !== undefined)
         for (const { provider, channelId } of this.#workspaces)
           provider.webhooks.callbackUrl = toInboundUrl(url, channelId)

@@ -12,6 +12,8 @@ export type Scenario = {
   features: ('timers' | 'external_calls')[]
   /** Sends all messages at once, so that they arrive in any order. */
   isConcurrent?: boolean
+  /** Sends each message as soon as the previous one is acknowledged, without waiting for a reply. */
+  isSequence?: boolean
   /** Delay before each message but the first. If unset, the customer waits a limited time for a reply instead. */
   delayMs?: number
   /** Lists the allowed sequences of replies to the inbound messages, which are passed in the order they were stored. */

@@ -1,8 +1,9 @@
+import { buildSendStep, buildTriggers, listPartitions } from './scenario-parts.ts'
 import type { Scenario } from './scenario.ts'
 
 const fourSteps: Scenario = {
   name: 'four steps',
-  weight: 25,
+  weight: 15,
   features: [],
   definition: {
     version: 1,
@@ -161,16 +162,6 @@ const loop: Scenario = {
   allowedRunCounts: () => [1],
 }
 
-/** Definition of the child workflow that the `childWorkflow` scenario runs. */
-export const CHILD_DEFINITION = {
-  version: 1,
-  triggers: [],
-  steps: [
-    { id: 'question', type: 'ask', message: { body: 'How many {{input.product}}?' } },
-    { id: 'stop', type: 'stop' },
-  ],
-}
-
 /** The parent run waits for a child run, which waits for the customer. */
 const childWorkflow: Scenario = {
   name: 'child workflow',
@@ -207,6 +198,38 @@ const debouncedBurst: Scenario = {
   allowedRunCounts: (inbound) => inbound.map((_, index) => index + 1),
 }
 
+/** Each message is sent after the previous one was acknowledged, often by another HTTP process. */
+const quickSequence: Scenario = {
+  name: 'quick sequence',
+  weight: 10,
+  features: [],
+  definition: {
+    version: 1,
+    triggers: buildTriggers('quick'),
+    settings: { reentry: 'parallel' },
+    steps: [buildSendStep('reply', 'Read {{message.body}}')],
+  },
+  messages: ['quick 1', 'quick 2', 'quick 3', 'quick 4'],
+  isSequence: true,
+  allowedReplies: () => [['Read quick 1', 'Read quick 2', 'Read quick 3', 'Read quick 4']],
+  allowedRunCounts: () => [4],
+}
+
+/** The shortest conversation, which shows that the system works; no customer is given it at random. */
+export const RECOVERY_PROBE: Scenario = {
+  name: 'recovery probe',
+  weight: 0,
+  features: [],
+  definition: {
+    version: 1,
+    triggers: buildTriggers('probe'),
+    steps: [buildSendStep('reply', 'Still here')],
+  },
+  messages: ['probe'],
+  allowedReplies: () => [['Still here']],
+  allowedRunCounts: () => [1],
+}
+
 export const SCENARIOS: Scenario[] = [
   fourSteps,
   question,
@@ -217,22 +240,6 @@ export const SCENARIOS: Scenario[] = [
   loop,
   childWorkflow,
   debouncedBurst,
+  quickSequence,
+  RECOVERY_PROBE,
 ]
-
-/** Lists all partitions of a list into consecutive groups. */
-function listPartitions(list: string[]): string[][][] {
-  const [first, ...rest] = list
-  if (first === undefined) return [[]]
-  return listPartitions(rest).flatMap((groups) => {
-    const [next, ...others] = groups
-    return [[[first], ...groups], ...(next ? [[[first, ...next], ...others]] : [])]
-  })
-}
-
-function buildTriggers(prefix: string) {
-  return [{ type: 'message_received', match: { mode: 'starts_with', values: [prefix] } }]
-}
-
-function buildSendStep(id: string, body: string, rest: object = {}) {
-  return { id, type: 'send_message', message: { body }, ...rest }
-}

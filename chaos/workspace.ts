@@ -1,7 +1,8 @@
 import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
 import type { Customer } from './customer-factory.ts'
 import type { Random } from './random.ts'
-import { CHILD_DEFINITION, SCENARIOS } from './scenarios.ts'
+import { CHILD_DEFINITION } from './scenario-parts.ts'
+import { SCENARIOS } from './scenarios.ts'
 
 export type ProviderBehavior = {
   /** Sends status webhooks; without them, a message whose response was lost keeps an unknown delivery. */

@@ -15,6 +15,7 @@ import { createDatabaseProbe } from './platform/database/database-probe.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, SECOND, systemClock } from './platform/time.ts'
+import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
 import { Scope, SystemScope } from './scope.ts'
@@ -38,9 +39,11 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   const shutdown = { isDraining: false }
   let worker: Awaited<ReturnType<typeof startWorker>> | undefined
   let server: Server | undefined
+  let demoAccount: DemoAccount | undefined
   try {
     if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, log)
-    if (config.roles.includes('http')) server = await listen(config, dependencies, shutdown)
+    demoAccount = await findDemoAccount(system.db, dependencies.database)
+    if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })
   } catch (error) {
     await worker?.stop()
     await dependencies.close()
@@ -50,7 +53,7 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   return {
     url,
     system,
-    banner: banner({ url, isEmbedded: dependencies.database.isEmbedded }),
+    banner: banner({ url, demo: demoAccount }),
     async stop(drainMs) {
       shutdown.isDraining = true
       await Promise.all([server && drain(server, drainMs), worker?.stop()])
@@ -80,7 +83,7 @@ async function startWorker(
 async function listen(
   config: Config,
   dependencies: OpenDependencies,
-  shutdown: { isDraining: boolean },
+  { shutdown, demoAccount }: { shutdown: { isDraining: boolean }; demoAccount: DemoAccount | undefined },
 ): Promise<Server> {
   const { pools, limits, log, revocations } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
@@ -100,6 +103,7 @@ async function listen(
     isHostAllowed: createHostCheck(config.http),
     loopLagMaxMs: config.http.loopLagMaxMs,
     identify: auth.identify,
+    demoAccount,
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
       handle: (call) => handleWebhook(inboundBatcher, call),

@@ -1,14 +1,17 @@
-import { OPENAPI_PATH } from './http/paths.ts'
+import type { DemoAccount } from './demo-account.ts'
+import { AUTH_PREFIX, OPENAPI_PATH } from './http/paths.ts'
 
 /** Builds the lines that are printed after the start. */
-export function banner({ url, isEmbedded }: { url: string | undefined; isEmbedded: boolean }): string[] {
+export function banner({ url, demo }: { url: string | undefined; demo: DemoAccount | undefined }): string[] {
   if (url === undefined) return ['Parley runs background work only; this process serves no HTTP']
-  const signIn = isEmbedded
-    ? `Sign in: POST ${url}/api/auth/sign-in/email {"email":"demo@parley.example","password":"parley-demo"}`
-    : `Sign up: POST ${url}/api/auth/sign-up/email {"name":"...","email":"...","password":"..."}`
+  const signIn = demo && JSON.stringify({ email: demo.email, password: demo.password })
   return [
     `Parley is listening on ${url}`,
-    signIn,
-    `Next: the example in README.md, or the API reference at ${url}${OPENAPI_PATH}`,
+    signIn
+      ? `Sign in: POST ${url}${AUTH_PREFIX}/sign-in/email ${signIn}`
+      : `Sign up: POST ${url}${AUTH_PREFIX}/sign-up/email {"name":"...","email":"...","password":"..."}`,
+    demo
+      ? `Next: the example in README.md, or the API reference at ${url}${OPENAPI_PATH}`
+      : `Next: the API reference at ${url}${OPENAPI_PATH}. "npm run seed" adds the demo workspace of the example in README.md`,
   ]
 }

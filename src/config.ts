@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { findUrlProblem } from './platform/database/database-url.ts'
-import { readEnvFile } from './platform/env-file.ts'
+import { readEnvFile } from './platform/process/env-file.ts'
 
 const list = z
   .string()

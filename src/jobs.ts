@@ -1,5 +1,6 @@
 import { purgeExpiredSessions } from './features/auth/sessions/purge-expired-sessions.ts'
 import { sendPasswordReset } from './features/auth/send-password-reset.ts'
+import { reportDeadLetters } from './features/dead-letters/report-dead-letters.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
@@ -13,7 +14,7 @@ import { fireDueTimers } from './features/automation/fire-due-timers.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
-import { HOUR, SECOND } from './platform/time.ts'
+import { HOUR, MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope.ts'
 import { purgeIdempotencyKeys } from './trpc/idempotency.ts'
 
@@ -36,6 +37,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
+    { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },

@@ -4,7 +4,7 @@ import { DatabaseUrlError } from './platform/database/database-url.ts'
 import { EmbeddedPostgresError } from './platform/embedded-postgres/embedded-postgres-error.ts'
 import { getField } from './platform/get-field.ts'
 import { createLogger } from './platform/log.ts'
-import { createPrettyDestination } from './platform/pretty-log.ts'
+import { createPrettyDestination } from './platform/process/pretty-log.ts'
 import { SECOND } from './platform/time.ts'
 
 const DRAIN_MS = 10 * SECOND

@@ -4,6 +4,7 @@ import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
+import { deadLettersRouter } from './features/dead-letters/router.ts'
 import { eventsRouter } from './features/events/router.ts'
 import { contactExplanationsRouter, messageExplanationsRouter } from './features/explanations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
@@ -42,6 +43,7 @@ export const appRouter = router({
   ),
   runs: mergeRouters(runsRouter, replayRouter, runTestsRouter, runSubscriptionsRouter),
   events: mergeRouters(eventsRouter, eventSubscriptionsRouter),
+  'dead-letters': deadLettersRouter,
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,

@@ -11,7 +11,11 @@ const UNIT = [
   'unit/engine/decide-failures.test.ts',
   'unit/engine/decide-properties.test.ts',
 ]
-const STORED = ['integration/engine/transient-failures.test.ts', 'integration/engine/mailboxes.test.ts']
+const STORED = [
+  'integration/engine/transient-failures.test.ts',
+  'integration/engine/mailboxes.test.ts',
+  'integration/api/dead-letters.test.ts',
+]
 
 export const ENGINE: Area = {
   name: 'engine',
@@ -168,15 +172,15 @@ export const ENGINE: Area = {
       equivalent: 'The update itself locks the rows and checks due_at again; the clause only avoids waiting',
     },
     {
-      name: 'a failed run keeps its mailbox waiting for the backoff',
-      file: 'src/engine/mailbox/advance.ts',
-      original: 'await store.retryItem(tx, mailbox, item.id)',
+      name: 'an item has no attempts left after a run failed because of it',
+      file: 'src/engine/mailbox/handle-failure.ts',
+      original: 'await store.resetAttempts(tx, mailbox, item.id)',
       mutated: '',
-      tests: ['integration/engine/damaged-runs.test.ts', 'integration/engine/transient-failures.test.ts'],
+      tests: ['integration/api/dead-letters.test.ts'],
     },
     {
       name: 'an outage costs a mailbox item an attempt',
-      file: 'src/engine/mailbox/advance.ts',
+      file: 'src/engine/mailbox/handle-failure.ts',
       original: 'countsAttempt: !port.isTransient(error)',
       mutated: 'countsAttempt: true',
       tests: STORED,

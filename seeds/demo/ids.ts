@@ -1,3 +1,5 @@
+import { DEMO_ACCOUNT } from '../../src/demo-account.ts'
+
 const KINDS = {
   base: '0000',
   contact: '0001',
@@ -16,9 +18,9 @@ export function demoId(kind: keyof typeof KINDS, n: number): string {
 
 export const DEMO = {
   userId: demoId('base', 1),
-  workspaceId: demoId('base', 2),
+  workspaceId: DEMO_ACCOUNT.workspaceId,
   sandboxId: demoId('base', 3),
   templateId: demoId('base', 4),
-  email: 'demo@parley.example',
-  password: 'parley-demo',
+  email: DEMO_ACCOUNT.email,
+  password: DEMO_ACCOUNT.password,
 }

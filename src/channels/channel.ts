@@ -81,12 +81,13 @@ export type OutboundMessage = {
  * Result of a send.
  * `accepted`: the provider took the message; `recipientAddress` is its spelling of the address. `refused`: it did not,
  * and never will. `retry`: it did not, and may later; `scope` states whether only this recipient's messages wait, which
- * keep their order, or the whole channel, and `afterMs` how long after a first attempt. `stopped`: nothing can be sent
+ * keep their order, or the whole channel, and `afterMs` how long after a first attempt, or after any attempt if the
+ * provider named the wait (`isExact`). `stopped`: nothing can be sent
  * on this channel until it is repaired. `unknown`: the provider may or may not have taken it.
  */
 export type SendResult =
   | { kind: 'accepted'; providerMessageId: string; recipientAddress: string | null }
   | { kind: 'refused'; error: ProviderError }
-  | { kind: 'retry'; error: ProviderError; afterMs: number; scope: 'recipient' | 'channel' }
+  | { kind: 'retry'; error: ProviderError; afterMs: number; scope: 'recipient' | 'channel'; isExact?: boolean }
   | { kind: 'stopped'; error: ProviderError }
   | { kind: 'unknown'; error: ProviderError }

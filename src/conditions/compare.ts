@@ -1,6 +1,6 @@
 import { normalizeText } from '../engine/language/normalize-text.ts'
 import { toText } from '../engine/language/values.ts'
-import { parseInstant } from '../platform/zoned-time.ts'
+import { parseInstant } from '../platform/calendar/zoned-time.ts'
 
 export function isText(value: unknown): value is string {
   return typeof value === 'string'

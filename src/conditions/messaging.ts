@@ -1,6 +1,6 @@
 import { defineOperator } from '../engine/language/conditions.ts'
 import type { Source } from '../engine/language/values.ts'
-import { parseInstant } from '../platform/zoned-time.ts'
+import { parseInstant } from '../platform/calendar/zoned-time.ts'
 import { isEqual, isObject, isText, toList } from './compare.ts'
 
 /** `left` is a contact or a list of tags. */

@@ -1,4 +1,5 @@
 /** Paths of the endpoints. Limits, error bodies and routing decide by them. */
+export const INDEX_PATH = '/'
 export const API_PREFIX = '/api'
 export const AUTH_PREFIX = `${API_PREFIX}/auth`
 export const TRPC_PREFIX = `${API_PREFIX}/trpc`

@@ -14,6 +14,7 @@ import { healthRoutes, type ReadinessProblem } from './health.ts'
 import { LoopLag, rejectWhileLate } from './load/loop-lag.ts'
 import { createNodeServer } from './load/node-server.ts'
 import { rateLimit, costTable } from './load/rate-limits.ts'
+import { indexPage, type ShownAccount } from './index-page.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { openapiRoute } from './openapi/openapi-route.ts'
 import { checkHost, type IsHostAllowed } from './security/check-host.ts'
@@ -47,6 +48,7 @@ export type HttpDependencies = {
   /** The delay of the event loop above which requests are rejected. */
   loopLagMaxMs: number
   identify: Identify
+  demoAccount: ShownAccount
   scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
 }
 
@@ -72,6 +74,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(providerWebhookRoutes(dependencies.providerWebhooks, guard))
   koa.use(checkHost(dependencies.isHostAllowed))
   koa.use(allowOrigins(dependencies.appOrigins))
+  koa.use(indexPage(dependencies.demoAccount))
   koa.use(openapiRoute(router))
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins))

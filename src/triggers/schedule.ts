@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineTrigger } from '../engine/model/trigger.ts'
-import { cronError } from '../platform/cron.ts'
-import { isTimezone, parseInstant } from '../platform/zoned-time.ts'
+import { cronError } from '../platform/calendar/cron.ts'
+import { isTimezone, parseInstant } from '../platform/calendar/zoned-time.ts'
 
 const cron = z.string().superRefine((text, issues) => {
   const error = cronError(text)

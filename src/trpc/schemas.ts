@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isTimezone } from '../platform/zoned-time.ts'
+import { isTimezone } from '../platform/calendar/zoned-time.ts'
 
 /**
  * Request and response schemas that several features share. None of them coerces: the REST adapter has already

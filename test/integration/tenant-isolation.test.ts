@@ -12,6 +12,7 @@ import {
   sendAsCustomer,
 } from '../factories.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
+import { insertDeadLetter } from '../support/dead-letters.ts'
 import type { WorkspaceClient } from '../support/workspace-client.ts'
 
 type Ids = Record<
@@ -27,6 +28,7 @@ type Ids = Record<
   | 'template'
   | 'broadcast'
   | 'test'
+  | 'deadLetter'
   | 'user',
   string
 >
@@ -111,6 +113,11 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'runs.follow': ({ run }) => ({ runId: run }),
   'events.send': ({ contact }) => ({ contactId: contact, event: 'order.paid' }),
   'events.follow': () => ({ types: ['run.started'] }),
+  'dead-letters.list': ({ contact, conversation }) => ({ contactId: contact, conversationId: conversation }),
+  'dead-letters.get': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
+  'dead-letters.retry': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
+  'dead-letters.discard': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
+  'dead-letters.retryMany': ({ contact, conversation }) => ({ contactId: contact, conversationId: conversation }),
   'tags.list': () => ({}),
   'tags.create': () => ({ name: 'N' }),
   'tags.get': ({ tag }) => ({ tagId: tag }),
@@ -179,8 +186,16 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 
-/** Procedures whose IDs are filters: the ID of another tenant yields an empty list. */
-const FILTERING = ['contacts.list', 'conversations.list', 'runs.list']
+const EMPTY_PAGE = { items: [], total: 0 }
+
+/** Procedures whose IDs are filters, with their response to the ID of another tenant. */
+const FILTERING: Record<string, object> = {
+  'contacts.list': EMPTY_PAGE,
+  'conversations.list': EMPTY_PAGE,
+  'runs.list': EMPTY_PAGE,
+  'dead-letters.list': EMPTY_PAGE,
+  'dead-letters.retryMany': { retried: 0, remaining: 0 },
+}
 
 type Leaf = { path: string[]; isList: boolean }
 
@@ -238,10 +253,11 @@ describe('tenant isolation', () => {
           const outcome = await call(app, one, path, input(foreignId))
           const unknown = await call(app, one, path, input(UNKNOWN_ID))
           expect(outcome, call.name).to.deep.equal(unknown)
-          expect(outcome.status, `${call.name}: ${JSON.stringify(outcome.body)}`).to.equal(
-            FILTERING.includes(path) ? 200 : 404,
+          const expected = FILTERING[path]
+          expect(outcome.status, `${call.name}: ${JSON.stringify(outcome.body)}`).to.be.oneOf(
+            expected ? [200, 202] : [404],
           )
-          if (FILTERING.includes(path)) expect(outcome.body).to.deep.equal({ items: [], total: 0 })
+          if (expected) expect(outcome.body).to.deep.equal(expected)
         }
         expect(await computeDigest(app, two.tenantId)).to.equal(digest)
       })
@@ -345,6 +361,7 @@ async function computeDigest(app: TestApp, tenantId: string): Promise<string> {
     'templates',
     'broadcasts',
     'workflow_tests',
+    'dead_letters',
   ]
   const parts = await Promise.all(
     tables.map(async (table) => {
@@ -373,6 +390,10 @@ async function createResources(workspace: WorkspaceClient): Promise<Ids> {
   const { id: channel } = await buildChannel(workspace)
   const group = await create('/api/groups', { name: 'G' })
   await workspace.call('POST', `/api/groups/${group}/contacts`, { contactIds: [contact] })
+  const deadLetter = await insertDeadLetter(workspace, {
+    contactId: contact,
+    conversationId: conversations.items[0].id,
+  })
   const { id: template } = await buildTemplate(workspace, { channelId: channel })
   return {
     contact,
@@ -396,5 +417,6 @@ async function createResources(workspace: WorkspaceClient): Promise<Ids> {
     broadcast: await create('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
     test: await create(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
     user: workspace.userId,
+    deadLetter,
   }
 }

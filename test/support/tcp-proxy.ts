@@ -1,22 +1,30 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A proxy before the database. While it is dark it forwards nothing and closes nothing, like a network that drops packets. */
+/** A forwarded connection; `server` is undefined if it was opened in the dark, like a connection whose SYN is lost. */
+type Link = { client: Socket; server: Socket | undefined }
+
+/**
+ * A proxy before the database, which fails as a network does. While it is dark it forwards nothing and closes nothing,
+ * like a network that drops packets.
+ */
 export class TcpProxy {
   readonly #server: Server
-  readonly #sockets = new Set<Socket>()
+  readonly #target: { host: string; port: number }
+  readonly #links = new Set<Link>()
   #isDark = false
   #port = 0
 
-  private constructor(server: Server) {
+  private constructor(server: Server, target: { host: string; port: number }) {
     this.#server = server
+    this.#target = target
   }
 
   static async start(targetUrl: string): Promise<TcpProxy> {
     const { hostname, port } = new URL(targetUrl)
     const server = createServer()
-    const proxy = new TcpProxy(server)
-    server.on('connection', (client) => proxy.#forward(client, connect(Number(port), hostname)))
+    const proxy = new TcpProxy(server, { host: hostname, port: Number(port) })
+    server.on('connection', (client) => proxy.#accept(client))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     return proxy
@@ -29,14 +37,39 @@ export class TcpProxy {
     return url.href
   }
 
-  goDark(): void {
-    this.#isDark = true
+  get connectionCount(): number {
+    return this.#links.size
   }
 
-  /** Forwards new connections again. Those that were open in the dark stay silent. */
-  recover(): void {
-    for (const socket of this.#sockets) socket.removeAllListeners('data')
+  /** Resets the connection at a position from 0 to `connectionCount - 1`. */
+  cut(position: number): void {
+    const link = [...this.#links][position]
+    if (link) this.#reset(link)
+  }
+
+  cutAll(): void {
+    for (const link of this.#links) this.#reset(link)
+  }
+
+  goDark(): void {
+    this.#isDark = true
+    for (const { client, server } of this.#links) {
+      client.pause()
+      server?.pause()
+    }
+  }
+
+  /**
+   * Forwards new connections again. Those that were open in the dark stay silent, as after the loss of their state in a
+   * router, or with `keepsConnections` deliver what was sent in the dark, as TCP does.
+   */
+  recover({ keepsConnections = false } = {}): void {
     this.#isDark = false
+    for (const link of this.#links) {
+      if (!link.server) this.#connect(link)
+      else if (keepsConnections) resume(link)
+      else silence(link)
+    }
   }
 
   /** Closes all connections and refuses new ones, like a server that is stopped. */
@@ -55,24 +88,59 @@ export class TcpProxy {
 
   stop(): void {
     this.#server.close()
-    for (const socket of this.#sockets) socket.destroy()
+    for (const link of this.#links) this.#reset(link)
   }
 
   #readPort(): number {
     return (this.#server.address() as AddressInfo).port
   }
 
-  #forward(client: Socket, target: Socket): void {
-    for (const [from, to] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      this.#sockets.add(from)
-      from.on('data', (chunk) => {
-        if (!this.#isDark) to.write(chunk)
-      })
-      from.on('error', () => undefined)
-      from.on('close', () => to.destroy())
-    }
+  #accept(client: Socket): void {
+    const link: Link = { client, server: undefined }
+    this.#links.add(link)
+    client.on('error', () => undefined)
+    client.on('close', () => this.#links.delete(link))
+    if (!this.#isDark) this.#connect(link)
   }
+
+  #connect(link: Link): void {
+    const server = connect(this.#target.port, this.#target.host)
+    link.server = server
+    server.on('error', () => undefined)
+    this.#forward(link.client, server)
+    this.#forward(server, link.client)
+  }
+
+  #forward(from: Socket, to: Socket): void {
+    from.on('data', (chunk) => {
+      if (to.write(chunk)) return
+      from.pause()
+      to.once('drain', () => {
+        if (!this.#isDark) from.resume()
+      })
+    })
+    from.on('close', (hadError) => {
+      if (hadError) to.resetAndDestroy()
+      else to.end()
+    })
+  }
+
+  #reset(link: Link): void {
+    this.#links.delete(link)
+    link.client.resetAndDestroy()
+    link.server?.resetAndDestroy()
+  }
+}
+
+function resume({ client, server }: Link): void {
+  client.resume()
+  server?.resume()
+}
+
+/** Discards what the client sends, and closes the connection to the server when the client gives up. */
+function silence({ client, server }: Link): void {
+  client.removeAllListeners('data')
+  client.on('data', () => undefined)
+  client.on('close', () => server?.destroy())
+  client.resume()
 }

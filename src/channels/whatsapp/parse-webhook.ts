@@ -4,7 +4,7 @@ import { toE164 } from '../../platform/phone.ts'
 import type { Inbound, StatusUpdate } from '../channel.ts'
 import { toProviderError, ProviderErrorBody } from './classify-error.ts'
 import { parseMessage } from './parse-message.ts'
-import { timestamp, list, parseValid, text } from './webhook-parts.ts'
+import { timestamp, list, parseJson, parseValid, text } from './provider-json.ts'
 
 const Envelope = z.looseObject({ entry: list })
 const Entry = z.looseObject({ changes: list })
@@ -35,7 +35,7 @@ const Status = z.looseObject({
  */
 export function parseWebhook(body: Buffer, phoneNumberId: string): Inbound {
   const inbound: Inbound = { messages: [], statuses: [], ignored: 0 }
-  const entries = parseValid(Envelope, [parseJson(body)]).flatMap(({ entry }) => parseValid(Entry, entry))
+  const entries = parseValid(Envelope, [parseBody(body)]).flatMap(({ entry }) => parseValid(Entry, entry))
   for (const change of entries.flatMap(({ changes }) => changes)) {
     const value = Change.safeParse(change).data?.value
     if (value?.metadata.phone_number_id !== phoneNumberId) {
@@ -51,16 +51,9 @@ export function parseWebhook(body: Buffer, phoneNumberId: string): Inbound {
   return inbound
 }
 
-const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g
-
-/** Parses JSON without NUL characters and lone surrogates, which Postgres cannot store. */
-function parseJson(body: Buffer): unknown {
-  const json = body.toString('utf8').replaceAll(ESCAPE, (escape) => {
-    if (escape === '\\u0000') return ''
-    return escape.length === 6 && /^\\u[dD][89a-fA-F]/.test(escape) ? '\\ufffd' : escape
-  })
+function parseBody(body: Buffer): unknown {
   try {
-    return JSON.parse(json)
+    return parseJson(body)
   } catch (cause) {
     throw new InvalidError('The request body must be JSON', undefined, 'invalid_json', { cause })
   }

@@ -1,12 +1,15 @@
+import type { Dispatcher } from 'undici'
 import { z } from 'zod'
+import { getField } from '../../platform/get-field.ts'
+import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { OutboundMessage, ProviderError, SendResult } from '../channel.ts'
 import { classifyError, ProviderErrorBody } from './classify-error.ts'
 import { composePayload } from './compose-payload.ts'
+import { type ApiResponse, postMessage } from './post-message.ts'
 import type { WhatsappSettings } from './settings.ts'
 
 const TIMEOUT_MS = 15 * SECOND
-const RESPONSE_BYTES_MAX = 64 * 1024
 
 const Accepted = z.looseObject({
   contacts: z.array(z.looseObject({ wa_id: z.string().regex(/^\d+$/) })).catch([]),
@@ -18,6 +21,7 @@ type Call = WhatsappSettings & {
   accessToken: string
   timeoutMs: number | undefined
   signal: AbortSignal | undefined
+  agent: Dispatcher
 }
 
 /**
@@ -25,40 +29,39 @@ type Call = WhatsappSettings & {
  * and only a status report with our message id settles it.
  */
 export async function sendMessage(message: OutboundMessage, call: Call): Promise<SendResult> {
-  const { baseUrl, version, phoneNumberId, accessToken, timeoutMs = TIMEOUT_MS, signal } = call
+  const { baseUrl, version, phoneNumberId, accessToken, timeoutMs = TIMEOUT_MS, signal, agent } = call
   if (message.to.phone === null && message.to.userId === null) return NO_ADDRESS
   if (signal?.aborted) return retryLater('Sending was aborted', { afterMs: SECOND, scope: 'recipient' })
   const limit = AbortSignal.timeout(timeoutMs)
-  let response: Response
   try {
-    response = await fetch(`${baseUrl}/${version}/${phoneNumberId}/messages`, {
-      method: 'POST',
-      // To follow a redirect would send the customer's data elsewhere.
-      redirect: 'manual',
-      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify(composePayload(message)),
+    const response = await postMessage({
+      url: `${baseUrl}/${version}/${phoneNumberId}/messages`,
+      accessToken,
+      payload: composePayload(message),
+      agent,
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     })
+    return toResult(response)
   } catch (error) {
     // The error is dropped: its text may quote the request.
+    if (error instanceof OutboundError) return stopAtBaseUrl(error.message)
     return wasNeverSent(error)
       ? retryLater('The Cloud API cannot be reached', { afterMs: 5 * SECOND, scope: 'channel' })
       : inDoubt('The connection to the Cloud API ended without a response')
   }
-  return toResult(response)
 }
 
-async function toResult(response: Response): Promise<SendResult> {
-  const { ok, status } = response
-  const body = await readJson(response)
+function toResult({ status, body, retryAfterMs }: ApiResponse): SendResult {
+  const isOk = status >= 200 && status < 300
   const accepted = Accepted.safeParse(body).data
   const [message] = accepted?.messages ?? []
-  if (ok && message) {
+  if (isOk && message) {
     const waId = accepted?.contacts[0]?.wa_id
     return { kind: 'accepted', providerMessageId: message.id, recipientAddress: waId ? `+${waId}` : null }
   }
   const refused = Refused.safeParse(body).data
-  return !ok && refused ? classifyError(refused.error, status) : classifyStatus(status)
+  const result = !isOk && refused ? classifyError(refused.error, status) : classifyStatus(status)
+  return result.kind === 'retry' && retryAfterMs !== null ? { ...result, afterMs: retryAfterMs, isExact: true } : result
 }
 
 /** Statuses of a wrong address or of a proxy that denies access: no message can be sent. */
@@ -74,34 +77,17 @@ function classifyStatus(status: number): SendResult {
   return { kind: status < 400 || ACCESS_DENIED.has(status) ? 'stopped' : 'refused', error }
 }
 
-/** Returns undefined for a body that is too long, incomplete or not JSON. */
-async function readJson(response: Response): Promise<unknown> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  try {
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length
-      if (size > RESPONSE_BYTES_MAX) return undefined
-      chunks.push(chunk)
-    }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
-
-const CONNECTING = new Set(['connect', 'getaddrinfo'])
+/** System calls of connecting and of DNS queries. */
+const CONNECTING = /^(connect|getaddrinfo|query[A-Z])/
 const HANDSHAKE = /^(CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|SELF_SIGNED_|UNABLE_TO_|ERR_SSL_WRONG_VERSION|UND_ERR_CONNECT_)/
 
 /** Returns true only if no connection was made. One that breaks later may have delivered the message. */
 function wasNeverSent(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  if (!(cause instanceof Error)) return false
   // Several addresses were tried, and none accepted a connection.
-  if (cause instanceof AggregateError) return true
-  const syscall = 'syscall' in cause ? cause.syscall : undefined
-  const code = 'code' in cause ? cause.code : undefined
-  return (typeof syscall === 'string' && CONNECTING.has(syscall)) || (typeof code === 'string' && HANDSHAKE.test(code))
+  if (error instanceof AggregateError) return true
+  const syscall = getField(error, 'syscall')
+  const code = getField(error, 'code')
+  return (typeof syscall === 'string' && CONNECTING.test(syscall)) || (typeof code === 'string' && HANDSHAKE.test(code))
 }
 
 function toError(code: string, message: string): ProviderError {
@@ -110,6 +96,12 @@ function toError(code: string, message: string): ProviderError {
 
 function retryLater(message: string, retry: { afterMs: number; scope: 'recipient' | 'channel' }): SendResult {
   return { kind: 'retry', error: { ...toError('provider_unavailable', message), retryable: true }, ...retry }
+}
+
+/** Result of a base URL that may not be called. It is the same for every host and port. */
+export function stopAtBaseUrl(message: string): SendResult {
+  const hint = 'Create the channel again with the base URL of a public host'
+  return { kind: 'stopped', error: { ...toError('base_url_refused', message), hint } }
 }
 
 function inDoubt(message: string): SendResult {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { InvalidError } from '../../platform/errors.ts'
+import { urlError } from '../../platform/outbound/check-url.ts'
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 const digits = (noun: string) => z.string().regex(/^\d{1,32}$/, `must be the digits of a ${noun}`)
@@ -51,11 +52,22 @@ export const WhatsappCredentials = z.object({
 export type WhatsappCredentials = z.output<typeof WhatsappCredentials>
 
 /**
- * Rejects a base URL on this machine. Emulators are for tests; tenants of a shared installation must not call them.
- * @throws InvalidError
+ * Returns why the base URL may not be called, as far as its text determines it; undefined if it may. Emulators on this
+ * machine and on other ports are for tests; tenants of a shared installation must not call them.
  */
-export function assertNotLoopback({ baseUrl }: WhatsappSettings): void {
-  if (!LOOPBACK.has(new URL(baseUrl).hostname)) return
-  const message = 'must not be an address on the server itself unless the installation allows it'
-  throw new InvalidError(`baseUrl ${message}`, [{ path: 'baseUrl', message }])
+export function baseUrlError(
+  { baseUrl }: WhatsappSettings,
+  { allowsLoopback }: { allowsLoopback: boolean },
+): string | undefined {
+  const { hostname, port } = new URL(baseUrl)
+  if (allowsLoopback) return undefined
+  if (LOOPBACK.has(hostname)) return 'must not be an address on the server itself unless the installation allows it'
+  if (port !== '') return 'must use port 443'
+  return urlError(baseUrl)?.message
+}
+
+/** @throws InvalidError when the base URL may not be called */
+export function assertCallableBaseUrl(settings: WhatsappSettings, rules: { allowsLoopback: boolean }): void {
+  const message = baseUrlError(settings, rules)
+  if (message !== undefined) throw new InvalidError(`baseUrl ${message}`, [{ path: 'baseUrl', message }])
 }

@@ -1,5 +1,5 @@
 import { Liquid } from 'liquidjs'
-import { parseInstant } from '../../platform/zoned-time.ts'
+import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import { chargeFilter } from './filter-work.ts'
 
 /** Filters for texts, numbers, lists and dates. None reads a clock, draws lots or evaluates an expression. */

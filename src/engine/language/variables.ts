@@ -1,4 +1,4 @@
-import { parseInstant } from '../../platform/zoned-time.ts'
+import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import type { VariableType } from './definition/variables.ts'
 
 type Conversion = { ok: true; value: unknown } | { ok: false }

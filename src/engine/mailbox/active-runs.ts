@@ -124,8 +124,9 @@ export class ActiveRuns {
   advance(run: StoredRun, event: EngineEvent): boolean {
     const { registry, now } = this.#input
     const workflow = this.#getWorkflow(run)
-    const { compiled } = workflow
-    const decision = decideRun({ compiled, run: run.state, event, facts: this.factsFor(workflow), now, registry })
+    const { workflowId, compiled } = workflow
+    const facts = this.factsFor(workflow)
+    const decision = decideRun({ workflowId, compiled, run: run.state, event, facts, now, registry })
     if (!decision.isConsumed) return false
     run.hasStarted ||= run.state.startedAt === null && decision.run.startedAt !== null
     run.state = decision.run

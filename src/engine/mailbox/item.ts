@@ -23,7 +23,7 @@ export type MailboxItem = { id: string; mailbox: Mailbox; attempts: number } & I
 export type NewItem = { id: string; mailbox: Mailbox; dueAt?: Date } & ItemContent
 
 /** The first item of a mailbox, as far as it is needed to handle its failure. */
-export type NextItem = { id: string; runId: string | null }
+export type NextItem = { id: string; runId: string | null; isLastAttempt: boolean }
 
 /** Builds the schema that parses stored items. `event` is the product's schema of trigger events. */
 export function itemContentSchema(event: z.ZodType<TriggerEvent>): z.ZodType<ItemContent> {

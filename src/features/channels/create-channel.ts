@@ -1,4 +1,4 @@
-import { assertNotLoopback, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
+import { assertCallableBaseUrl, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
@@ -8,12 +8,12 @@ import type { Channel, CreateChannel } from './schema.ts'
 
 /**
  * Connects a WhatsApp number. Its credentials are stored encrypted.
- * @throws InvalidError when the base URL is on this machine and the installation does not allow that
+ * @throws InvalidError when the base URL is on this machine or has another port, and the installation does not allow that
  */
 export async function createChannel(scope: Scope, input: CreateChannel): Promise<Channel> {
   const { kind, name, phoneNumber, apiVersion: version, ...config } = input
   const settings = WhatsappSettings.parse({ ...config, version })
-  if (!scope.allowsLoopback) assertNotLoopback(settings)
+  assertCallableBaseUrl(settings, scope)
   const channelId = newId()
   return scope.transaction(async (tx) => {
     const now = tx.now()

@@ -1,6 +1,6 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
-import { parseInstant } from '../../platform/zoned-time.ts'
+import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import type { Scope } from '../../scope.ts'
 import { schedule } from '../../triggers/schedule.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'

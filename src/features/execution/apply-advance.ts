@@ -1,4 +1,4 @@
-import type { Advance } from '../../engine/mailbox/advance.ts'
+import type { Advance } from '../../engine/mailbox/ports.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { changeConsents } from '../contacts/change-consents.ts'

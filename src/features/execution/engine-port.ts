@@ -1,4 +1,4 @@
-import type { DecisionPort, EnginePort } from '../../engine/mailbox/advance.ts'
+import type { DecisionPort, EnginePort } from '../../engine/mailbox/ports.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
@@ -6,6 +6,7 @@ import { workflowLanguage } from '../../workflow-language.ts'
 import { listPublished, loadWorkflows } from '../automation/published-workflows.ts'
 import { engineStore } from '../automation/store/engine-store.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
+import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
 import { applyAdvance } from './apply-advance.ts'
 import { loadMessages } from './load-messages.ts'
 import { loadSubjects } from './load-subjects.ts'
@@ -28,6 +29,7 @@ export function enginePort(system: SystemScope): EnginePort<Scope> {
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.db, { tenantId, now: system.now(), limit }),
     transaction: (tenantId, work) => system.forTenant(tenantId).transaction(work),
     isTransient,
+    deadLetter: storeDeadLetter,
     report(error, about) {
       const fields = { err: error, ...about }
       if (isTransient(error)) system.log.warn(fields, 'postponed a mailbox after a transient failure')

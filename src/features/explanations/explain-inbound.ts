@@ -5,9 +5,11 @@ import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
+import { listDeadLettersOfMessage } from '../dead-letters/queries.ts'
+import type { DeadLetter } from '../dead-letters/schema.ts'
 import { type RunDetails, runQuery, toRunState } from '../runs/queries.ts'
 import { describeOutcome } from './describe-outcome.ts'
-import { messageLink, runLink, stepLink, triggerLink } from './links.ts'
+import { deadLetterLink, messageLink, runLink, stepLink, triggerLink } from './links.ts'
 import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
 import type { Link, Explanation } from './schema.ts'
 
@@ -23,6 +25,7 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
   const consumers = runs
     .filter((run) => !debouncing.includes(run) && !isInherited(run, message, { runs, steps }))
     .filter((run) => isConsumedBy(run, message) || steps.some(({ runId }) => runId === run.id))
+  const deadLetters = await listDeadLettersOfMessage(scope, message)
   const evaluations = await evaluationLinks(scope, message)
   const links: Link[] = [{ kind: 'sender', ...message.sender }, messageLink(message)]
   for (const run of started) links.push(await triggerLink(scope, run, message), runLink(run, 'started'))
@@ -32,8 +35,8 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
     links.push(runLink(run, 'reply_consumed'), ...runSteps.map((step) => stepLink(step, undefined)))
   }
   return {
-    summary: await summarize(scope, { message, started, debouncing, consumers, evaluations }),
-    links: [...links, ...evaluations],
+    summary: await summarize(scope, { message, started, debouncing, consumers, deadLetters, evaluations }),
+    links: [...links, ...deadLetters.map(deadLetterLink), ...evaluations],
   }
 }
 
@@ -122,15 +125,18 @@ type InboundEffects = {
   started: RunDetails[]
   debouncing: RunDetails[]
   consumers: RunDetails[]
+  deadLetters: DeadLetter[]
   evaluations: Link[]
 }
 
 async function summarize(scope: Scope, effects: InboundEffects): Promise<string> {
-  const { message, started, debouncing, consumers, evaluations } = effects
+  const { message, started, debouncing, consumers, deadLetters, evaluations } = effects
   const names = (runs: RunDetails[]) => runs.map(({ workflowName }) => `"${workflowName}"`).join(', ')
   if (started.length > 0) return `Started ${names(started)}`
   if (debouncing.length > 0) return `Was combined with earlier messages by ${names(debouncing)}`
   if (consumers.length > 0) return `Was consumed as a reply by ${names(consumers)}`
+  const [deadLetter] = deadLetters.filter(({ kind }) => kind === 'message')
+  if (deadLetter) return describeDeadLetter(deadLetter)
   if (await isPending(scope, message)) return 'Is queued and has not been processed yet'
   if (evaluations.length > 0) return 'Started nothing: each evaluated workflow has a reason not to start'
   const isOld = message.createdAt < addMs(scope.now(), -EVALUATION_RETENTION_MS)
@@ -139,11 +145,16 @@ async function summarize(scope: Scope, effects: InboundEffects): Promise<string>
     : 'Started nothing: no workflow with a trigger for messages was published at that time'
 }
 
-async function isPending(scope: Scope, { id }: MessageRow): Promise<boolean> {
+function describeDeadLetter({ id, attempts, error }: DeadLetter): string {
+  return `Was not processed: all ${attempts} attempts failed. ${error.message}. Retry or discard the dead letter ${id}`
+}
+
+async function isPending(scope: Scope, { id, conversationId }: MessageRow): Promise<boolean> {
   const rows = await selectRows<object>(
     scope.db,
-    `select 1 from mailbox_items where tenant_id = ? and kind = 'message' and payload ->> 'messageId' = ? limit 1`,
-    [scope.tenantId, id],
+    `select 1 from mailbox_items
+     where tenant_id = ? and mailbox_id = ? and kind = 'message' and payload ->> 'messageId' = ? limit 1`,
+    [scope.tenantId, conversationId, id],
   )
   return rows.length > 0
 }

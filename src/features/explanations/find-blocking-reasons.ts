@@ -3,6 +3,7 @@ import type { Workflow as WorkflowRow } from '../../models/automation/workflow.t
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { AUTOMATION_PAUSED_SQL } from '../conversations/automation.ts'
+import { countDeadLetters } from '../dead-letters/queries.ts'
 import type { TriggerEvaluations } from './schema.ts'
 
 type Reason = TriggerEvaluations['reasons'][number]
@@ -26,6 +27,7 @@ export async function findBlockingReasons(
   const reasons = [...statusReasons(workflow), ...triggerReasons(workflow, triggers)]
   const paused = await findPause(scope, contactId)
   if (paused) reasons.push(paused)
+  reasons.push(...deadLetterReasons(await countDeadLetters(scope, { contactId })))
   if (hasNoEvents && reasons.length === 0) reasons.push(noEventReason(workflow, since))
   return reasons
 }
@@ -62,6 +64,13 @@ function triggerReasons({ status }: WorkflowRow, triggers: CompiledTrigger[]): R
       ? 'The published version has no trigger. Add one and publish'
       : `The workflow only starts when it is called (${types}). Add a trigger for an event of the contact and publish`
   return [{ code: 'no_trigger', message }]
+}
+
+function deadLetterReasons(count: number): Reason[] {
+  if (count === 0) return []
+  const items = count === 1 ? '1 item of the contact is' : `${count} items of the contact are`
+  const message = `${items} dead-lettered, because processing failed. Read /api/dead-letters, then retry or discard`
+  return [{ code: 'dead_lettered', message }]
 }
 
 async function findPause(scope: Scope, contactId: string): Promise<Reason | undefined> {

@@ -5,6 +5,7 @@ import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import type { RunDetails } from '../runs/queries.ts'
 import { describeTrigger } from './describe-trigger.ts'
+import type { DeadLetter } from '../dead-letters/schema.ts'
 import type { Link } from './schema.ts'
 
 type Relation = Extract<Link, { kind: 'run' }>['relation']
@@ -41,6 +42,10 @@ export async function triggerLink(scope: Scope, run: RunDetails, message: Messag
 
 export function messageLink({ id, direction, body, status, error, createdAt }: MessageRow): Link {
   return { kind: 'message', at: createdAt, id, direction, body, status, error: toPublicError(error) }
+}
+
+export function deadLetterLink({ id, failedAt: at, kind: item, attempts, error }: DeadLetter): Link {
+  return { kind: 'dead_letter', at, id, item, attempts, error: { code: error.code, message: error.message } }
 }
 
 type StatusChange = { status: string; at: Date; error: MessageRow['error'] }

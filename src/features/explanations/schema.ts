@@ -50,6 +50,7 @@ export const TriggerEvaluations = z
             'workflow_archived',
             'no_trigger',
             'automation_paused',
+            'dead_lettered',
             'no_matching_event',
           ]),
           message,
@@ -144,6 +145,16 @@ const Link = z.discriminatedUnion('kind', [
       message,
     })
     .meta({ description: 'A workflow that the message did not start' }),
+  z
+    .object({
+      kind: z.literal('dead_letter'),
+      at: timestamp,
+      id,
+      item: z.string().meta({ description: 'The kind of the item', examples: ['message'] }),
+      attempts: z.int(),
+      error: z.object({ code: z.string(), message: z.string() }),
+    })
+    .meta({ description: 'A failure because of which the message, or an event that belongs to it, was not processed' }),
 ])
 export type Link = z.infer<typeof Link>
 

@@ -1,9 +1,13 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
 import { selectRows } from '../../platform/database/sql.ts'
+import { MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import type { MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
+
+/** The delivery of a message that was claimed this long ago and is not settled is unknown. */
+export const CLAIM_MS = 2 * MINUTE
 
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {

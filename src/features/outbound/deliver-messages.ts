@@ -1,12 +1,17 @@
 import type { SendResult } from '../../channels/channel.ts'
+import { retry } from '../../platform/concurrency/retry.ts'
+import { isTransient } from '../../platform/database/database.ts'
 import { NotFoundError } from '../../platform/errors.ts'
+import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { loadChannel, type LoadedChannel } from '../channels/load-channel.ts'
-import { claimMessages, type ClaimedMessage } from './claim-messages.ts'
+import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
 import { settleMessages } from './settle-messages.ts'
 
 /** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
 const CLAIM_MAX = 64
+/** With the delays between them, enough for as long as a claim lasts. */
+const SETTLE_ATTEMPTS_MAX = 30
 
 export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
@@ -39,12 +44,27 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel): Promise<boole
   }
   const claimed = await scope.transaction((tx) => claimMessages(tx, channel.id, CLAIM_MAX))
   if (claimed.length === 0) return false
+  const claimedUntil = addMs(scope.now(), CLAIM_MS)
   const outcomes = await sendAll(channel, claimed)
-  await scope.transaction((tx) => settleMessages(tx, channel, outcomes))
+  await settle(scope, channel, outcomes, claimedUntil)
   // A paused channel is enqueued again when its messages are due.
   return outcomes.every(
     ({ result }) => result.kind !== 'stopped' && !(result.kind === 'retry' && result.scope === 'channel'),
   )
+}
+
+/**
+ * Stores the outcomes. They exist only in this process, so while the database cannot be reached they are kept until the
+ * claim expires. A repetition after a commit that was not confirmed changes nothing.
+ */
+function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], claimedUntil: Date): Promise<void> {
+  return retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes)), {
+    isRetryable: isTransient,
+    mayContinue: () => scope.now() < claimedUntil,
+    attemptsMax: SETTLE_ATTEMPTS_MAX,
+    delayMs: SECOND / 4,
+    delayMaxMs: 5 * SECOND,
+  })
 }
 
 function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<DeliveryOutcome[]> {

@@ -1,14 +1,13 @@
 import type { ProviderError } from '../../channels/channel.ts'
 import { selectRows } from '../../platform/database/sql.ts'
-import { addMs, MINUTE } from '../../platform/time.ts'
+import { addMs } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
+import { CLAIM_MS } from './claim-messages.ts'
 import type { MessageRef } from './message-event.ts'
 import { DELIVERY_UNKNOWN } from './message-status.ts'
 import { failMessages } from './settle-messages.ts'
 
-/** The delivery of a message that was claimed this long ago and is not settled is unknown. */
-const UNKNOWN_AFTER_MS = 2 * MINUTE
 const BATCH = 500
 
 type AbandonedMessage = MessageRef & { tenantId: string; channelId: string }
@@ -25,7 +24,7 @@ export async function reconcileOutbox(system: SystemScope): Promise<void> {
     [now],
   )
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
-  const leasedBefore = addMs(now, -UNKNOWN_AFTER_MS)
+  const leasedBefore = addMs(now, -CLAIM_MS)
   const abandoned = await selectRows<AbandonedMessage>(
     system.db,
     `select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id

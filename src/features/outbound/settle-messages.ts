@@ -9,6 +9,8 @@ import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './messag
 import { promoteStatuses } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
+/** Attempts if the provider names each wait, which may be a second. */
+const EXACT_ATTEMPTS_MAX = 20
 /** Pause of a channel after the result `stopped`: nothing can be sent on it until somebody repairs it. */
 const STOPPED_MS = HOUR
 
@@ -19,7 +21,8 @@ const STOPPED_MS = HOUR
 export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
   const settled = outcomes.map(({ message, result }): DeliveryOutcome => {
-    const isExhausted = result.kind === 'retry' && message.attempt >= ATTEMPTS_MAX && result.scope === 'recipient'
+    const attemptsMax = result.kind === 'retry' && result.isExact ? EXACT_ATTEMPTS_MAX : ATTEMPTS_MAX
+    const isExhausted = result.kind === 'retry' && message.attempt >= attemptsMax && result.scope === 'recipient'
     return { message, result: isExhausted ? { kind: 'refused', error: result.error } : result }
   })
   const pause = findChannelPause(settled, tx.now())
@@ -148,8 +151,8 @@ async function settlePostponed(tx: Scope, channel: LoadedChannel, outcomes: Deli
     if (result.kind === 'stopped')
       return [{ id: message.messageId, attempt: message.attempt, at: addMs(now, STOPPED_MS) }]
     if (result.kind !== 'retry') return []
-    // The backoff of a recipient grows with its attempts; the pause of a channel is what its adapter returned.
-    const factor = result.scope === 'recipient' ? 4 ** (message.attempt - 1) : 1
+    // The backoff of a recipient grows with its attempts, unless the provider named the wait.
+    const factor = result.scope === 'recipient' && !result.isExact ? 4 ** (message.attempt - 1) : 1
     return [{ id: message.messageId, attempt: message.attempt, at: addMs(now, result.afterMs * factor) }]
   })
   if (postponed.length === 0) return

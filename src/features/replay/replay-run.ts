@@ -1,3 +1,4 @@
+import { toMailbox } from '../../engine/model/mailbox-key.ts'
 import { runMailbox } from '../../engine/model/stored-run.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
@@ -26,13 +27,22 @@ export async function replayRun(scope: Scope, options: ReplayRun): Promise<Run> 
   // A simulation waits for a compute thread, so it runs outside the transaction. A finished run changes no more.
   const simulated = options.mode === 'dry_run' ? await simulateReplay(scope, { original, plan, options }) : undefined
   return scope.transaction(async (tx) => {
-    await tx.get(RunRow, original.id)
+    await lockRun(tx, original)
     if (simulated) await saveDryRun(tx, { original, plan }, simulated)
     if (options.mode !== 'dry_run') await runLive(tx, { original, plan, stepOutputs: options.stepOutputs })
     const data = { runId: original.id, replayId: plan.state.id, conversationId: original.conversationId }
     await tx.record({ type: 'run.replayed', data })
     return getRun(tx, { runId: plan.state.id })
   })
+}
+
+/**
+ * Locks the mailbox of the run, so that its contact, conversation and channel are not deleted before the replay is stored.
+ * @throws NotFoundError if one of them was deleted, and the run with it
+ */
+async function lockRun(tx: Scope, original: RunRow): Promise<void> {
+  await lockMailboxes(tx, [toMailbox(original)])
+  await tx.get(RunRow, original.id)
 }
 
 function assertReplayable({ status, mode, replayOf }: RunRow): void {
@@ -50,10 +60,8 @@ type LiveReplay = { original: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['
 async function runLive(tx: Scope, { original, plan, stepOutputs }: LiveReplay): Promise<void> {
   const state = { ...plan.state, ...(stepOutputs ? { stepOutputOverrides: stepOutputs } : {}) }
   const replay = buildReplay(tx, original, { plan, state, mode: 'live' })
-  const mailbox = runMailbox(replay)
-  if (mailbox.kind !== 'run') await lockMailboxes(tx, [mailbox])
   await saveRuns(tx, [replay])
   await copySteps(tx, { from: original.id, to: state.id, count: plan.reusedCount })
-  await putItems(tx, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
+  await putItems(tx, [{ id: newId(), mailbox: runMailbox(replay), kind: 'start', payload: { runId: state.id } }])
   await tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -1,4 +1,4 @@
-import { processItems } from '../../engine/mailbox/advance.ts'
+import { processItems } from '../../engine/mailbox/process-items.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { cancelQueuedMessages } from '../outbound/cancel-queued-messages.ts'

@@ -1,4 +1,4 @@
-import { latestOccurrence, nextOccurrence } from '../../platform/cron.ts'
+import { latestOccurrence, nextOccurrence } from '../../platform/calendar/cron.ts'
 import { DAY } from '../../platform/time.ts'
 
 export type DueSchedule = {

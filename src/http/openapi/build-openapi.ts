@@ -2,6 +2,7 @@ import { generateOpenApiDocument } from 'trpc-to-openapi'
 import type { AppRouter } from '../../router.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import { listOperations } from '../rest.ts'
+import { VERSION } from '../version.ts'
 import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
 import { buildExample } from './example.ts'
 import { ERROR_SCHEMAS, HEADERS, errorResponses, successHeaders } from './responses.ts'
@@ -29,7 +30,7 @@ const TAGS: Record<string, string> = {
  * security and examples, which it does not know or gets wrong, are replaced.
  */
 export function buildOpenApi(router: AppRouter): Document {
-  const options = { title: 'Parley', version: '0.1.0', baseUrl: '/' }
+  const options = { title: 'Parley', version: VERSION, baseUrl: '/' }
   const generated: Document = JSON.parse(JSON.stringify(generateOpenApiDocument(router, options)))
   const schemas = { ...listOurSchemas(generated.components.schemas), ...ERROR_SCHEMAS }
   const paths: Document['paths'] = {}
@@ -42,7 +43,7 @@ export function buildOpenApi(router: AppRouter): Document {
     openapi: '3.1.0',
     info: {
       title: 'Parley',
-      version: '0.1.0',
+      version: VERSION,
       description:
         'Contacts, conversations, workflows and broadcasts of a workspace. Sign in to get the session cookie, and send the id of the workspace in `x-tenant-id`.',
       license: { name: 'MIT', identifier: 'MIT' },

@@ -1,10 +1,11 @@
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { deadline } from '../concurrency/deadline.ts'
 import { getField } from '../get-field.ts'
 import { type Hop, followRedirect } from './follow-redirect.ts'
 import { OutboundError } from './outbound-error.ts'
 import { readResponse } from './read-response.ts'
-import { checkedLookup, type Resolve, resolveName } from './resolve-name.ts'
+import { createPublicAgent } from './public-agent.ts'
+import type { Resolve } from './resolve-name.ts'
 import { checkUrl } from './check-url.ts'
 
 export type PublicRequest = {
@@ -34,14 +35,11 @@ const REDIRECTS_MAX = 3
 export async function fetchPublic(
   request: PublicRequest,
   signal?: AbortSignal,
-  resolve: Resolve = resolveName,
+  resolve?: Resolve,
 ): Promise<PublicResponse> {
   const limit = deadline(request.timeoutMs, signal)
-  const agent = new Agent({
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { lookup: checkedLookup(resolve, request), timeout: request.timeoutMs },
-  })
+  const { allowsLoopback, timeoutMs } = request
+  const agent = createPublicAgent({ allowsLoopback, connectTimeoutMs: timeoutMs, resolve })
   try {
     return await follow(agent, request, limit.signal)
   } catch (error) {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep } from '../../engine/model/step.ts'
-import { isTimezone } from '../../platform/zoned-time.ts'
+import { isTimezone } from '../../platform/calendar/zoned-time.ts'
 import { requireContact } from './contact-facts.ts'
 import type { ContactChanges, WorkflowEffect } from '../effects.ts'
 

@@ -4,7 +4,7 @@ import { templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep, type StepContext } from '../../engine/model/step.ts'
 import { addMs, DAY } from '../../platform/time.ts'
-import { nextTimeOfDay, parseInstant } from '../../platform/zoned-time.ts'
+import { nextTimeOfDay, parseInstant } from '../../platform/calendar/zoned-time.ts'
 
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:30')
 

@@ -1,6 +1,6 @@
 import { StepError } from '../../engine/language/step-error.ts'
 import type { StepReport, StepContext } from '../../engine/model/step.ts'
-import { parseInstant } from '../../platform/zoned-time.ts'
+import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import type { WorkflowEffect } from '../effects.ts'
 import { fillMedia } from './media.ts'
 import { fillBody, fillCaption, type Message, type ButtonOption } from './message.ts'

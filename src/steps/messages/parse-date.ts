@@ -1,5 +1,5 @@
 import type { StepContext } from '../../engine/model/step.ts'
-import { isCalendarDay } from '../../platform/zoned-time.ts'
+import { isCalendarDay } from '../../platform/calendar/zoned-time.ts'
 
 const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/
 const YEAR_LAST = /^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})$/

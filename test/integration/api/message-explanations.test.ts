@@ -3,6 +3,7 @@ import { startRuns } from '../../../src/features/runs/start-runs.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { deadLetterMessage } from '../../support/dead-letters.ts'
 import { listMessages, listRuns } from '../../support/queries.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -243,6 +244,26 @@ describe('GET /api/messages/{messageId}/explanation', () => {
       expect(summary).to.equal('Was combined with earlier messages by "Debounced"')
       expect(find(links, 'run')).to.deep.include({ relation: 'debounced', status: 'completed' })
     }
+  })
+
+  it('the explanation of a message that could not be processed names its dead letter and the reason', async () => {
+    const { id } = await deadLetterMessage(owner, { body: 'price' })
+    const { items } = await owner.call('GET', '/api/dead-letters')
+    const { summary, links } = await explain(id)
+    expect(summary).to.equal(
+      `Was not processed: all 5 attempts failed. The database rejected a change (SQLSTATE P0001). Retry or discard the dead letter ${items[0].id}`,
+    )
+    const { code, message } = items[0].error
+    expect(find(links, 'dead_letter')).to.deep.include({
+      id: items[0].id,
+      at: items[0].failedAt,
+      item: 'message',
+      attempts: 5,
+      error: { code, message },
+    })
+    await owner.call('POST', `/api/dead-letters/${items[0].id}/retry`, {})
+    await app.work()
+    expect((await explain(id)).summary).to.equal('Started "Prices"')
   })
 
   it('GET /api/messages/{messageId}/explanation returns 404 for a message of another workspace', async () => {

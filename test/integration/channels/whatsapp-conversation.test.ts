@@ -149,6 +149,22 @@ describe('WhatsApp channel with the fake Cloud API', () => {
     expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'sent' })
   })
 
+  it('waits for Retry-After instead of a growing backoff between its attempts', async () => {
+    cloud.rejectNext(131056, { count: 6, status: 429, headers: { 'retry-after': '3' } })
+    const phone = newPhone()
+    await cloud.webhooks.sendText({ from: phone, body: 'hi' })
+    await app.work()
+    for (let attempt = 2; attempt <= 7; attempt += 1) {
+      app.clock.advance(2_900)
+      await app.work()
+      expect(cloud.calls).to.equal(attempt - 1)
+      app.clock.advance(100)
+      await app.work()
+      expect(cloud.calls).to.equal(attempt)
+    }
+    expect((await listMessagesWith(phone)).at(-1)).to.include({ status: 'sent' })
+  })
+
   it('fails a message with the error code undeliverable when the provider rejects it permanently', async () => {
     cloud.rejectNext(131026)
     const phone = newPhone()

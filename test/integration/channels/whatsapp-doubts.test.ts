@@ -1,4 +1,8 @@
 import { expect } from 'chai'
+import { loadChannel } from '../../../src/features/channels/load-channel.ts'
+import { claimMessages, type ClaimedMessage } from '../../../src/features/outbound/claim-messages.ts'
+import type { DeliveryOutcome } from '../../../src/features/outbound/deliver-messages.ts'
+import { settleMessages } from '../../../src/features/outbound/settle-messages.ts'
 import { reconcileOutbox } from '../../../src/features/outbound/reconcile-outbox.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -14,6 +18,7 @@ describe('outbound message with an unknown delivery result', () => {
   let app: TestApp
   let workspace: WorkspaceClient
   let cloud: FakeCloudApi
+  let channelId: string
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
@@ -25,7 +30,7 @@ describe('outbound message with an unknown delivery result', () => {
 
   beforeEach(async () => {
     cloud = await FakeCloudApi.start({ clock: app.clock })
-    await buildCloudApiChannel(workspace, cloud)
+    channelId = (await buildCloudApiChannel(workspace, cloud)).id
   })
 
   afterEach(() => cloud.stop())
@@ -33,10 +38,10 @@ describe('outbound message with an unknown delivery result', () => {
   const sentMessageId = () => cloud.accepted[0]?.callbackData ?? ''
 
   /** Returns the types of the message's events, oldest first. */
-  async function listEventTypes(): Promise<string[]> {
+  async function listEventTypes(messageId = sentMessageId()): Promise<string[]> {
     const events = await app.system
       .db('events')
-      .whereRaw(`data ->> 'messageId' = ?`, [sentMessageId()])
+      .whereRaw(`data ->> 'messageId' = ?`, [messageId])
       .orderBy('id')
       .select<{ type: string }[]>('type')
     return events.map(({ type }) => type)
@@ -84,5 +89,72 @@ describe('outbound message with an unknown delivery result', () => {
     await reconciling
     expect(await listEventTypes()).to.deep.equal(['message.queued'])
     expect(await db('outbox').where('message_id', sentMessageId())).to.have.length(1)
+  })
+
+  /** Ends database connections that wait for a lock; returns their number. */
+  async function endWaitingConnections(): Promise<number> {
+    const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where wait_event_type = 'Lock' and datname = current_database()`,
+    )
+    return rows.length
+  }
+
+  it('is sent once when the database connection is lost between the response and the commit', async () => {
+    const locking = await app.system.db.transaction()
+    cloud.beforeResponse = async ({ callbackData }) => {
+      await locking('messages').where('id', callbackData).select('id').forNoKeyUpdate()
+    }
+    await cloud.webhooks.sendText({ from: '15550002004', body: 'hi' })
+    for (let connection = 0; connection < 3; connection += 1) {
+      await waitUntil(async () => (await endWaitingConnections()) > 0)
+    }
+    await locking.commit()
+    await app.work()
+    expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.sent'])
+    app.clock.advance(121_000)
+    await app.work()
+    expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.sent'])
+    expect(cloud.calls).to.equal(1)
+  })
+
+  /** Queues a message on a channel that no worker delivers; returns what is needed to deliver it. */
+  async function queueMessage() {
+    await workspace.call('PATCH', `/api/channels/${channelId}`, { status: 'disconnected' })
+    await cloud.webhooks.sendText({ from: '15550002005', body: 'hi' })
+    await waitUntil(async () => (await app.system.db('outbox').where('channel_id', channelId)).length > 0)
+    const scope = app.system.forTenant(workspace.tenantId)
+    const channel = await loadChannel(scope, channelId)
+    const claim = () => scope.transaction((tx) => claimMessages(tx, channelId, 10))
+    return { scope, channel, claim }
+  }
+
+  function postpone(message: ClaimedMessage | undefined): DeliveryOutcome {
+    const error = { code: 'pair_rate_limited', message: 'Too many messages', providerCode: 131056, retryable: true }
+    const result = { kind: 'retry', scope: 'recipient', afterMs: 1000, error } as const
+    return { message: message ?? expect.fail('nothing was claimed'), result }
+  }
+
+  it('is claimed by its second attempt only, although the first one is settled again after its commit', async () => {
+    const { scope, channel, claim } = await queueMessage()
+    const [first] = await claim()
+    await scope.transaction((tx) => settleMessages(tx, channel, [postpone(first)]))
+    app.clock.advance(60_000)
+    const [second] = await claim()
+    await scope.transaction((tx) => settleMessages(tx, channel, [postpone(first)]))
+    expect(await claim()).to.have.length(0)
+    await scope.transaction((tx) => settleMessages(tx, channel, [postpone(second)]))
+    app.clock.advance(60_000)
+    expect(await claim()).to.have.length(1)
+  })
+
+  it('is recorded as sent once, although its acceptance is settled twice', async () => {
+    const { scope, channel, claim } = await queueMessage()
+    const [message = expect.fail('nothing was claimed')] = await claim()
+    const result = { kind: 'accepted', providerMessageId: 'wamid.twice', recipientAddress: null } as const
+    for (let time = 0; time < 2; time += 1) {
+      await scope.transaction((tx) => settleMessages(tx, channel, [{ message, result }]))
+    }
+    expect(await listEventTypes(message.messageId)).to.deep.equal(['message.queued', 'message.sent'])
   })
 })

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { createServer } from 'node:net'
+import { createServer, isIP } from 'node:net'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { OutboundMessage, SendResult } from '../../../src/channels/channel.ts'
 import { openChannel } from '../../../src/channels/index.ts'
-import { MINUTE, SECOND } from '../../../src/platform/time.ts'
+import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
 
 const ID = '019a0000-0000-7000-8000-000000000001'
@@ -255,6 +255,55 @@ describe('WhatsApp channel send', () => {
       expect(await open({ settings: { baseUrl } }).send(text()), baseUrl).to.include(channelRetry)
     }
     expect(api.accepted).to.have.length(0)
+  })
+
+  it('returns the wait of Retry-After, in seconds or as a date, between a second and an hour', async () => {
+    const cases: [retryAfter: string, afterMs: number][] = [
+      ['3', 3 * SECOND],
+      ['0', SECOND],
+      ['86400', HOUR],
+      ['Mon, 02 Mar 2026 12:00:07 GMT', 7 * SECOND],
+    ]
+    for (const [retryAfter, afterMs] of cases) {
+      const headers = { 'retry-after': retryAfter, date: 'Mon, 02 Mar 2026 12:00:00 GMT' }
+      for (const code of [131056, 130429, 80007, 4]) {
+        api.rejectNext(code, { status: 429, headers })
+        expect(await send(), `${code} ${retryAfter}`).to.include({ kind: 'retry', afterMs, isExact: true })
+      }
+      api.respondNext(429, '', { headers })
+      expect(await send(), retryAfter).to.include({ kind: 'retry', scope: 'channel', afterMs, isExact: true })
+    }
+    api.rejectNext(131056, { headers: { 'retry-after': 'soon' } })
+    expect(await send())
+      .to.include({ afterMs: 4 * SECOND })
+      .and.not.have.property('isExact')
+    api.rejectNext(131026, { headers: { 'retry-after': '3' } })
+    expect(await send()).to.include({ kind: 'refused' })
+  })
+
+  it('connects to no host that resolves to a private address and does not tell open from closed ports', async () => {
+    const addresses = ['127.0.0.1', '10.0.0.8', '169.254.169.254', '::1', '::ffff:10.0.0.8', '203.0.114.10,10.0.0.8']
+    const { port } = new URL(api.url)
+    const results = []
+    for (const list of addresses) {
+      const resolve = () => Promise.resolve(list.split(',').map((address) => ({ address, family: isIP(address) })))
+      const baseUrl = 'https://cloud-api.example'
+      const channel = openChannel('whatsapp', { ...api.settings, baseUrl }, api.credentials, { resolve })
+      results.push(await channel.send(text()))
+    }
+    for (const baseUrl of [
+      `https://cloud-api.example:${port}`,
+      'https://cloud-api.example:9',
+      'https://gateway.internal',
+    ]) {
+      const channel = openChannel('whatsapp', { ...api.settings, baseUrl }, api.credentials)
+      results.push(await channel.send(text()))
+    }
+    for (const result of results) {
+      expect(result).to.include({ kind: 'stopped' }).and.have.nested.property('error.code', 'base_url_refused')
+    }
+    expect(new Set(results.slice(0, addresses.length).map((result) => JSON.stringify(result))).size).to.equal(1)
+    expect(api.calls).to.equal(0)
   })
 
   it('includes neither the body, the access token nor the recipient in its errors', async () => {

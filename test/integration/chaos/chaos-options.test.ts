@@ -1,10 +1,24 @@
 import { expect } from 'chai'
-import { parseOptions } from '../../../chaos/parse-options.ts'
+import { FAULT_KINDS } from '../../../chaos/faults/fault.ts'
+import { parseOptions, USAGE } from '../../../chaos/parse-options.ts'
 
 describe('parseOptions of the chaos test', () => {
-  it('parseOptions returns 200 kills and 2000 conversations by default', () => {
-    expect(parseOptions([])).to.include({ kills: 200, conversations: 2000, seed: 1, timeoutMs: 180_000 })
-    expect(parseOptions(['--kills', '30', '--seed=7'])).to.include({ kills: 30, conversations: 2000, seed: 7 })
+  it('parseOptions returns 200 kills, 100 other faults and 2000 conversations by default', () => {
+    const defaults = { kills: 200, faults: 100, conversations: 2000, seed: 1, timeoutMs: 300_000 }
+    expect(parseOptions([])).to.include(defaults)
+    expect(parseOptions(['--kills', '30', '--seed=7'])).to.include({ ...defaults, kills: 30, seed: 7 })
+  })
+
+  it('parseOptions returns all kinds of faults by default and those of --only otherwise', () => {
+    expect(parseOptions([])?.kinds).to.deep.equal(Object.keys(FAULT_KINDS))
+    expect(parseOptions(['--only', 'cut,freeze'])?.kinds).to.deep.equal(['cut', 'freeze'])
+    expect(() => parseOptions(['--only', 'cut,quake'])).to.throw('"quake"')
+  })
+
+  it('the help lists every kind of fault in one line', () => {
+    const lines = USAGE.split('\n').map((line) => line.trim())
+    for (const [kind, description] of Object.entries(FAULT_KINDS))
+      expect(lines.some((line) => line.startsWith(kind) && line.endsWith(description))).to.equal(true, kind)
   })
 
   it('parseOptions names the argument that is unknown, lacks a value, or is positional', () => {

@@ -1,18 +1,21 @@
 import { expect } from 'chai'
+import type { FaultKind } from '../../../chaos/faults/fault.ts'
 import { listViolations } from '../../../chaos/report.ts'
 import { runChaos } from '../../../chaos/run-chaos.ts'
 
-const SIZE = { conversations: 50, kills: 11, seed: 20260301, workers: 2, workspaces: 3 }
+const SIZE = { conversations: 50, kills: 6, faults: 4, seed: 20260301, workers: 2, workspaces: 3 }
+const KINDS: FaultKind[] = ['kill', 'freeze']
 
 describe('chaos test', function () {
   this.timeout(300_000)
 
-  it('Parley processes and answers every message exactly once while workers, HTTP processes and databases are killed', async () => {
-    const report = await runChaos({ ...SIZE, timeoutMs: 60_000, onProgress: () => undefined })
+  it('Parley processes and answers every message exactly once while processes are killed or frozen', async () => {
+    const limits = { longestMs: 4000, leaseMs: 30_000, timeoutMs: 90_000 }
+    const report = await runChaos({ ...SIZE, ...limits, kinds: KINDS, onProgress: () => undefined })
     expect(listViolations(report)).to.deep.equal([])
-    expect(report.faults).to.have.length(SIZE.kills)
-    expect(report.faults.map(({ target }) => target)).to.include.members(['worker', 'http', 'database'])
-    expect(report.faults.some(({ failpoint }) => failpoint !== undefined)).to.equal(true)
+    expect(report.faults).to.have.length(SIZE.kills + SIZE.faults)
+    expect(report.faults.map(({ fault }) => fault.kind)).to.include.members(KINDS)
+    expect(report.faults.some(({ isFailpointReached }) => isFailpointReached)).to.equal(true)
     expect(report.provider.accepted).to.be.greaterThan(SIZE.conversations)
     expect(report.webhooks.duplicates).to.be.greaterThan(0)
   })

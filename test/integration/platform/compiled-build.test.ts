@@ -8,7 +8,7 @@ import { cloneDatabase } from '../../support/postgres.ts'
 
 const SOURCE = ['--import', 'tsx', 'src/main.ts']
 const COMPILED = ['dist/main.js']
-const OWNER = { email: 'demo@parley.example', password: 'parley-demo' }
+const OWNER = { email: DEMO.email, password: DEMO.password }
 
 type Server = Awaited<ReturnType<Checkout['serve']>>
 

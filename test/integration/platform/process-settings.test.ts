@@ -21,7 +21,6 @@ describe('settings of a process', function () {
   it('come from .env, below the variables of the environment', async () => {
     writeFileSync(join(checkout.path, '.env'), 'PORT=99999\nLOG_FORMAT=pretty\n')
     const { child, ended, output } = await checkout.serve('node', MAIN, { PORT: '0' })
-    await fetch(`${/listening on (\S+)/.exec(output.stdout)?.[1]}/healthz`)
     child.kill('SIGTERM')
     expect((await ended).code).to.equal(0)
     expect(output.stdout).to.match(/^Parley is listening on http:\/\/127\.0\.0\.1:\d+$/m)
@@ -37,13 +36,18 @@ describe('settings of a process', function () {
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' })
   })
 
-  it('select a log in which every line is JSON when standard output is not a terminal', async () => {
+  it('select a log in which every line is JSON, and a page with the demo account, by default', async () => {
     const { child, ended, output } = await checkout.serve('node', MAIN)
-    const lines = () => output.stdout.trim().split('\n')
+    const url = /listening on (http:[\w.:/]+)/.exec(output.stdout)?.[1] ?? ''
+    const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text()
     child.kill('SIGTERM')
     expect((await ended).code).to.equal(0)
-    const messages = lines().map((line) => String(JSON.parse(line).msg))
+    const messages = output.stdout
+      .trim()
+      .split('\n')
+      .map((line) => String(JSON.parse(line).msg))
     expect(messages.join('\n')).to.include('Parley is listening on').and.include('demo@parley.example')
+    expect(page).to.include('{"email":"demo@parley.example","password":"parley-demo"}')
     expect(output.stderr).to.equal('')
   })
 

@@ -1,6 +1,9 @@
 import { expect } from 'chai'
-import { openChannel } from '../../../src/channels/index.ts'
-import { WhatsappCredentials, WhatsappSettings } from '../../../src/channels/whatsapp/settings.ts'
+import {
+  assertCallableBaseUrl,
+  WhatsappCredentials,
+  WhatsappSettings,
+} from '../../../src/channels/whatsapp/settings.ts'
 import { InvalidError } from '../../../src/platform/errors.ts'
 
 const CREDENTIALS = { accessToken: 'EAAtoken', appSecret: 'app-secret', verifyToken: 'verify-token' }
@@ -61,12 +64,25 @@ describe('WhatsappSettings', () => {
     }
   })
 
-  it('reject a loopback base URL unless loopback channels are allowed', () => {
-    for (const baseUrl of ['http://localhost:1', 'https://127.0.0.1', 'http://[::1]:1']) {
-      const settings = { phoneNumberId: '1', baseUrl }
-      expect(() => openChannel('whatsapp', settings, CREDENTIALS)).to.throw(InvalidError, 'baseUrl must not be')
-      expect(() => openChannel('whatsapp', settings, CREDENTIALS, { allowLoopback: true })).not.to.throw()
+  it('reject a base URL on this machine, on another port or in a private network unless loopback is allowed', () => {
+    for (const baseUrl of [
+      'http://localhost:1',
+      'https://127.0.0.1',
+      'http://[::1]:1',
+      'https://example.com:8443',
+      'https://example.com:80',
+      'https://metadata.google.internal',
+      'https://printer',
+    ]) {
+      const settings = WhatsappSettings.parse({ phoneNumberId: '1', baseUrl })
+      expect(() => assertCallableBaseUrl(settings, { allowsLoopback: false }), baseUrl).to.throw(
+        InvalidError,
+        'baseUrl ',
+      )
+      expect(() => assertCallableBaseUrl(settings, { allowsLoopback: true }), baseUrl).not.to.throw()
     }
+    const settings = WhatsappSettings.parse({ phoneNumberId: '1', baseUrl: 'https://example.com:443/meta' })
+    expect(() => assertCallableBaseUrl(settings, { allowsLoopback: false })).not.to.throw()
   })
 })
 

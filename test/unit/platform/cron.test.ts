@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { latestOccurrence, nextOccurrence, cronError } from '../../../src/platform/cron.ts'
+import { latestOccurrence, nextOccurrence, cronError } from '../../../src/platform/calendar/cron.ts'
 
 function nextOccurrences(cron: string, timezone: string, after: string, count: number): string[] {
   const occurrences: string[] = []

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readEnvFile } from '../../../src/platform/env-file.ts'
+import { readEnvFile } from '../../../src/platform/process/env-file.ts'
 import { createTempDir, type TempDir } from '../../support/temp-dir.ts'
 
 describe('readEnvFile', () => {

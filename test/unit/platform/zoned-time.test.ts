@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isTimezone, parseInstant } from '../../../src/platform/zoned-time.ts'
+import { isTimezone, parseInstant } from '../../../src/platform/calendar/zoned-time.ts'
 
 describe('parseInstant', () => {
   const cases: [text: string, timezone: string, instant: string | undefined][] = [

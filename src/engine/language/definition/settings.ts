@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY, MINUTE } from '../../../platform/time.ts'
-import { isTimezone } from '../../../platform/zoned-time.ts'
+import { isTimezone } from '../../../platform/calendar/zoned-time.ts'
 import { duration } from './duration.ts'
 
 const RUN_DURATION_DEFAULT = 30 * DAY

@@ -1,5 +1,5 @@
 import type { MailboxStore, RunStore } from '../../../engine/mailbox/store.ts'
-import { claimItems, lockMailboxes, nextItem, postponeItem, putItems, retryItem } from './mailbox-store.ts'
+import { claimItems, lockMailboxes, nextItem, postponeItem, putItems, resetAttempts } from './mailbox-store.ts'
 import { countCascades, loadActiveRuns, saveRuns, saveSteps, saveWaits } from './run-store.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
@@ -9,7 +9,7 @@ export const engineStore: MailboxStore<StoreTransaction> & RunStore<StoreTransac
   claimItems,
   nextItem,
   postponeItem,
-  retryItem,
+  resetAttempts,
   putItems,
   loadActiveRuns,
   saveRuns,

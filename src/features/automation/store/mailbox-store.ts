@@ -74,60 +74,44 @@ function toItem({ id, mailboxKind, mailboxId, attempts, kind, payload }: Row): M
   return { id, mailbox: { kind: mailboxKind, id: mailboxId }, attempts, ...parsed }
 }
 
+/** Attempts at an item. After the last one it is dead-lettered. */
+export const ATTEMPTS_MAX = 5
+
 /** Finds the first due item of a mailbox. */
 export async function nextItem(tx: StoreTransaction, mailbox: Mailbox): Promise<NextItem | undefined> {
   const [item] = await selectRows<NextItem>(
     tx.db,
-    `select id, payload ->> 'runId' as run_id from mailbox_items
+    `select id, payload ->> 'runId' as run_id, attempts + 1 >= ? as is_last_attempt from mailbox_items
      where tenant_id = ? and mailbox_id = ? and due_at <= ? order by id limit 1`,
-    [tx.tenantId, mailbox.id, tx.now()],
+    [ATTEMPTS_MAX, tx.tenantId, mailbox.id, tx.now()],
   )
   return item
 }
 
-const ATTEMPTS_MAX = 5
-
 /**
- * Postpones a failed item and those behind it, longer with each attempt. After the last attempt the item is dead-lettered:
- * it is never due again, and those behind it are processed. Returns true in that case. `countsAttempt` is false for
- * transient failures. An item that a concurrent job has postponed stays as it is: a backoff counts one attempt.
+ * Postpones a failed item and those behind it, longer with each attempt. `countsAttempt` is false for transient failures.
+ * An item that a concurrent job has postponed stays as it is: a backoff counts one attempt.
  */
 export async function postponeItem(
   tx: StoreTransaction,
   mailbox: Mailbox,
   { id, countsAttempt }: { id: string; countsAttempt: boolean },
-): Promise<boolean> {
-  const rows = await selectRows<{ attempts: number }>(
-    tx.db,
+): Promise<void> {
+  await tx.db.raw(
     `with failed as (
        update mailbox_items set attempts = attempts + :count::int,
-         due_at = case when attempts + :count::int < :max
-           then :now::timestamptz + interval '5 seconds' * 3 ^ attempts else 'infinity' end
+         due_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts
        where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id and due_at <= :now
-       returning attempts, due_at),
-     behind as (
-       update mailbox_items i set due_at = failed.due_at from failed
-       where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now
-         and failed.due_at < 'infinity')
-     select attempts from failed`,
-    {
-      count: countsAttempt ? 1 : 0,
-      max: ATTEMPTS_MAX,
-      now: tx.now(),
-      tenantId: tx.tenantId,
-      mailboxId: mailbox.id,
-      id,
-    },
+       returning due_at)
+     update mailbox_items i set due_at = failed.due_at from failed
+     where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now`,
+    { count: countsAttempt ? 1 : 0, now: tx.now(), tenantId: tx.tenantId, mailboxId: mailbox.id, id },
   )
-  return rows.some(({ attempts }) => attempts >= ATTEMPTS_MAX)
 }
 
-/** Makes a dead-lettered item due again, with all its attempts. */
-export async function retryItem(tx: StoreTransaction, mailbox: Mailbox, id: string): Promise<void> {
-  await tx
-    .db('mailbox_items')
-    .where({ tenant_id: tx.tenantId, mailbox_id: mailbox.id, id })
-    .update({ attempts: 0, due_at: tx.now() })
+/** Gives a failed item all its attempts again; it stays due. */
+export async function resetAttempts(tx: StoreTransaction, mailbox: Mailbox, id: string): Promise<void> {
+  await tx.db('mailbox_items').where({ tenant_id: tx.tenantId, mailbox_id: mailbox.id, id }).update({ attempts: 0 })
 }
 
 /** Puts items into mailboxes. Ids are time-ordered, so an item is behind those that were put before. */

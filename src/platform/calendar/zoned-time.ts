@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { DAY, HOUR, MINUTE, SECOND } from './time.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../time.ts'
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:?\d\d)?)?$/i

@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { HOUR, SECOND } from './time.ts'
+import { HOUR, SECOND } from '../time.ts'
 import { fromWallTime, toWallTime } from './zoned-time.ts'
 
 const FIVE_FIELDS = /^[0-9a-z*,/#-]+(?: +[0-9a-z*,/#-]+){4}$/i

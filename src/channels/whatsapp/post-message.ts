@@ -1,0 +1,80 @@
+import type { Dispatcher } from 'undici'
+import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
+import type { Resolve } from '../../platform/outbound/resolve-name.ts'
+import { HOUR, SECOND } from '../../platform/time.ts'
+import { parseJson } from './provider-json.ts'
+
+const CONNECT_TIMEOUT_MS = 10 * SECOND
+const RESPONSE_BYTES_MAX = 64 * 1024
+const RETRY_AFTER_MIN_MS = SECOND
+const RETRY_AFTER_MAX_MS = HOUR
+
+/** Agents of the process, which keep connections alive between messages. */
+const PUBLIC_AGENT = createPublicAgent({ allowsLoopback: false, connectTimeoutMs: CONNECT_TIMEOUT_MS })
+const LOOPBACK_AGENT = createPublicAgent({ allowsLoopback: true, connectTimeoutMs: CONNECT_TIMEOUT_MS })
+
+export function selectAgent({
+  allowsLoopback,
+  resolve,
+}: {
+  allowsLoopback: boolean
+  resolve: Resolve | undefined
+}): Dispatcher {
+  if (resolve) return createPublicAgent({ allowsLoopback, connectTimeoutMs: CONNECT_TIMEOUT_MS, resolve })
+  return allowsLoopback ? LOOPBACK_AGENT : PUBLIC_AGENT
+}
+
+export type ApiResponse = {
+  status: number
+  /** Undefined if the body is too long, incomplete or not JSON. */
+  body: unknown
+  /** Wait that the provider asks for, between a second and an hour; null if it names none. */
+  retryAfterMs: number | null
+}
+
+type Post = { url: string; accessToken: string; payload: object; agent: Dispatcher; signal: AbortSignal }
+
+/** Posts JSON. A redirect is not followed, since it would send the customer's data elsewhere. */
+export async function postMessage({ url, accessToken, payload, agent, signal }: Post): Promise<ApiResponse> {
+  const { origin, pathname } = new URL(url)
+  const { statusCode, headers, body } = await agent.request({
+    origin,
+    path: pathname,
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${accessToken}`,
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+    },
+    body: JSON.stringify(payload),
+    signal,
+  })
+  return { status: statusCode, body: await readJson(body), retryAfterMs: parseRetryAfter(headers) }
+}
+
+async function readJson(body: Dispatcher.ResponseData['body']): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of body) {
+      const part: Uint8Array = chunk
+      size += part.length
+      if (size > RESPONSE_BYTES_MAX) return undefined
+      chunks.push(part)
+    }
+    return parseJson(Buffer.concat(chunks))
+  } catch {
+    return undefined
+  } finally {
+    body.on('error', () => undefined).destroy()
+  }
+}
+
+/** Parses `Retry-After`: seconds, or a date, which is compared with the provider's own clock. */
+function parseRetryAfter(headers: Dispatcher.ResponseData['headers']): number | null {
+  const value = headers['retry-after']
+  if (typeof value !== 'string') return null
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * SECOND : Date.parse(value) - Date.parse(String(headers['date']))
+  if (Number.isNaN(ms)) return null
+  return Math.min(Math.max(ms, RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS)
+}

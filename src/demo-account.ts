@@ -1,0 +1,21 @@
+import type { ResolvedDatabase } from './platform/database/resolve-database.ts'
+import type { Database } from './platform/database/database.ts'
+
+export type DemoAccount = { email: string; password: string; workspaceId: string }
+
+/** The owner of the workspace with which an empty embedded database is filled. */
+export const DEMO_ACCOUNT: DemoAccount = {
+  email: 'demo@parley.example',
+  password: 'parley-demo',
+  workspaceId: '0199c0de-0000-7000-8000-000000000002',
+}
+
+/** Finds the account that may be shown to every client: never one of an external database. */
+export async function findDemoAccount(
+  db: Database,
+  { isEmbedded }: Pick<ResolvedDatabase, 'isEmbedded'>,
+): Promise<DemoAccount | undefined> {
+  if (!isEmbedded) return undefined
+  const user = await db('users').where('email', DEMO_ACCOUNT.email).first('id')
+  return user ? DEMO_ACCOUNT : undefined
+}

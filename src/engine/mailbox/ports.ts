@@ -1,0 +1,54 @@
+import type { ExternalCall } from '../model/decision.ts'
+import type { EvaluatedEvent } from '../model/evaluation.ts'
+import type { Mailbox } from '../model/mailbox-key.ts'
+import type { Registry } from '../model/registry.ts'
+import type { MessageFacts, StepRecord } from '../model/run.ts'
+import type { StoredRun } from '../model/stored-run.ts'
+import type { PublishedWorkflow, Subject } from '../model/subject.ts'
+import type { RunEffects } from './active-runs.ts'
+import type { NextItem } from './item.ts'
+import type { MailboxStore, RunStore } from './store.ts'
+
+/** A transaction of one tenant. */
+export type EngineTransaction = { now(): Date }
+
+/** The result of a batch of mailboxes, committed as a whole. */
+export type Advance = {
+  /** The runs that changed. */
+  runs: StoredRun[]
+  /** Complete records, repeated after every change. */
+  steps: { runId: string; step: StepRecord }[]
+  /** In the order in which they were decided. */
+  effects: RunEffects[]
+  calls: { run: StoredRun; call: ExternalCall }[]
+  evaluated: EvaluatedEvent[]
+}
+
+/** The dependencies of a decision. Every call is for a whole batch. */
+export interface DecisionPort<Tx extends EngineTransaction> {
+  readonly registry: Registry
+  readonly store: MailboxStore<Tx> & RunStore<Tx>
+  newId(): string
+  /** Omits mailboxes that no longer exist. */
+  loadSubjects(tx: Tx, mailboxes: Mailbox[]): Promise<Subject[]>
+  loadMessages(tx: Tx, messageIds: string[]): Promise<Map<string, MessageFacts>>
+  listPublished(tx: Tx): Promise<PublishedWorkflow[]>
+  /** Loads workflows at these versions, published or not, and omits those that do not exist. */
+  loadWorkflows(tx: Tx, versions: { workflowId: string; version: number }[]): Promise<PublishedWorkflow[]>
+  /** Applies the effects of a batch and publishes its events. Runs are saved before, step records after it. */
+  apply(tx: Tx, advance: Advance): Promise<void>
+}
+
+export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<Tx> {
+  /** Lists mailboxes of a tenant with due items, the longest waiting first. */
+  listDueMailboxes(tenantId: string, limit: number): Promise<Mailbox[]>
+  transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
+  /** Returns true for a failure that says nothing about the item, such as an outage. It costs no attempt. */
+  isTransient(error: unknown): boolean
+  /** Takes an item that failed at its last attempt out of its mailbox and keeps it with the reason; false if it is gone. */
+  deadLetter(tx: Tx, failed: { mailbox: Mailbox; item: NextItem; error: unknown }): Promise<boolean>
+  /** Reports that an item could not be processed. */
+  report(error: unknown, about: ItemFailure): void
+}
+
+export type ItemFailure = { tenantId: string; mailbox: Mailbox; itemId: string; isDeadLettered: boolean }

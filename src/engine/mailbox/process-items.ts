@@ -1,0 +1,110 @@
+import { setImmediate } from 'node:timers/promises'
+import { BATCH_WORK_MAX } from '../language/work-budget.ts'
+import type { Mailbox } from '../model/mailbox-key.ts'
+import { type StoredRun, runMailbox } from '../model/stored-run.ts'
+import type { PublishedWorkflow } from '../model/subject.ts'
+import { type CascadeCounts, isCascade, loadCascadeCounts } from './cascade-limiter.ts'
+import type { MailboxItem } from './item.ts'
+import { workflowKey } from './mailbox-input.ts'
+import type { DecisionPort, EngineTransaction } from './ports.ts'
+import { MailboxProcessor } from './processor.ts'
+
+/** Decides the result of items and saves it. The caller holds the locks of their mailboxes. */
+export async function processItems<Tx extends EngineTransaction>(
+  port: DecisionPort<Tx>,
+  tx: Tx,
+  items: MailboxItem[],
+): Promise<void> {
+  if (items.length === 0) return
+  const { store } = port
+  const processors = await createProcessors(port, tx, items)
+  const rest = await handleItems(items, processors)
+  const all = [...processors.values()]
+  const runs = all.flatMap((processor) => [...processor.runs.changed])
+  const steps = all.flatMap((processor) => processor.runs.steps)
+  await store.saveRuns(tx, runs)
+  await store.saveWaits(tx, runs)
+  await port.apply(tx, {
+    runs,
+    steps,
+    effects: all.flatMap((processor) => processor.runs.effects),
+    calls: all.flatMap((processor) => processor.runs.calls),
+    evaluated: all.flatMap((processor) => processor.evaluated),
+  })
+  // Step records refer to the messages that they sent, which `apply` inserts.
+  await store.saveSteps(tx, steps)
+  const postponed = all.flatMap((processor) => processor.postponed)
+  await store.putItems(tx, [...postponed, ...rest])
+}
+
+/**
+ * Handles items in order, and lets other work of the process run between them. Returns the items that the transaction
+ * has no time for; the first item is always handled.
+ */
+async function handleItems(items: MailboxItem[], processors: Map<string, MailboxProcessor>): Promise<MailboxItem[]> {
+  let work = 0
+  for (const [index, item] of items.entries()) {
+    if (work > BATCH_WORK_MAX) return items.slice(index)
+    work += processors.get(item.mailbox.id)?.handle(item) ?? 0
+    await setImmediate()
+  }
+  return []
+}
+
+async function createProcessors<Tx extends EngineTransaction>(
+  port: DecisionPort<Tx>,
+  tx: Tx,
+  items: MailboxItem[],
+): Promise<Map<string, MailboxProcessor>> {
+  const { registry, newId } = port
+  const mailboxes = [...new Map(items.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
+  const subjects = await port.loadSubjects(tx, mailboxes)
+  const messages = await port.loadMessages(tx, items.flatMap(messageIds))
+  const published = await port.listPublished(tx)
+  const runs = await port.store.loadActiveRuns(tx, mailboxes)
+  const cascades = await loadCascades(port, tx, { items, runs, mailboxes })
+  const versions = await loadVersions(port, tx, { published, runs })
+  const shared = { now: tx.now(), registry, newId, published, versions, messages }
+  return new Map(
+    subjects.map((subject) => [
+      subject.mailbox.id,
+      new MailboxProcessor({
+        ...shared,
+        subject,
+        runs: runs.filter((run) => runMailbox(run).id === subject.mailbox.id),
+        cascades: cascades.get(subject.mailbox.id) ?? new Map(),
+      }),
+    ]),
+  )
+}
+
+function messageIds(item: MailboxItem): string[] {
+  const id = item.kind === 'message' || item.kind === 'event' ? item.payload.messageId : null
+  return id === null ? [] : [id]
+}
+
+/** Counts only if a run of this batch may start a cascaded one. */
+async function loadCascades<Tx extends EngineTransaction>(
+  { store }: DecisionPort<Tx>,
+  tx: Tx,
+  { items, runs, mailboxes }: { items: MailboxItem[]; runs: StoredRun[]; mailboxes: Mailbox[] },
+): Promise<Map<string, CascadeCounts>> {
+  const eventDepths = items.map((item) => (item.kind === 'event' ? item.payload.depth : 0))
+  const depths = [...eventDepths, ...runs.map(({ state }) => state.depth)]
+  return depths.some((depth) => isCascade(depth + 1)) ? loadCascadeCounts(store, tx, mailboxes) : new Map()
+}
+
+/** Loads the versions of the runs that are not the published ones. */
+async function loadVersions<Tx extends EngineTransaction>(
+  port: DecisionPort<Tx>,
+  tx: Tx,
+  { published, runs }: { published: PublishedWorkflow[]; runs: StoredRun[] },
+): Promise<Map<string, PublishedWorkflow>> {
+  const versions = new Map(published.map((workflow) => [workflowKey(workflow), workflow]))
+  const missing = runs
+    .map(({ workflowId, workflowVersion }) => ({ workflowId, version: workflowVersion }))
+    .filter((version) => !versions.has(workflowKey(version)))
+  if (missing.length === 0) return versions
+  for (const workflow of await port.loadWorkflows(tx, missing)) versions.set(workflowKey(workflow), workflow)
+  return versions
+}

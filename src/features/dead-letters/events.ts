@@ -1,0 +1,17 @@
+import type { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
+import type { Event, Scope } from '../../scope.ts'
+
+type Subject = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runId' | 'workflowId'>
+
+/** Event of the life of a dead letter, with the user who retried or discarded it. */
+export function toEvent(
+  change: 'created' | 'retried' | 'discarded',
+  { id, contactId, conversationId, runId, workflowId }: Subject,
+  { actor }: Pick<Scope, 'actor'>,
+): Event {
+  const userId = actor.type === 'user' ? actor.id : null
+  return {
+    type: `dead_letter.${change}`,
+    data: { deadLetterId: id, contactId, conversationId, runId, workflowId, userId },
+  }
+}

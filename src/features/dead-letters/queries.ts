@@ -1,0 +1,73 @@
+import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import { getField } from '../../platform/get-field.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import type { Page } from '../../trpc/schemas.ts'
+import type { DeadLetter, DeadLetterFilters, DeadLetterRef, ListDeadLetters } from './schema.ts'
+
+/** A message has one item of its own, and few events. */
+const MESSAGE_LETTERS_MAX = 10
+
+/** Converts a row without the data in its payload. */
+export function toDeadLetter({ payload, ...row }: DeadLetterRow): DeadLetter {
+  const event = getField(payload, 'event')
+  const name = row.kind === 'signal' ? event : getField(event, 'type')
+  return { ...row, messageId: toText(getField(payload, 'messageId')), event: toText(name) }
+}
+
+function toText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/** @throws NotFoundError */
+export async function getDeadLetter(scope: Scope, { deadLetterId }: DeadLetterRef): Promise<DeadLetter> {
+  const row = await scope.find(DeadLetterRow, deadLetterId)
+  if (!row) throw new NotFoundError('Dead letter')
+  return toDeadLetter(row)
+}
+
+/** Lists dead letters, those that failed last first. */
+export async function listDeadLetters(
+  scope: Scope,
+  { limit, offset, ...filters }: ListDeadLetters,
+): Promise<Page<DeadLetter>> {
+  if (isImpossible(filters)) return { items: [], total: 0 }
+  const [total, rows] = await Promise.all([
+    countDeadLetters(scope, filters),
+    scope
+      .query(DeadLetterRow)
+      .where(definedFields(filters))
+      .orderBy([
+        { column: 'failedAt', order: 'desc' },
+        { column: 'id', order: 'desc' },
+      ])
+      .limit(limit)
+      .offset(offset),
+  ])
+  return { items: rows.map(toDeadLetter), total }
+}
+
+/** Lists the dead letters of a message: the message itself, and events that belong to it. */
+export async function listDeadLettersOfMessage(
+  scope: Scope,
+  { id, conversationId }: { id: string; conversationId: string },
+): Promise<DeadLetter[]> {
+  const rows: DeadLetterRow[] = await scope
+    .query(DeadLetterRow)
+    .where({ conversationId })
+    .whereRaw(`payload ->> 'messageId' = ?`, [id])
+    .orderBy(['failedAt', 'id'])
+    .limit(MESSAGE_LETTERS_MAX)
+  return rows.map(toDeadLetter)
+}
+
+export function countDeadLetters(scope: Scope, filters: DeadLetterFilters): Promise<number> {
+  return scope.query(DeadLetterRow).where(definedFields(filters)).resultSize()
+}
+
+/** Returns true if no dead letter can match: a malformed ID is treated like an unknown one. */
+export function isImpossible({ contactId, conversationId }: DeadLetterFilters): boolean {
+  return [contactId, conversationId].some((id) => id !== undefined && !isUuid(id))
+}

@@ -1,0 +1,68 @@
+import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import { selectRows } from '../../platform/database/sql.ts'
+import type { Scope } from '../../scope.ts'
+import { advanceJob } from '../automation/jobs.ts'
+import { toEvent } from './events.ts'
+import { countDeadLetters, getDeadLetter, isImpossible } from './queries.ts'
+import type { DeadLetter, DeadLetterRef, RetriedDeadLetters, RetryDeadLetters } from './schema.ts'
+
+/**
+ * Puts a dead letter back into its mailbox, with all its attempts.
+ * @throws NotFoundError also if it was retried or discarded concurrently
+ */
+export function retryDeadLetter(scope: Scope, { deadLetterId }: DeadLetterRef): Promise<DeadLetter> {
+  return scope.transaction(async (tx) => {
+    const letter = await getDeadLetter(tx, { deadLetterId })
+    const retried = await putBack(tx, [letter.id])
+    if (retried === 0) throw new NotFoundError('Dead letter')
+    return letter
+  })
+}
+
+/** Puts the oldest dead letters back into their mailboxes. Concurrent calls retry different ones. */
+export async function retryDeadLetters(
+  scope: Scope,
+  { limit, ...filters }: RetryDeadLetters,
+): Promise<RetriedDeadLetters> {
+  if (isImpossible(filters)) return { retried: 0, remaining: 0 }
+  return scope.transaction(async (tx) => {
+    const oldest = await tx
+      .query(DeadLetterRow)
+      .select('id')
+      .where(definedFields(filters))
+      .orderBy(['failedAt', 'id'])
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+    const retried = await putBack(
+      tx,
+      oldest.map(({ id }) => id),
+    )
+    return { retried, remaining: await countDeadLetters(tx, filters) }
+  })
+}
+
+type Retried = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runId' | 'workflowId'>
+
+/**
+ * Moves dead letters to their mailboxes. They keep their IDs, so they are processed before the items that are still there,
+ * and start no run twice. Returns the number of those that were still dead letters.
+ */
+async function putBack(tx: Scope, ids: string[]): Promise<number> {
+  if (ids.length === 0) return 0
+  const retried = await selectRows<Retried>(
+    tx.db,
+    `with retried as (delete from dead_letters where tenant_id = :tenantId and id = any(:ids) returning *),
+     items as (
+       insert into mailbox_items (tenant_id, mailbox_kind, mailbox_id, id, kind, payload, attempts, due_at, created_at)
+       select :tenantId, mailbox_kind, mailbox_id, id, kind, payload, 0, :now, created_at from retried)
+     select id, contact_id, conversation_id, run_id, workflow_id from retried`,
+    { tenantId: tx.tenantId, ids, now: tx.now() },
+  )
+  if (retried.length === 0) return 0
+  await tx.record(...retried.map((letter) => toEvent('retried', letter, tx)))
+  await tx.enqueue(advanceJob(tx.tenantId))
+  return retried.length
+}
