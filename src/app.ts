@@ -11,6 +11,7 @@ import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
+import { withinTime } from './platform/concurrency/deadline.ts'
 import { createDatabaseProbe } from './platform/database/database-probe.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
@@ -31,9 +32,16 @@ export type App = {
   stop(drainMs: number): Promise<void>
 }
 
+type AppOptions = {
+  log: Logger
+  clock?: Clock
+  /** Called when this process can do no background work any more and should be replaced by another one. */
+  onStuck?: (() => void) | undefined
+}
+
 /** Builds every long-lived part once, in order, and starts the configured roles. */
-export async function createApp(config: Config, options: { log: Logger; clock?: Clock }): Promise<App> {
-  const { log, clock = systemClock } = options
+export async function createApp(config: Config, options: AppOptions): Promise<App> {
+  const { log, clock = systemClock, onStuck } = options
   const dependencies = await openDependencies(config, { log, clock })
   const system = new SystemScope(dependencies)
   const shutdown = { isDraining: false }
@@ -41,11 +49,11 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
   let server: Server | undefined
   let demoAccount: DemoAccount | undefined
   try {
-    if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, log)
+    if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, { log, onStuck })
     demoAccount = await findDemoAccount(system.db, dependencies.database)
     if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })
   } catch (error) {
-    await worker?.stop()
+    await worker?.stop(STOP_MAX_MS)
     await dependencies.close()
     throw error
   }
@@ -56,26 +64,34 @@ export async function createApp(config: Config, options: { log: Logger; clock?: 
     banner: banner({ url, demo: demoAccount }),
     async stop(drainMs) {
       shutdown.isDraining = true
-      await Promise.all([server && drain(server, drainMs), worker?.stop()])
-      await dependencies.close()
+      // Without the database nothing in flight can finish.
+      const isReachable = await isAnswering(dependencies)
+      await Promise.all([
+        server && drain(server, isReachable ? drainMs : Math.min(drainMs, UNREACHABLE_STOP_MAX_MS)),
+        worker?.stop(isReachable ? STOP_MAX_MS : UNREACHABLE_STOP_MAX_MS),
+      ])
+      if (isReachable) await dependencies.close()
+      else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logFailure(log))
     },
   }
 }
 
+const STOP_MAX_MS = 8 * SECOND
+const UNREACHABLE_STOP_MAX_MS = SECOND
+
 async function startWorker(
   dependencies: OpenDependencies,
   system: SystemScope,
-  log: Logger,
-): Promise<{ stop(): Promise<void> }> {
+  { log, onStuck }: Pick<AppOptions, 'log' | 'onStuck'>,
+): Promise<{ stop(graceMs: number): Promise<void> }> {
   const { jobs, limits, pools } = dependencies
   const background = new SystemScope({ ...dependencies, connections: pools.background })
-  await jobs.start(createTasks(system))
+  await jobs.start(createTasks(system), onStuck)
   const purgeLimits = { name: 'purge limits', everyMs: 600_000, run: () => limits.purge() }
   const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)
   return {
-    async stop() {
-      await stopPeriodicTasks()
-      await jobs.stop()
+    async stop(graceMs) {
+      await Promise.all([stopPeriodicTasks(graceMs), jobs.stop(graceMs)])
     },
   }
 }
@@ -120,12 +136,27 @@ async function listen(
     },
     isDraining: () => shutdown.isDraining,
     async findReadinessProblem() {
-      return shutdown.isDraining ? 'draining' : findDatabaseProblem()
+      if (shutdown.isDraining) return 'draining'
+      const problem = await findDatabaseProblem()
+      return problem ?? (dependencies.jobs.isStuck ? 'background work stuck' : undefined)
     },
   })
   server.listen(config.http.port, config.http.host)
   await once(server, 'listening')
   return server
+}
+
+async function isAnswering({ pools }: OpenDependencies): Promise<boolean> {
+  try {
+    await withinTime(SECOND, Promise.resolve(pools.background.db.raw('select 1')))
+    return true
+  } catch {
+    return false
+  }
+}
+
+function logFailure(log: Logger): (error: unknown) => void {
+  return (error) => log.warn({ err: error }, 'could not close every connection')
 }
 
 function serverUrl(server: Server, host: string): string {

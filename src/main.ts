@@ -14,25 +14,34 @@ async function main(): Promise<void> {
   const isPretty = config.logFormat === 'auto' ? process.stdout.isTTY : config.logFormat === 'pretty'
   const log = createLogger(config.logLevel, isPretty ? createPrettyDestination() : undefined)
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'))
-  const app = await createApp(config, { log })
+  const onStuck = () => {
+    log.error(
+      'background work is stuck although the database answers: ending, so that a supervisor starts another process',
+    )
+    stop(1)
+  }
+  const app = await createApp(config, { log, onStuck })
 
   let stopping = false
-  const stop = (signal: string) => {
+  const stop = (exitCode: number) => {
     // A second signal ends the process at once.
     if (stopping) process.exit(1)
     stopping = true
-    log.info({ signal }, 'stopping: finishing what is in flight')
     setTimeout(() => process.exit(1), DRAIN_MS + 5 * SECOND).unref()
     app.stop(DRAIN_MS).then(
-      () => process.exit(0),
+      () => process.exit(exitCode),
       (error: unknown) => {
         log.error({ err: error }, 'shutdown failed')
         process.exit(1)
       },
     )
   }
-  process.on('SIGTERM', () => stop('SIGTERM'))
-  process.on('SIGINT', () => stop('SIGINT'))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      log.info({ signal }, 'stopping: finishing what is in flight')
+      stop(0)
+    })
+  }
   // Last: a process that waits for these lines may send a signal at once. Standard output is all JSON or all text.
   for (const line of app.banner) {
     if (isPretty) process.stdout.write(`${line}\n`)

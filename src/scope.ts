@@ -113,12 +113,13 @@ export class Scope {
 
   /**
    * Runs `work` in a transaction. A transaction is a scope: everything done through it commits together, jobs and events
-   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it.
+   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it. It waits for a
+   * lock at most `lockTimeoutMs`, by default until the statement is canceled.
    */
-  async transaction<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Scope) => Promise<T>, options: { lockTimeoutMs?: number } = {}): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#transact(work)
+        return await this.#transact(work, options)
       } catch (error) {
         const mayRepeat = !this.#recorded && attempt < ATTEMPTS_MAX && sqlState(error) === DEADLOCK
         if (!mayRepeat) throw error
@@ -126,9 +127,10 @@ export class Scope {
     }
   }
 
-  async #transact<T>(work: (tx: Scope) => Promise<T>): Promise<T> {
+  async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs }: { lockTimeoutMs?: number }): Promise<T> {
     const recorded: Event[] = []
     const result = await this.db.transaction(async (db) => {
+      if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
       const dependencies = { ...this.#dependencies, connections: singleDatabase(db) }
       const tx = new Scope(dependencies, this.tenantId, this.actor, { recorded })
       const value = await work(tx)

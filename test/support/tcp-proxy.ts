@@ -24,7 +24,7 @@ export class TcpProxy {
     const { hostname, port } = new URL(targetUrl)
     const server = createServer()
     const proxy = new TcpProxy(server, { host: hostname, port: Number(port) })
-    server.on('connection', (client) => proxy.#accept(client))
+    server.on('connection', (client) => proxy.#open(client))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     return proxy
@@ -95,7 +95,7 @@ export class TcpProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  #accept(client: Socket): void {
+  #open(client: Socket): void {
     const link: Link = { client, server: undefined }
     this.#links.add(link)
     client.on('error', () => undefined)

@@ -20,7 +20,7 @@ export type ReceivedMessage = { messageId: string; conversationId: string; isDup
  */
 export async function receiveMessages(
   scope: Scope,
-  { channelId, messages }: { channelId: string; messages: InboundMessage[] },
+  { channelId, messages, ...options }: { channelId: string; messages: InboundMessage[]; lockTimeoutMs?: number },
 ): Promise<ReceivedMessage[]> {
   if (messages.length === 0) return []
   return scope.transaction(async (tx) => {
@@ -41,7 +41,7 @@ export async function receiveMessages(
       await tx.enqueue(advanceJob(tx.tenantId))
     }
     return toReceived(tx, { channelId, candidates, inserted })
-  })
+  }, options)
 }
 
 type Batch = {

@@ -12,7 +12,7 @@ import { promoteStatuses } from './promote-statuses.ts'
  */
 export async function applyStatuses(
   scope: Scope,
-  { channelId, statuses }: { channelId: string; statuses: StatusUpdate[] },
+  { channelId, statuses, ...options }: { channelId: string; statuses: StatusUpdate[]; lockTimeoutMs?: number },
 ): Promise<void> {
   if (statuses.length === 0) return
   const rows = statuses.map(({ providerMessageId, status, at, error, messageId }) => ({
@@ -54,5 +54,5 @@ export async function applyStatuses(
       { ...bindings, messageIds },
     )
     await promoteStatuses(tx, messageIds)
-  })
+  }, options)
 }

@@ -4,6 +4,11 @@ import { SECOND } from '../time.ts'
 
 /** Postgres cancels a statement after this time. */
 export const STATEMENT_TIMEOUT_MS = 30 * SECOND
+/**
+ * Postgres ends a transaction without a statement for this time, and releases its locks: its process is frozen or has
+ * lost the network. Only statements happen within a transaction, so a process that works sends the next one at once.
+ */
+export const IDLE_TRANSACTION_MAX_MS = 8 * SECOND
 /** The server answers a statement before the client stops waiting for it, unless the network or the server is gone. */
 const ANSWER_GRACE_MS = 5 * SECOND
 

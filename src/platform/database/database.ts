@@ -8,7 +8,13 @@ import { getField } from '../get-field.ts'
 import { withinTime } from '../concurrency/deadline.ts'
 import { UnavailableError } from '../errors.ts'
 import { SECOND } from '../time.ts'
-import { CONNECTION, closeWhenUnanswered, findSocket, STATEMENT_TIMEOUT_MS } from './connections.ts'
+import {
+  CONNECTION,
+  closeWhenUnanswered,
+  findSocket,
+  IDLE_TRANSACTION_MAX_MS,
+  STATEMENT_TIMEOUT_MS,
+} from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
@@ -49,7 +55,7 @@ type PoolOptions = Partial<PoolSettings> & {
 const sockets = new WeakMap<Database, Set<Socket>>()
 
 /**
- * Opens a pool. Statements are canceled after their timeout, and idle transactions after 60 s. A connection that does not
+ * Opens a pool. Statements are canceled after their timeout, and idle transactions after 8 s. A connection that does not
  * answer is closed. Pools open connections when they are needed and close idle ones.
  */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
@@ -63,7 +69,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       connectionTimeoutMillis: Math.min(CONNECTION.connectionTimeoutMillis, acquireTimeoutMs),
       application_name: options.name ?? 'parley',
       statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: 60_000,
+      idle_in_transaction_session_timeout: IDLE_TRANSACTION_MAX_MS,
     },
     wrapIdentifier,
     pool: {
@@ -163,7 +169,7 @@ export const UNIQUE_VIOLATION = '23505'
 export const DEADLOCK = '40P01'
 
 /** SQLSTATEs of errors of the server or the connection, not of the statement: 25006 is a server that became read-only. */
-const OUTAGE = /^(?:08|53|57|58|25006$)/
+const OUTAGE = /^(?:08|53|57|58|25006$|25P03$)/
 
 /** Errors of the driver, which have no code. */
 const LOST_CONNECTION =
@@ -175,6 +181,11 @@ export function isOutage(error: unknown): boolean {
   if (state !== undefined && OUTAGE.test(state)) return true
   if (error instanceof knex.KnexTimeoutError || error instanceof UnavailableError) return true
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
+}
+
+/** Returns true if another transaction held a lock for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
 }
 
 /** Deadlock, serialization failure and lock timeout: the statement lost against a concurrent one. */

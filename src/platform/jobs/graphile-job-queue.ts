@@ -1,71 +1,60 @@
-import { EventEmitter } from 'node:events'
-import {
-  Logger as GraphileLogger,
-  type Runner,
-  run,
-  runMigrations,
-  type TaskList,
-  type WorkerEvents,
-} from 'graphile-worker'
-import pg from 'pg'
-import { CONNECTION, closeWhenUnanswered } from '../database/connections.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { runMigrations } from 'graphile-worker'
+import { withinTime } from '../concurrency/deadline.ts'
 import type { Database } from '../database/database.ts'
-import type { Job, JobQueue, Tasks } from './job-queue.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
+import { JobConnections } from './job-connections.ts'
+import type { Job, JobQueue, Tasks } from './job-queue.ts'
+import { graphileLogger, JobRunner } from './job-runner.ts'
+import { listLockedJobs, recordHeartbeat, removeFinishedJobs, unlockJobs, unlockJobsOfDead } from './worker-registry.ts'
 
 const HEARTBEAT_MS = 3 * SECOND
-/** A worker without a heartbeat for this long is considered dead, and its jobs are unlocked. */
-const DEAD_AFTER_SECONDS = 10
+const HEARTBEAT_STATEMENT_MS = 3 * SECOND
+/** Heartbeats in a row at which the database answered and the runner did no work: then it is replaced. */
+const IDLE_BEATS_MAX = 3
+/** The same, although the runner was replaced: then only another process can help. */
+const STUCK_BEATS_MAX = 20
+const RESTART_MS = 500
+const STOP_MAX_MS = 8 * SECOND
 
-const PRESET: GraphileConfig.Preset = {
-  worker: {
-    concurrentJobs: 8,
-    maxPoolSize: 10,
-    pollInterval: 2 * SECOND,
-    localQueue: { size: 16 },
-    completeJobBatchDelay: 0,
-    failJobBatchDelay: 0,
-    gracefulShutdownAbortTimeout: 8 * SECOND,
-  },
-}
+type Options = { url: string; log: Logger; heartbeatMs?: number }
 
 /** A job queue on graphile-worker. It is in the same database, so enqueueing is part of the caller's transaction. */
 export class GraphileJobQueue implements JobQueue {
-  readonly #pool: pg.Pool
-  readonly #log: Logger
-  readonly #logger: GraphileLogger
-  #runner: Runner | undefined
-  #workerId: string | undefined
+  readonly #options: Options
+  readonly #tasks: Tasks = {}
+  readonly #inProgress = new Set<Promise<void>>()
+  /** Runners whose jobs are still to be unlocked. */
+  readonly #endedIds = new Set<string>()
+  #connections: JobConnections | undefined
+  #runner: JobRunner | undefined
   #heartbeat: NodeJS.Timeout | undefined
+  #isBeating = false
+  #idleBeats = 0
+  /** Those of the present runner. */
+  #runnerIdleBeats = 0
+  /** Jobs that the runner had locked at the last heartbeat without holding them. */
+  #lostJobs = new Set<string>()
   #stopped: Promise<void> | undefined
 
-  constructor(options: { url: string; log: Logger; poolMax?: number }) {
-    this.#log = options.log
-    this.#logger = new GraphileLogger(() => (level, message, meta) => {
-      if (level === 'error' || level === 'warning')
-        this.#log.warn({ source: 'job queue', err: meta?.['error'] }, toFixedPart(message))
-    })
-    this.#pool = new pg.Pool({
-      connectionString: options.url,
-      max: options.poolMax ?? 10,
-      application_name: 'parley jobs',
-      ...CONNECTION,
-    })
-    this.#pool.on('error', (error) => this.#log.warn({ err: error }, 'job queue connection lost'))
-    this.#pool.on('connect', (client) => {
-      client.on('error', () => undefined)
-      closeWhenUnanswered(client)
-    })
+  constructor(options: Options) {
+    this.#options = options
   }
 
   /** Creates or updates the queue's own tables. */
   async prepare(): Promise<void> {
-    await runMigrations({ pgPool: this.#pool, logger: this.#logger })
-    // Postgres would plan the function's five statements on every call, which is half the cost of enqueueing a job.
-    await this.#pool.query(
-      `alter function graphile_worker.add_jobs(graphile_worker.job_spec[], boolean) set plan_cache_mode = force_generic_plan`,
-    )
+    const { url, log } = this.#options
+    const { pool } = new JobConnections({ url, name: 'parley jobs', max: 1, log })
+    try {
+      await runMigrations({ pgPool: pool, logger: graphileLogger(log) })
+      // Postgres would plan the function's five statements on every call, which is half the cost of enqueueing a job.
+      await pool.query(
+        `alter function graphile_worker.add_jobs(graphile_worker.job_spec[], boolean) set plan_cache_mode = force_generic_plan`,
+      )
+    } finally {
+      await pool.end()
+    }
   }
 
   async enqueue(db: Database, jobs: Job[]): Promise<void> {
@@ -82,94 +71,133 @@ export class GraphileJobQueue implements JobQueue {
     )
   }
 
-  async start(tasks: Tasks): Promise<void> {
-    const taskList: TaskList = Object.fromEntries(
-      Object.entries(tasks).map(([name, run]) => [name, (payload) => run(toPayload(payload))]),
-    )
-    await this.#run(taskList)
-    this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS)
+  /** True while this process could take jobs, as the database answers, but takes none. */
+  get isStuck(): boolean {
+    return this.#idleBeats >= IDLE_BEATS_MAX
+  }
+
+  async start(tasks: Tasks, onStuck: () => void = () => undefined): Promise<void> {
+    const { url, log, heartbeatMs = HEARTBEAT_MS } = this.#options
+    for (const [name, task] of Object.entries(tasks)) this.#tasks[name] = (payload) => this.#track(task(payload))
+    this.#connections = new JobConnections({
+      url,
+      name: 'parley heartbeat',
+      max: 1,
+      log,
+      statementTimeoutMs: HEARTBEAT_STATEMENT_MS,
+    })
+    this.#runner = await this.#startRunner()
+    await this.#beat(onStuck)
+    this.#heartbeat = setInterval(() => void this.#beat(onStuck), heartbeatMs)
     this.#heartbeat.unref()
   }
 
-  stop(): Promise<void> {
-    return (this.#stopped ??= this.#stop())
+  /** Waits at most `graceMs` for jobs in progress. The jobs of this process are unlocked for other workers. */
+  stop(graceMs = STOP_MAX_MS): Promise<void> {
+    return (this.#stopped ??= this.#stop(graceMs))
   }
 
-  async #stop(): Promise<void> {
+  async #stop(graceMs: number): Promise<void> {
     clearInterval(this.#heartbeat)
-    await this.#runner
-      ?.stop()
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'job queue stopped with an error'))
-    await this.#pool.end()
+    const runner = this.#runner
+    // Jobs of replaced runners may be in progress, too.
+    const ended = Promise.all([runner?.stop(graceMs), Promise.allSettled(this.#inProgress)])
+    await withinTime(graceMs, ended).catch(() => undefined)
+    if (runner) this.#endedIds.add(runner.id)
+    if (this.#connections) await withinTime(SECOND, this.#unlockEnded(this.#connections)).catch(() => undefined)
+    this.#connections?.close()
   }
 
-  async #run(taskList: TaskList): Promise<void> {
-    const events: WorkerEvents = new EventEmitter()
-    events.once('pool:create', ({ workerPool }) => (this.#workerId = workerPool.id))
-    const runner = await run({
-      pgPool: this.#pool,
-      logger: this.#logger,
-      noHandleSignals: true,
-      events,
-      taskList,
-      preset: PRESET,
-    })
-    this.#runner = runner
-    await this.#beat()
-    // An unreachable database may end the runner, with or without an error. The next one starts under a new id, and the
-    // heartbeat unlocks the jobs of the old one.
-    const onEnd = (error?: unknown) => {
-      if (this.#stopped || this.#runner !== runner) return
-      this.#log.warn({ err: error }, 'job queue ended and is restarted')
-      setTimeout(() => void this.#restart(taskList), SECOND).unref()
+  #track(work: Promise<void>): Promise<void> {
+    const finish = () => this.#inProgress.delete(work)
+    this.#inProgress.add(work)
+    work.then(finish, finish)
+    return work
+  }
+
+  #startRunner(): Promise<JobRunner> {
+    const { url, log } = this.#options
+    return JobRunner.start({ url, log, tasks: this.#tasks, onEnd: (runner, reason) => this.#replace(runner, reason) })
+  }
+
+  #replace(runner: JobRunner, reason: unknown): void {
+    if (this.#runner !== runner || this.#stopped) return
+    this.#options.log.warn({ err: toError(reason), worker: runner.id }, 'job runner is replaced')
+    this.#runner = undefined
+    this.#endedIds.add(runner.id)
+    this.#lostJobs.clear()
+    runner.end()
+    void this.#restart()
+  }
+
+  async #restart(): Promise<void> {
+    while (!this.#runner && !this.#stopped) {
+      await delay(RESTART_MS, undefined, { ref: false })
+      try {
+        const runner = await this.#startRunner()
+        if (this.#stopped) return runner.end()
+        this.#runnerIdleBeats = 0
+        this.#runner = runner
+      } catch (error) {
+        this.#options.log.warn({ err: error }, 'job runner could not be started')
+      }
     }
-    runner.promise.then(() => onEnd(), onEnd)
   }
 
-  async #restart(taskList: TaskList): Promise<void> {
-    if (this.#stopped) return
+  async #beat(onStuck: () => void): Promise<void> {
+    const connections = this.#connections
+    if (!connections || this.#isBeating) return
+    this.#isBeating = true
     try {
-      await this.#run(taskList)
+      const runner = this.#runner
+      const isWorking = runner?.hasWorked() ?? false
+      // Without an answer, the runner can do nothing either, and the heartbeat is not counted.
+      if (runner && isWorking) await recordHeartbeat(connections.pool, runner.id)
+      else await connections.pool.query('select 1')
+      this.#count(isWorking, runner)
+      if (this.#idleBeats === STUCK_BEATS_MAX) onStuck()
+      await this.#unlock(connections, runner)
     } catch (error) {
-      this.#log.warn({ err: error }, 'job queue could not be started')
-      setTimeout(() => void this.#restart(taskList), SECOND).unref()
+      this.#options.log.warn({ err: error }, 'heartbeat failed')
+    } finally {
+      this.#isBeating = false
     }
   }
 
-  /** Records that this worker is alive, and unlocks the jobs of dead workers. */
-  async #beat(): Promise<void> {
-    try {
-      await this.#pool.query(
-        `insert into workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = excluded.seen_at`,
-        [this.#workerId],
-      )
-      const { rowCount } = await this.#pool.query(
-        `with dead as (
-           select array_agg(distinct locked_by) as ids from graphile_worker.jobs
-           where locked_at < now() - make_interval(secs => $1)
-             and locked_by not in (select id from workers where seen_at >= now() - make_interval(secs => $1)))
-         select graphile_worker.force_unlock_workers(ids) from dead where ids is not null`,
-        [DEAD_AFTER_SECONDS],
-      )
-      if (rowCount) this.#log.warn('unlocked the jobs of dead workers')
-      // A job that is enqueued again while it runs loses its key to the new one, and only its worker would remove it.
-      await this.#pool.query(
-        `select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs
-         where key is null and locked_at is null and attempts >= max_attempts having count(*) > 0`,
-      )
-      await this.#pool.query(`delete from workers where seen_at < now() - interval '1 hour'`)
-    } catch (error) {
-      this.#log.warn({ err: error }, 'heartbeat failed')
+  #count(isWorking: boolean, runner: JobRunner | undefined): void {
+    this.#idleBeats = isWorking ? 0 : this.#idleBeats + 1
+    this.#runnerIdleBeats = isWorking ? 0 : this.#runnerIdleBeats + 1
+    if (runner && this.#runnerIdleBeats >= IDLE_BEATS_MAX) {
+      this.#replace(runner, 'it takes no jobs although the database answers')
     }
+  }
+
+  /** Unlocks the jobs of workers that do not work. */
+  async #unlock(connections: JobConnections, runner: JobRunner | undefined): Promise<void> {
+    const { pool } = connections
+    await this.#unlockEnded(connections)
+    if (await unlockJobsOfDead(pool)) this.#options.log.warn('unlocked the jobs of dead workers')
+    await removeFinishedJobs(pool)
+    if (runner) await this.#findLostJobs(connections, runner)
+  }
+
+  /** Replaces a runner that has locked a job and does not know it, as the answer to its statement was lost. */
+  async #findLostJobs({ pool }: JobConnections, runner: JobRunner): Promise<void> {
+    const lost = (await listLockedJobs(pool, runner.id)).filter((id) => !runner.holds(id))
+    // A statement may be under way at one heartbeat, but not at two.
+    const isCertain = lost.some((id) => this.#lostJobs.has(id))
+    this.#lostJobs = new Set(lost)
+    if (isCertain) this.#replace(runner, 'it has locked jobs that it does not know of')
+  }
+
+  async #unlockEnded({ pool }: JobConnections): Promise<void> {
+    const ids = [...this.#endedIds]
+    if (ids.length === 0) return
+    await unlockJobs(pool, ids)
+    for (const id of ids) this.#endedIds.delete(id)
   }
 }
 
-/** The queue appends the texts of errors to its messages. They may contain values, and the error is logged anyway. */
-function toFixedPart(message: string): string {
-  return message.split(/[:'"\n]/, 1)[0]?.trim() ?? ''
-}
-
-/** Only `enqueue` writes payloads, and it writes texts. */
-function toPayload(payload: unknown): Record<string, string> {
-  return Object.fromEntries(Object.entries(payload ?? {}))
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason))
 }

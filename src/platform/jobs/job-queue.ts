@@ -11,8 +11,8 @@ export type Tasks = Record<string, (payload: Record<string, string>) => Promise<
 export interface JobQueue {
   /** Enqueues inside the caller's transaction: the jobs exist if and only if that commits. */
   enqueue(db: Database, jobs: Job[]): Promise<void>
-  /** Starts working on jobs in this process. */
-  start(tasks: Tasks): Promise<void>
-  /** Stops taking jobs and waits for those in progress. */
-  stop(): Promise<void>
+  /** Starts working on jobs in this process. Calls `onStuck` if that becomes impossible and only a restart may help. */
+  start(tasks: Tasks, onStuck?: () => void): Promise<void>
+  /** Stops taking jobs and waits at most `graceMs` for those in progress. */
+  stop(graceMs?: number): Promise<void>
 }

@@ -8,8 +8,8 @@ const TASK_MAX_MS = MINUTE
 /** Work repeated on a timer by every process. Each task claims its rows, so that two processes never work on the same. */
 export type PeriodicTask = { name: string; everyMs: number; run: () => Promise<unknown> }
 
-/** Starts the timers. The returned function stops them and waits for the tasks in progress. */
-export function startPeriodicTasks(tasks: PeriodicTask[], log: Logger): () => Promise<void> {
+/** Starts the timers. The returned function stops them and waits at most `graceMs` for the tasks in progress. */
+export function startPeriodicTasks(tasks: PeriodicTask[], log: Logger): (graceMs: number) => Promise<void> {
   const running = new Map<string, Promise<unknown>>()
   const timers = tasks.map(({ name, everyMs, run }) => {
     const tick = () => {
@@ -22,8 +22,8 @@ export function startPeriodicTasks(tasks: PeriodicTask[], log: Logger): () => Pr
     }
     return setInterval(tick, everyMs)
   })
-  return async () => {
+  return async (graceMs) => {
     timers.forEach((timer) => clearInterval(timer))
-    await Promise.all(running.values())
+    await withinTime(graceMs, Promise.all(running.values())).catch(() => undefined)
   }
 }

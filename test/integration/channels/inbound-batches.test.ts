@@ -1,7 +1,11 @@
 import { expect } from 'chai'
+import type { Knex } from 'knex'
+import { type Database, openDatabase } from '../../../src/platform/database/database.ts'
 import { buildCloudApiChannel, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { newWamid } from '../../support/cloud-api-webhooks.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const CONCURRENCY = 100
@@ -73,5 +77,45 @@ describe('concurrent WhatsApp webhooks', () => {
     expect(responses.every(({ status }) => status === 200)).to.equal(true)
     expect((await loadStored('again')).bodies).to.have.members(bodies)
     expect((await loadStored('again')).bodies).to.have.length(bodies.length)
+  })
+
+  describe('while a frozen process holds the lock of a conversation', () => {
+    const LOCKED = 0
+    let frozen: Database
+    let transaction: Knex.Transaction
+
+    beforeEach(async () => {
+      await cloud.webhooks.sendText({ from: toPhone(LOCKED), body: 'first' })
+      frozen = openDatabase(app.databaseUrl)
+      transaction = await frozen.transaction()
+      await transaction.raw(
+        `select 1 from conversations where contact_id = (select id from contacts where phone = ?) for update`,
+        [`+${toPhone(LOCKED)}`],
+      )
+    })
+
+    afterEach(async () => {
+      await transaction.rollback().catch(() => undefined)
+      await frozen.destroy()
+    })
+
+    it('return 503 for its messages only, and store the others within seconds', async () => {
+      const bodies = numberedBodies('beside', 20)
+      const startedAt = performance.now()
+      const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.sendText({ from: toPhone(n), body })))
+      expect(performance.now() - startedAt).to.be.below(7000)
+      expect(responses.map(({ status }) => status)).to.deep.equal([503, ...Array(19).fill(200)])
+      expect((await loadStored('beside')).bodies).to.have.members(bodies.slice(1))
+    })
+
+    it('store its messages when the database has ended the idle transaction', async () => {
+      const wamid = newWamid()
+      const startedAt = performance.now()
+      await waitUntil(
+        async () => (await cloud.webhooks.sendText({ from: toPhone(LOCKED), body: 'retried', wamid })).status === 200,
+      )
+      expect(performance.now() - startedAt).to.be.below(15_000)
+      expect((await loadStored('retried')).bodies).to.deep.equal(['retried'])
+    })
   })
 })

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import { GraphileJobQueue } from '../../../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../../../src/platform/log.ts'
@@ -59,5 +60,134 @@ describe('GraphileJobQueue', () => {
       return executions > 2
     })
     await db.raw('drop function refuse cascade')
+  })
+
+  it('keeps executing jobs when a finished job cannot be deleted while another job is in progress', async () => {
+    const { db } = app.system
+    // A rollback does not reset a sequence, so it counts the failed deletions.
+    await db.raw(`create sequence refusals;
+      create function refuse() returns trigger language plpgsql as $$
+        begin perform nextval('refusals'); raise 'away'; end $$;
+      create trigger refuse before delete on graphile_worker._private_jobs
+        for each row when (old.key = 'work:failing') execute function refuse()`)
+    const countRefusals = async () => {
+      const { rows } = await db.raw<{ rows: { n: number }[] }>(
+        'select count(*)::int as n from refusals where is_called',
+      )
+      return rows[0]?.n
+    }
+    const listKeys = async () => {
+      const { rows } = await db.raw<{ rows: { key: string }[] }>('select key from graphile_worker.jobs')
+      return rows.map(({ key }) => key)
+    }
+    const slow = ['slow:1', 'slow:2', 'slow:3']
+    const finished = new Set<string>()
+    const finish = new EventEmitter()
+    const executed: string[] = []
+    await queue.start({
+      async work({ name = '' }) {
+        executed.push(name)
+        if (slow.includes(name) && !finished.has(name)) await once(finish, name)
+      },
+    })
+    const enqueue = (name: string) => queue.enqueue(db, [{ task: 'work', key: `work:${name}`, payload: { name } }])
+    for (const name of slow) await enqueue(name)
+    await waitUntil(() => slow.every((name) => executed.includes(name)))
+    await enqueue('failing')
+    await waitUntil(async () => (await countRefusals()) === 1)
+    await db.raw('drop function refuse cascade')
+    for (const name of slow) {
+      finished.add(name)
+      finish.emit(name)
+      await waitUntil(async () => !(await listKeys()).includes(`work:${name}`))
+    }
+    await enqueue('later')
+    await waitUntil(() => executed.includes('later'), 30_000)
+  })
+
+  describe('on connections that fail whenever they ask for jobs', () => {
+    let faulty: GraphileJobQueue
+
+    beforeEach(async () => {
+      const url = new URL(app.databaseUrl)
+      url.searchParams.set('application_name', 'faulty')
+      faulty = new GraphileJobQueue({ url: url.href, log: createLogger('silent'), heartbeatMs: 1000 })
+      // A trigger per statement fires although no job is due.
+      await app.system.db.raw(`create function refuse() returns trigger language plpgsql as $$
+        begin
+          if current_setting('application_name') = 'faulty' and exists (select from faults) then raise 'away'; end if;
+          return null;
+        end $$;
+        create table faults ();
+        create trigger refuse before update on graphile_worker._private_jobs execute function refuse()`)
+    })
+
+    afterEach(async () => {
+      await faulty.stop()
+      await app.system.db.raw('drop function refuse cascade; drop table faults')
+    })
+
+    const makeFaulty = () => app.system.db.raw('insert into faults default values')
+
+    it('stops the heartbeat, and another worker executes the job in progress', async () => {
+      const { db } = app.system
+      const started: string[] = []
+      const forever = new Promise<void>(() => undefined)
+      await faulty.start({
+        count() {
+          started.push('faulty')
+          return forever
+        },
+      })
+      await queue.enqueue(db, [JOB])
+      await waitUntil(() => started.includes('faulty'))
+      await makeFaulty()
+      await queue.start({
+        async count() {
+          started.push('healthy')
+        },
+      })
+      await waitUntil(() => started.includes('healthy'))
+      const { rows } = await db.raw<{ rows: { n: number }[] }>(
+        `select count(*)::int as n from workers where seen_at > now() - interval '5 seconds'`,
+      )
+      expect(rows).to.deep.equal([{ n: 1 }])
+    })
+
+    it('is reported as stuck, and no longer when the connections work again', async () => {
+      let reports = 0
+      await faulty.start({ count: () => Promise.resolve() }, () => (reports += 1))
+      expect(faulty.isStuck).to.equal(false)
+      await makeFaulty()
+      await waitUntil(() => reports === 1)
+      expect(faulty.isStuck).to.equal(true)
+      await app.system.db.raw('truncate faults')
+      await waitUntil(() => !faulty.isStuck)
+    })
+  })
+
+  it('executes a job that it has locked without receiving the answer', async () => {
+    const { db } = app.system
+    const healthy = new GraphileJobQueue({ url: app.databaseUrl, log: createLogger('silent'), heartbeatMs: 1000 })
+    let executions = 0
+    try {
+      await healthy.start({
+        async recover() {
+          executions += 1
+        },
+      })
+      const findWorker = () => db('workers').first<{ id: string } | undefined>('id')
+      await waitUntil(async () => (await findWorker()) !== undefined)
+      const worker = await findWorker()
+      await db.raw(`select graphile_worker.add_job('recover', '{}', run_at := now() + interval '1 hour') is null`)
+      // It becomes due in the same statement, so that the worker cannot lock it itself.
+      await db.raw(
+        'update graphile_worker._private_jobs set locked_by = ?, locked_at = now(), run_at = now() where run_at > now()',
+        [worker?.id ?? ''],
+      )
+      await waitUntil(() => executions === 1)
+    } finally {
+      await healthy.stop()
+    }
   })
 })

@@ -61,7 +61,6 @@ describe('a database that stops answering without closing its connections', () =
         DATABASE_URL: url,
         SECRET_KEY: 'ab'.repeat(32),
         DATA_DIR: folder.path,
-        ROLES: 'http',
       })
       isStopped = false
       process = await createApp(config, { log: createLogger('silent') })

@@ -1,0 +1,174 @@
+import { EventEmitter } from 'node:events'
+import { Logger as GraphileLogger, run, type Runner, type TaskList, type WorkerEvents } from 'graphile-worker'
+import { withinTime } from '../concurrency/deadline.ts'
+import type { Logger } from '../log.ts'
+import { MINUTE, SECOND } from '../time.ts'
+import { JobConnections } from './job-connections.ts'
+import type { Tasks } from './job-queue.ts'
+
+/** A job that takes longer counts as failed, so that its slot is free for another one. */
+const JOB_MAX_MS = 5 * MINUTE
+const START_MAX_MS = 10 * SECOND
+const CONCURRENT_JOBS = 8
+
+const PRESET: GraphileConfig.Preset = {
+  worker: {
+    concurrentJobs: CONCURRENT_JOBS,
+    pollInterval: 2 * SECOND,
+    localQueue: { size: 16 },
+    completeJobBatchDelay: 0,
+    failJobBatchDelay: 0,
+  },
+}
+
+type Options = {
+  url: string
+  tasks: Tasks
+  log: Logger
+  /** Called at most once, when the runner has ended by itself. Its jobs stay locked. */
+  onEnd: (runner: JobRunner, reason: unknown) => void
+}
+
+/** Passes the warnings and errors of graphile-worker on. */
+export function graphileLogger(log: Logger): GraphileLogger {
+  return new GraphileLogger(() => (level, message, meta) => {
+    if (level === 'error' || level === 'warning')
+      log.warn({ source: 'job queue', err: meta?.['error'] }, toFixedPart(message))
+  })
+}
+
+/**
+ * A runner of graphile-worker with its own connections. A failure to complete a job, or to return one to the queue, makes
+ * the library shut down, and that may never finish: its count of open completions can become negative. Such a runner
+ * ends at once, and its owner starts another one. What the library waits for at that moment never settles, so that it
+ * completes no further jobs, which would be a promise rejection that nothing handles.
+ */
+export class JobRunner {
+  readonly #options: Options
+  readonly #connections: JobConnections
+  readonly #jobIds = new Set<string>()
+  #id = ''
+  #runner: Runner | undefined
+  #running = 0
+  #hasFetched = false
+  #isStopping = false
+  #isEnded = false
+
+  private constructor(options: Options) {
+    const { url, log } = options
+    this.#options = options
+    // The library keeps one connection to listen; a pool smaller than its concurrency makes it log a warning.
+    this.#connections = new JobConnections({ url, name: 'parley jobs', max: CONCURRENT_JOBS + 2, log })
+  }
+
+  static async start(options: Options): Promise<JobRunner> {
+    const runner = new JobRunner(options)
+    try {
+      await withinTime(START_MAX_MS, runner.#start())
+      if (runner.#isEnded) throw new Error('the job runner ended while it started')
+      return runner
+    } catch (error) {
+      runner.end()
+      throw error
+    }
+  }
+
+  /** The ID under which the queue records who has locked a job. */
+  get id(): string {
+    return this.#id
+  }
+
+  /** Returns true if the runner has asked the queue for jobs since the last call, or executes as many as it may. */
+  hasWorked(): boolean {
+    const hasWorked = this.#hasFetched || this.#running >= CONCURRENT_JOBS
+    this.#hasFetched = false
+    return hasWorked
+  }
+
+  /** Returns false for a job that this runner has locked without learning of it, because the answer was lost. */
+  holds(jobId: string): boolean {
+    return this.#jobIds.has(jobId)
+  }
+
+  /** Takes no more jobs, waits at most `graceMs` for those in progress, and ends. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true
+    try {
+      if (!this.#isEnded && this.#runner) await withinTime(graceMs, this.#runner.stop())
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'job queue stopped with an error')
+    } finally {
+      this.end()
+    }
+  }
+
+  /** Ends the runner without waiting for anything. Jobs in progress go on, but are not completed. */
+  end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    // Ends the timers of the library. After `stop` it rejects, as the runner is stopped.
+    this.#runner?.stop().catch(() => undefined)
+    this.#connections.close()
+  }
+
+  async #start(): Promise<void> {
+    const { tasks, log } = this.#options
+    const taskList: TaskList = Object.fromEntries(
+      Object.entries(tasks).map(([name, task]) => [name, (payload) => this.#execute(task, toPayload(payload))]),
+    )
+    this.#runner = await run({
+      pgPool: this.#connections.pool,
+      logger: graphileLogger(log),
+      noHandleSignals: true,
+      events: this.#observe(),
+      taskList,
+      preset: PRESET,
+    })
+    this.#runner.promise.then(
+      () => this.#endWith('the runner ended'),
+      (error: unknown) => this.#endWith(error),
+    )
+    // The start was given up, or a job failed to complete, in the meantime.
+    if (this.#isEnded) this.#runner.stop().catch(() => undefined)
+  }
+
+  #observe(): WorkerEvents {
+    const events: WorkerEvents = new EventEmitter()
+    events.on('pool:create', ({ workerPool }) => (this.#id = workerPool.id))
+    events.on('localQueue:getJobs:complete', ({ jobs }) => {
+      this.#hasFetched = true
+      for (const { id } of jobs) this.#jobIds.add(String(id))
+    })
+    events.on('localQueue:returnJobs', ({ jobs }) => jobs.forEach(({ id }) => this.#jobIds.delete(String(id))))
+    events.on('job:complete', ({ job }) => this.#jobIds.delete(String(job.id)))
+    events.on('pool:fatalError', ({ error }) => this.#endWith(error))
+    events.on('pool:gracefulShutdown', ({ message }) => this.#endWith(message))
+    return events
+  }
+
+  #endWith(reason: unknown): void {
+    if (this.#isEnded || this.#isStopping) return
+    this.end()
+    this.#options.onEnd(this, reason)
+  }
+
+  async #execute(task: Tasks[string], payload: Record<string, string>): Promise<void> {
+    this.#running += 1
+    try {
+      await withinTime(JOB_MAX_MS, task(payload))
+    } finally {
+      this.#running -= 1
+      if (this.#isEnded) await new Promise<never>(() => undefined)
+    }
+  }
+}
+
+/** The queue appends the texts of errors to its messages. They may contain values, and the error is logged anyway. */
+function toFixedPart(message: string): string {
+  return message.split(/[:'"\n]/, 1)[0]?.trim() ?? ''
+}
+
+/** Only `enqueue` writes payloads, and it writes texts. */
+function toPayload(payload: unknown): Record<string, string> {
+  return Object.fromEntries(Object.entries(payload ?? {}))
+}
