@@ -42,8 +42,6 @@ export class ConnectionPool implements DatabaseSource {
   readonly db: Database
   readonly #pool: Database
   readonly #slots: FairSemaphore
-  /** By connection in use: ends the wait for the signal. */
-  readonly #watched = new Map<object, () => void>()
   /** Connections that are not used again: the cancel request may arrive late and would hit their next statement. */
   readonly #canceled = new WeakSet<object>()
 
@@ -63,12 +61,13 @@ export class ConnectionPool implements DatabaseSource {
 
   forWork({ workspaceId, signal }: Work): Database {
     const pool: Connections = this.#pool.client
+    const statements = signal && new CancelableStatements(signal, this.#canceled)
     return deriveDatabase(this.#pool, {
       acquireConnection: async () => {
         await this.#slots.acquire(workspaceId, signal)
         try {
           const connection = await pool.acquireConnection()
-          if (signal) this.#watch(connection, signal)
+          statements?.add(connection)
           return connection
         } catch (error) {
           this.#slots.release(workspaceId)
@@ -76,7 +75,7 @@ export class ConnectionPool implements DatabaseSource {
         }
       },
       releaseConnection: async (connection) => {
-        this.#watched.get(connection)?.()
+        statements?.delete(connection)
         await pool.releaseConnection(connection)
         this.#slots.release(workspaceId)
       },
@@ -86,21 +85,41 @@ export class ConnectionPool implements DatabaseSource {
   close(): Promise<void> {
     return closeDatabase(this.#pool)
   }
+}
 
-  #watch(connection: object, signal: AbortSignal): void {
-    let repetition: NodeJS.Timeout | undefined
-    const cancel = () => {
+/** The connections that execute statements of one piece of work, until its signal aborts. */
+class CancelableStatements {
+  readonly #signal: AbortSignal
+  readonly #canceled: WeakSet<object>
+  readonly #connections = new Set<object>()
+  #isListening = false
+  #repetition: NodeJS.Timeout | undefined
+
+  constructor(signal: AbortSignal, canceled: WeakSet<object>) {
+    this.#signal = signal
+    this.#canceled = canceled
+  }
+
+  add(connection: object): void {
+    this.#connections.add(connection)
+    if (this.#signal.aborted) this.#cancel()
+    else if (!this.#isListening) this.#signal.addEventListener('abort', () => this.#cancel(), { once: true })
+    this.#isListening = true
+  }
+
+  delete(connection: object): void {
+    this.#connections.delete(connection)
+    if (this.#connections.size === 0) clearTimeout(this.#repetition)
+  }
+
+  /** Repeats the requests until the statements have ended, as a request that overtakes its statement has no effect. */
+  #cancel(): void {
+    clearTimeout(this.#repetition)
+    if (this.#connections.size === 0) return
+    for (const connection of this.#connections) {
       this.#canceled.add(connection)
       cancelStatement(connection)
-      // A request that overtakes its statement has no effect.
-      repetition = setInterval(() => cancelStatement(connection), CANCEL_AGAIN_MS)
     }
-    if (signal.aborted) cancel()
-    else signal.addEventListener('abort', cancel, { once: true })
-    this.#watched.set(connection, () => {
-      clearInterval(repetition)
-      signal.removeEventListener('abort', cancel)
-      this.#watched.delete(connection)
-    })
+    this.#repetition = setTimeout(() => this.#cancel(), CANCEL_AGAIN_MS)
   }
 }

@@ -92,6 +92,18 @@ describe('sign-in abuse protection', () => {
       expect((await signIn({ email }, address)).status).to.equal(200)
     })
 
+    it('a locked sign-in by native tRPC returns 429 account_locked with Retry-After', async () => {
+      const { email, password } = await app.signUp()
+      const headers = { 'x-forwarded-for': newAddress() }
+      await failSignIn(5, email, headers['x-forwarded-for'])
+      await resetRateLimit()
+      const body = { json: { email, password } }
+      const locked = await app.rest('POST', '/api/trpc/auth.signIn', { body, headers })
+      expect(locked.status).to.equal(429)
+      expect(locked.body.error.json.data).to.include({ httpStatus: 429, code: 'account_locked' })
+      expect(Number(locked.headers.get('retry-after'))).to.be.within(890, 900)
+    })
+
     it('a sign-in lock affects only one account from one client address, ignoring case', async () => {
       const [{ email }, { email: other }] = [await app.signUp(), await app.signUp()]
       const address = newAddress()
