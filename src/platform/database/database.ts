@@ -183,7 +183,7 @@ export function isOutage(error: unknown): boolean {
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
 }
 
-/** Returns true if another transaction held a lock for longer than `lock_timeout`. */
+/** Returns true if another transaction kept a lock for longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
