@@ -26,13 +26,13 @@ process.on('disconnect', () => process.exit(1))
 const { createApp } = await import('../src/app.ts')
 const { loadConfig } = await import('../src/config.ts')
 const { createLogger } = await import('../src/platform/log.ts')
-const { addMs, systemClock } = await import('../src/platform/time.ts')
+const { addMs, processClock } = await import('../src/platform/time.ts')
 
 const { environment, clockOffsetMs } = await startCommand
 Object.assign(process.env, environment)
 const config = loadConfig()
 // IDs contain the time of this clock too, so the offset is not passed as a clock of the application.
-systemClock.now = () => addMs(new Date(), clockOffsetMs)
+processClock.now = () => addMs(new Date(), clockOffsetMs)
 try {
   const app = await createApp(config, { log: createLogger(config.logLevel) })
   sendEvent({ kind: 'ready', url: app.url })

@@ -13,6 +13,7 @@ import { createAddressResolver, createProxyCheck } from './platform/client-addre
 import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
 import { createDatabaseProbe } from './platform/database/database-probe.ts'
+import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, SECOND, systemClock } from './platform/time.ts'
@@ -43,6 +44,7 @@ type AppOptions = {
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
   const { log, clock = systemClock, onStuck } = options
   const dependencies = await openDependencies(config, { log, clock })
+  const stopClock = await synchronizeClock(dependencies.pools.background.db, log)
   const system = new SystemScope(dependencies)
   const shutdown = { isDraining: false }
   let worker: Awaited<ReturnType<typeof startWorker>> | undefined
@@ -53,6 +55,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     demoAccount = await findDemoAccount(system.db, dependencies.database)
     if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })
   } catch (error) {
+    stopClock()
     await worker?.stop(STOP_MAX_MS)
     await dependencies.close()
     throw error
@@ -64,6 +67,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     banner: banner({ url, demo: demoAccount }),
     async stop(drainMs) {
       shutdown.isDraining = true
+      stopClock()
       // Without the database nothing in flight can finish.
       const isReachable = await isAnswering(dependencies)
       await Promise.all([

@@ -8,7 +8,20 @@ export interface Clock {
   now(): Date
 }
 
-export const systemClock: Clock = { now: () => new Date() }
+/** The clock of this machine, which may differ from those of others. Only `systemClock` reads it. */
+export const processClock: Clock = { now: () => new Date() }
+
+/** The clock of this machine, corrected by that of the database, which all processes share. */
+export const systemClock: Clock & { correctionMs: number } = {
+  correctionMs: 0,
+  now: () => addMs(processClock.now(), systemClock.correctionMs),
+}
+
+/**
+ * Corrected clocks may still differ by less than this. What is due at once is due this much earlier, so that a worker
+ * whose clock is behind does not find it before its time.
+ */
+export const CLOCK_TOLERANCE_MS = SECOND
 
 export function addMs(at: Date, ms: number): Date {
   return new Date(at.getTime() + ms)

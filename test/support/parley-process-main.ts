@@ -1,7 +1,10 @@
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createLogger } from '../../src/platform/log.ts'
+import { addMs, processClock } from '../../src/platform/time.ts'
 
+const clockOffsetMs = Number(process.env['CLOCK_OFFSET_MS'] ?? 0)
+processClock.now = () => addMs(new Date(), clockOffsetMs)
 const app = await createApp(loadConfig(), { log: createLogger('silent') })
 process.send?.({ url: app.url })
 /** Keeps the event loop busy, with a gap for pending events after every `busyMs`, until the next message. */

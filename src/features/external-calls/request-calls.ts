@@ -1,5 +1,6 @@
 import { executeJob } from '../automation/jobs.ts'
 import { type JsonObject, isFinished } from '../../engine/model/run.ts'
+import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 
@@ -29,7 +30,7 @@ export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
       epoch,
       timeout_ms: timeoutMs,
       request: JSON.stringify(request),
-      due_at: now,
+      due_at: addMs(now, -CLOCK_TOLERANCE_MS),
       created_at: now,
     })),
   )

@@ -4,7 +4,13 @@ import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import type { OpenedConversation } from './open-conversations.ts'
 
-export type NewInboundMessage = { id: string; message: InboundMessage; conversation: OpenedConversation }
+export type NewInboundMessage = {
+  id: string
+  message: InboundMessage
+  conversation: OpenedConversation
+  /** IDs of the events that precede the message if it opens the conversation. */
+  openingIds: Record<'contact_created' | 'conversation_opened', string>
+}
 
 /**
  * Inserts messages and returns those that were not stored before. The unique key on the provider's id decides, so two

@@ -1,7 +1,6 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import type { ItemContent } from '../../engine/mailbox/item.ts'
 import { selectRows } from '../../platform/database/sql.ts'
-import { newId } from '../../platform/ids.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
@@ -52,15 +51,20 @@ type Batch = {
   newestIds: Map<string, string>
 }
 
-/** Gives a message its id and its conversation. */
+/**
+ * Gives a message its id and its conversation. The ids of its mailbox items are derived from the conversation's newest
+ * message, under the lock of the conversation, so that processes with different clocks keep the order.
+ */
 function prepare(message: InboundMessage, { channelId, senders, conversations, newestIds }: Batch): NewInboundMessage {
   const sender = senders.get(senderKey(message.from))
   const conversation = sender && conversations.get(sender.contactId)
   if (!conversation) throw new Error(`a sender of channel ${channelId} has no conversation`)
   const { conversationId, lastMessageId } = conversation
-  const id = nextMessageId(newestIds.get(conversationId) ?? lastMessageId)
+  const createdId = nextMessageId(newestIds.get(conversationId) ?? lastMessageId)
+  const openedId = nextMessageId(createdId)
+  const id = nextMessageId(openedId)
   newestIds.set(conversationId, id)
-  return { id, message, conversation }
+  return { id, message, conversation, openingIds: { contact_created: createdId, conversation_opened: openedId } }
 }
 
 /** Puts what workflows may react to into the mailboxes of the conversations, in the order in which it happened. */
@@ -73,17 +77,19 @@ async function deliverToMailboxes(
   }: { channelId: string; messages: NewInboundMessage[]; senders: Map<string, ResolvedSender> },
 ): Promise<void> {
   const seen = new Set<string>()
-  const items = messages.flatMap(({ id, message, conversation }) => {
+  const items = messages.flatMap(({ id, message, conversation, openingIds }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
     const occurrences = [
-      ...(isFirst && senders.get(senderKey(message.from))?.isNew ? [openingEvent('contact_created', null)] : []),
-      ...(isFirst ? [openingEvent('conversation_opened', id)] : []),
-      messageItem(id, { channelId, isFirst }),
+      ...(isFirst && senders.get(senderKey(message.from))?.isNew
+        ? [{ id: openingIds.contact_created, ...openingEvent('contact_created', null) }]
+        : []),
+      ...(isFirst ? [{ id: openingIds.conversation_opened, ...openingEvent('conversation_opened', id) }] : []),
+      { id, ...messageItem(id, { channelId, isFirst }) },
     ]
     seen.add(conversationId)
     const mailbox = { kind: 'conversation' as const, id: conversationId }
-    return occurrences.map((item) => ({ id: newId(), mailbox, ...item }))
+    return occurrences.map((item) => ({ mailbox, ...item }))
   })
   await putItems(tx, items)
 }

@@ -1,4 +1,5 @@
 import { toRecordset } from '../../platform/database/sql.ts'
+import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
@@ -43,7 +44,7 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     messageId: id,
     priority: 0,
     attempts: 0,
-    notBefore: now,
+    notBefore: addMs(now, -CLOCK_TOLERANCE_MS),
     createdAt: now,
   }))
   await tx.db.raw(

@@ -3,6 +3,7 @@ import { itemContentSchema } from '../../../engine/mailbox/item.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { selectRows } from '../../../platform/database/sql.ts'
+import { addMs, CLOCK_TOLERANCE_MS } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
@@ -126,7 +127,7 @@ export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<
     kind,
     payload,
     attempts: 0,
-    due_at: dueAt ?? now,
+    due_at: dueAt ?? addMs(now, -CLOCK_TOLERANCE_MS),
     created_at: now,
   }))
   await tx.db.raw('insert into mailbox_items select * from jsonb_populate_recordset(null::mailbox_items, ?::jsonb)', [
