@@ -162,7 +162,7 @@ describe('log lines', () => {
     await buildWorkflow(workspace, {
       variables: { base: { type: 'string', default: server.url } },
       steps: [
-        { id: 'a', type: 'http', url: `{{vars.base}}/?token=${TEXT}`, headers, onError: 'b' },
+        { id: 'a', type: 'http', url: `{{vars.base}}/?note=${TEXT}`, headers, onError: 'b' },
         { id: 'b', type: 'http', url: `{{vars.base}}/?token={{message.body}}`, onError: 'c' },
         { id: 'c', type: 'add_note', body: '{{message.body}}' },
       ],
