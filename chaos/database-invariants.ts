@@ -45,6 +45,11 @@ const INVARIANTS: Invariant[] = [
     source: 'mailbox_items',
     violations: `select 'item ' || id || ' (' || kind || ')' from mailbox_items`,
   },
+  {
+    name: 'no mailbox item is dead-lettered',
+    source: 'dead_letters',
+    violations: `select 'item ' || id || ' (' || kind || '): ' || error::text from dead_letters`,
+  },
   { name: 'no outbox row remains', source: 'outbox', violations: `select 'message ' || message_id from outbox` },
   {
     name: 'no external call remains',

@@ -24,7 +24,7 @@ import { Random } from './random.ts'
 import type { ChaosReport } from './report.ts'
 import { StandbyProcesses } from './standby-processes.ts'
 import { startStatusSender, type StatusSender } from './status-sender.ts'
-import { transpileSources } from './transpile-sources.ts'
+import { transpileWithLeases } from './shorten-leases.ts'
 import { waitUntilIdle } from './wait-until-idle.ts'
 import { WebhookSender } from './webhook-sender.ts'
 import { createWorkspace, simulateProviderErrors, toInboundUrl, type Workspace } from './workspace.ts'
@@ -40,7 +40,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const startMs = performance.now()
   const database = await ChaosDatabase.create()
   const starting = database.start()
-  const script = transpileSources(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts', options.leaseMs)
+  const script = transpileWithLeases(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts', options.leaseMs)
   const standby = new StandbyProcesses(script, options.workers)
   await starting.catch(async (error: unknown) => {
     await standby.close()
@@ -133,7 +133,7 @@ class ChaosTest {
   async #injectFaults(): Promise<void> {
     const { conversations, onProgress } = this.#options
     const startMs = performance.now()
-    const plan = planFaults(this.#random.fork(), this.#options)
+    const plan = planFaults(new Random(this.#options.seed), this.#options)
     const load = new LoadGenerator({
       sender: this.#sender,
       workspaces: this.#workspaces,

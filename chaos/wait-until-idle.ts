@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
 
-const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items where due_at < 'infinity') as mailbox_items,
+const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) as mailbox_items,
   (select count(*)::int from outbox) as outbox,
   (select count(*)::int from external_calls) as external_calls,
   (select count(*)::int from runs where status in ('queued', 'running')) as runs,

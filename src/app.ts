@@ -12,7 +12,7 @@ import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
-import { isMigrated } from './platform/database/database.ts'
+import { createDatabaseProbe } from './platform/database/database-probe.ts'
 import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
@@ -70,15 +70,16 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       stopClock()
       // Without the database nothing in flight can finish.
       const isReachable = await isAnswering(dependencies)
-      if (server) await drain(server, isReachable ? drainMs : Math.min(drainMs, UNREACHABLE_STOP_MAX_MS))
-      await worker?.stop(isReachable ? STOP_MAX_MS : UNREACHABLE_STOP_MAX_MS)
+      await Promise.all([
+        server && drain(server, isReachable ? drainMs : Math.min(drainMs, UNREACHABLE_STOP_MAX_MS)),
+        worker?.stop(isReachable ? STOP_MAX_MS : UNREACHABLE_STOP_MAX_MS),
+      ])
       if (isReachable) await dependencies.close()
       else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logFailure(log))
     },
   }
 }
 
-const READINESS_MAX_MS = 5 * SECOND
 const STOP_MAX_MS = 8 * SECOND
 const UNREACHABLE_STOP_MAX_MS = SECOND
 
@@ -111,10 +112,7 @@ async function listen(
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
   const inboundBatcher = createInboundBatcher(webhooks)
-  // The pool is that of the requests: without a connection for them the process is not ready.
-  const readMigrated = cacheFor(SECOND, () =>
-    withinTime(READINESS_MAX_MS, isMigrated(pools.requests.db)).catch(() => undefined),
-  )
+  const findDatabaseProblem = cacheFor(SECOND, createDatabaseProbe(pools))
   const server = createHttpServer({
     router: appRouter,
     log,
@@ -123,6 +121,7 @@ async function listen(
     resolveAddress: createAddressResolver(config.http.trustedProxies),
     isProxy: createProxyCheck(config.http.trustedProxies),
     isHostAllowed: createHostCheck(config.http),
+    loopLagMaxMs: config.http.loopLagMaxMs,
     identify: auth.identify,
     demoAccount,
     providerWebhooks: {
@@ -139,11 +138,11 @@ async function listen(
       openScope: ({ user }, { id, role }, signal) =>
         new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role }, { signal }),
     },
+    isDraining: () => shutdown.isDraining,
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
-      const migrated = await readMigrated()
-      if (!migrated) return migrated === undefined ? 'database unreachable' : 'migrations pending'
-      return dependencies.jobs.isStuck ? 'background work stuck' : undefined
+      const problem = await findDatabaseProblem()
+      return problem ?? (dependencies.jobs.isStuck ? 'background work stuck' : undefined)
     },
   })
   server.listen(config.http.port, config.http.host)
@@ -170,12 +169,15 @@ function serverUrl(server: Server, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Closes idle connections at once and the rest after `drainMs`, as subscriptions never end by themselves. */
+const CLOSE_IDLE_EVERY_MS = 100
+
+/** Closes connections when they are idle and the rest after `drainMs`, as subscriptions never end by themselves. */
 async function drain(server: Server, drainMs: number): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  server.closeIdleConnections()
+  const closeIdle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
   const deadline = setTimeout(() => server.closeAllConnections(), drainMs)
   await closed
+  clearInterval(closeIdle)
   clearTimeout(deadline)
 }

@@ -1,4 +1,5 @@
 import { checkDefinitionTask } from './features/definition-checks/check-definition-task.ts'
+import { rebuildTask } from './features/replay/rebuild-task.ts'
 import { simulateQueuedTask, simulateTask } from './features/simulations/simulation-tasks.ts'
 import { workflowTestTask } from './features/workflow-tests/workflow-test-task.ts'
 import { createTaskHandler } from './platform/compute/compute-task.ts'
@@ -12,4 +13,5 @@ export default createTaskHandler([
   simulateTask,
   simulateQueuedTask,
   workflowTestTask,
+  rebuildTask,
 ])

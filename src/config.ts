@@ -83,6 +83,7 @@ const Environment = z.object({
   DB_BACKGROUND_CONNECTIONS: connections.default(3),
   DB_BACKGROUND_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
   DB_BACKGROUND_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
+  EVENT_LOOP_LAG_MAX_MS: integer(50, 60_000).default(1_000),
   LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -93,7 +94,15 @@ const Environment = z.object({
 })
 
 export type Config = {
-  http: { host: string; port: number; trustedProxies: string[]; appOrigins: string[]; publicHosts: string[] }
+  http: {
+    host: string
+    port: number
+    trustedProxies: string[]
+    appOrigins: string[]
+    publicHosts: string[]
+    /** Requests are rejected while the event loop is later than this. */
+    loopLagMaxMs: number
+  }
   /** Without a URL the process starts its own Postgres under `dataDir`. */
   database: { url: string | undefined; binDir: string | undefined; pools: ReturnType<typeof toPools> }
   dataDir: string
@@ -155,6 +164,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       trustedProxies: env.TRUSTED_PROXIES,
       appOrigins: env.APP_ORIGINS,
       publicHosts: env.PUBLIC_HOSTS,
+      loopLagMaxMs: env.EVENT_LOOP_LAG_MAX_MS,
     },
     database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR, pools: toPools(env) },
     dataDir: resolve(env.DATA_DIR),

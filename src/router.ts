@@ -4,6 +4,7 @@ import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
+import { credentialsRouter } from './features/credentials/router.ts'
 import { deadLettersRouter } from './features/dead-letters/router.ts'
 import { eventsRouter } from './features/events/router.ts'
 import { contactExplanationsRouter, messageExplanationsRouter } from './features/explanations/router.ts'
@@ -49,6 +50,7 @@ export const appRouter = router({
   templates: templatesRouter,
   broadcasts: broadcastsRouter,
   tools: toolsRouter,
+  credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
   channels: channelsRouter,
   sandbox: sandboxRouter,

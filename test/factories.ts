@@ -116,3 +116,14 @@ export async function buildTemplate(workspace: WorkspaceClient, fields: object =
   }
   return workspace.call('POST', '/api/templates', { ...template, ...fields })
 }
+
+/** Creates a credential for one host; fields of the request body override the defaults. */
+export function buildCredential(workspace: WorkspaceClient, fields: object = {}): Promise<ApiResponse['body']> {
+  const credential = {
+    name: 'Shop',
+    placement: { type: 'bearer' },
+    allowedHosts: ['shop.example.com'],
+    secret: 'canary-secret-of-the-shop',
+  }
+  return workspace.call('POST', '/api/credentials', { ...credential, ...fields })
+}

@@ -8,10 +8,11 @@ export function describeFault({ fault, isFailpointReached, skipReason, recoveryM
     ? ` at failpoint "${moment}"`
     : ` at a random moment, failpoint "${moment}" was missed`
   const recovery =
-    recoveryMs === undefined || fault.kind === 'kill'
-      ? ''
+    recoveryMs === undefined
+      ? '; new customers were not answered in time'
       : `; answered again after ${(recoveryMs / SECOND).toFixed(1)} s`
-  return `${describe(fault)}${moment ? reached : ''}${skipReason ? `; skipped: ${skipReason}` : recovery}`
+  const end = skipReason === undefined ? recovery : `; skipped: ${skipReason}`
+  return `${describe(fault)}${moment ? reached : ''}${fault.kind === 'kill' ? '' : end}`
 }
 
 function describe(fault: Fault): string {

@@ -7,6 +7,8 @@ export const LIVENESS_PATH = '/healthz'
 export const READINESS_PATH = '/readyz'
 export const OPENAPI_PATH = '/openapi.json'
 
+export const WEBHOOK_PREFIX = '/inbound'
+
 /** `/inbound/{kind}/{channelId}` of a channel's provider. */
 export const PROVIDER_WEBHOOK_PATH = /^\/inbound\/([a-z]+)\/([0-9A-Za-z-]+)$/
 /** `/inbound/webhooks/{webhookId}` of a workflow. */

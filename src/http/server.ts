@@ -7,9 +7,11 @@ import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { accessLog } from './access-log.ts'
 import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
+import { closeConnections } from './load/close-connections.ts'
 import { canonicalPath } from './security/canonical-path.ts'
 import { errorBodies, logFailure } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
+import { LoopLag, rejectWhileLate } from './load/loop-lag.ts'
 import { createNodeServer } from './load/node-server.ts'
 import { rateLimit, costTable } from './load/rate-limits.ts'
 import { indexPage, type ShownAccount } from './index-page.ts'
@@ -34,6 +36,8 @@ export type HttpDependencies = {
   log: Logger
   limits: RateLimits
   findReadinessProblem: ReadinessProblem
+  /** Returns true while the process stops. */
+  isDraining: () => boolean
   providerWebhooks: ProviderWebhooks
   workflowWebhooks: WorkflowWebhooks
   appOrigins: ReadonlySet<string>
@@ -41,6 +45,8 @@ export type HttpDependencies = {
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
   isProxy: IsProxy
   isHostAllowed: IsHostAllowed
+  /** The delay of the event loop above which requests are rejected. */
+  loopLagMaxMs: number
   identify: Identify
   demoAccount: ShownAccount
   scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
@@ -52,13 +58,16 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const contexts = createContexts(dependencies)
   const rest = restRoutes(router, contexts.get)
   const guard = new WebhookGuard(dependencies.limits)
+  const lag = new LoopLag()
   const koa = new Koa()
+  koa.use(closeConnections(dependencies.isDraining))
   koa.use(requestId())
   koa.use(accessLog(log, router))
   koa.use(securityHeaders(dependencies.isProxy))
   koa.use(errorBodies(log))
   koa.use(canonicalPath())
   koa.use(healthRoutes(dependencies.findReadinessProblem))
+  koa.use(rejectWhileLate(lag, dependencies.loopLagMaxMs))
   koa.use(contexts.readAddress)
   koa.use(boundBodies(new BodyBudget(BODIES_BYTES_MAX)))
   koa.use(workflowWebhookRoutes(dependencies.workflowWebhooks, guard))
@@ -74,7 +83,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(contexts.open)
   koa.use(rest.routes())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
-  return createNodeServer(koa.callback(), log)
+  return createNodeServer(koa.callback(), log).once('close', () => lag.stop())
 }
 
 function checkMethod(rest: ReturnType<typeof restRoutes>): Koa.Middleware {

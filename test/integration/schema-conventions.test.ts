@@ -12,6 +12,7 @@ const GLOBAL_TABLES = [
   'memberships',
   'rate_limits',
   'workers',
+  'readiness_probes',
   'migrations',
   'migrations_lock',
 ]

@@ -6,6 +6,7 @@ import { type AppRouter, appRouter } from '../../src/router.ts'
 import {
   buildChannel,
   buildContact,
+  buildCredential,
   buildTemplate,
   buildWorkflow,
   buildWorkspace,
@@ -25,6 +26,7 @@ type Ids = Record<
   | 'group'
   | 'tag'
   | 'tool'
+  | 'credential'
   | 'template'
   | 'broadcast'
   | 'test'
@@ -166,8 +168,18 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     config: { method: 'GET', url: 'https://a.example' },
   }),
   'tools.get': ({ tool }) => ({ toolId: tool }),
-  'tools.update': ({ tool }) => ({ toolId: tool, title: 'U' }),
+  'tools.update': ({ tool }) => ({ toolId: tool, title: 'U', config: { method: 'GET', url: 'https://a.example' } }),
   'tools.delete': ({ tool }) => ({ toolId: tool }),
+  'credentials.list': () => ({}),
+  'credentials.create': () => ({
+    name: 'n',
+    placement: { type: 'bearer' },
+    allowedHosts: ['a.example'],
+    secret: 'secret-1',
+  }),
+  'credentials.get': ({ credential }) => ({ credentialId: credential }),
+  'credentials.update': ({ credential }) => ({ credentialId: credential, name: 'm' }),
+  'credentials.delete': ({ credential }) => ({ credentialId: credential }),
   'ai-provider.get': () => ({}),
   'ai-provider.put': () => ({ baseUrl: 'https://a.example/v1', model: 'm' }),
   'ai-provider.delete': () => ({}),
@@ -358,6 +370,7 @@ async function computeDigest(app: TestApp, tenantId: string): Promise<string> {
     'contact_tags',
     'tools',
     'ai_providers',
+    'http_credentials',
     'templates',
     'broadcasts',
     'workflow_tests',
@@ -414,6 +427,7 @@ async function createResources(workspace: WorkspaceClient): Promise<Ids> {
       effect: 'read',
       config: { method: 'GET', url: 'https://a.example' },
     }),
+    credential: (await buildCredential(workspace)).id,
     broadcast: await create('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
     test: await create(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
     user: workspace.userId,

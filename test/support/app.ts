@@ -142,15 +142,20 @@ export class TestApp {
     return drainWork(this.system)
   }
 
-  async stop(): Promise<void> {
-    await this.#app.stop(1000)
+  async stop(drainMs = 1000): Promise<void> {
+    await this.#app.stop(drainMs)
     await this.#drop()
   }
 }
 
-/** Starts the application; `environment` overrides its configuration, and a clock replaces the one of the test. */
+type Environment = Record<string, string>
+
+/**
+ * Starts the application. `environment` overrides its configuration, or derives it from the URL of the database; a clock
+ * replaces the one of the test.
+ */
 export async function startTestApp(
-  environment: Record<string, string> = {},
+  environment: Environment | ((databaseUrl: string) => Promise<Environment>) = {},
   customClock?: Clock,
   log: Logger = LOG,
 ): Promise<TestApp> {
@@ -164,7 +169,9 @@ export async function startTestApp(
     TRUSTED_PROXIES: '127.0.0.1/32,::1/128',
     LOG_LEVEL: 'silent',
     DATA_DIR: folder.path,
-    ...environment,
+    // The process of the tests also does other work.
+    EVENT_LOOP_LAG_MAX_MS: '60000',
+    ...(typeof environment === 'function' ? await environment(database.url) : environment),
   })
   return new TestApp(await createApp(config, { log, clock: customClock ?? clock }), clock, database.url, async () => {
     await database.drop()

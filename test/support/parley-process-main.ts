@@ -7,5 +7,18 @@ const clockOffsetMs = Number(process.env['CLOCK_OFFSET_MS'] ?? 0)
 processClock.now = () => addMs(new Date(), clockOffsetMs)
 const app = await createApp(loadConfig(), { log: createLogger('silent') })
 process.send?.({ url: app.url })
+/** Keeps the event loop busy, with a gap for pending events after every `busyMs`, until the next message. */
+let busyMs = 0
+function keepBusy(): void {
+  const end = performance.now() + busyMs
+  while (performance.now() < end);
+  if (busyMs > 0) setTimeout(keepBusy, 1)
+}
+process.on('message', (message: { busyMs: number }) => {
+  const isBusy = busyMs > 0
+  busyMs = message.busyMs
+  if (!isBusy) keepBusy()
+})
+
 // A test that dies must not leave its processes behind.
 process.on('disconnect', () => process.exit(1))

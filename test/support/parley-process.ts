@@ -2,7 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
 /** A separate process of the application, which a test may kill. */
-export type ParleyProcess = { url: string | undefined; kill(): Promise<void> }
+export type ParleyProcess = {
+  url: string | undefined
+  /** Blocks the event loop again and again, each time for this long; 0 ends it. */
+  keepBusy(busyMs: number): void
+  kill(): Promise<void>
+}
 
 export async function startParleyProcess(environment: Record<string, string>): Promise<ParleyProcess> {
   const child: ChildProcess = fork(new URL('./parley-process-main.ts', import.meta.url), {
@@ -12,6 +17,7 @@ export async function startParleyProcess(environment: Record<string, string>): P
   const [started] = (await once(child, 'message')) as [{ url?: string }]
   return {
     url: started.url,
+    keepBusy: (busyMs) => void child.send({ busyMs }),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')

@@ -13,6 +13,7 @@ export class TcpProxy {
   readonly #target: { host: string; port: number }
   readonly #links = new Set<Link>()
   #isDark = false
+  #port = 0
 
   private constructor(server: Server, target: { host: string; port: number }) {
     this.#server = server
@@ -23,7 +24,7 @@ export class TcpProxy {
     const { hostname, port } = new URL(targetUrl)
     const server = createServer()
     const proxy = new TcpProxy(server, { host: hostname, port: Number(port) })
-    server.on('connection', (client) => proxy.#accept(client))
+    server.on('connection', (client) => proxy.#open(client))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     return proxy
@@ -32,7 +33,7 @@ export class TcpProxy {
   /** The URL with the address of the proxy. */
   through(targetUrl: string): string {
     const url = new URL(targetUrl)
-    url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    url.host = `127.0.0.1:${this.#readPort()}`
     return url.href
   }
 
@@ -71,12 +72,30 @@ export class TcpProxy {
     }
   }
 
+  /** Closes all connections and refuses new ones, like a server that is stopped. */
+  async refuse(): Promise<void> {
+    this.#port = this.#readPort()
+    const closed = once(this.#server, 'close')
+    this.stop()
+    await closed
+  }
+
+  /** Accepts connections again, on the same port. */
+  async accept(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
   stop(): void {
     this.#server.close()
     for (const link of this.#links) this.#reset(link)
   }
 
-  #accept(client: Socket): void {
+  #readPort(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  #open(client: Socket): void {
     const link: Link = { client, server: undefined }
     this.#links.add(link)
     client.on('error', () => undefined)

@@ -10,6 +10,7 @@ describe('loadConfig', () => {
       trustedProxies: [],
       appOrigins: [],
       publicHosts: [],
+      loopLagMaxMs: 1000,
     })
     expect(config.database.url).to.equal(undefined)
     expect(config.roles).to.deep.equal(['http', 'worker'])

@@ -53,8 +53,10 @@ function consume(draft: DecisionDraft, event: EngineEvent): boolean {
       closeRun(draft, 'failed', { error: { ...event.error, stepId: run.stepId } })
       return true
     case 'canceled':
+      closeRun(draft, 'canceled', { error: event.error ? { ...event.error, stepId: run.stepId } : null })
+      return true
     case 'expired':
-      closeRun(draft, event.type)
+      closeRun(draft, 'expired')
       return true
   }
 }

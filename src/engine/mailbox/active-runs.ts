@@ -1,6 +1,7 @@
 import { addMs, MINUTE } from '../../platform/time.ts'
 import { appendMessage, startDebounce } from '../decide/debounce.ts'
 import { decideRun } from '../decide/decide-run.ts'
+import { CorruptRunError } from '../model/corrupt-run-error.ts'
 import type { ChildRunCall, Decision, EffectRequest, EngineEvent, ExternalCall } from '../model/decision.ts'
 import { newRun, subjectPlace } from '../model/new-run.ts'
 import { isActive, isOverdue, isQueued } from '../model/run-status.ts'
@@ -13,11 +14,14 @@ import { findOverride } from '../replay/step-output-overrides.ts'
 import { CascadeLimiter } from './cascade-limiter.ts'
 import { ALREADY_RUNNING, childResult, listUnawaitedChildren, planChildRun } from './child-runs.ts'
 import { HumanTakeover } from './human-takeover.ts'
+import { toEmptyWorkflow } from './empty-workflow.ts'
 import type { ItemContent, MailboxItem, NewItem } from './item.ts'
 import { type MailboxInput, type StartRequest, workflowKey } from './mailbox-input.ts'
 import { admit, findNextQueued, isBehindAnother } from './reentry.ts'
 
 const POSTPONE_MS = 15 * MINUTE
+
+const CONTACT_BLOCKED = { code: 'contact_blocked', message: 'The run was canceled because its contact is blocked.' }
 
 export type RunEffects = { run: StoredRun; subject: Subject; requests: EffectRequest[] }
 
@@ -92,6 +96,11 @@ export class ActiveRuns {
     }
   }
 
+  /** Cancels all runs of a blocked contact, those that wait for others first. */
+  cancelBlocked(): void {
+    for (const run of this.#runs.toReversed()) this.advance(run, { type: 'canceled', error: CONTACT_BLOCKED })
+  }
+
   /** Puts back an item that would continue a run while a person has taken over. */
   postpone(item: MailboxItem): void {
     this.postponed.push({ ...item, dueAt: addMs(this.#input.now, POSTPONE_MS) })
@@ -123,7 +132,9 @@ export class ActiveRuns {
   /** Returns false if the run does not consume the event. */
   advance(run: StoredRun, event: EngineEvent): boolean {
     const { registry, now } = this.#input
-    const workflow = this.#getWorkflow(run)
+    // A run can fail without its workflow, which may be the reason why it fails.
+    const workflow =
+      event.type === 'failed' ? (this.#findWorkflow(run) ?? toEmptyWorkflow(run)) : this.#getWorkflow(run)
     const { workflowId, compiled } = workflow
     const facts = this.factsFor(workflow)
     const decision = decideRun({ workflowId, compiled, run: run.state, event, facts, now, registry })
@@ -134,7 +145,8 @@ export class ActiveRuns {
     this.changed.add(run)
     this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redactStep(step, run.state) })))
     this.#applyEffects(run, decision)
-    for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, { type: 'canceled' })
+    const cancellation = event.type === 'canceled' ? event : ({ type: 'canceled' } as const)
+    for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, cancellation)
     if (decision.call) this.#makeCall(run, decision.call)
     // A call that was answered at once may have finished the run already, and that end was followed up then.
     if (isFinished(decision.run)) this.#followUp(run)
@@ -204,6 +216,7 @@ export class ActiveRuns {
 
   /** Reacts to the end of a run: its parent continues, and the next run in the queue starts. */
   #followUp({ workflowId, state }: StoredRun): void {
+    if (this.#input.subject.isBlocked) return
     if (state.parent) this.#resumeParent(state.parent, childResult(state))
     const next = findNextQueued(this.#runs, workflowId)
     if (!next || this.#mustQueue(next)) return
@@ -222,9 +235,13 @@ export class ActiveRuns {
     return this.#getWorkflow(run).compiled.settings.reentry === 'queue' && isBehindAnother(run, this.#runs)
   }
 
-  #getWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow {
-    const workflow = this.#input.versions.get(workflowKey({ workflowId, version }))
-    if (!workflow) throw new Error(`version ${version} of workflow ${workflowId} was not loaded`)
-    return workflow
+  #getWorkflow(run: StoredRun): PublishedWorkflow {
+    const workflow = this.#findWorkflow(run)
+    if (workflow) return workflow
+    throw new CorruptRunError(run.state, run.workflowId, new Error(`version ${run.workflowVersion} cannot be executed`))
+  }
+
+  #findWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow | undefined {
+    return this.#input.versions.get(workflowKey({ workflowId, version }))
   }
 }

@@ -1,7 +1,7 @@
 import type { Registry } from '../model/registry.ts'
 import type { MessageFacts } from '../model/run.ts'
 import type { RunTrigger, StoredRun } from '../model/stored-run.ts'
-import type { PublishedWorkflow, Subject } from '../model/subject.ts'
+import type { PublishedWorkflow, Subject, UnusableWorkflow } from '../model/subject.ts'
 import type { CascadeCounts } from './cascade-limiter.ts'
 
 /** Everything that decisions of a mailbox depend on. */
@@ -13,6 +13,8 @@ export type MailboxInput = {
   runs: StoredRun[]
   cascades: CascadeCounts
   published: PublishedWorkflow[]
+  /** Published workflows that cannot be executed; none in a simulation. */
+  unusable?: UnusableWorkflow[]
   /** Workflows by `workflowKey`: the published versions, and those of the runs, which may be unpublished by now. */
   versions: Map<string, PublishedWorkflow>
   newId: () => string

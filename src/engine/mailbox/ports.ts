@@ -4,7 +4,7 @@ import type { Mailbox } from '../model/mailbox-key.ts'
 import type { Registry } from '../model/registry.ts'
 import type { MessageFacts, StepRecord } from '../model/run.ts'
 import type { StoredRun } from '../model/stored-run.ts'
-import type { PublishedWorkflow, Subject } from '../model/subject.ts'
+import type { PublishedWorkflow, Subject, UnusableWorkflow } from '../model/subject.ts'
 import type { RunEffects } from './active-runs.ts'
 import type { NextItem } from './item.ts'
 import type { MailboxStore, RunStore } from './store.ts'
@@ -32,7 +32,7 @@ export interface DecisionPort<Tx extends EngineTransaction> {
   /** Omits mailboxes that no longer exist. */
   loadSubjects(tx: Tx, mailboxes: Mailbox[]): Promise<Subject[]>
   loadMessages(tx: Tx, messageIds: string[]): Promise<Map<string, MessageFacts>>
-  listPublished(tx: Tx): Promise<PublishedWorkflow[]>
+  loadPublished(tx: Tx): Promise<{ workflows: PublishedWorkflow[]; unusable: UnusableWorkflow[] }>
   /** Loads workflows at these versions, published or not, and omits those that do not exist. */
   loadWorkflows(tx: Tx, versions: { workflowId: string; version: number }[]): Promise<PublishedWorkflow[]>
   /** Applies the effects of a batch and publishes its events. Runs are saved before, step records after it. */

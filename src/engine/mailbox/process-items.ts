@@ -60,11 +60,11 @@ async function createProcessors<Tx extends EngineTransaction>(
   const mailboxes = [...new Map(items.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
   const subjects = await port.loadSubjects(tx, mailboxes)
   const messages = await port.loadMessages(tx, items.flatMap(messageIds))
-  const published = await port.listPublished(tx)
+  const { workflows: published, unusable } = await port.loadPublished(tx)
   const runs = await port.store.loadActiveRuns(tx, mailboxes)
   const cascades = await loadCascades(port, tx, { items, runs, mailboxes })
   const versions = await loadVersions(port, tx, { published, runs })
-  const shared = { now: tx.now(), registry, newId, published, versions, messages }
+  const shared = { now: tx.now(), registry, newId, published, unusable, versions, messages }
   return new Map(
     subjects.map((subject) => [
       subject.mailbox.id,

@@ -45,6 +45,7 @@ export class MailboxProcessor {
   }
 
   #handle(item: MailboxItem): void {
+    if (this.#input.subject.isBlocked) this.runs.cancelBlocked()
     switch (item.kind) {
       case 'message':
         return this.#handleMessage(item)
@@ -112,10 +113,19 @@ export class MailboxProcessor {
 
   /** Lists the workflows with a trigger for the event, the highest priority first, and records why others do not start. */
   #match(occurrence: Occurrence): Match[] {
-    const { published, now, registry } = this.#input
+    const { published, unusable = [], now, registry, subject } = this.#input
     const { event } = occurrence
+    for (const { problem, triggerTypes, ...workflow } of unusable) {
+      const mayMatch = triggerTypes === null || triggerTypes.includes(event.type)
+      if (mayMatch) this.#reject(occurrence, [{ workflow }], 'workflow_unusable', problem)
+    }
     const matches = published.flatMap((workflow): Match[] => {
       const { compiled } = workflow
+      if (subject.isBlocked) {
+        if (compiled.triggers.some(({ type }) => type === event.type))
+          this.#reject(occurrence, [{ workflow }], 'contact_blocked')
+        return []
+      }
       const match = matchTrigger({ compiled, event, facts: this.runs.factsFor(workflow), now, registry })
       if (!match) return []
       const outcome = 'outcome' in match ? match.outcome : this.#findObstacle(workflow, occurrence)
@@ -141,10 +151,15 @@ export class MailboxProcessor {
     return rejected.length < matches.length
   }
 
-  #reject({ itemId, event }: Occurrence, workflows: { workflow: PublishedWorkflow }[], outcome: Outcome): void {
+  #reject(
+    { itemId, event }: Occurrence,
+    workflows: { workflow: Pick<PublishedWorkflow, 'workflowId' | 'version'> }[],
+    outcome: Outcome,
+    detail: string | null = null,
+  ): void {
     if (workflows.length === 0) return
     const evaluations = workflows.map(({ workflow: { workflowId, version } }): Evaluation => {
-      return { workflowId, version, outcome, detail: null }
+      return { workflowId, version, outcome, detail }
     })
     const existing = this.evaluated.find(({ id }) => id === itemId)
     if (existing) return void existing.evaluations.push(...evaluations)

@@ -12,7 +12,8 @@ export type EngineEvent =
   | { type: 'event'; event: string; data: unknown }
   | { type: 'external_result'; epoch: number; result: ExternalResult }
   | { type: 'failed'; error: { code: string; message: string } }
-  | { type: 'canceled' }
+  /** `error` is the reason if nobody canceled the run by request. */
+  | { type: 'canceled'; error?: { code: string; message: string } }
   | { type: 'expired' }
 
 /** An effect and the step that requests it. */

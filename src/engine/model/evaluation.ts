@@ -4,10 +4,12 @@ export type Outcome =
   | 'condition_not_met'
   | 'already_running'
   | 'automation_paused'
+  | 'contact_blocked'
   | 'consumed_as_reply'
   | 'preempted_by_priority'
   | 'max_depth_exceeded'
   | 'cascade_rate_limited'
+  | 'workflow_unusable'
 
 export type Evaluation = { workflowId: string; version: number; outcome: Outcome; detail: string | null }
 

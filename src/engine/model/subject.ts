@@ -5,6 +5,9 @@ import type { JsonObject } from './run.ts'
 /** A workflow that may start runs, at the version that new runs use. */
 export type PublishedWorkflow = { workflowId: string; name: string; version: number; compiled: CompiledDefinition }
 
+/** A published workflow that cannot be executed. `triggerTypes` is null if its triggers cannot be read. */
+export type UnusableWorkflow = { workflowId: string; version: number; problem: string; triggerTypes: string[] | null }
+
 /** The contact and conversation of a mailbox, and the facts that its runs may read. */
 export type Subject = {
   mailbox: Mailbox
@@ -14,6 +17,8 @@ export type Subject = {
   isPaused: boolean
   /** The pause began with a person's reply, and does not hold for workflows that run beside a person's replies. */
   isPausedByReply: boolean
+  /** The contact is blocked: workflows neither start nor continue, and open runs are canceled. */
+  isBlocked: boolean
   contact: JsonObject | null
   conversation: JsonObject | null
   workspace: JsonObject

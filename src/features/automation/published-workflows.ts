@@ -1,27 +1,75 @@
 import { LRUCache } from 'lru-cache'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import type { PublishedWorkflow } from '../../engine/model/subject.ts'
+import type { PublishedWorkflow, UnusableWorkflow } from '../../engine/model/subject.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { checkCompiled, type CheckedVersion } from './check-compiled.ts'
 
 type VersionKey = { workflowId: string; version: number }
-type NamedVersion = VersionKey & { name: string }
 
-/** Compiled versions by tenant, workflow and version. A version never changes, so entries need no invalidation. */
-const cache = new LRUCache<string, CompiledDefinition>({ max: 1000 })
+/** Checked versions by tenant, workflow and version. A version never changes, so entries need no invalidation. */
+const cache = new LRUCache<string, CheckedVersion>({ max: 1000 })
+
+/** Published versions whose problems this process has logged. */
+const logged = new LRUCache<string, true>({ max: 1000 })
+
+export type Published = { workflows: PublishedWorkflow[]; unusable: UnusableWorkflow[] }
 
 /** Lists the published workflows of a workspace, which may start runs, oldest first. */
 export async function listPublished(tx: Scope): Promise<PublishedWorkflow[]> {
-  const rows = await selectRows<NamedVersion>(
+  return (await loadPublished(tx)).workflows
+}
+
+/** Loads the published workflows, and apart from them those that cannot be executed, each oldest first. */
+export async function loadPublished(tx: Scope): Promise<Published> {
+  const rows = await selectRows<{ workflowId: string; name: string; version: number | null }>(
     tx.db,
     `select id as workflow_id, name, version from workflows
      where tenant_id = ? and status = 'published' order by created_at, id`,
     [tx.tenantId],
   )
-  return toPublished(rows, await loadVersions(tx, rows))
+  const versions = rows.map(({ version, ...row }) => ({ ...row, version: version ?? NO_VERSION }))
+  const checked = await checkVersions(tx, versions)
+  const published: Published = { workflows: [], unusable: [] }
+  for (const { workflowId, name, version } of versions) {
+    const { compiled, problems, triggerTypes } = checked.get(versionKey({ workflowId, version })) ?? MISSING
+    if (problems.length > 0) logProblems(tx, { workflowId, version, problems })
+    if (compiled) published.workflows.push({ workflowId, name, version, compiled })
+    else published.unusable.push({ workflowId, version, triggerTypes, problem: problems.join('. ') })
+  }
+  return published
 }
 
-/** Loads workflows at the given versions, published or not. Missing ones are left out. */
+/** Number that no version has: that of a workflow that is published without one. */
+const NO_VERSION = 0
+
+const MISSING: CheckedVersion = {
+  compiled: null,
+  problems: ['The published version is not stored'],
+  triggerTypes: null,
+}
+
+function logProblems(tx: Scope, { problems, ...version }: VersionKey & { problems: string[] }): void {
+  const key = `${tx.tenantId}:${versionKey(version)}`
+  if (logged.has(key)) return
+  logged.set(key, true)
+  const { tenantId } = tx
+  tx.log.error({ tenantId, ...version, problems }, 'a published workflow cannot be executed completely')
+}
+
+/** Lists what prevents published versions from being executed, by the IDs of their workflows. */
+export async function listPublishedProblems(
+  scope: Scope,
+  workflows: { workflowId: string; version: number | null }[],
+): Promise<Map<string, string[]>> {
+  const versions = workflows.map(({ workflowId, version }) => ({ workflowId, version: version ?? NO_VERSION }))
+  const checked = await checkVersions(scope, versions)
+  return new Map(
+    versions.map((version) => [version.workflowId, (checked.get(versionKey(version)) ?? MISSING).problems]),
+  )
+}
+
+/** Loads workflows at the given versions, published or not. Missing and damaged ones are left out. */
 export async function loadWorkflows(tx: Scope, keys: VersionKey[]): Promise<PublishedWorkflow[]> {
   const compiled = await loadVersions(tx, keys)
   const rows = await selectRows<{ id: string; name: string }>(
@@ -31,19 +79,9 @@ export async function loadWorkflows(tx: Scope, keys: VersionKey[]): Promise<Publ
   )
   const names = new Map(rows.map(({ id, name }) => [id, name]))
   const distinct = new Map(keys.map((key) => [versionKey(key), key]))
-  return toPublished(
-    [...distinct.values()].flatMap((key) => {
-      const name = names.get(key.workflowId)
-      return name === undefined ? [] : [{ ...key, name }]
-    }),
-    compiled,
-  )
-}
-
-function toPublished(rows: NamedVersion[], compiled: Map<string, CompiledDefinition>): PublishedWorkflow[] {
-  return rows.flatMap(({ workflowId, name, version }) => {
-    const definition = compiled.get(versionKey({ workflowId, version }))
-    return definition ? [{ workflowId, name, version, compiled: definition }] : []
+  return [...distinct].flatMap(([key, version]) => {
+    const [name, definition] = [names.get(version.workflowId), compiled.get(key)]
+    return name === undefined || !definition ? [] : [{ ...version, name, compiled: definition }]
   })
 }
 
@@ -51,29 +89,37 @@ function versionKey({ workflowId, version }: VersionKey): string {
   return `${workflowId}:${version}`
 }
 
-/** Loads compiled versions by `workflowId:version`. Missing ones are left out. */
+/** Loads compiled versions by `workflowId:version`. Missing and damaged ones are left out. */
 export async function loadVersions(tx: Scope, keys: VersionKey[]): Promise<Map<string, CompiledDefinition>> {
-  const distinct = [...new Map(keys.map((key) => [versionKey(key), key])).entries()]
-  const loaded = new Map<string, CompiledDefinition>()
-  const missing: VersionKey[] = []
-  for (const [key, version] of distinct) {
-    const compiled = cache.get(`${tx.tenantId}:${key}`)
-    if (compiled) loaded.set(key, compiled)
-    else missing.push(version)
+  const checked = await checkVersions(tx, keys)
+  return new Map([...checked].flatMap(([key, { compiled }]) => (compiled ? [[key, compiled]] : [])))
+}
+
+/** Loads and checks versions by `workflowId:version`. Missing ones are left out. */
+async function checkVersions(tx: Scope, keys: VersionKey[]): Promise<Map<string, CheckedVersion>> {
+  const loaded = new Map<string, CheckedVersion>()
+  const missing = new Map<string, VersionKey>()
+  for (const version of keys) {
+    const key = versionKey(version)
+    const checked = cache.get(`${tx.tenantId}:${key}`)
+    if (checked) loaded.set(key, checked)
+    else missing.set(key, version)
   }
-  if (missing.length === 0) return loaded
-  const rows = await selectRows<{ key: string; compiled: CompiledDefinition }>(
+  if (missing.size === 0) return loaded
+  const versions = [...missing.values()]
+  const rows = await selectRows<{ key: string; compiled: unknown }>(
     tx.db,
     `select v.workflow_id || ':' || v.version as key, v.compiled
      from workflow_versions v
      join unnest(?::uuid[], ?::int[]) as x (workflow_id, version)
        on v.workflow_id = x.workflow_id and v.version = x.version
      where v.tenant_id = ?`,
-    [missing.map(({ workflowId }) => workflowId), missing.map(({ version }) => version), tx.tenantId],
+    [versions.map(({ workflowId }) => workflowId), versions.map(({ version }) => version), tx.tenantId],
   )
   for (const { key, compiled } of rows) {
-    cache.set(`${tx.tenantId}:${key}`, compiled)
-    loaded.set(key, compiled)
+    const checked = checkCompiled(compiled)
+    cache.set(`${tx.tenantId}:${key}`, checked)
+    loaded.set(key, checked)
   }
   return loaded
 }

@@ -41,7 +41,7 @@ export const Contact = z
     fields: z.record(z.string(), z.unknown()),
     tags: z.array(z.object({ id, name: z.string(), color: z.string() })),
     consent: z.object({ marketing, source: z.string().nullable(), at: timestamp.nullable() }),
-    blocked: z.boolean(),
+    blocked: z.boolean().meta({ description: 'A blocked contact is sent nothing and starts no runs' }),
     externalId: z.string().nullable(),
     source: z.enum(['api', 'import', 'inbound', 'manual', 'workflow']),
     lastInboundAt: timestamp.nullable(),
@@ -81,7 +81,10 @@ export const UpdateContact = z.strictObject({
   addTags: tagNames.optional().meta({ description: 'Names of tags. Tags that do not exist are created' }),
   removeTags: tagNames.optional(),
   consent: z.strictObject({ marketing }).optional(),
-  blocked: z.boolean().optional(),
+  blocked: z.boolean().optional().meta({
+    description:
+      'True cancels the open runs of the contact. It is sent nothing and starts no runs until it is unblocked',
+  }),
   externalId: text(200).nullish(),
 })
 export type UpdateContact = z.infer<typeof UpdateContact>

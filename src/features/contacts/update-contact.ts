@@ -2,6 +2,7 @@ import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
+import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
 import { diffDetails } from './diff-details.ts'
@@ -33,6 +34,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
       const changed = diffDetails({ ...existing }, { ...(await tx.get(ContactRow, contactId)) })
       if (changed.length > 0)
         await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: changed } }])
+      if (columns.blocked && !existing.blocked) await cancelContactRuns(tx, contactId)
       await tx.record({ type: 'contact.updated', data: { contactId } })
       return getContact(tx, { contactId })
     }),

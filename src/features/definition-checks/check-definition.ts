@@ -1,5 +1,6 @@
 import { type Compilation, compileDefinition } from '../../engine/compile/compile-definition.ts'
 import type { Problem } from '../../engine/language/definition/problems.ts'
+import { findLiteralSecrets } from './find-literal-secrets.ts'
 import { findRemovedNames } from './find-removed-names.ts'
 import { findUnsupported, type Unsupported } from './find-unsupported.ts'
 import { workflowLanguage, workflowLanguageWithLoopback } from '../../workflow-language.ts'
@@ -12,11 +13,13 @@ export function checkDefinition(definition: unknown, { allowsLoopback }: { allow
   const registry = allowsLoopback ? workflowLanguageWithLoopback : workflowLanguage
   const { compiled, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
-  const removed = findRemovedNames(definition).filter(({ path }) => !errors.some((error) => error.path === path))
-  if (unsupported.length + removed.length === 0) return { compiled, errors, warnings }
+  const additional = [...findRemovedNames(definition), ...findLiteralSecrets(definition)].filter(
+    ({ path }) => !errors.some((error) => error.path === path),
+  )
+  if (unsupported.length + additional.length === 0) return { compiled, errors, warnings }
   const others = errors.filter((error) => !unsupported.some((one) => covers(one, error)))
   const unsupportedErrors = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))
-  return { compiled: null, errors: [...others, ...removed, ...unsupportedErrors], warnings }
+  return { compiled: null, errors: [...others, ...additional, ...unsupportedErrors], warnings }
 }
 
 function covers({ within }: Unsupported, { path }: Problem): boolean {

@@ -39,6 +39,7 @@ const LOADERS: Record<ReferenceKind, Loader> = {
   group: (scope, names) => loadStates(scope, { table: 'groups', names, state: `'on'` }),
   channel: (scope, names) =>
     loadStates(scope, { table: 'channels', names, state: `case status when 'disconnected' then 'off' else 'on' end` }),
+  credential: (scope, names) => loadStates(scope, { table: 'http_credentials', names, state: `'on'` }),
   workflow: (scope, names) =>
     loadStates(scope, { table: 'workflows', names, state: `case status when 'published' then 'on' else 'off' end` }),
   member: async (scope, names) => {
@@ -62,7 +63,11 @@ const LOADERS: Record<ReferenceKind, Loader> = {
 
 async function loadStates(
   scope: Scope,
-  { table, names, state }: { table: 'groups' | 'channels' | 'workflows'; names: string[]; state: string },
+  {
+    table,
+    names,
+    state,
+  }: { table: 'groups' | 'channels' | 'workflows' | 'http_credentials'; names: string[]; state: string },
 ): Promise<Map<string, State>> {
   const rows = await scope
     .db(table)
@@ -77,6 +82,7 @@ const MISSING: Record<ReferenceKind, string> = {
   channel: 'is not the ID of a channel of this workspace',
   workflow: 'is not the ID of a workflow of this workspace',
   member: 'is not the ID of a member of this workspace: the step will not assign the conversation',
+  credential: 'is not the ID of a credential of this workspace. Create one with POST /api/credentials',
   tool: 'is not the name of a tool of this workspace',
 }
 

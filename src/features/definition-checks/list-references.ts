@@ -1,7 +1,7 @@
 import type { Location } from '../../engine/language/definition/problems.ts'
 import { listSteps, listTriggers, findValues } from '../workflows/stored-definition.ts'
 
-export type ReferenceKind = 'group' | 'channel' | 'workflow' | 'member' | 'tool'
+export type ReferenceKind = 'group' | 'channel' | 'workflow' | 'member' | 'tool' | 'credential'
 
 /** A name or ID of an object of the workspace. */
 export type Reference = { kind: ReferenceKind; location: Location; path: string; name: string }
@@ -21,6 +21,7 @@ const STEP_FIELDS: [type: string, at: string, kind: ReferenceKind][] = [
   ['handoff', 'assign.userId', 'member'],
   ['tool', 'tool', 'tool'],
   ['ai', 'tools.*', 'tool'],
+  ['http', 'credentialId', 'credential'],
 ]
 
 /** More than a valid definition can have, and fewer than a statement can have parameters. */

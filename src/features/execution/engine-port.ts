@@ -3,7 +3,7 @@ import { isTransient } from '../../platform/database/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
-import { listPublished, loadWorkflows } from '../automation/published-workflows.ts'
+import { loadPublished, loadWorkflows } from '../automation/published-workflows.ts'
 import { engineStore } from '../automation/store/engine-store.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
@@ -18,7 +18,7 @@ export const decisionPort: DecisionPort<Scope> = {
   newId,
   loadSubjects,
   loadMessages,
-  listPublished,
+  loadPublished,
   loadWorkflows,
   apply: applyAdvance,
 }

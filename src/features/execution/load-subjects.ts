@@ -39,7 +39,7 @@ async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await selectRows<ConversationRow>(
     tx.db,
     `select cv.id as conversation_id, cv.contact_id, cv.automation_state, cv.automation_reason, cv.automation_until,
-       ${CONTACT} as contact,
+       c.blocked as is_blocked, ${CONTACT} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
        ${WORKSPACE} as workspace, cv.last_inbound_at, cv.window_expires_at
@@ -72,9 +72,9 @@ function toSubject(row: ConversationRow, now: Date): Subject {
 const NO_CONVERSATION = { conversationId: null, conversation: null, isPaused: false, isPausedByReply: false }
 
 async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
-  const rows = await selectRows<{ contactId: string; contact: JsonObject; workspace: JsonObject }>(
+  const rows = await selectRows<{ contactId: string; isBlocked: boolean; contact: JsonObject; workspace: JsonObject }>(
     tx.db,
-    `select c.id as contact_id, ${CONTACT} as contact, ${WORKSPACE} as workspace
+    `select c.id as contact_id, c.blocked as is_blocked, ${CONTACT} as contact, ${WORKSPACE} as workspace
      from contacts c join workspaces w on w.id = c.tenant_id where c.tenant_id = ? and c.id = any(?)`,
     [tx.tenantId, ids],
   )
@@ -93,6 +93,7 @@ async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
     workspace,
     contactId: null,
     contact: null,
+    isBlocked: false,
     mailbox: { kind: 'run', id },
   }))
 }

@@ -29,10 +29,14 @@ export function describeOutcome({ outcome, detail }: Evaluation, context: Outcom
       return 'The workflow was already running, and its re-entry policy is "ignore". Wait for that run or cancel it, or set settings.reentry to "queue", "restart" or "parallel"'
     case 'automation_paused':
       return `Automation was paused by a person${detail ? ` until ${detail}` : ''}. Resume it in the conversation to let workflows start`
+    case 'contact_blocked':
+      return 'The contact was blocked. Unblock it to let workflows start'
     case 'consumed_as_reply':
       return 'A run that was waiting for a reply consumed the message. Give the trigger a priority above 0 to evaluate it before waiting runs'
     case 'preempted_by_priority':
       return 'A trigger with a higher priority consumed the message. Give this trigger a priority above 0 to start as well'
+    case 'workflow_unusable':
+      return `The published version could not be executed${detail ? `: ${detail}` : ''}. Publish the workflow again`
     case 'max_depth_exceeded':
       return 'Workflows triggered each other too many times in a row. Remove the loop'
     case 'cascade_rate_limited':

@@ -1,5 +1,6 @@
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
@@ -138,6 +139,9 @@ async function summarize(scope: Scope, effects: InboundEffects): Promise<string>
   const [deadLetter] = deadLetters.filter(({ kind }) => kind === 'message')
   if (deadLetter) return describeDeadLetter(deadLetter)
   if (await isPending(scope, message)) return 'Is queued and has not been processed yet'
+  const { blocked } = await scope.get(ContactRow, message.contactId)
+  const wasBlocked = evaluations.some((link) => link.kind === 'evaluation' && link.outcome === 'contact_blocked')
+  if (wasBlocked || (blocked && evaluations.length === 0)) return 'Started nothing: the contact is blocked'
   if (evaluations.length > 0) return 'Started nothing: each evaluated workflow has a reason not to start'
   const isOld = message.createdAt < addMs(scope.now(), -EVALUATION_RETENTION_MS)
   return isOld

@@ -1,7 +1,10 @@
+import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { listPublishedProblems } from '../automation/published-workflows.ts'
 import { AUTOMATION_PAUSED_SQL } from '../conversations/automation.ts'
 import { countDeadLetters } from '../dead-letters/queries.ts'
 import type { TriggerEvaluations } from './schema.ts'
@@ -14,7 +17,8 @@ const CALL_TYPES = new Set<string>(['api', 'manual', 'webhook', 'schedule'])
 type BlockingQuery = {
   workflow: WorkflowRow
   contactId: string
-  triggers: CompiledTrigger[]
+  /** The published version, unless it cannot be executed. */
+  compiled: CompiledDefinition | undefined
   since: Date
   hasNoEvents: boolean
 }
@@ -22,14 +26,24 @@ type BlockingQuery = {
 /** Finds what currently prevents a contact from starting a workflow, whatever the event. */
 export async function findBlockingReasons(
   scope: Scope,
-  { workflow, contactId, triggers, since, hasNoEvents }: BlockingQuery,
+  { workflow, contactId, compiled, since, hasNoEvents }: BlockingQuery,
 ): Promise<Reason[]> {
-  const reasons = [...statusReasons(workflow), ...triggerReasons(workflow, triggers)]
+  const reasons = statusReasons(workflow)
+  if (workflow.status === 'published') {
+    reasons.push(...(compiled ? triggerReasons(compiled.triggers) : [await unusableReason(scope, workflow)]))
+  }
+  const { blocked } = await scope.get(ContactRow, contactId)
+  if (blocked) reasons.push(CONTACT_BLOCKED)
   const paused = await findPause(scope, contactId)
   if (paused) reasons.push(paused)
   reasons.push(...deadLetterReasons(await countDeadLetters(scope, { contactId })))
   if (hasNoEvents && reasons.length === 0) reasons.push(noEventReason(workflow, since))
   return reasons
+}
+
+const CONTACT_BLOCKED: Reason = {
+  code: 'contact_blocked',
+  message: 'The contact is blocked. Unblock it to let workflows start',
 }
 
 /** Names the period in which no event matched: events before publishing were never evaluated for the workflow. */
@@ -56,8 +70,14 @@ function statusReasons({ status }: WorkflowRow): Reason[] {
   return []
 }
 
-function triggerReasons({ status }: WorkflowRow, triggers: CompiledTrigger[]): Reason[] {
-  if (status !== 'published' || triggers.some(({ type }) => !CALL_TYPES.has(type))) return []
+async function unusableReason(scope: Scope, { id: workflowId, version }: WorkflowRow): Promise<Reason> {
+  const problems = (await listPublishedProblems(scope, [{ workflowId, version }])).get(workflowId) ?? []
+  const message = `The published version cannot be executed: ${problems.join('. ')}. Publish the workflow again`
+  return { code: 'workflow_unusable', message }
+}
+
+function triggerReasons(triggers: CompiledTrigger[]): Reason[] {
+  if (triggers.some(({ type }) => !CALL_TYPES.has(type))) return []
   const types = triggers.map(({ type }) => type).join(', ')
   const message =
     triggers.length === 0

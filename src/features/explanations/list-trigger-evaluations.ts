@@ -38,7 +38,7 @@ export async function listTriggerEvaluations(scope: Scope, input: ListTriggerEva
     reasons: await findBlockingReasons(scope, {
       workflow,
       contactId,
-      triggers: published?.triggers ?? [],
+      compiled: published,
       since,
       hasNoEvents,
     }),

@@ -6,10 +6,12 @@ const OUTCOMES = [
   'condition_not_met',
   'already_running',
   'automation_paused',
+  'contact_blocked',
   'consumed_as_reply',
   'preempted_by_priority',
   'max_depth_exceeded',
   'cascade_rate_limited',
+  'workflow_unusable',
 ] as const
 
 const EvaluatedEvent = z.object({
@@ -27,7 +29,7 @@ export const Evaluation = z
   .object({
     at: timestamp,
     event: EvaluatedEvent,
-    version: z.int().meta({ description: 'The version that was published at that time' }),
+    version: z.int().meta({ description: 'The version that was published at that time; 0 if it was not stored' }),
     outcome: z.enum(OUTCOMES),
     message,
     detail: z.string().nullable(),
@@ -49,7 +51,9 @@ export const TriggerEvaluations = z
             'workflow_paused',
             'workflow_archived',
             'no_trigger',
+            'workflow_unusable',
             'automation_paused',
+            'contact_blocked',
             'dead_lettered',
             'no_matching_event',
           ]),

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { StepError } from '../../engine/language/step-error.ts'
 import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-public.ts'
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { SECOND } from '../../platform/time.ts'
+import { applyCredential } from '../credentials/apply-credential.ts'
 import { idempotencyKey } from './claim-calls.ts'
 import type { Executor } from './executors.ts'
 
@@ -14,27 +16,31 @@ const Request = z.object({
   url: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string().nullable(),
+  // Calls that an earlier version stored have none.
+  credentialId: z.string().nullish(),
   idempotencyKey: z.string().nullable(),
 })
 
 /** Makes the call of an `http` step. Every response is a successful result, whatever its status. */
 export const executeHttp: Executor = async (scope, call, signal) => {
-  const { idempotencyKey: customKey, headers, ...request } = Request.parse(call.request)
+  const { idempotencyKey: customKey, credentialId, url, headers, ...request } = Request.parse(call.request)
   const key = customKey ?? idempotencyKey(call)
   try {
+    const { redact, ...authorized } = await applyCredential(scope, credentialId, { url, headers })
     const response = await fetchPublic(
       {
         ...request,
-        headers: { 'user-agent': 'Parley', 'idempotency-key': key, ...headers },
+        ...authorized,
+        headers: { 'user-agent': 'Parley', 'idempotency-key': key, ...authorized.headers },
         timeoutMs: Math.min(call.timeoutMs ?? TIMEOUT_MS, TIMEOUT_MS_MAX),
         bytesMax: RESPONSE_BYTES_MAX,
         allowsLoopback: scope.allowsLoopback,
       },
       signal,
     )
-    return { ok: true, output: toOutput(response) }
+    return { ok: true, output: redact(toOutput(response)) }
   } catch (error) {
-    if (!(error instanceof OutboundError)) throw error
+    if (!(error instanceof OutboundError || error instanceof StepError)) throw error
     const { code, message, retryable } = error
     return { ok: false, error: { code, message, retryable } }
   }

@@ -14,6 +14,8 @@ export type ClaimedMessage = OutboundMessage &
     attempt: number
     /** True if the service window closed while the message was queued. It must not be sent. */
     isOutsideWindow: boolean
+    /** True if the contact was blocked while the message was queued. It must not be sent. */
+    isContactBlocked: boolean
   }
 
 type Row = MessageRef & {
@@ -23,6 +25,7 @@ type Row = MessageRef & {
   phone: string | null
   userId: string | null
   windowExpiresAt: Date | null
+  isContactBlocked: boolean
 }
 
 /**
@@ -54,7 +57,7 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = m.tenant_id and cv.id = m.conversation_id and c.tenant_id = m.tenant_id and c.id = m.contact_id
      returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.body, m.content,
-       cv.window_expires_at,
+       cv.window_expires_at, c.blocked as is_contact_blocked,
        coalesce((select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
        (select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id

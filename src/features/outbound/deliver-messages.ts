@@ -71,9 +71,26 @@ function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<De
   return Promise.all(
     messages.map(async (message) => ({
       message,
-      result: message.isOutsideWindow ? WINDOW_CLOSED : await channel.adapter.send(message),
+      result: findRefusal(message) ?? (await channel.adapter.send(message)),
     })),
   )
+}
+
+/** Returns the result of a message that must not be sent any more. */
+function findRefusal({ isContactBlocked, isOutsideWindow }: ClaimedMessage): SendResult | undefined {
+  if (isContactBlocked) return CONTACT_BLOCKED
+  return isOutsideWindow ? WINDOW_CLOSED : undefined
+}
+
+const CONTACT_BLOCKED: SendResult = {
+  kind: 'refused',
+  error: {
+    code: 'contact_blocked',
+    message: 'The contact was blocked before the message could be sent',
+    providerCode: null,
+    retryable: false,
+    hint: 'Unblock the contact and send the message again',
+  },
 }
 
 const WINDOW_CLOSED: SendResult = {

@@ -1,7 +1,9 @@
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import { pausedColumns } from '../conversations/automation.ts'
 import { reopenColumns } from '../conversations/reopen.ts'
 import type { Message, SendMessage } from '../conversations/schema.ts'
@@ -11,11 +13,13 @@ import { queueMessages } from './queue-messages.ts'
 
 /**
  * Queues a message that a member writes. It pauses automation of the conversation and reopens it if it is closed.
- * @throws UnprocessableError `outside_window` if the customer has not written within 24 hours
+ * @throws UnprocessableError `contact_blocked`; `outside_window` if the customer has not written within 24 hours
  */
 export function sendMessage(scope: Scope, { conversationId, body }: SendMessage): Promise<Message> {
   return scope.transaction(async (tx) => {
     const conversation = await tx.lock(ConversationRow, conversationId)
+    const { blocked } = await tx.get(ContactRow, conversation.contactId)
+    if (blocked) throw contactBlockedError('receives no messages')
     assertWindowOpen(conversation, tx.now())
     const { contactId, channelId, lastMessage } = conversation
     const { type, id, name } = tx.actor

@@ -1,15 +1,15 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { type JsonObject, type MessageFacts, queueResumption, queueRun, type RunState } from '../../engine/model/run.ts'
-import { rebuildState } from '../../engine/replay/rebuild-state.ts'
+import type { PastStep } from '../../engine/replay/rebuild-state.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { workflowLanguage } from '../../workflow-language.ts'
 import { loadMessages } from '../execution/load-messages.ts'
 import { toRunState } from '../runs/queries.ts'
+import { rebuildTask } from './rebuild-task.ts'
 
 export type ReplayStart = {
   original: RunRow
@@ -23,6 +23,7 @@ export type ReplayStart = {
 /**
  * Builds the state in which the replay is queued, with the variables and outputs of the original run at that point.
  * @throws UnprocessableError `state_not_recorded`
+ * @throws BudgetExceededError, UnavailableError
  */
 export async function buildInitialState(scope: Scope, start: ReplayStart): Promise<RunState> {
   const { original, records, reusedCount, compiled, stepOutputs } = start
@@ -38,11 +39,10 @@ export async function buildInitialState(scope: Scope, start: ReplayStart): Promi
     const { sensitive, variables: defaults } = initial
     return { ...resumed, parent: null, sensitive, variables: { ...defaults, ...state.variables } }
   }
-  const rebuilt = rebuildState({
+  const rebuilt = await scope.compute(rebuildTask, {
     compiled,
-    registry: workflowLanguage,
     old: state,
-    records,
+    records: records.map(toPastStep),
     at: reusedCount,
     id,
     message: last,
@@ -55,6 +55,10 @@ export async function buildInitialState(scope: Scope, start: ReplayStart): Promi
     `The state before this step is incomplete: the output of step "${rebuilt.notRecorded}" was truncated or redacted. Replay from an earlier step`,
     { stepId: rebuilt.notRecorded },
   )
+}
+
+function toPastStep({ stepId, path, output, branch, status, error }: StepRow): PastStep {
+  return { stepId, path, output, branch, status, error }
 }
 
 /** Returns true if the stored state can be used: the replay starts where the run stopped and overrides no earlier step. */

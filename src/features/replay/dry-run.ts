@@ -52,7 +52,7 @@ export async function simulateReplay(
 async function loadSubject(scope: Scope, original: RunRow): Promise<Subject> {
   const [subject] = await loadSubjects(scope, [toMailbox(original)])
   if (!subject) throw new NotFoundError('Run')
-  return { ...subject, isPaused: false }
+  return { ...subject, isPaused: false, isBlocked: false }
 }
 
 export async function saveDryRun(

@@ -8,6 +8,8 @@ import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
+import { loadSubjects } from '../execution/load-subjects.ts'
 import { saveDryRun, simulateReplay } from './dry-run.ts'
 import { getRun } from '../runs/queries.ts'
 import { planReplay, type ReplayPlan } from './plan-replay.ts'
@@ -18,7 +20,7 @@ import type { ReplayRun, Run } from '../runs/schema.ts'
  * Replays a finished run as a new run; the original stays unchanged. By default it uses the same version, and starts a
  * completed run from the start and any other from the step at which it stopped, reusing the results of earlier steps.
  * @throws ConflictError `run_not_finished`
- * @throws UnprocessableError `run_is_dry_run`
+ * @throws UnprocessableError `run_is_dry_run`, `contact_blocked`
  */
 export async function replayRun(scope: Scope, options: ReplayRun): Promise<Run> {
   const original = await scope.get(RunRow, options.runId)
@@ -60,8 +62,11 @@ type LiveReplay = { original: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['
 async function runLive(tx: Scope, { original, plan, stepOutputs }: LiveReplay): Promise<void> {
   const state = { ...plan.state, ...(stepOutputs ? { stepOutputOverrides: stepOutputs } : {}) }
   const replay = buildReplay(tx, original, { plan, state, mode: 'live' })
+  const mailbox = runMailbox(replay)
+  const [subject] = await loadSubjects(tx, [mailbox])
+  if (subject?.isBlocked) throw contactBlockedError('starts no runs')
   await saveRuns(tx, [replay])
   await copySteps(tx, { from: original.id, to: state.id, count: plan.reusedCount })
-  await putItems(tx, [{ id: newId(), mailbox: runMailbox(replay), kind: 'start', payload: { runId: state.id } }])
+  await putItems(tx, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
   await tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -33,7 +33,13 @@ export type NewStart = {
 }
 
 export type StartRejection =
-  'not_published' | 'trigger_not_found' | 'invalid_variables' | 'condition_not_met' | 'already_running' | 'duplicate'
+  | 'not_published'
+  | 'trigger_not_found'
+  | 'invalid_variables'
+  | 'contact_blocked'
+  | 'condition_not_met'
+  | 'already_running'
+  | 'duplicate'
 export type StartResult = { runId: string } | { rejection: StartRejection }
 
 /**
@@ -94,7 +100,9 @@ function admitRun(plan: PlannedRun, context: StartContext, now: Date): AdmittedR
   const { reentry } = workflow.compiled.settings
   const key = startKey(run)
   if (context.startedKeys.has(key)) return { rejection: 'duplicate' }
-  if (!isConditionMet(plan, context.subjects.get(mailbox.id), now)) return { rejection: 'condition_not_met' }
+  const subject = context.subjects.get(mailbox.id)
+  if (subject?.isBlocked) return { rejection: 'contact_blocked' }
+  if (!isConditionMet(plan, subject, now)) return { rejection: 'condition_not_met' }
   const others = context.activeRuns.filter(
     (other) => other.workflowId === run.workflowId && runMailbox(other).id === mailbox.id,
   )

@@ -29,7 +29,8 @@ export async function loadSimulatedSubject(scope: Scope, request: SubjectRequest
   if (request.contactId) await scope.get(ContactRow, request.contactId)
   const conversationId = request.conversationId ?? (await findCurrentConversation(scope, request.contactId))
   const subject = (await findConversation(scope, conversationId)) ?? (await buildSample(scope, request))
-  return { ...subject, contact: { ...subject.contact, ...request.contact } }
+  const contact: JsonObject = { ...subject.contact, ...request.contact }
+  return { ...subject, contact, isBlocked: contact['blocked'] === true }
 }
 
 /** Lists the events that precede a first message: a sample contact and a sample conversation are new. */
@@ -64,6 +65,7 @@ async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectReq
     contactId: contactId ?? SAMPLE_CONTACT_ID,
     isPaused: false,
     isPausedByReply: false,
+    isBlocked: existing?.isBlocked ?? false,
     contact: existing?.contact ?? sampleContact(workspace),
     conversation: sampleConversation(channelId, at),
     workspace,
@@ -73,7 +75,7 @@ async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectReq
 function withoutContact(workspace: JsonObject): Subject {
   const absent = { conversationId: null, contactId: null, contact: null, conversation: null }
   const mailbox = { kind: 'run' as const, id: SAMPLE_CONVERSATION_ID }
-  return { ...absent, mailbox, isPaused: false, isPausedByReply: false, workspace }
+  return { ...absent, mailbox, isPaused: false, isPausedByReply: false, isBlocked: false, workspace }
 }
 
 function findTriggerChannel({ compiled }: PublishedWorkflow): string | undefined {

@@ -58,10 +58,12 @@ const OUTCOMES: Record<Outcome, string> = {
   condition_not_met: 'A trigger of the workflow matches, but its condition was not met',
   already_running: 'The workflow was already running, and its re-entry policy allows no second run',
   automation_paused: 'Automation of the conversation is paused',
+  contact_blocked: 'The contact is blocked',
   consumed_as_reply: 'Another run consumed the message as a reply',
   preempted_by_priority: 'Another workflow with a higher priority consumed the message',
   max_depth_exceeded: 'Workflows triggered each other too many times in a row',
   cascade_rate_limited: 'Workflows triggered each other too many times within a minute',
+  workflow_unusable: 'The published version of the workflow cannot be executed',
 }
 
 const LIMITS: Record<SimulationLimit, string> = {

@@ -6,8 +6,10 @@ import { findMismatchTask } from '../../platform/json-schema.ts'
 import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-public.ts'
 import { isReservedHeader } from '../../platform/outbound/header-rules.ts'
 import { parseJson } from '../../platform/parse-json.ts'
+import { redactTexts } from '../../platform/security/redact-texts.ts'
 import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
 import type { Scope } from '../../scope.ts'
+import { applyCredential } from '../credentials/apply-credential.ts'
 import { openHeaders } from './tool-headers.ts'
 
 type Call = { input: JsonObject; key: string; timeoutMs: number; signal: AbortSignal }
@@ -25,17 +27,18 @@ export async function callHttpTool(scope: Scope, row: ToolRow, { input, ...call 
   const { method } = config
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const headers = openHeaders(scope, row)
+  const url = hasBody ? config.url : withQuery(config.url, input)
+  const { redact, ...request } = await applyCredential(scope, config.credentialId, { url, headers })
   const response = await send(scope, {
     ...call,
+    ...request,
     method,
-    url: hasBody ? config.url : withQuery(config.url, input),
-    headers,
-    sealedHeaders: Object.keys(headers).map((header) => header.toLowerCase()),
+    sealedHeaders: Object.keys(request.headers).map((header) => header.toLowerCase()),
     body: hasBody ? JSON.stringify(input) : null,
   })
   assertSuccess(name, response.status)
-  const body = withoutSecrets(response.body, headers)
-  const output = body.trim() === '' ? {} : parseJson(body)
+  const { body } = response
+  const output = redactTexts(redact(body.trim() === '' ? {} : parseJson(body)), listSecrets(headers))
   const mismatch =
     output === undefined
       ? 'output is not JSON'
@@ -63,6 +66,7 @@ type HttpRequest = Omit<Call, 'input'> & {
   url: string
   headers: Record<string, string>
   sealedHeaders?: string[]
+  sealedParameters?: string[]
   body: string | null
 }
 
@@ -80,13 +84,11 @@ function send(scope: Scope, { key, signal, headers, ...request }: HttpRequest): 
   )
 }
 
-/** Redacts sensitive header values that the response repeats, since everyone who can read runs can read it. */
-function withoutSecrets(body: string, headers: Record<string, string>): string {
-  const secrets = Object.entries(headers).flatMap(([name, value]) => (isSensitiveName(name) ? value.split(' ') : []))
-  return secrets
+/** Lists the secrets in headers that an earlier version stored; secrets of today are in credentials. */
+function listSecrets(headers: Record<string, string>): string[] {
+  return Object.entries(headers)
+    .flatMap(([name, value]) => (isSensitiveName(name) ? value.split(' ') : []))
     .filter(({ length }) => length >= SECRET_LENGTH_MIN)
-    .map((secret) => JSON.stringify(secret).slice(1, -1))
-    .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), body)
 }
 
 function withQuery(base: string, input: JsonObject): string {

@@ -1,8 +1,8 @@
 import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { newId } from '../../platform/ids.ts'
-import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
+import { assertConfig, lockCredential } from './assert-config.ts'
 import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
@@ -13,11 +13,12 @@ export async function createTool(
   { enabled = true, config: inputConfig, ...input }: CreateTool,
 ): Promise<Tool> {
   assertNotBuiltinName(input.name)
-  assertCallable(inputConfig.url, 'config.url', scope)
+  assertConfig(inputConfig, scope)
   const config = keepHeaders(inputConfig)
   await assertUsableSchemas(scope, input)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
+      await lockCredential(tx, config)
       const id = newId()
       const now = tx.now()
       await tx

@@ -31,26 +31,32 @@ const objectSchema = json
   .refine((schema) => schema['type'] === 'object', 'must be a JSON Schema of type object')
   .meta({ examples: [{ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }] })
 
-const config = z.strictObject({
-  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-  url: z
-    .string()
-    .max(2000)
-    .refine(isCallable, 'must be an http or https URL without a user name or password')
-    .meta({ examples: ['https://api.example.com/quote'] }),
-  headers: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be a valid header name'),
-      z
-        .string()
-        .max(2000)
-        .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
-    )
-    .optional()
-    .meta({
-      description: 'Stored encrypted. Responses show [redacted] instead of the values; send [redacted] to keep a value',
-    }),
-})
+const config = z
+  .strictObject({
+    method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+    url: z
+      .string()
+      .max(2000)
+      .refine(isCallable, 'must be an http or https URL without a user name or password')
+      .meta({ examples: ['https://api.example.com/quote'] }),
+    headers: z
+      .record(
+        z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be a valid header name'),
+        z
+          .string()
+          .max(2000)
+          .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+      )
+      .optional()
+      .meta({
+        description:
+          'Stored encrypted; secrets belong into a credential. Responses show [redacted] instead of the values; send [redacted] to keep a value',
+      }),
+    credentialId: id
+      .optional()
+      .meta({ description: 'The credential that calls carry. Its allowed hosts must contain the host of the URL' }),
+  })
+  .meta({ examples: [{ method: 'GET', url: 'https://api.example.com/quote' }] })
 
 function isCallable(text: string): boolean {
   if (!URL.canParse(text)) return false

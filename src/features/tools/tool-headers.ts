@@ -7,7 +7,7 @@ const Headers = z.record(z.string(), z.string())
 type Headers = z.infer<typeof Headers>
 
 /** Replaces header values in responses. In a request it keeps the stored value. */
-const REDACTED = '[redacted]'
+export const REDACTED = '[redacted]'
 
 /** Context that binds sealed headers to their row. */
 function sealContext(tenantId: string, toolId: string): string {

@@ -1,8 +1,8 @@
 import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
+import { assertConfig, lockCredential } from './assert-config.ts'
 import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { Tool, UpdateTool } from './schema.ts'
 import { keepHeaders, openHeaders, sealConfig } from './tool-headers.ts'
@@ -11,11 +11,12 @@ import { getTool, assertNotBuiltin, assertNotBuiltinName } from './queries.ts'
 export async function updateTool(scope: Scope, { toolId, config, ...columns }: UpdateTool): Promise<Tool> {
   assertNotBuiltin(toolId)
   assertNotBuiltinName(columns.name)
-  if (config) assertCallable(config.url, 'config.url', scope)
+  if (config) assertConfig(config, scope)
   await assertUsableSchemas(scope, columns)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
       const existing = await tx.lock(ToolRow, toolId)
+      if (config) await lockCredential(tx, config)
       const headers = openHeaders(tx, existing)
       const newConfig = config
         ? keepHeaders(config, { url: existing.config.url, headers })

@@ -6,6 +6,7 @@ import { deriveId } from '../../engine/model/derive-id.ts'
 import { ConflictError, UnauthorizedError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
+import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import { type StartResult, startRuns } from '../runs/start-runs.ts'
 import { findOrCreateContact } from './find-contact.ts'
 import { parseInput } from './parse-input.ts'
@@ -67,6 +68,8 @@ function toResponse(result: StartResult | undefined): Response {
   switch (result?.rejection) {
     case 'duplicate':
       return { status: 200, body: { runId: null, duplicate: true } }
+    case 'contact_blocked':
+      throw contactBlockedError('starts no runs')
     case 'already_running':
       throw new ConflictError('already_running', 'The workflow is already running for this contact')
     default:

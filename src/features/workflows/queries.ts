@@ -12,6 +12,7 @@ import type {
 } from './schema.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { listPublishedProblems } from '../automation/published-workflows.ts'
 import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
 
 class WorkflowWithHash extends WorkflowRow {
@@ -27,18 +28,24 @@ function workflowQuery(scope: Scope) {
   return scope.query(WorkflowWithHash).select('workflows.*', PUBLISHED_HASH)
 }
 
-function toWorkflow({ draft, publishedHash, ...workflow }: WorkflowWithHash): Workflow {
-  return { ...workflow, hasUnpublishedChanges: publishedHash !== definitionHash(draft) }
-}
-
-function toWorkflowWithDefinition(row: WorkflowWithHash): WorkflowWithDefinition {
-  return { ...toWorkflow(row), definition: row.draft }
+async function toWorkflows(scope: Scope, rows: WorkflowWithHash[]): Promise<Workflow[]> {
+  const published = rows.filter(({ status }) => status === 'published')
+  const problems = await listPublishedProblems(
+    scope,
+    published.map(({ id: workflowId, version }) => ({ workflowId, version })),
+  )
+  return rows.map(({ draft, publishedHash, ...workflow }) => ({
+    ...workflow,
+    hasUnpublishedChanges: publishedHash !== definitionHash(draft),
+    publishedProblems: problems.get(workflow.id) ?? [],
+  }))
 }
 
 export async function getWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promise<WorkflowWithDefinition> {
   const row = isUuid(workflowId) ? await workflowQuery(scope).findOne('id', workflowId) : undefined
-  if (!row) throw new NotFoundError('Workflow')
-  return toWorkflowWithDefinition(row)
+  const [workflow] = row ? await toWorkflows(scope, [row]) : []
+  if (!row || !workflow) throw new NotFoundError('Workflow')
+  return { ...workflow, definition: row.draft }
 }
 
 export async function listWorkflows(scope: Scope, { status }: ListWorkflows): Promise<{ items: Workflow[] }> {
@@ -47,7 +54,7 @@ export async function listWorkflows(scope: Scope, { status }: ListWorkflows): Pr
     { column: 'id', order: 'desc' },
   ])
   if (status) void rows.where({ status })
-  return { items: (await rows).map(toWorkflow) }
+  return { items: await toWorkflows(scope, await rows) }
 }
 
 const INTEGER_MAX = 2 ** 31 - 1

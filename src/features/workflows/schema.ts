@@ -29,6 +29,11 @@ export const Workflow = z
     version: z.int().nullable().meta({ description: 'The published version, which new runs use' }),
     draftRevision: z.int().meta({ description: 'Number of changes of the draft' }),
     hasUnpublishedChanges: z.boolean(),
+    publishedProblems: z.array(z.string()).meta({
+      description:
+        'What prevents the published version from being executed, after damage or a change of release; empty otherwise. Publish the workflow again to mend it',
+      examples: [[]],
+    }),
     publishedAt: timestamp.nullable(),
     createdBy: id.nullable(),
     createdAt: timestamp,

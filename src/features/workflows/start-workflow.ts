@@ -3,6 +3,7 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { type AppError, ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import { getRun } from '../runs/queries.ts'
 import type { Run } from '../runs/schema.ts'
 import { type StartRejection, startRuns } from '../runs/start-runs.ts'
@@ -11,7 +12,8 @@ import type { StartWorkflow } from './schema.ts'
 /**
  * Starts a run by request. It is queued behind the pending work of its conversation.
  * @throws ConflictError `workflow_not_published`, `already_running`
- * @throws UnprocessableError `trigger_not_found`, `type_mismatch`, `condition_not_met`, `conversation_contact_mismatch`
+ * @throws UnprocessableError `trigger_not_found`, `type_mismatch`, `contact_blocked`, `condition_not_met`,
+ * `conversation_contact_mismatch`
  */
 export function startWorkflow(scope: Scope, { workflowId, ...input }: StartWorkflow): Promise<Run> {
   return scope.transaction(async (tx) => {
@@ -61,6 +63,8 @@ function startError(rejection: StartRejection, trigger: string): AppError {
         'type_mismatch',
         'The value of a variable does not have its declared type. See the variables of the workflow',
       )
+    case 'contact_blocked':
+      return contactBlockedError('starts no runs')
     case 'condition_not_met':
       return new UnprocessableError('condition_not_met', `The condition of the "${trigger}" trigger is not met`)
     case 'already_running':

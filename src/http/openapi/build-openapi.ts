@@ -20,6 +20,7 @@ const TAGS: Record<string, string> = {
   tags: 'Labels of contacts',
   templates: 'Messages that may be sent outside the 24-hour window',
   tools: 'HTTP endpoints that workflows can call',
+  credentials: 'Encrypted secrets that HTTP steps and tools send',
   'ai-provider': 'The language model that AI steps use',
   channels: 'Connections to messaging providers',
   sandbox: 'A simulated phone for sending test messages as a customer',

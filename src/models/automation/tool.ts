@@ -5,6 +5,8 @@ export type ToolConfig = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: string
   headers?: Record<string, string> | undefined
+  /** The credential that calls carry. */
+  credentialId?: string | undefined
 }
 
 export class Tool extends TenantModel {

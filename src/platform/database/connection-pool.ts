@@ -32,6 +32,8 @@ type Options = {
   share: number
 }
 
+const CANCEL_AGAIN_MS = 500
+
 /**
  * The connections of one kind of work. A workspace uses a bounded share of them, and workspaces that wait are served
  * round-robin, so that slow statements of one workspace leave connections to the others.
@@ -86,16 +88,19 @@ export class ConnectionPool implements DatabaseSource {
   }
 
   #watch(connection: object, signal: AbortSignal): void {
+    let repetition: NodeJS.Timeout | undefined
     const cancel = () => {
       this.#canceled.add(connection)
       cancelStatement(connection)
+      // A request that overtakes its statement has no effect.
+      repetition = setInterval(() => cancelStatement(connection), CANCEL_AGAIN_MS)
     }
-    signal.addEventListener('abort', cancel, { once: true })
+    if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
     this.#watched.set(connection, () => {
+      clearInterval(repetition)
       signal.removeEventListener('abort', cancel)
       this.#watched.delete(connection)
     })
-    // The client may have left while a connection was opened. Its statement is sent before a cancel request can arrive.
-    if (signal.aborted) cancel()
   }
 }

@@ -94,9 +94,9 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
   return db.on('query-error', removeStatement)
 }
 
-const CLOSE_MAX_MS = 2 * SECOND
+const CLOSE_MAX_MS = SECOND
 
-/** Closes a pool. Connections that are still in use after 2 s, as those of a silent server, are broken off. */
+/** Closes a pool. Connections that are still in use after 1 s, as those of a silent server, are broken off. */
 export async function closeDatabase(db: Database): Promise<void> {
   await withinTime(CLOSE_MAX_MS, db.destroy()).catch(() => {
     for (const socket of sockets.get(db) ?? []) socket.destroy()
@@ -183,7 +183,7 @@ export function isOutage(error: unknown): boolean {
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
 }
 
-/** Returns true if another transaction kept a lock for longer than `lock_timeout`. */
+/** Returns true if the statement waited for a lock for longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }

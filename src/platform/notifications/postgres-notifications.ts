@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { CONNECTION, closeWhenUnanswered } from '../database/connections.ts'
+import { withinTime } from '../concurrency/deadline.ts'
+import { CONNECTION, closeWhenUnanswered, findSocket } from '../database/connections.ts'
 import type { Logger } from '../log.ts'
 import { LocalNotifications } from './local-notifications.ts'
 import type { Notifications } from './notifications.ts'
@@ -8,6 +9,7 @@ import { SECOND } from '../time.ts'
 const CHANNEL = 'parley_events'
 const PROBE_MS = 15 * SECOND
 const PROBE_ANSWER_MS = 5 * SECOND
+const CLOSE_MAX_MS = SECOND
 
 /**
  * Notifications over LISTEN/NOTIFY. Every commit that notifies takes one server-wide lock, so notifications are sent
@@ -19,6 +21,8 @@ export class PostgresNotifications implements Notifications {
   readonly #local = new LocalNotifications()
   readonly #pending = new Set<string>()
   readonly #sender: pg.Pool
+  /** Open connections. */
+  readonly #clients = new Set<pg.ClientBase>()
   #listener: pg.Client | undefined
   #scheduled = false
   #closed = false
@@ -33,7 +37,10 @@ export class PostgresNotifications implements Notifications {
       ...CONNECTION,
     })
     this.#sender.on('error', () => undefined)
-    this.#sender.on('connect', (client) => closeWhenUnanswered(client, PROBE_ANSWER_MS))
+    this.#sender.on('connect', (client) => {
+      closeWhenUnanswered(client, PROBE_ANSWER_MS)
+      this.#track(client)
+    })
   }
 
   async open(): Promise<void> {
@@ -48,6 +55,7 @@ export class PostgresNotifications implements Notifications {
     await listener.query(`listen ${CHANNEL}`)
     // Set after the connection is established: until then the caller of `open` retries, and only one may.
     closeWhenUnanswered(listener, PROBE_ANSWER_MS)
+    this.#track(listener)
     // A listener sends nothing, so only a statement shows that its connection still works.
     const probe = setInterval(() => void listener.query('select 1').catch(() => undefined), PROBE_MS)
     listener.on('end', () => {
@@ -72,8 +80,11 @@ export class PostgresNotifications implements Notifications {
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#listener?.end()
-    await this.#sender.end()
+    const ended = Promise.all([this.#listener?.end(), this.#sender.end()])
+    // A server that is silent does not end connections.
+    await withinTime(CLOSE_MAX_MS, ended).catch(() => {
+      for (const client of this.#clients) findSocket(client)?.destroy()
+    })
   }
 
   async #flush(): Promise<void> {
@@ -89,6 +100,11 @@ export class PostgresNotifications implements Notifications {
       if (!this.#closed)
         this.#log.warn({ err: error }, 'a notification was lost; subscribers will find the events by polling')
     }
+  }
+
+  #track(client: pg.ClientBase): void {
+    this.#clients.add(client)
+    client.on('end', () => this.#clients.delete(client))
   }
 
   #reopen(): void {

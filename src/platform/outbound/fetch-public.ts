@@ -14,6 +14,8 @@ export type PublicRequest = {
   headers: Record<string, string>
   /** Names, in lower case, of headers that only the origin of `url` may receive. */
   sealedHeaders?: readonly string[]
+  /** Names of query parameters that only the origin of `url` may receive. */
+  sealedParameters?: readonly string[]
   body: string | null
   /** The limit for everything together: lookup, redirects and reading the response. */
   timeoutMs: number
@@ -51,8 +53,8 @@ export async function fetchPublic(
 }
 
 async function follow(agent: Agent, request: PublicRequest, signal: AbortSignal): Promise<PublicResponse> {
-  const { url, method, headers, sealedHeaders = [], body, bytesMax } = request
-  let hop: Hop = { url: checkUrl(url, request), method, headers, sealedHeaders, body }
+  const { url, method, headers, sealedHeaders = [], sealedParameters = [], body, bytesMax } = request
+  let hop: Hop = { url: checkUrl(url, request), method, headers, sealedHeaders, sealedParameters, body }
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const response = await send(agent, hop, signal)
     const { statusCode: status, headers: responseHeaders } = response

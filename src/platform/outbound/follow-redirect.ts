@@ -9,13 +9,15 @@ export type Hop = {
   body: string | null
   /** Names, in lower case, of headers that are secret in addition to those with a sensitive name. */
   sealedHeaders: readonly string[]
+  /** Names of query parameters that are secret. */
+  sealedParameters: readonly string[]
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /**
  * Builds the next request of a redirect and checks its URL like the first; undefined if the response is no redirect.
- * Secret headers and the body, which may be as secret, are not sent to another origin.
+ * Secret headers, secret parameters and the body, which may be as secret, are not sent to another origin.
  * @throws OutboundError
  */
 export function followRedirect(
@@ -29,6 +31,7 @@ export function followRedirect(
     throw new OutboundError('invalid_url', 'The response redirects to a URL that is not valid')
   const url = checkUrl(new URL(location, hop.url).href, rules)
   const isSameOrigin = url.origin === hop.url.origin
+  if (!isSameOrigin) for (const name of hop.sealedParameters) url.searchParams.delete(name)
   // As in browsers, these redirects are followed with GET and without a body.
   const becomesGet = status === 303 || (status < 303 && hop.method === 'POST')
   const losesBody = becomesGet || !isSameOrigin

@@ -1,27 +1,28 @@
 import { SECOND, type Clock } from '../time.ts'
 
-const TIMEOUT_MS = 250
 const FAILURES_MAX = 3
 const OPEN_MS = 5 * SECOND
 
 /**
- * A circuit breaker that keeps an unresponsive store from slowing every request: each call waits 250 ms at most, and
+ * A circuit breaker that keeps an unresponsive store from slowing every request: each call waits for a bounded time, and
  * after three failures in a row the store is not called for five seconds.
  */
 export class Breaker {
   readonly #clock: Clock
+  readonly #timeoutMs: number
   #failures = 0
   #openUntil = 0
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, timeoutMs: number) {
     this.#clock = clock
+    this.#timeoutMs = timeoutMs
   }
 
   async run<T>(operation: () => Promise<T>): Promise<T> {
     if (this.#clock.now().getTime() < this.#openUntil) throw new Error('the circuit breaker of the store is open')
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('the store did not answer in time')), TIMEOUT_MS)
+      timer = setTimeout(() => reject(new Error('the store did not answer in time')), this.#timeoutMs)
     })
     try {
       const result = await Promise.race([operation(), timeout])

@@ -4,7 +4,12 @@ import type { Database } from '../database/database.ts'
 import type { Breaker } from './breaker.ts'
 import { firstAnswer } from './first-answer.ts'
 
-export type Stores = { db: Database; redis: RedisClientType | undefined; breaker: Breaker }
+export type Stores = {
+  db: Database
+  databaseBreaker: Breaker
+  redis: RedisClientType | undefined
+  breaker: Breaker
+}
 
 export type Rule = {
   /** The name of the counter; every rule has its own. */
@@ -24,7 +29,7 @@ type Consume = (key: string, points: number) => Promise<Consumption>
 export class LimiterChain {
   readonly #stores: Consume[]
 
-  constructor({ name, points, seconds }: Rule, { db, redis, breaker }: Stores) {
+  constructor({ name, points, seconds }: Rule, { db, databaseBreaker, redis, breaker }: Stores) {
     const base = { keyPrefix: name, points, duration: seconds }
     // Rejections are cached in this process, so that a flood of rejected requests does not reach the store.
     const stored = { ...base, inMemoryBlockOnConsumed: points + 1 }
@@ -39,7 +44,7 @@ export class LimiterChain {
         clearExpiredByTimeout: false,
       }),
     )
-    this.#stores = [inPostgres, inMemory]
+    this.#stores = [(key, cost) => databaseBreaker.run(() => inPostgres(key, cost)), inMemory]
     if (redis) {
       const options = { ...stored, storeClient: redis, useRedisPackage: true, rejectIfRedisNotReady: true }
       const inRedis = consumer(new RateLimiterRedis(options))

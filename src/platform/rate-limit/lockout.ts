@@ -33,9 +33,10 @@ export class Lockout {
   readonly #clock: Clock
   readonly #stores: StoreCall[]
 
-  constructor({ db, redis, breaker }: Stores, clock: Clock) {
+  constructor({ db, databaseBreaker, redis, breaker }: Stores, clock: Clock) {
     this.#clock = clock
-    this.#stores = [storeCall(new PostgresAttemptStore(db)), storeCall(new MemoryAttemptStore())]
+    const inPostgres = new PostgresAttemptStore(db)
+    this.#stores = [(call) => databaseBreaker.run(() => call(inPostgres)), storeCall(new MemoryAttemptStore())]
     if (redis) {
       const inRedis = new RedisAttemptStore(redis)
       this.#stores.unshift((call) => breaker.run(() => call(inRedis)))

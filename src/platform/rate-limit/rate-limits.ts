@@ -21,14 +21,24 @@ export interface RateLimits {
   close(): Promise<void>
 }
 
+const REDIS_TIMEOUT_MS = 250
+const DATABASE_TIMEOUT_MS = 3 * SECOND
+const POOL = { connections: 4, statementTimeoutMs: DATABASE_TIMEOUT_MS, acquireTimeoutMs: DATABASE_TIMEOUT_MS }
+
 export function createRateLimits(options: {
   url: string
   redis: RedisClientType | undefined
   clock: Clock
 }): RateLimits {
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
-  const db = openDatabase(options.url, { connections: 4, name: 'parley limits' })
-  const stores = { db, redis: options.redis, breaker: new Breaker(options.clock) }
+  const { url, redis, clock } = options
+  const db = openDatabase(url, { ...POOL, name: 'parley limits' })
+  const stores = {
+    db,
+    databaseBreaker: new Breaker(clock, DATABASE_TIMEOUT_MS),
+    redis,
+    breaker: new Breaker(clock, REDIS_TIMEOUT_MS),
+  }
   const chains = new Map(
     Object.entries(TIERS).map(([name, rule]) => [name, new LimiterChain({ name, ...rule }, stores)]),
   )
@@ -45,7 +55,7 @@ export function createRateLimits(options: {
       if (!tightest) throw new RangeError('A request needs at least one tier')
       return { allowed: true, state: tightest }
     },
-    signInLockout: new Lockout(stores, options.clock),
+    signInLockout: new Lockout(stores, clock),
     purge: () => purgeExpired(db),
     close: () => closeDatabase(db),
   }

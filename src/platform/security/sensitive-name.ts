@@ -3,8 +3,9 @@ const WORDS =
   /authorization|password|passwd|passphrase|secret|token|apikey|accesskey|privatekey|signingkey|cookie|credential|sessionid|bearer|cvv|pincode/
 /** Names of secrets that are harmless as a part of another name. */
 const WHOLE = new Set(['auth', 'pin', 'otp', 'cvc', 'pwd', 'xauth', 'signature'])
-/** Counts and limits that share a word with a secret. */
+/** Counts, limits and references that share a word with a secret. */
 const HARMLESS = new Set([
+  'credentialid',
   'tokens',
   'maxtokens',
   'inputtokens',

@@ -16,6 +16,8 @@ export type HttpRequest = {
   url: string
   headers: Record<string, string>
   body: string | null
+  /** The credential that the executor adds; null for none. */
+  credentialId: string | null
   /** Null if the executor chooses one. */
   idempotencyKey: string | null
 }
@@ -33,6 +35,7 @@ export function composeRequest(config: Http, context: StepContext): HttpRequest 
     url: composeUrl(config, context),
     headers: { ...(type === null ? {} : { 'content-type': type }), ...Object.fromEntries(headers) },
     body,
+    credentialId: config.credentialId ?? null,
     idempotencyKey: key || null,
   }
   assertSendable(request)
@@ -40,7 +43,7 @@ export function composeRequest(config: Http, context: StepContext): HttpRequest 
 }
 
 /** Redacts a request for the step's record. */
-export function toRecord({ method, url, headers, body, idempotencyKey }: HttpRequest): unknown {
+export function toRecord({ method, url, headers, body, credentialId, idempotencyKey }: HttpRequest): unknown {
   const redacted = new URL(url)
   if (redacted.password) redacted.password = '[redacted]'
   for (const name of new Set(redacted.searchParams.keys())) {
@@ -49,7 +52,8 @@ export function toRecord({ method, url, headers, body, idempotencyKey }: HttpReq
   const isJson = body !== null && headers['content-type']?.includes('json')
   const content = body === null ? {} : isJson ? { json: jsonOrText(body) } : { text: body }
   const key = idempotencyKey === null ? {} : { idempotencyKey }
-  return recordPayload({ method, url: redacted.href, headers, ...content, ...key }, [])
+  const credential = credentialId === null ? {} : { credentialId }
+  return recordPayload({ method, url: redacted.href, headers, ...content, ...credential, ...key }, [])
 }
 
 function jsonOrText(text: string): unknown {

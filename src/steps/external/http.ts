@@ -28,8 +28,6 @@ const Headers = z.record(z.string(), z.string().max(8192)).superRefine((headers,
   }
 })
 
-const NO_CREDENTIALS = 'is not supported: stored credentials do not exist. Use headers instead'
-
 function fieldsFor(rules: { allowsLoopback: boolean }) {
   return z
     .strictObject({
@@ -39,10 +37,7 @@ function fieldsFor(rules: { allowsLoopback: boolean }) {
       query: z.record(z.string(), z.unknown()).optional(),
       json: z.unknown().optional(),
       text: templateText.optional(),
-      credentialId: z
-        .string()
-        .optional()
-        .refine((id) => id === undefined, { message: NO_CREDENTIALS, params: { code: 'not_supported' } }),
+      credentialId: z.guid('must be the ID of a credential').optional(),
       idempotencyKey: templateText.optional(),
       failOn: z.enum(['network', '5xx', '4xx_5xx']).default('4xx_5xx'),
     })
@@ -60,7 +55,7 @@ export type Http = z.output<ReturnType<typeof fieldsFor>>
 /** Calls a URL and continues with the response. */
 const behaviour: Omit<Parameters<typeof defineStep<ReturnType<typeof fieldsFor>>>[0], 'schema'> = {
   type: 'http',
-  literal: ['method', 'failOn'],
+  literal: ['method', 'failOn', 'credentialId'],
   execute(config, context) {
     const request = composeRequest(config, context)
     return { kind: 'external', request: { type: 'http', ...request }, input: toRecord(request) }

@@ -6,6 +6,7 @@ import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.
 import { breakSteps, deadLetterMessage, exhaustAttempts, insertItem } from '../../support/dead-letters.ts'
 import { listRuns, listSentBodies } from '../../support/queries.ts'
 import { pause, say } from '../../support/steps.ts'
+import { storeVersion } from '../../support/stored-versions.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const UNKNOWN_ID = '0199c0de-ffff-7000-8000-000000000000'
@@ -110,7 +111,7 @@ describe('dead letters', () => {
 
     it('names the workflow of a run that fails before it is stored, and does not repeat it for ever', async () => {
       const workflow = await buildWorkflow(workspace, { triggers: [{ type: 'message_received' }], steps: [say('x')] })
-      await damageSteps(workflow.id)
+      await storeVersion(workspace, workflow.id, `jsonb_set(compiled, '{steps,0,config}', '{}')`)
       const { id } = await sendAsCustomer(workspace, { body: 'one' })
       await exhaustAttempts(app)
       const { items } = await list()
@@ -301,12 +302,4 @@ describe('dead letters', () => {
     await reportDeadLetters({ db, log })
     expect(JSON.parse(lines[0] ?? '')).to.include({ level: 40, count: 1, workspaces: 1 })
   })
-
-  async function damageSteps(workflowId: string): Promise<void> {
-    await app.system.db.raw(
-      `update workflow_versions set compiled = jsonb_set(compiled, '{steps,0,config}', '{}')
-       where tenant_id = ? and workflow_id = ?`,
-      [workspace.tenantId, workflowId],
-    )
-  }
 })

@@ -90,7 +90,7 @@ describe('tools API', () => {
 
   describe('headers of an HTTP tool', () => {
     const CANARY = 'canary-header-4711'
-    const config = { ...QUOTE.config, headers: { Authorization: CANARY, 'X-Shop': 'main' } }
+    const config = { ...QUOTE.config, headers: { 'X-Code': CANARY, 'X-Shop': 'main' } }
     const findRow = (id: string) => app.system.db('tools').where({ id }).first()
     const openHeaders = async (id: string) => {
       const { sealed_headers, tenant_id } = await findRow(id)
@@ -102,7 +102,7 @@ describe('tools API', () => {
       const { body: tool } = await create({ name: 'sealed', config })
       const responses = [tool, (await owner.request('GET', `/api/tools/${tool.id}`)).body, await listTools(owner)]
       expect(JSON.stringify(responses)).to.not.include(CANARY)
-      expect(tool.config.headers).to.deep.equal({ Authorization: '[redacted]', 'X-Shop': '[redacted]' })
+      expect(tool.config.headers).to.deep.equal({ 'X-Code': '[redacted]', 'X-Shop': '[redacted]' })
       const row = await findRow(tool.id)
       expect(JSON.stringify(row) + row.sealed_headers.toString('latin1')).to.not.include(CANARY)
       expect(await openHeaders(tool.id)).to.deep.equal(config.headers)
@@ -112,10 +112,10 @@ describe('tools API', () => {
       const { body: tool } = await create({ name: 'kept', config })
       await update(tool.id, { title: 'Other' })
       expect(await openHeaders(tool.id)).to.deep.equal(config.headers)
-      const headers = { Authorization: '[redacted]', 'X-New': 'new' }
+      const headers = { 'X-Code': '[redacted]', 'X-New': 'new' }
       const changed = await update(tool.id, { config: { ...config, method: 'POST', headers } })
       expect(changed.body.config).to.deep.include({ method: 'POST' })
-      expect(await openHeaders(tool.id)).to.deep.equal({ Authorization: CANARY, 'X-New': 'new' })
+      expect(await openHeaders(tool.id)).to.deep.equal({ 'X-Code': CANARY, 'X-New': 'new' })
       await update(tool.id, { config: { method: 'GET', url: config.url } })
       expect((await findRow(tool.id)).sealed_headers).to.equal(null)
     })

@@ -3,7 +3,7 @@ import type { FaultKind } from '../../../chaos/faults/fault.ts'
 import { listViolations } from '../../../chaos/report.ts'
 import { runChaos } from '../../../chaos/run-chaos.ts'
 
-const SIZE = { conversations: 50, kills: 6, faults: 4, seed: 20260301, workers: 2, workspaces: 3 }
+const SIZE = { conversations: 50, kills: 5, faults: 6, seed: 62, workers: 2, workspaces: 3 }
 const KINDS: FaultKind[] = ['kill', 'freeze']
 
 describe('chaos test', function () {

@@ -80,7 +80,11 @@ describe('http step', () => {
 
   it('stores the response in a variable and records request and response without secrets', async () => {
     server.replyWith(json({ total: 1200, token: 'from-outside' }))
-    const call = { method: 'POST', headers: { Authorization: 'Bearer abc' }, json: { said: '{{message.body}}' } }
+    const call = {
+      method: 'POST',
+      headers: { Authorization: 'Bearer {{message.body}}' },
+      json: { said: '{{message.body}}' },
+    }
     const caller = await HttpWorkflow.publish(app, server, call, [say('tell', 'It is {{vars.quote.json.total}}')])
     await caller.receive('how much?')
     await app.work()
@@ -90,7 +94,7 @@ describe('http step', () => {
     expect(server.calls).to.have.length(1)
     const [{ method, url, headers, body } = expect.fail('nothing was called')] = server.calls
     expect([method, url, JSON.parse(body)]).to.deep.equal(['POST', '/quote', { said: 'how much?' }])
-    expect(headers).to.include({ authorization: 'Bearer abc', 'idempotency-key': `${run.id}:0` })
+    expect(headers).to.include({ authorization: 'Bearer how much?', 'idempotency-key': `${run.id}:0` })
     const [step] = run.steps
     expect(step).to.include({ type: 'http', status: 'completed', attempt: 1 })
     expect(step.input).to.deep.include({ method: 'POST', url: `${server.url}/quote`, json: { said: 'how much?' } })

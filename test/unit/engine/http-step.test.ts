@@ -47,6 +47,7 @@ describe('http step', () => {
     )
     expect(startRequest(run)).to.deep.equal({
       type: 'http',
+      credentialId: null,
       method: 'POST',
       url: 'https://api.example.com/S%C3%A3o+Paulo?a=1&tag=vip&n=3',
       headers: { 'content-type': 'application/json', 'x-name': 'Ana', accept: 'application/json' },
@@ -166,7 +167,7 @@ describe('http step', () => {
     expect(listProblems({ headers: { a: '1', A: '2' } })).to.deep.equal(['invalid_header steps.0.headers.A'])
     expect(listProblems({ method: 'POST', json: {}, text: 'x' })).to.deep.equal(['invalid steps.0.text'])
     expect(listProblems({ json: {} })).to.deep.equal(['invalid steps.0.method'])
-    expect(listProblems({ credentialId: 'c1' })).to.deep.equal(['not_supported steps.0.credentialId'])
+    expect(listProblems({ credentialId: 'c1' })).to.deep.equal(['invalid steps.0.credentialId'])
     expect(listProblems({ method: 'TRACE' })).to.deep.equal(['invalid steps.0.method'])
     expect(listProblems({ url: 'https://x.example/{{nothing.x}}' })).to.deep.equal(['unknown_root steps.0.url'])
   })

@@ -17,6 +17,7 @@ const on = (value: string) => [{ type: 'message_received', match: { mode: 'exact
 class Box {
   now = new Date(NOON)
   isPaused = false
+  isBlocked = false
   runs: StoredRun[] = []
   sent: unknown[] = []
   postponed: NewItem[] = []
@@ -60,6 +61,7 @@ class Box {
       contactId: 'c1',
       isPaused: this.isPaused,
       isPausedByReply: true,
+      isBlocked: this.isBlocked,
       contact,
       conversation,
       workspace,

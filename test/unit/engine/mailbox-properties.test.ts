@@ -157,6 +157,7 @@ class Life {
       contactId: 'c1',
       isPaused,
       isPausedByReply: false,
+      isBlocked: false,
       contact,
       conversation,
       workspace,

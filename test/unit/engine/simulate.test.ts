@@ -21,6 +21,7 @@ const PARTY = {
   contactId: 'c1',
   isPaused: false,
   isPausedByReply: false,
+  isBlocked: false,
 }
 
 const ON_MESSAGE = [{ type: 'message_received', match: { mode: 'any' } }]

@@ -1,0 +1,57 @@
+import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
+import { isLiteral, listLiteralParameters, listLiteralSecrets } from '../../platform/security/literal-secret.ts'
+import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
+import { type DefinitionPart, findValues, listSteps, toRootPart } from '../workflows/stored-definition.ts'
+
+const ADVICE = 'Store the secret with POST /api/credentials and set credentialId, or use a tool with a credential'
+
+/**
+ * Finds secrets that are written into the requests of a definition, where every member reads them: literal values of
+ * headers and parameters with the name of a secret, and variables with a default there. Values that are placeholders
+ * throughout, except for the authentication scheme, are only known when the step is executed, and are allowed.
+ */
+export function findLiteralSecrets(definition: unknown): Problem[] {
+  const defaults = listLiteralDefaults(definition)
+  return listSteps(definition).flatMap((step) => {
+    const { type, tool } = step.fields
+    if (type === 'http') return checkRequest(step, '', defaults)
+    return type === 'tool' && tool === 'http.request' ? checkRequest(step, 'input.', defaults) : []
+  })
+}
+
+function checkRequest(step: DefinitionPart, parent: string, defaults: string[]): Problem[] {
+  const sections = ['headers', 'query'].flatMap((section) =>
+    findValues(step, `${parent}${section}`).flatMap(({ path, value }) =>
+      listSecrets(toRootPart(value).fields, defaults).map((name) => `${path}.${name}`),
+    ),
+  )
+  const urls = findValues(step, `${parent}url`).flatMap(({ path, value }) =>
+    typeof value === 'string' && listLiteralParameters(value).length > 0 ? [path] : [],
+  )
+  return [...sections, ...urls].map((path) =>
+    problemAt(step.location, path, 'literal_secret', `contains a secret that every member can read. ${ADVICE}`),
+  )
+}
+
+function listSecrets(fields: Readonly<Record<string, unknown>>, defaults: string[]): string[] {
+  const referring = Object.keys(fields).filter((name) => isSensitiveName(name) && usesAny(fields[name], defaults))
+  return [...new Set([...listLiteralSecrets(fields), ...referring])]
+}
+
+/** Names of variables with a text as default. */
+function listLiteralDefaults(definition: unknown): string[] {
+  return findValues(toRootPart(definition), 'variables').flatMap(({ value }) => {
+    const variables = Object.entries(toRootPart(value).fields)
+    return variables.flatMap(([name, variable]) =>
+      [toRootPart(variable).fields['default']].some((text) => typeof text === 'string' && isLiteral(text))
+        ? [name]
+        : [],
+    )
+  })
+}
+
+function usesAny(value: unknown, variables: string[]): boolean {
+  if (typeof value !== 'string') return false
+  const names = [...value.matchAll(/\bvars\.(\w+)/g)].map(([, name = '']) => name)
+  return names.some((name) => variables.includes(name))
+}

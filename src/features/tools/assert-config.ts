@@ -1,0 +1,42 @@
+import { Credential as CredentialRow } from '../../models/automation/credential.ts'
+import type { ToolConfig } from '../../models/automation/tool.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import { assertCallable } from '../../platform/outbound/assert-callable.ts'
+import { listLiteralParameters, listLiteralSecrets } from '../../platform/security/literal-secret.ts'
+import type { Scope } from '../../scope.ts'
+import { isAllowedUrl } from '../credentials/apply-credential.ts'
+import { REDACTED } from './tool-headers.ts'
+
+/**
+ * Checks what the text of a configuration determines. Secrets belong into credentials; a header that an earlier version
+ * stored may be kept.
+ * @throws InvalidError, UnprocessableError `literal_secret`
+ */
+export function assertConfig({ url, headers = {} }: ToolConfig, rules: { allowsLoopback: boolean }): void {
+  assertCallable(url, 'config.url', rules)
+  const added = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== REDACTED))
+  const path = listLiteralSecrets(added).map((name) => `config.headers.${name}`)
+  if (listLiteralParameters(url).length > 0) path.push('config.url')
+  if (path[0] === undefined) return
+  const message = 'contains a secret. Store it with POST /api/credentials and set config.credentialId'
+  throw new UnprocessableError(
+    'literal_secret',
+    `${path[0]} ${message}`,
+    path.map((one) => ({ path: one, message })),
+  )
+}
+
+/**
+ * Locks the credential of a configuration, which cannot be deleted meanwhile.
+ * @throws NotFoundError, UnprocessableError `credential_host_refused`
+ */
+export async function lockCredential(tx: Scope, { url, credentialId }: ToolConfig): Promise<void> {
+  if (credentialId === undefined) return
+  const credential = await tx.lock(CredentialRow, credentialId)
+  if (isAllowedUrl(credential, url, tx)) return
+  const hosts = credential.allowedHosts.join(', ')
+  throw new UnprocessableError(
+    'credential_host_refused',
+    `The credential "${credential.name}" may only be sent by https to ${hosts}. Add the host to the credential, or change config.url`,
+  )
+}
