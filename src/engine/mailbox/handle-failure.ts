@@ -23,7 +23,10 @@ export async function handleFailure<Tx extends EngineTransaction>(
 async function postpone<Tx extends EngineTransaction>(port: EnginePort<Tx>, failed: FailedItem): Promise<false> {
   const { tenantId, mailbox, item, error } = failed
   const failure = { id: item.id, countsAttempt: !port.isTransient(error) }
-  await port.transaction(tenantId, (tx) => port.store.postponeItem(tx, mailbox, failure))
+  await port.transaction(tenantId, async (tx) => {
+    await port.store.lockMailboxes(tx, [mailbox])
+    await port.store.postponeItem(tx, mailbox, failure)
+  })
   report(port, failed, false)
   return false
 }

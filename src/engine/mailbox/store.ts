@@ -10,10 +10,11 @@ export interface MailboxStore<Tx> {
   /** Takes the due items out of locked mailboxes, in the order of their ids; with `only` just that one. */
   claimItems(tx: Tx, claim: { mailboxes: Mailbox[]; only: string | null }): Promise<MailboxItem[]>
   nextItem(tx: Tx, mailbox: Mailbox): Promise<NextItem | undefined>
-  /** Postpones a failed item that is still due, and those behind it, with backoff. */
+  /** Postpones a failed item of a locked mailbox that is still due, and those behind it, with backoff. */
   postponeItem(tx: Tx, mailbox: Mailbox, failure: { id: string; countsAttempt: boolean }): Promise<void>
   /** Gives a failed item all its attempts again. */
   resetAttempts(tx: Tx, mailbox: Mailbox, id: string): Promise<void>
+  /** Puts items behind those of their mailboxes, also behind one that waits for another attempt. */
   putItems(tx: Tx, items: NewItem[]): Promise<void>
 }
 

@@ -5,10 +5,10 @@ import { advanceJob } from './jobs.ts'
 export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
   const bindings = { tenantId: tx.tenantId, now: tx.now(), conversationIds }
-  // Items that failed keep their backoff.
+  // Items that wait for another attempt after a failure keep their time.
   await tx.db.raw(
     `update mailbox_items set due_at = :now where tenant_id = :tenantId and mailbox_id = any(:conversationIds)
-       and due_at > :now and attempts = 0`,
+       and due_at > :now and (retry_at is null or retry_at <= :now)`,
     bindings,
   )
   await tx.db.raw(

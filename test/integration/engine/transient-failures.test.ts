@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
-import { MINUTE } from '../../../src/platform/time.ts'
+import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { listSentBodies } from '../../support/queries.ts'
@@ -55,6 +55,28 @@ describe('an inbound message whose processing fails', () => {
     await Promise.all([advance(), advance(), advance()])
     expect(await listAttempts()).to.deep.equal([1])
   })
+
+  for (const [code, name] of [
+    ['08006', 'a lost connection'],
+    ['P0001', 'an error of its own'],
+  ] as const) {
+    it(`is answered before a message that arrives while it waits for another attempt after ${name}`, async () => {
+      const other = await buildWorkspace(app)
+      await buildWorkflow(other, { settings: { reentry: 'parallel' }, steps: [say('echo', 'Got {{message.body}}')] })
+      await failSteps(code)
+      const phone = newPhone()
+      const { conversationId } = await sendAsCustomer(other, { phone, body: 'one' })
+      await app.work()
+      await app.system.db.raw('drop function fail_step cascade')
+      app.clock.advance(2 * SECOND)
+      await sendAsCustomer(other, { phone, body: 'two' })
+      await app.work()
+      expect(await listSentBodies(other, conversationId)).to.deep.equal([])
+      app.clock.advance(3 * SECOND)
+      await app.work()
+      expect(await listSentBodies(other, conversationId)).to.deep.equal(['Got one', 'Got two'])
+    })
+  }
 
   async function failSteps(code: string): Promise<void> {
     await app.system.db.raw(`

@@ -2,7 +2,7 @@ import type { ItemContent, ItemKind, MailboxItem, NewItem, NextItem } from '../.
 import { itemContentSchema } from '../../../engine/mailbox/item.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
 import type { Database } from '../../../platform/database/database.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
+import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
 import { addMs, CLOCK_TOLERANCE_MS } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import type { StoreTransaction } from './store-transaction.ts'
@@ -91,7 +91,8 @@ export async function nextItem(tx: StoreTransaction, mailbox: Mailbox): Promise<
 
 /**
  * Postpones a failed item and those behind it, longer with each attempt. `countsAttempt` is false for transient failures.
- * An item that a concurrent job has postponed stays as it is: a backoff counts one attempt.
+ * An item that a concurrent job has postponed stays as it is: a backoff counts one attempt. The caller holds the lock of
+ * the mailbox: an item that is put after the commit finds the backoff.
  */
 export async function postponeItem(
   tx: StoreTransaction,
@@ -101,10 +102,11 @@ export async function postponeItem(
   await tx.db.raw(
     `with failed as (
        update mailbox_items set attempts = attempts + :count::int,
-         due_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts
+         due_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts,
+         retry_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts
        where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id and due_at <= :now
-       returning due_at)
-     update mailbox_items i set due_at = failed.due_at from failed
+       returning retry_at)
+     update mailbox_items i set due_at = failed.retry_at, retry_at = failed.retry_at from failed
      where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now`,
     { count: countsAttempt ? 1 : 0, now: tx.now(), tenantId: tx.tenantId, mailboxId: mailbox.id, id },
   )
@@ -115,22 +117,30 @@ export async function resetAttempts(tx: StoreTransaction, mailbox: Mailbox, id: 
   await tx.db('mailbox_items').where({ tenant_id: tx.tenantId, mailbox_id: mailbox.id, id }).update({ attempts: 0 })
 }
 
-/** Puts items into mailboxes. Ids are time-ordered, so an item is behind those that were put before. */
+/**
+ * Puts items into mailboxes. Ids are time-ordered, so an item is behind those that were put before: if one of them waits
+ * for another attempt after a failure, so does the new item.
+ */
 export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<void> {
   if (items.length === 0) return
   const now = tx.now()
   const rows = items.map(({ id, mailbox, kind, payload, dueAt }) => ({
-    tenant_id: tx.tenantId,
-    mailbox_kind: mailbox.kind,
-    mailbox_id: mailbox.id,
+    mailboxKind: mailbox.kind,
+    mailboxId: mailbox.id,
     id,
     kind,
     payload,
-    attempts: 0,
-    due_at: dueAt ?? addMs(now, -CLOCK_TOLERANCE_MS),
-    created_at: now,
+    dueAt: dueAt ?? addMs(now, -CLOCK_TOLERANCE_MS),
   }))
-  await tx.db.raw('insert into mailbox_items select * from jsonb_populate_recordset(null::mailbox_items, ?::jsonb)', [
-    JSON.stringify(rows),
-  ])
+  await tx.db.raw(
+    `insert into mailbox_items (tenant_id, mailbox_kind, mailbox_id, id, kind, payload, attempts, due_at, retry_at, created_at)
+     select :tenantId::uuid, x.mailbox_kind, x.mailbox_id, x.id, x.kind, x.payload, 0, greatest(x.due_at, backoff.retry_at),
+       backoff.retry_at, :now::timestamptz
+     from jsonb_to_recordset(:rows::jsonb) as x (mailbox_kind text, mailbox_id uuid, id uuid, kind text, payload jsonb,
+         due_at timestamptz),
+       lateral (
+         select max(retry_at) as retry_at from mailbox_items i
+         where i.tenant_id = :tenantId and i.mailbox_id = x.mailbox_id and i.retry_at > :now) backoff`,
+    { rows: toRecordset(rows), tenantId: tx.tenantId, now },
+  )
 }
