@@ -37,7 +37,11 @@ export const credentialsRouter = router({
     .mutation(({ ctx, input }) => createCredential(ctx.scope, input)),
 
   get: adminProcedure
-    .meta(rest('GET', '/credentials/{credentialId}', 'Get a credential'))
+    .meta(
+      rest('GET', '/credentials/{credentialId}', 'Get a credential', {
+        description: 'Returns where the credential may be used and the last characters of its secret.',
+      }),
+    )
     .input(schema.CredentialRef)
     .output(schema.Credential)
     .query(({ ctx, input }) => getCredential(ctx.scope, input)),
