@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { CONNECTION, closeWhenUnanswered, findSocket } from '../database/connections.ts'
+import { CONNECTION, closeWhenUnanswered, OpenSockets } from '../database/connections.ts'
 import type { Logger } from '../log.ts'
 
 type Options = { url: string; name: string; max: number; log: Logger; statementTimeoutMs?: number }
@@ -7,7 +7,7 @@ type Options = { url: string; name: string; max: number; log: Logger; statementT
 /** Connections of the job queue, which can be closed without waiting for their statements. */
 export class JobConnections {
   readonly pool: pg.Pool
-  readonly #clients = new Set<object>()
+  readonly #sockets = new OpenSockets()
 
   constructor({ url, name, max, log, statementTimeoutMs }: Options) {
     this.pool = new pg.Pool({
@@ -21,9 +21,8 @@ export class JobConnections {
     this.pool.on('connect', (client) => {
       client.on('error', () => undefined)
       closeWhenUnanswered(client, statementTimeoutMs)
-      this.#clients.add(client)
+      this.#sockets.add(client)
     })
-    this.pool.on('remove', (client) => this.#clients.delete(client))
   }
 
   /** Closes all connections now: statements in progress fail, and later ones are rejected. */
@@ -31,6 +30,6 @@ export class JobConnections {
     if (this.pool.ending) return
     // Resolves when the last connection is closed, which nobody waits for.
     void this.pool.end()
-    for (const client of this.#clients) findSocket(client)?.destroy()
+    this.#sockets.closeNow()
   }
 }
