@@ -12,7 +12,7 @@ import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
-import { createDatabaseProbe } from './platform/database/database-probe.ts'
+import { createReadinessProbe } from './platform/database/readiness-probe.ts'
 import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
@@ -112,7 +112,7 @@ async function listen(
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
   const inboundBatcher = createInboundBatcher(webhooks)
-  const findDatabaseProblem = cacheFor(SECOND, createDatabaseProbe(pools))
+  const findDatabaseProblem = cacheFor(SECOND, createReadinessProbe(pools))
   const server = createHttpServer({
     router: appRouter,
     log,

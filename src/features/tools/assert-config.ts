@@ -8,7 +8,7 @@ import type { Scope } from '../../scope.ts'
 import { describeAllowedHosts, isAllowedUrl } from '../credentials/apply-credential.ts'
 
 /**
- * Checks what the text of a configuration determines. Secrets belong into credentials; a header that an earlier version
+ * Checks what the text of a configuration determines. Secrets belong in credentials; a header that an earlier version
  * stored may be kept.
  * @throws InvalidError, UnprocessableError `literal_secret`
  */
