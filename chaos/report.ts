@@ -92,7 +92,7 @@ function nameVariant(fault: Fault): string {
     case 'kill':
       return fault.target
     case 'cut':
-    case 'dark':
+    case 'partition':
       return fault.scope
     case 'freeze':
       return fault.failpoint ?? 'random moment'

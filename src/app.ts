@@ -12,11 +12,11 @@ import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
-import { createDatabaseProbe } from './platform/database/database-probe.ts'
+import { createReadinessProbe } from './platform/database/readiness-probe.ts'
 import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
-import { type Clock, SECOND, systemClock } from './platform/time.ts'
+import { type Clock, MINUTE, SECOND, systemClock } from './platform/time.ts'
 import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
@@ -91,7 +91,7 @@ async function startWorker(
   const { jobs, limits, pools } = dependencies
   const background = new SystemScope({ ...dependencies, connections: pools.background })
   await jobs.start(createTasks(system), onStuck)
-  const purgeLimits = { name: 'purge limits', everyMs: 600_000, run: () => limits.purge() }
+  const purgeLimits = { name: 'purge limits', everyMs: 10 * MINUTE, run: () => limits.purge() }
   const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)
   return {
     async stop(graceMs) {
@@ -112,7 +112,7 @@ async function listen(
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
   const inboundBatcher = createInboundBatcher(webhooks)
-  const findDatabaseProblem = cacheFor(SECOND, createDatabaseProbe(pools))
+  const findDatabaseProblem = cacheFor(SECOND, createReadinessProbe(pools))
   const server = createHttpServer({
     router: appRouter,
     log,

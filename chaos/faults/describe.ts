@@ -22,8 +22,8 @@ function describe(fault: Fault): string {
       return `kill ${fault.target}`
     case 'cut':
       return `cut ${fault.scope === 'one' || fault.scope === 'process' ? `${fault.scope} (${fault.role})` : fault.scope}${fault.scope === 'repeated' ? seconds : ''}`
-    case 'dark':
-      return `dark ${fault.scope === 'all' ? 'all' : fault.role}${seconds}, ${fault.keepsConnections ? 'connections resume' : 'connections stay silent'}`
+    case 'partition':
+      return `partition ${fault.scope === 'all' ? 'all' : fault.role}${seconds}, ${fault.keepsConnections ? 'connections resume' : 'connections stay silent'}`
     case 'freeze':
       return `freeze ${fault.role}${seconds}`
     case 'lock':

@@ -9,7 +9,7 @@ import type { Random } from '../random.ts'
 export const FAULT_KINDS = {
   kill: 'kills a process or the database, at failpoints around commits and provider calls',
   cut: 'resets connections to the database: one, those of a process, all, or one by one over a period',
-  dark: 'drops what processes and database send each other, without closing connections',
+  partition: 'drops what processes and database send each other, without closing connections',
   freeze: 'freezes a process in a transaction or a provider call, for less and for more than its leases',
   lock: 'locks a table in share mode, as "create index" does',
   skew: 'restarts a process with a clock that is 0.3 to 5 seconds early or late',
@@ -37,7 +37,7 @@ export type Moment = {
 /** A kill; for the database, `role` is that of the processes that have to reach the failpoint. */
 export type Kill = Planned<'kill'> & Moment & { target: Role | 'database' }
 export type Cut = Planned<'cut'> & Moment & { scope: 'one' | 'process' | 'all' | 'repeated'; durationMs: number }
-export type Dark = Planned<'dark'> &
+export type Partition = Planned<'partition'> &
   Moment & { scope: 'process' | 'all'; durationMs: number; keepsConnections: boolean }
 export type Freeze = Planned<'freeze'> & Moment & { durationMs: number }
 export type Lock = Planned<'lock'> & { table: string; durationMs: number }
@@ -45,7 +45,7 @@ export type Skew = Planned<'skew'> & { role: Role; offsetMs: number }
 export type Disk = Planned<'disk'> & { durationMs: number }
 
 /** An entry of the fault plan. */
-export type Fault = Kill | Cut | Dark | Freeze | Lock | Skew | Disk
+export type Fault = Kill | Cut | Partition | Freeze | Lock | Skew | Disk
 
 export type System = { pool: ProcessPool; database: ChaosDatabase; load: LoadGenerator }
 

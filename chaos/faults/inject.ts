@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { SECOND } from '../../src/platform/time.ts'
 import { Random } from '../random.ts'
 import { injectCut } from './cut.ts'
-import { injectDark } from './dark.ts'
+import { injectPartition } from './partition.ts'
 import { injectDisk } from './disk.ts'
 import type { Fault, FaultResult, System } from './fault.ts'
 import { injectFreeze } from './freeze.ts'
@@ -40,8 +40,8 @@ function inject(system: System, fault: Fault, random: Random): Promise<FaultResu
       return injectKill(system, fault, random)
     case 'cut':
       return injectCut(system, fault, random)
-    case 'dark':
-      return injectDark(system, fault, random)
+    case 'partition':
+      return injectPartition(system, fault, random)
     case 'freeze':
       return injectFreeze(system, fault, random)
     case 'lock':

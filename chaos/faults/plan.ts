@@ -1,7 +1,7 @@
 import type { Role } from '../app-process.ts'
 import { type Failpoint, listFailpoints } from '../failpoints.ts'
 import type { Random } from '../random.ts'
-import type { Cut, Dark, Disk, Fault, FaultKind, Freeze, Kill, Lock, Moment, Skew } from './fault.ts'
+import type { Cut, Disk, Fault, FaultKind, Freeze, Kill, Lock, Moment, Partition, Skew } from './fault.ts'
 
 export type PlanOptions = {
   kills: number
@@ -61,7 +61,7 @@ type Planner = (random: Random, options: PlanOptions) => Fault
 
 /** Plans the other faults: the kinds take turns, and within a kind its variants. */
 function planOthers(random: Random, options: PlanOptions): Fault[] {
-  const kinds = (['cut', 'dark', 'freeze', 'lock', 'skew', 'disk'] as const).filter((kind) =>
+  const kinds = (['cut', 'partition', 'freeze', 'lock', 'skew', 'disk'] as const).filter((kind) =>
     options.kinds.includes(kind),
   )
   if (kinds.length === 0) return []
@@ -74,8 +74,8 @@ function createPlanners(random: Random): Record<Exclude<FaultKind, 'kill'>, Plan
   const nextMoment = rotateMoments(random)
   const nextFrozen = rotateMoments(random, (failpoint) => /^inside|provider call/.test(failpoint))
   const nextCut = rotate(random.shuffle<Cut['scope']>(['one', 'process', 'process', 'all', 'repeated']))
-  const nextDark = rotate(
-    random.shuffle<Pick<Dark, 'scope' | 'keepsConnections'>>([
+  const nextPartition = rotate(
+    random.shuffle<Pick<Partition, 'scope' | 'keepsConnections'>>([
       { scope: 'process', keepsConnections: false },
       { scope: 'process', keepsConnections: true },
       { scope: 'all', keepsConnections: false },
@@ -97,9 +97,9 @@ function createPlanners(random: Random): Record<Exclude<FaultKind, 'kill'>, Plan
         ...plan(random),
       }
     },
-    dark: (_, { longestMs }): Dark => ({
-      kind: 'dark',
-      ...nextDark(),
+    partition: (_, { longestMs }): Partition => ({
+      kind: 'partition',
+      ...nextPartition(),
       durationMs: random.between(2000, Math.min(20_000, longestMs)),
       ...nextMoment(),
       ...plan(random),

@@ -12,7 +12,6 @@ export const OUTBOUND: Area = {
     'integration/channels/late-statuses.test.ts',
     'integration/channels/whatsapp-doubts.test.ts',
     'integration/channels/whatsapp-conversation.test.ts',
-    'integration/channels/status-webhooks.test.ts',
     'integration/channels/message-order.test.ts',
   ],
   mutants: [

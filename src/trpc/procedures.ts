@@ -49,8 +49,8 @@ function workspaceProcedure(minimumRole: Role) {
     const { caller } = ctx
     if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
     if (caller.workspace === 'refused' || RANK[caller.workspace.role] < RANK[minimumRole]) throw new ForbiddenError()
-    // A client that leaves ends its reads. A change is completed, as part of it may be committed; the reads of
-    // subscriptions are shared.
+    // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
+    // the reads of subscriptions are shared.
     const scope = ctx.openScope(caller, caller.workspace, type === 'query' ? signal : undefined)
     const proceed = (callScope: typeof scope) => next({ ctx: { caller, scope: callScope } })
     if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)

@@ -55,9 +55,13 @@ const OFFSET = 'must be an integer of 0 or more'
 /** Postgres counts rows in bigint, but an offset past this is a mistake. */
 const OFFSET_MAX = 2 ** 31 - 1
 
+export function pageLimit(defaultLimit: number) {
+  return z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(defaultLimit)
+}
+
 /** The input of every list with pages. */
 export const page = {
-  limit: z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(20).meta({ description: 'The largest number of items' }),
+  limit: pageLimit(20).meta({ description: 'The largest number of items' }),
   offset: z
     .int(OFFSET)
     .min(0, OFFSET)

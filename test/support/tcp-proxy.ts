@@ -1,18 +1,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A forwarded connection; `server` is undefined if it was opened in the dark, like a connection whose SYN is lost. */
+/** A forwarded connection; `server` is undefined while it is not connected, as if its SYN had been lost. */
 type Link = { client: Socket; server: Socket | undefined }
 
 /**
- * A proxy before the database, which fails as a network does. While it is dark it forwards nothing and closes nothing,
- * like a network that drops packets.
+ * A proxy before the database, which fails as a network does. During a partition it forwards nothing and closes nothing.
  */
 export class TcpProxy {
   readonly #server: Server
   readonly #target: { host: string; port: number }
   readonly #links = new Set<Link>()
-  #isDark = false
+  #isPartitioned = false
   #port = 0
 
   private constructor(server: Server, target: { host: string; port: number }) {
@@ -51,8 +50,8 @@ export class TcpProxy {
     for (const link of this.#links) this.#reset(link)
   }
 
-  goDark(): void {
-    this.#isDark = true
+  partition(): void {
+    this.#isPartitioned = true
     for (const { client, server } of this.#links) {
       client.pause()
       server?.pause()
@@ -60,11 +59,11 @@ export class TcpProxy {
   }
 
   /**
-   * Forwards new connections again. Those that were open in the dark stay silent, as after the loss of their state in a
-   * router, or with `keepsConnections` deliver what was sent in the dark, as TCP does.
+   * Forwards new connections again. Those that were open during the partition stay silent, as after the loss of their
+   * state in a router, or with `keepsConnections` deliver what was sent meanwhile, as TCP does.
    */
   recover({ keepsConnections = false } = {}): void {
-    this.#isDark = false
+    this.#isPartitioned = false
     for (const link of this.#links) {
       if (!link.server) this.#connect(link)
       else if (keepsConnections) resume(link)
@@ -100,7 +99,7 @@ export class TcpProxy {
     this.#links.add(link)
     client.on('error', () => undefined)
     client.on('close', () => this.#links.delete(link))
-    if (!this.#isDark) this.#connect(link)
+    if (!this.#isPartitioned) this.#connect(link)
   }
 
   #connect(link: Link): void {
@@ -116,7 +115,7 @@ export class TcpProxy {
       if (to.write(chunk)) return
       from.pause()
       to.once('drain', () => {
-        if (!this.#isDark) from.resume()
+        if (!this.#isPartitioned) from.resume()
       })
     })
     from.on('close', (hadError) => {

@@ -4,7 +4,7 @@ import { toE164 } from '../../platform/phone.ts'
 import type { Inbound, StatusUpdate } from '../channel.ts'
 import { toProviderError, ProviderErrorBody } from './classify-error.ts'
 import { parseMessage } from './parse-message.ts'
-import { timestamp, list, parseJson, parseValid, text } from './provider-json.ts'
+import { timestamp, list, parseProviderJson, parseValid, text } from './provider-json.ts'
 
 const Envelope = z.looseObject({ entry: list })
 const Entry = z.looseObject({ changes: list })
@@ -53,7 +53,7 @@ export function parseWebhook(body: Buffer, phoneNumberId: string): Inbound {
 
 function parseBody(body: Buffer): unknown {
   try {
-    return parseJson(body)
+    return parseProviderJson(body)
   } catch (cause) {
     throw new InvalidError('The request body must be JSON', undefined, 'invalid_json', { cause })
   }

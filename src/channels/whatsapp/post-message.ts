@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
 import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import { HOUR, SECOND } from '../../platform/time.ts'
-import { parseJson } from './provider-json.ts'
+import { parseProviderJson } from './provider-json.ts'
 
 const CONNECT_TIMEOUT_MS = 10 * SECOND
 const RESPONSE_BYTES_MAX = 64 * 1024
@@ -62,7 +62,7 @@ async function readJson(body: Dispatcher.ResponseData['body']): Promise<unknown>
       if (size > RESPONSE_BYTES_MAX) return undefined
       chunks.push(part)
     }
-    return parseJson(Buffer.concat(chunks))
+    return parseProviderJson(Buffer.concat(chunks))
   } catch {
     return undefined
   } finally {

@@ -24,7 +24,7 @@ const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\d
  * Parses JSON without NUL characters and lone surrogates, which Postgres cannot store.
  * @throws SyntaxError
  */
-export function parseJson(body: Buffer): unknown {
+export function parseProviderJson(body: Buffer): unknown {
   const json = body.toString('utf8').replaceAll(ESCAPE, (escape) => {
     if (escape === '\\u0000') return ''
     return escape.length === 6 && /^\\u[dD][89a-fA-F]/.test(escape) ? '\\ufffd' : escape

@@ -55,7 +55,7 @@ export type WhatsappCredentials = z.output<typeof WhatsappCredentials>
  * Returns why the base URL may not be called, as far as its text determines it; undefined if it may. Emulators on this
  * machine and on other ports are for tests; tenants of a shared installation must not call them.
  */
-export function baseUrlError(
+export function findBaseUrlProblem(
   { baseUrl }: WhatsappSettings,
   { allowsLoopback }: { allowsLoopback: boolean },
 ): string | undefined {
@@ -68,6 +68,6 @@ export function baseUrlError(
 
 /** @throws InvalidError when the base URL may not be called */
 export function assertCallableBaseUrl(settings: WhatsappSettings, rules: { allowsLoopback: boolean }): void {
-  const message = baseUrlError(settings, rules)
+  const message = findBaseUrlProblem(settings, rules)
   if (message !== undefined) throw new InvalidError(`baseUrl ${message}`, [{ path: 'baseUrl', message }])
 }

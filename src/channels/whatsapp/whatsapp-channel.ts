@@ -4,11 +4,11 @@ import { verifyHandshake } from './verify-handshake.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { selectAgent } from './post-message.ts'
 import { sendMessage, stopAtBaseUrl } from './send-message.ts'
-import { baseUrlError, WhatsappCredentials, WhatsappSettings } from './settings.ts'
+import { findBaseUrlProblem, WhatsappCredentials, WhatsappSettings } from './settings.ts'
 import { verifySignature } from './verify-signature.ts'
 
 export type WhatsappOptions = {
-  allowLoopback?: boolean
+  allowsLoopback?: boolean
   timeoutMs?: number
   /** Resolves the host of the base URL; by default by DNS. */
   resolve?: Resolve
@@ -18,8 +18,8 @@ export type WhatsappOptions = {
 export function whatsappChannel(settings: unknown, credentials: unknown, options: WhatsappOptions): Channel {
   const parsed = WhatsappSettings.parse(settings)
   const { verifyToken, appSecret, accessToken } = WhatsappCredentials.parse(credentials)
-  const { allowLoopback: allowsLoopback = false, timeoutMs, resolve } = options
-  const urlProblem = baseUrlError(parsed, { allowsLoopback })
+  const { allowsLoopback = false, timeoutMs, resolve } = options
+  const urlProblem = findBaseUrlProblem(parsed, { allowsLoopback })
   const agent = selectAgent({ allowsLoopback, resolve })
   return {
     answerHandshake: (query) => verifyHandshake(query, verifyToken),

@@ -1,3 +1,4 @@
+import { REDACTED } from '../../platform/security/redact-texts.ts'
 import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
 
 const BYTES_MAX = 256 * 1024
@@ -7,8 +8,6 @@ const DEPTH_MAX = 100
 const SECRET_LENGTH_MIN = 4
 /** No character of JSON takes more bytes: `\u0000`. */
 const BYTES_PER_CHARACTER = 6
-
-const REDACTED = '[redacted]'
 
 /**
  * Redacts a step's input or output for its record: values with sensitive names, all occurrences of the secrets, and

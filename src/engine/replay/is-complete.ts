@@ -1,5 +1,7 @@
-/** False for a recorded payload that was truncated or redacted. */
+import { REDACTED } from '../../platform/security/redact-texts.ts'
+
+/** Returns false for a recorded payload that was truncated or redacted. */
 export function isComplete(recorded: unknown): boolean {
   const text = JSON.stringify(recorded) ?? ''
-  return !text.includes('[redacted]') && !text.includes('"$truncated":true')
+  return !text.includes(REDACTED) && !text.includes('"$truncated":true')
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { fetchPublic } from '../../platform/outbound/fetch-public.ts'
 import { parseJson } from '../../platform/parse-json.ts'
+import { REDACTED } from '../../platform/security/redact-texts.ts'
 import type { LoadedAiProvider } from './queries.ts'
 
 const BYTES_MAX = 2_097_152
@@ -96,7 +97,7 @@ function toResponseFormat(schema: JsonObject): JsonObject {
 function statusError(status: number, body: string, { apiKey }: LoadedAiProvider): StepError {
   const error = z.object({ error: z.object({ message: z.string() }) }).safeParse(parseJson(body)).data?.error.message
   // A provider may repeat the rejected key.
-  const redacted = apiKey === null ? error : error?.replaceAll(apiKey, '[redacted]')
+  const redacted = apiKey === null ? error : error?.replaceAll(apiKey, REDACTED)
   const detail = redacted ? `: ${redacted.slice(0, ERROR_LENGTH_MAX)}` : ''
   const isTransient = status >= 500 || status === 429 || status === 408
   return isTransient

@@ -19,7 +19,7 @@ export function sealContext(tenantId: string, channelId: string): string {
 export async function loadChannel(scope: Scope, channelId: string): Promise<LoadedChannel> {
   const { id, kind, status, settings, credentials } = await scope.get(ChannelRow, channelId)
   const secret = credentials && scope.secrets.open(credentials, sealContext(scope.tenantId, id))
-  return { id, kind, status, adapter: openChannel(kind, settings, secret, { allowLoopback: scope.allowsLoopback }) }
+  return { id, kind, status, adapter: openChannel(kind, settings, secret, { allowsLoopback: scope.allowsLoopback }) }
 }
 
 /** Marks a channel as degraded: it cannot send until somebody repairs it. */

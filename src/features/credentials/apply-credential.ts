@@ -52,11 +52,14 @@ export function isAllowedUrl(
   return (protocol === 'https:' || allowsLoopback) && allowedHosts.includes(host)
 }
 
+/** The text of the error `credential_host_refused`. */
+export function describeAllowedHosts({ name, allowedHosts }: Pick<CredentialRow, 'name' | 'allowedHosts'>): string {
+  return `The credential "${name}" may only be sent by https to ${allowedHosts.join(', ')}. Add the host to the credential, or change the URL`
+}
+
 function assertAllowedHost(row: CredentialRow, url: string, rules: { allowsLoopback: boolean }): void {
   if (isAllowedUrl(row, url, rules)) return
-  const hosts = row.allowedHosts.join(', ')
-  const message = `The credential "${row.name}" may only be sent by https to ${hosts}. Add the host to the credential`
-  throw new StepError('credential_host_refused', message, FINAL)
+  throw new StepError('credential_host_refused', describeAllowedHosts(row), FINAL)
 }
 
 function readSecret(scope: Scope, row: CredentialRow): string {

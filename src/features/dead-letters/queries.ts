@@ -11,7 +11,7 @@ import type { DeadLetter, DeadLetterFilters, DeadLetterRef, ListDeadLetters } fr
 const MESSAGE_LETTERS_MAX = 10
 
 /** Converts a row without the data in its payload. */
-export function toDeadLetter({ payload, ...row }: DeadLetterRow): DeadLetter {
+function toDeadLetter({ payload, ...row }: DeadLetterRow): DeadLetter {
   const event = getField(payload, 'event')
   const name = row.kind === 'signal' ? event : getField(event, 'type')
   return { ...row, messageId: toText(getField(payload, 'messageId')), event: toText(name) }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, page, timestamp, toPage } from '../../trpc/schemas.ts'
+import { id, page, pageLimit, timestamp, toPage } from '../../trpc/schemas.ts'
 
 const KINDS = ['message', 'event', 'timer', 'start', 'cancel', 'fail', 'result', 'signal'] as const
 
@@ -56,16 +56,9 @@ export const ListDeadLetters = z.strictObject({ ...page, ...filters })
 export type ListDeadLetters = z.output<typeof ListDeadLetters>
 export type DeadLetterFilters = Omit<ListDeadLetters, 'limit' | 'offset'>
 
-const LIMIT = 'must be an integer between 1 and 100'
-
 export const RetryDeadLetters = z.strictObject({
   ...filters,
-  limit: z
-    .int(LIMIT)
-    .min(1, LIMIT)
-    .max(100, LIMIT)
-    .default(100)
-    .meta({ description: 'The largest number of items to retry; the oldest come first' }),
+  limit: pageLimit(100).meta({ description: 'The largest number of items to retry; the oldest come first' }),
 })
 export type RetryDeadLetters = z.output<typeof RetryDeadLetters>
 

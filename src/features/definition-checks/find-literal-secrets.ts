@@ -38,15 +38,14 @@ function listSecrets(fields: Readonly<Record<string, unknown>>, defaults: string
   return [...new Set([...listLiteralSecrets(fields), ...referring])]
 }
 
-/** Names of variables with a text as default. */
+/** Lists the variables whose default is a literal text. */
 function listLiteralDefaults(definition: unknown): string[] {
   return findValues(toRootPart(definition), 'variables').flatMap(({ value }) => {
     const variables = Object.entries(toRootPart(value).fields)
-    return variables.flatMap(([name, variable]) =>
-      [toRootPart(variable).fields['default']].some((text) => typeof text === 'string' && isLiteral(text))
-        ? [name]
-        : [],
-    )
+    return variables.flatMap(([name, variable]) => {
+      const text = toRootPart(variable).fields['default']
+      return typeof text === 'string' && isLiteral(text) ? [name] : []
+    })
   })
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, timestamp } from '../../trpc/schemas.ts'
+import { id, pageLimit, timestamp } from '../../trpc/schemas.ts'
 
 const OUTCOMES = [
   'no_match',
@@ -67,18 +67,12 @@ export const TriggerEvaluations = z
   .meta({ id: 'TriggerEvaluations' })
 export type TriggerEvaluations = z.infer<typeof TriggerEvaluations>
 
-const LIMIT = 'must be an integer between 1 and 100'
 const OFFSET = 'must be an integer between 0 and 100000'
 
 export const ListTriggerEvaluations = z.strictObject({
   contactId: id,
   workflowId: id,
-  limit: z
-    .int(LIMIT)
-    .min(1, LIMIT)
-    .max(100, LIMIT)
-    .default(50)
-    .meta({ description: 'The largest number of evaluations' }),
+  limit: pageLimit(50).meta({ description: 'The largest number of evaluations' }),
   offset: z
     .int(OFFSET)
     .min(0, OFFSET)

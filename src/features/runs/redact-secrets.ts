@@ -1,5 +1,6 @@
 import { recordPayload } from '../../engine/redact/record-payload.ts'
 import type { RunState } from '../../engine/model/run.ts'
+import { REDACTED } from '../../platform/security/redact-texts.ts'
 import { collectSecrets } from '../../engine/redact/collect-secrets.ts'
 
 type PublicFields = Pick<RunState, 'variables' | 'input' | 'output' | 'error'>
@@ -12,7 +13,7 @@ export function redactSecrets(
   const secrets = collectSecrets({ variables, sensitive })
   const redacted = Object.entries(variables).map(([name, value]) => [
     name,
-    sensitive.includes(name) && value !== null ? '[redacted]' : value,
+    sensitive.includes(name) && value !== null ? REDACTED : value,
   ])
   return {
     // The payload of an object is an object, truncated or not.

@@ -3,12 +3,12 @@ import type { ToolConfig } from '../../models/automation/tool.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import { listLiteralParameters, listLiteralSecrets } from '../../platform/security/literal-secret.ts'
+import { REDACTED } from '../../platform/security/redact-texts.ts'
 import type { Scope } from '../../scope.ts'
-import { isAllowedUrl } from '../credentials/apply-credential.ts'
-import { REDACTED } from './tool-headers.ts'
+import { describeAllowedHosts, isAllowedUrl } from '../credentials/apply-credential.ts'
 
 /**
- * Checks what the text of a configuration determines. Secrets belong into credentials; a header that an earlier version
+ * Checks what the text of a configuration determines. Secrets belong in credentials; a header that an earlier version
  * stored may be kept.
  * @throws InvalidError, UnprocessableError `literal_secret`
  */
@@ -34,9 +34,5 @@ export async function lockCredential(tx: Scope, { url, credentialId }: ToolConfi
   if (credentialId === undefined) return
   const credential = await tx.lock(CredentialRow, credentialId)
   if (isAllowedUrl(credential, url, tx)) return
-  const hosts = credential.allowedHosts.join(', ')
-  throw new UnprocessableError(
-    'credential_host_refused',
-    `The credential "${credential.name}" may only be sent by https to ${hosts}. Add the host to the credential, or change config.url`,
-  )
+  throw new UnprocessableError('credential_host_refused', describeAllowedHosts(credential))
 }

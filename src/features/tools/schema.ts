@@ -50,7 +50,7 @@ const config = z
       .optional()
       .meta({
         description:
-          'Stored encrypted; secrets belong into a credential. Responses show [redacted] instead of the values; send [redacted] to keep a value',
+          'Stored encrypted; secrets belong in a credential. Responses show [redacted] instead of the values; send [redacted] to keep a value',
       }),
     credentialId: id
       .optional()

@@ -1,13 +1,11 @@
 import { z } from 'zod'
 import type { Tool as ToolRow, ToolConfig } from '../../models/automation/tool.ts'
 import { InvalidError } from '../../platform/errors.ts'
+import { REDACTED } from '../../platform/security/redact-texts.ts'
 import type { Scope } from '../../scope.ts'
 
 const Headers = z.record(z.string(), z.string())
 type Headers = z.infer<typeof Headers>
-
-/** Replaces header values in responses. In a request it keeps the stored value. */
-export const REDACTED = '[redacted]'
 
 /** Context that binds sealed headers to their row. */
 function sealContext(tenantId: string, toolId: string): string {
@@ -30,6 +28,7 @@ export function sealConfig(scope: Scope, id: string, config: ToolConfig): Pick<T
   }
 }
 
+/** Replaces header values for responses. */
 export function redactConfig({ headers, ...config }: ToolConfig): ToolConfig {
   if (!headers) return config
   return { ...config, headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])) }

@@ -31,7 +31,7 @@ export const Workflow = z
     hasUnpublishedChanges: z.boolean(),
     publishedProblems: z.array(z.string()).meta({
       description:
-        'What prevents the published version from being executed, after damage or a change of release; empty otherwise. Publish the workflow again to mend it',
+        'What prevents the published version from being executed, after damage or a change of release; empty otherwise. Publish the workflow again to repair it',
       examples: [[]],
     }),
     publishedAt: timestamp.nullable(),

@@ -45,7 +45,13 @@ export const ERROR_SCHEMAS: Record<string, Schema> = {
   },
 }
 
-type ErrorResponse = { name: string; description: string; hasCode?: boolean; example: Record<string, unknown> }
+type ErrorResponse = {
+  name: string
+  description: string
+  /** Presence of `code`; by default every error of this status has one. */
+  hasCode?: 'sometimes' | 'never'
+  example: Record<string, unknown>
+}
 
 const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   400: {
@@ -59,14 +65,14 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   },
   401: {
     name: 'Unauthorized',
-    description: 'There is no valid session, or no workspace is named',
-    hasCode: false,
+    description: 'There is no valid session, no workspace is named, or the password is wrong',
+    hasCode: 'sometimes',
     example: { error: 'Unauthorized' },
   },
   403: {
     name: 'Forbidden',
     description: 'The workspace or the role in it does not allow this',
-    hasCode: false,
+    hasCode: 'never',
     example: { error: 'Forbidden' },
   },
   404: {
@@ -99,8 +105,8 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   },
   429: {
     name: 'TooManyRequests',
-    description: 'Too many requests from this address',
-    hasCode: false,
+    description: 'Too many requests from this address, wrong passwords or open subscriptions',
+    hasCode: 'sometimes',
     example: { error: 'Too many requests, please try again later' },
   },
   500: {
@@ -125,11 +131,20 @@ function toHeaders(names: string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function toErrorResponse(status: string, { description, hasCode = true, example }: ErrorResponse): Response {
+const ERROR: Schema = { $ref: '#/components/schemas/Error' }
+const ERROR_WITHOUT_CODE: Schema = { $ref: '#/components/schemas/ErrorWithoutCode' }
+
+function toErrorSchema({ hasCode }: ErrorResponse): Schema {
+  if (hasCode === 'never') return ERROR_WITHOUT_CODE
+  return hasCode === 'sometimes' ? { oneOf: [ERROR_WITHOUT_CODE, ERROR] } : ERROR
+}
+
+function toErrorResponse(status: string, response: ErrorResponse): Response {
   const canRetry = status === '429' || status === '503'
   const names = ['X-Request-Id', ...LIMIT_HEADERS, ...(canRetry ? ['Retry-After'] : [])]
-  const schema = { $ref: `#/components/schemas/${hasCode ? 'Error' : 'ErrorWithoutCode'}` }
-  return { description, headers: toHeaders(names), content: { 'application/json': { schema, example } } }
+  const { description, example } = response
+  const content = { 'application/json': { schema: toErrorSchema(response), example } }
+  return { description, headers: toHeaders(names), content }
 }
 
 /** The error responses by name, which the operations refer to. */

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net'
+import { withinTime } from '../concurrency/deadline.ts'
 import { getField } from '../get-field.ts'
 import { SECOND } from '../time.ts'
 
@@ -31,7 +32,29 @@ export function closeWhenUnanswered(client: object, statementTimeoutMs = STATEME
   })
 }
 
-export function findSocket(client: object): Socket | undefined {
+const END_MAX_MS = SECOND
+
+/** The sockets of open connections. A silent server does not end connections, so they are closed without it. */
+export class OpenSockets {
+  readonly #sockets = new Set<Socket>()
+
+  add(client: object): void {
+    const socket = findSocket(client)
+    if (socket) this.#sockets.add(socket.once('close', () => this.#sockets.delete(socket)))
+  }
+
+  /** Closes connections that are still open after 1 s, or after `ended` fails. */
+  async closeAfter(ended: Promise<unknown>): Promise<void> {
+    await withinTime(END_MAX_MS, ended).catch(() => this.closeNow())
+  }
+
+  /** Closes all connections; statements in progress fail. */
+  closeNow(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
+
+function findSocket(client: object): Socket | undefined {
   const stream = getField(getField(client, 'connection'), 'stream')
   return stream instanceof Socket ? stream : undefined
 }

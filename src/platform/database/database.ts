@@ -1,18 +1,16 @@
-import type { Socket } from 'node:net'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import knex, { type Knex } from 'knex'
 import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 import { getField } from '../get-field.ts'
-import { withinTime } from '../concurrency/deadline.ts'
 import { UnavailableError } from '../errors.ts'
 import { SECOND } from '../time.ts'
 import {
   CONNECTION,
   closeWhenUnanswered,
-  findSocket,
   IDLE_TRANSACTION_MAX_MS,
+  OpenSockets,
   STATEMENT_TIMEOUT_MS,
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
@@ -52,7 +50,7 @@ type PoolOptions = Partial<PoolSettings> & {
   isUsable?: (connection: object) => boolean
 }
 
-const sockets = new WeakMap<Database, Set<Socket>>()
+const sockets = new WeakMap<Database, OpenSockets>()
 
 /**
  * Opens a pool. Statements are canceled after their timeout, and idle transactions after 8 s. A connection that does not
@@ -60,7 +58,7 @@ const sockets = new WeakMap<Database, Set<Socket>>()
  */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
   const { connections, statementTimeoutMs, acquireTimeoutMs } = { ...POOL, ...options }
-  const open = new Set<Socket>()
+  const open = new OpenSockets()
   const db = knex({
     client: 'pg',
     connection: {
@@ -78,8 +76,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       validate: options.isUsable ?? (() => true),
       afterCreate(client: object, done: (error: unknown, client: object) => void) {
         closeWhenUnanswered(client, statementTimeoutMs)
-        const socket = findSocket(client)
-        if (socket) open.add(socket.once('close', () => open.delete(socket)))
+        open.add(client)
         done(undefined, client)
       },
     },
@@ -94,13 +91,10 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
   return db.on('query-error', removeStatement)
 }
 
-const CLOSE_MAX_MS = SECOND
-
-/** Closes a pool. Connections that are still in use after 1 s, as those of a silent server, are broken off. */
+/** Closes a pool, and its connections that are still in use after 1 s. */
 export async function closeDatabase(db: Database): Promise<void> {
-  await withinTime(CLOSE_MAX_MS, db.destroy()).catch(() => {
-    for (const socket of sockets.get(db) ?? []) socket.destroy()
-  })
+  const ended = db.destroy()
+  await (sockets.get(db)?.closeAfter(ended) ?? ended)
 }
 
 /** knex puts the statement before the message, which would lengthen every log line and may contain values. */

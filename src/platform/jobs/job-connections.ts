@@ -1,16 +1,16 @@
 import pg from 'pg'
-import { CONNECTION, closeWhenUnanswered, findSocket } from '../database/connections.ts'
+import { CONNECTION, closeWhenUnanswered, OpenSockets } from '../database/connections.ts'
 import type { Logger } from '../log.ts'
 
 type Options = { url: string; name: string; max: number; log: Logger; statementTimeoutMs?: number }
 
 /**
- * Connections of the job queue, which can be closed without waiting for their statements. What graphile-worker waits for
- * at that moment never settles: it would answer errors with promise rejections that nothing handles.
+ * Connections of the job queue, which can be closed without waiting for their statements. Promises of statements that are
+ * in progress then, and of later ones, never settle: graphile-worker does not handle their rejections.
  */
 export class JobConnections {
   readonly pool: pg.Pool
-  readonly #clients = new Set<object>()
+  readonly #sockets = new OpenSockets()
   #isClosed = false
 
   constructor({ url, name, max, log, statementTimeoutMs }: Options) {
@@ -25,11 +25,10 @@ export class JobConnections {
     this.pool.on('connect', (client) => {
       client.on('error', () => undefined)
       closeWhenUnanswered(client, statementTimeoutMs)
-      this.#clients.add(client)
+      this.#sockets.add(client)
       this.#silenceWhenClosed(client, 'query')
     })
     this.#silenceWhenClosed(this.pool, 'connect')
-    this.pool.on('remove', (client) => this.#clients.delete(client))
   }
 
   /** Closes all connections now. Statements in progress and later ones never settle. */
@@ -38,8 +37,9 @@ export class JobConnections {
     this.#isClosed = true
     // Resolves when the last connection is closed, which nobody waits for.
     void this.pool.end()
-    for (const client of this.#clients) findSocket(client)?.destroy()
+    this.#sockets.closeNow()
   }
+
   /** Replaces a method by one whose promises settle only until the connections are closed. */
   #silenceWhenClosed(target: object, method: 'query' | 'connect'): void {
     const original: unknown = Reflect.get(target, method)

@@ -40,8 +40,8 @@ export function graphileLogger(log: Logger): GraphileLogger {
 /**
  * A runner of graphile-worker with its own connections. A failure to complete a job, or to return one to the queue, makes
  * the library shut down, and that may never finish: its count of open completions can become negative. Such a runner
- * ends at once, and its owner starts another one. What the library waits for at that moment never settles, so that it
- * completes no further jobs, which would be a promise rejection that nothing handles.
+ * ends at once, and its owner starts another one. The promises of its jobs in progress then never settle: the library
+ * would complete these jobs on closed connections, and nothing handles that rejection.
  */
 export class JobRunner {
   readonly #options: Options

@@ -1,6 +1,5 @@
 import pg from 'pg'
-import { withinTime } from '../concurrency/deadline.ts'
-import { CONNECTION, closeWhenUnanswered, findSocket } from '../database/connections.ts'
+import { CONNECTION, closeWhenUnanswered, OpenSockets } from '../database/connections.ts'
 import type { Logger } from '../log.ts'
 import { LocalNotifications } from './local-notifications.ts'
 import type { Notifications } from './notifications.ts'
@@ -9,7 +8,6 @@ import { SECOND } from '../time.ts'
 const CHANNEL = 'parley_events'
 const PROBE_MS = 15 * SECOND
 const PROBE_ANSWER_MS = 5 * SECOND
-const CLOSE_MAX_MS = SECOND
 
 /**
  * Notifications over LISTEN/NOTIFY. Every commit that notifies takes one server-wide lock, so notifications are sent
@@ -21,8 +19,7 @@ export class PostgresNotifications implements Notifications {
   readonly #local = new LocalNotifications()
   readonly #pending = new Set<string>()
   readonly #sender: pg.Pool
-  /** Open connections. */
-  readonly #clients = new Set<pg.ClientBase>()
+  readonly #sockets = new OpenSockets()
   #listener: pg.Client | undefined
   #scheduled = false
   #closed = false
@@ -39,7 +36,7 @@ export class PostgresNotifications implements Notifications {
     this.#sender.on('error', () => undefined)
     this.#sender.on('connect', (client) => {
       closeWhenUnanswered(client, PROBE_ANSWER_MS)
-      this.#track(client)
+      this.#sockets.add(client)
     })
   }
 
@@ -55,7 +52,7 @@ export class PostgresNotifications implements Notifications {
     await listener.query(`listen ${CHANNEL}`)
     // Set after the connection is established: until then the caller of `open` retries, and only one may.
     closeWhenUnanswered(listener, PROBE_ANSWER_MS)
-    this.#track(listener)
+    this.#sockets.add(listener)
     // A listener sends nothing, so only a statement shows that its connection still works.
     const probe = setInterval(() => void listener.query('select 1').catch(() => undefined), PROBE_MS)
     listener.on('end', () => {
@@ -81,10 +78,7 @@ export class PostgresNotifications implements Notifications {
   async close(): Promise<void> {
     this.#closed = true
     const ended = Promise.all([this.#listener?.end(), this.#sender.end()])
-    // A server that is silent does not end connections.
-    await withinTime(CLOSE_MAX_MS, ended).catch(() => {
-      for (const client of this.#clients) findSocket(client)?.destroy()
-    })
+    await this.#sockets.closeAfter(ended)
   }
 
   async #flush(): Promise<void> {
@@ -100,11 +94,6 @@ export class PostgresNotifications implements Notifications {
       if (!this.#closed)
         this.#log.warn({ err: error }, 'a notification was lost; subscribers will find the events by polling')
     }
-  }
-
-  #track(client: pg.ClientBase): void {
-    this.#clients.add(client)
-    client.on('end', () => this.#clients.delete(client))
   }
 
   #reopen(): void {

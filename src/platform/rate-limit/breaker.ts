@@ -1,3 +1,4 @@
+import { withinTime } from '../concurrency/deadline.ts'
 import { SECOND, type Clock } from '../time.ts'
 
 const FAILURES_MAX = 3
@@ -20,19 +21,13 @@ export class Breaker {
 
   async run<T>(operation: () => Promise<T>): Promise<T> {
     if (this.#clock.now().getTime() < this.#openUntil) throw new Error('the circuit breaker of the store is open')
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('the store did not answer in time')), this.#timeoutMs)
-    })
     try {
-      const result = await Promise.race([operation(), timeout])
+      const result = await withinTime(this.#timeoutMs, operation())
       this.#failures = 0
       return result
     } catch (error) {
       this.#fail()
       throw error
-    } finally {
-      clearTimeout(timer)
     }
   }
 

@@ -1,4 +1,5 @@
-const REDACTED = '[redacted]'
+/** Replaces a secret in records and responses. */
+export const REDACTED = '[redacted]'
 /** Deeper values are no valid results anyway. */
 const DEPTH_MAX = 100
 

@@ -4,6 +4,7 @@ import type { StepContext } from '../../engine/model/step.ts'
 import { toText } from '../../engine/language/values.ts'
 import { isHeaderValue } from '../../platform/outbound/header-rules.ts'
 import { parseJson } from '../../platform/parse-json.ts'
+import { REDACTED } from '../../platform/security/redact-texts.ts'
 import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
 import type { Http } from './http.ts'
 
@@ -45,9 +46,9 @@ export function composeRequest(config: Http, context: StepContext): HttpRequest 
 /** Redacts a request for the step's record. */
 export function toRecord({ method, url, headers, body, credentialId, idempotencyKey }: HttpRequest): unknown {
   const redacted = new URL(url)
-  if (redacted.password) redacted.password = '[redacted]'
+  if (redacted.password) redacted.password = REDACTED
   for (const name of new Set(redacted.searchParams.keys())) {
-    if (isSensitiveName(name)) redacted.searchParams.set(name, '[redacted]')
+    if (isSensitiveName(name)) redacted.searchParams.set(name, REDACTED)
   }
   const isJson = body !== null && headers['content-type']?.includes('json')
   const content = body === null ? {} : isJson ? { json: jsonOrText(body) } : { text: body }

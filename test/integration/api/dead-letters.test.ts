@@ -151,7 +151,7 @@ describe('dead letters', () => {
   })
 
   describe('POST /dead-letters/{deadLetterId}/retry', () => {
-    it('answers the message once its cause is mended', async () => {
+    it('answers the message once its cause is removed', async () => {
       const { conversationId } = await deadLetterMessage(workspace, { body: 'one' })
       const [letter] = (await list()).items
       const { status, body } = await workspace.request('POST', `/api/dead-letters/${letter.id}/retry`, {})

@@ -18,7 +18,7 @@ describe('fake Cloud API with the WhatsApp channel', () => {
 
   beforeEach(async () => {
     api = await FakeCloudApi.start({ clock })
-    channel = openChannel('whatsapp', api.settings, api.credentials, { allowLoopback: true })
+    channel = openChannel('whatsapp', api.settings, api.credentials, { allowsLoopback: true })
     received = []
     app = createServer((request, response) => {
       const chunks: Buffer[] = []

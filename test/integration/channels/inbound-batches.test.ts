@@ -99,22 +99,20 @@ describe('concurrent WhatsApp webhooks', () => {
       await frozen.destroy()
     })
 
-    it('return 503 for its messages only, and store the others within seconds', async () => {
+    it('return 503 for its messages only, and store the others before the lock is released', async () => {
       const bodies = numberedBodies('beside', 20)
-      const startedAt = performance.now()
       const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.sendText({ from: toPhone(n), body })))
-      expect(performance.now() - startedAt).to.be.below(7000)
+      // The database has not ended the idle transaction yet.
+      await transaction.raw('select 1')
       expect(responses.map(({ status }) => status)).to.deep.equal([503, ...Array(19).fill(200)])
       expect((await loadStored('beside')).bodies).to.have.members(bodies.slice(1))
     })
 
     it('store its messages when the database has ended the idle transaction', async () => {
       const wamid = newWamid()
-      const startedAt = performance.now()
       await waitUntil(
         async () => (await cloud.webhooks.sendText({ from: toPhone(LOCKED), body: 'retried', wamid })).status === 200,
       )
-      expect(performance.now() - startedAt).to.be.below(15_000)
       expect((await loadStored('retried')).bodies).to.deep.equal(['retried'])
     })
   })

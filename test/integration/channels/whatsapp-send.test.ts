@@ -36,7 +36,7 @@ describe('WhatsApp channel send', () => {
       'whatsapp',
       { ...api.settings, ...settings },
       { ...api.credentials, ...credentials },
-      { allowLoopback: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+      { allowsLoopback: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
     )
   }
 

@@ -9,7 +9,7 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 const CONVERSATIONS = 10
 const MESSAGES = 6
 /** Without a common clock the answers to messages of the process that is ahead come this much later. */
-const OFFSET_MS = 20_000
+const OFFSET_MS = 60_000
 
 describe('processes whose clocks differ', function () {
   this.timeout(120_000)
@@ -46,7 +46,6 @@ describe('processes whose clocks differ', function () {
 
   it('answer the messages of a conversation in order and without delay, whichever of them receives them', async () => {
     const bodies = Array.from({ length: MESSAGES }, (_, n) => `m${n}`)
-    const startedAt = performance.now()
     await Promise.all(
       Array.from({ length: CONVERSATIONS }, async (_, conversation) => {
         for (const [n, body] of bodies.entries()) {
@@ -61,8 +60,7 @@ describe('processes whose clocks differ', function () {
       )
       return rows.map((row) => row.bodies)
     }
-    await waitUntil(async () => (await listAnswers()).flat().length === CONVERSATIONS * MESSAGES)
-    expect(performance.now() - startedAt).to.be.below(OFFSET_MS)
+    await waitUntil(async () => (await listAnswers()).flat().length === CONVERSATIONS * MESSAGES, OFFSET_MS / 2)
     expect(await listAnswers()).to.deep.equal(Array(CONVERSATIONS).fill(bodies.map((body) => `Got ${body}`)))
   })
 })

@@ -39,7 +39,7 @@ describe('a database that stops answering without closing its connections', () =
       await db
         .transaction(async (tx) => {
           await tx.raw('select 1')
-          proxy.goDark()
+          proxy.partition()
           await tx.raw('select 2')
         })
         .catch((failure: unknown) => (error = failure))
@@ -75,7 +75,7 @@ describe('a database that stops answering without closing its connections', () =
       this.timeout(15_000)
       const readiness = () => fetch(`${process.url}/readyz`).catch(() => undefined)
       await readiness()
-      proxy.goDark()
+      proxy.partition()
       await waitUntil(async () => (await readiness())?.status === 503)
       await process.stop(1000)
       isStopped = true
@@ -85,7 +85,7 @@ describe('a database that stops answering without closing its connections', () =
       this.timeout(120_000)
       const status = async () => (await fetch(`${process.url}/readyz`, { signal: AbortSignal.timeout(15_000) })).status
       expect(await status()).to.equal(200)
-      proxy.goDark()
+      proxy.partition()
       await waitUntil(async () => (await status()) === 503, 15_000)
       proxy.recover()
       await waitUntil(async () => (await status()) === 200)

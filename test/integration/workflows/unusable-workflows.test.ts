@@ -91,11 +91,11 @@ describe('a published workflow that cannot be executed', () => {
     const { conversationId } = await sendAsCustomer(workspace, { phone })
     await app.work()
     expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['other'])
-    await publishWorkflow(workspace, id, { triggers: [{ type: 'message_received' }], steps: [say('mended')] })
+    await publishWorkflow(workspace, id, { triggers: [{ type: 'message_received' }], steps: [say('repaired')] })
     expect(await getProblems(id)).to.deep.equal([])
     await sendAsCustomer(workspace, { phone })
     await app.work()
-    expect(await listSentBodies(workspace, conversationId)).to.include.members(['other', 'mended'])
+    expect(await listSentBodies(workspace, conversationId)).to.include.members(['other', 'repaired'])
   })
 
   it('is reported if the type of a trigger is unknown', async () => {

@@ -6,7 +6,7 @@ import { InvalidError } from '../../../src/platform/errors.ts'
 const CREDENTIALS = { accessToken: 'EAAtoken', appSecret: 'app-secret', verifyToken: 'verify-token' }
 const NUMBER = '106540352242922'
 
-function open(settings: object = {}, options: { allowLoopback?: boolean } = {}) {
+function open(settings: object = {}, options: { allowsLoopback?: boolean } = {}) {
   return openChannel('whatsapp', { phoneNumberId: NUMBER, ...settings }, CREDENTIALS, options)
 }
 

@@ -15,7 +15,7 @@ const PROBLEMS: Record<string, string> = {
  * Returns a function that finds why the database cannot serve this process. It reads over the connections of requests and
  * stores a row over those of webhooks, as a database without disk space and a standby still answer reads.
  */
-export function createDatabaseProbe({ requests, webhooks }: Pools): () => Promise<string | undefined> {
+export function createReadinessProbe({ requests, webhooks }: Pools): () => Promise<string | undefined> {
   const id = newId()
   const findProblem = async () => {
     if (!(await isMigrated(requests.db))) return 'migrations pending'
