@@ -1,4 +1,5 @@
 import { normalizeText } from '../engine/language/normalize-text.ts'
+import { spendWork } from '../engine/language/work-budget.ts'
 import { toText } from '../engine/language/values.ts'
 import { parseInstant } from '../platform/calendar/zoned-time.ts'
 
@@ -14,20 +15,47 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Compares text without regard to case and outer blanks, and numbers also when written as text. */
+const COMPARISON_WORK = 20
+const INSTANT_WORK = 150
+const CHARACTER_WORK = 0.1
+
+/**
+ * Compares text without regard to case and outer blanks, and numbers also when written as text.
+ * @throws StepError `budget_exceeded`
+ */
 export function isEqual(left: unknown, right: unknown): boolean {
-  if (!isScalar(left) || !isScalar(right)) return JSON.stringify(left) === JSON.stringify(right)
+  spendWork(COMPARISON_WORK + (measureText(left) + measureText(right)) * CHARACTER_WORK)
+  if (!isScalar(left) || !isScalar(right)) return isEqualJson(left, right)
   if (isText(left) && isText(right)) return normalizeText(left) === normalizeText(right)
   const [a, b] = [toNumber(left), toNumber(right)]
   return a !== undefined && b !== undefined ? a === b : normalizeText(toText(left)) === normalizeText(toText(right))
 }
 
-/** Orders numbers by size, times by instant and other texts by letters; undefined for values that have no order. */
+/** @throws StepError `budget_exceeded` */
+export function readInstant(text: string, timezone: string): number | undefined {
+  spendWork(INSTANT_WORK + text.length * CHARACTER_WORK)
+  return parseInstant(text, timezone)
+}
+
+function isEqualJson(left: unknown, right: unknown): boolean {
+  const [first = '', second = ''] = [JSON.stringify(left), JSON.stringify(right)]
+  spendWork((first.length + second.length) * CHARACTER_WORK)
+  return first === second
+}
+
+function measureText(value: unknown): number {
+  return isText(value) ? value.length : 0
+}
+
+/**
+ * Orders numbers by size, times by instant and other texts by letters; undefined for values that have no order.
+ * @throws StepError `budget_exceeded`
+ */
 export function compareOrder(left: unknown, right: unknown, timezone: string): number | undefined {
   const [a, b] = [toNumber(left), toNumber(right)]
   if (a !== undefined && b !== undefined) return a - b
   if (!isText(left) || !isText(right)) return undefined
-  const [from, to] = [parseInstant(left, timezone), parseInstant(right, timezone)]
+  const [from, to] = [readInstant(left, timezone), readInstant(right, timezone)]
   if (from !== undefined && to !== undefined) return from - to
   const [first, second] = [normalizeText(left), normalizeText(right)]
   return first < second ? -1 : Number(first > second)

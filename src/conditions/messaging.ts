@@ -1,7 +1,6 @@
 import { defineOperator } from '../engine/language/conditions.ts'
 import type { Source } from '../engine/language/values.ts'
-import { parseInstant } from '../platform/calendar/zoned-time.ts'
-import { isEqual, isObject, isText, toList } from './compare.ts'
+import { isEqual, isObject, isText, readInstant, toList } from './compare.ts'
 
 /** `left` is a contact or a list of tags. */
 export const hasTag = defineOperator({
@@ -30,6 +29,6 @@ function listNames(value: unknown, field: string, key: string): unknown[] {
 
 function isInFuture(value: unknown, { roots, timezone }: Source): boolean {
   const expiresAt = isObject(value) ? value['windowExpiresAt'] : value
-  const [until, now] = [expiresAt, roots.now].map((at) => (isText(at) ? parseInstant(at, timezone) : undefined))
+  const [until, now] = [expiresAt, roots.now].map((at) => (isText(at) ? readInstant(at, timezone) : undefined))
   return until !== undefined && now !== undefined && now < until
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Condition } from '../conditions/index.ts'
 import { normalizeText } from '../engine/language/normalize-text.ts'
 import { matchesPattern, patternIssue } from '../engine/language/patterns.ts'
+import { spendWork } from '../engine/language/work-budget.ts'
 import { defineTrigger } from '../engine/model/trigger.ts'
 import type { EventByType } from './events.ts'
 
@@ -49,10 +50,19 @@ export const messageReceived = defineTrigger({
   },
 })
 
-/** Ignores case, outer blanks and the width of blanks, except in a regular expression. */
+/** Units of the work budget. */
+const VALUE_WORK = 10
+const CHARACTER_WORK = 0.1
+
+/**
+ * Ignores case, outer blanks and the width of blanks, except in a regular expression.
+ * @throws StepError `budget_exceeded`
+ */
 export function matchesText({ mode, values }: Match, body: string): boolean {
   if (mode === 'any') return true
   if (mode === 'regex') return values.some((value) => matchesPattern(value, body))
+  const characters = values.reduce((sum, value) => sum + value.length, body.length)
+  spendWork(values.length * VALUE_WORK + characters * CHARACTER_WORK)
   const text = normalizeText(body)
   return values.map(normalizeText).some((value) => {
     if (mode === 'exact') return text === value

@@ -29,6 +29,8 @@ export type Source = { roots: Readonly<Partial<Record<Root, unknown>>>; timezone
 const VALUE_LENGTH_MAX = 262_144
 const PLACEHOLDER_WORK = 200
 const CHARACTER_WORK = 0.1
+/** Per character or list entry that the library allocates, such as those of a range. */
+const ALLOCATION_WORK = 0.25
 
 /**
  * Fills in the placeholders of a value, at any depth. A text that is a single placeholder becomes its value, with its
@@ -83,7 +85,14 @@ function readTemplate(text: string): Template {
 }
 
 function createContext({ roots, timezone }: Source): Context {
-  return new Context(roots, { ...liquid.options, timezoneOffset: timezone }, { sync: true }, { liquid })
+  const context = new Context(roots, { ...liquid.options, timezoneOffset: timezone }, { sync: true }, { liquid })
+  const { memoryLimit } = context
+  const use = memoryLimit.use.bind(memoryLimit)
+  memoryLimit.use = (count) => {
+    use(count)
+    if (count > 0) spendWork(count * ALLOCATION_WORK)
+  }
+  return context
 }
 
 function read(placeholder: Exclude<Template[number], string>, context: Context): unknown {

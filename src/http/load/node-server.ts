@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { newId } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
@@ -14,6 +15,8 @@ export type ConnectionLimits = {
   checkEveryMs: number
   /** The time in which the client of a rejected request must take its answer. */
   flushMs: number
+  /** The time in which a client must take some of an answer, or the server must have something to send. */
+  idleMs: number
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
@@ -23,6 +26,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   keepAliveMs: 5 * SECOND,
   checkEveryMs: 2 * SECOND,
   flushMs: 2 * SECOND,
+  idleMs: 60 * SECOND,
 }
 
 /**
@@ -37,8 +41,9 @@ export function createNodeServer(listener: RequestListener, log: Logger, limits 
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: limits.checkEveryMs,
     },
-    listener,
+    rejectPipelining(listener),
   )
+  server.timeout = limits.idleMs
   server.maxConnections = limits.connectionsMax
   server.on('drop', () => log.warn({ connectionsMax: limits.connectionsMax }, 'connection rejected: too many are open'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -47,6 +52,24 @@ export function createNodeServer(listener: RequestListener, log: Logger, limits 
     else closeWith(socket, errorAnswer(error.code), limits.flushMs)
   })
   return server
+}
+
+/**
+ * Destroys a connection that sends a request before the answer to the previous one. Node emits no event for the answers
+ * that still wait for an earlier one when their connection ends, so nothing would release what their requests use.
+ */
+function rejectPipelining(listener: RequestListener): RequestListener {
+  const busy = new WeakSet<Socket>()
+  return (req, res) => {
+    const { socket } = req
+    if (busy.has(socket)) {
+      socket.destroy()
+      return
+    }
+    busy.add(socket)
+    res.once('close', () => busy.delete(socket))
+    listener(req, res)
+  }
 }
 
 function closeWith(socket: Duplex, answer: string, flushMs: number): void {

@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { conditions } from '../../../src/conditions/index.ts'
+import { evaluateCondition } from '../../../src/engine/language/conditions.ts'
 import { StepError } from '../../../src/engine/language/step-error.ts'
 import { resolveValue, type Source } from '../../../src/engine/language/values.ts'
 import { spendWork, STEP_WORK_MAX, withWorkBudget } from '../../../src/engine/language/work-budget.ts'
@@ -18,7 +20,7 @@ function errorCode(act: () => unknown): string {
   return 'none'
 }
 
-const sourceWith = (input: object): Source => ({ timezone: 'UTC', roots: { input } })
+const sourceWith = (input: object): Source => ({ timezone: 'UTC', roots: { input, now: NOON } })
 const PATTERN = '(?:a|b){400}c'
 
 describe('work budget', () => {
@@ -55,6 +57,50 @@ describe('work budget', () => {
       expect(errorCode(resolve(10_001))).to.equal('budget_exceeded')
     })
   }
+
+  for (const filter of ['sort: input.path', 'map: input.path', 'where: input.path', 'find: input.path, 1']) {
+    it(`rejects paths of more than 100 characters for the filter ${filter}, also in a list`, () => {
+      const resolve = (path: unknown) => () =>
+        resolveValue(`{{ input.x | ${filter} | size }}`, sourceWith({ x: [{ a: 0 }], path }))
+      expect(errorCode(resolve('a'.repeat(100)))).to.equal('none')
+      expect(errorCode(resolve('a'.repeat(101)))).to.equal('budget_exceeded')
+      expect(errorCode(resolve(['a'.repeat(101)]))).to.equal('budget_exceeded')
+    })
+  }
+
+  for (const [name, template, count] of [
+    ['the names of a date', '{{ now | date: input.format | size }}', 1],
+    ['many dates', '{{ now | date: "%H:%M" }}', 1000],
+    ['ranges', '{{ (1..900000) | size }}', 5],
+    ['lists and objects that become text', '{{ input.nested | abs }}', 30],
+    ['lists in lists that become text', '{{ input.lists | join | size }}', 10],
+  ] as const) {
+    it(`ends a step for ${name}`, () => {
+      const nested = { text: 'x'.repeat(250_000) }
+      const source = sourceWith({ format: '%A'.repeat(1500), nested, lists: [[nested.text]] })
+      const work = () => resolveValue(Array<string>(count).fill(template), source)
+      expect(errorCode(() => withWorkBudget(STEP_WORK_MAX, work))).to.equal('budget_exceeded')
+    })
+  }
+
+  for (const [name, left, op, right] of [
+    ['an object in a long list', '{{ input.object }}', 'in', '{{ input.list }}'],
+    ['a long list that contains an object', '{{ input.list }}', 'contains', '{{ input.object }}'],
+    ['a long text in a long list', '{{ input.object.text }}', 'in', '{{ input.list }}'],
+    ['a tag in a long list', '{{ input.list }}', 'has_tag', '{{ input.object.text }}'],
+  ] as const) {
+    it(`ends a condition that looks for ${name}`, () => {
+      const source = sourceWith({ object: { text: 'É'.repeat(50_000) }, list: listOfTexts(2000) })
+      const test = () => evaluateCondition({ left, op, right }, source, conditions.operators)
+      expect(errorCode(() => withWorkBudget(STEP_WORK_MAX, test))).to.equal('budget_exceeded')
+    })
+  }
+
+  it('counts comparisons of times without placeholders', () => {
+    const comparison = { left: '2027-01-01 10:00', op: 'gt', right: '2026-01-01 10:00' }
+    const test = () => evaluateCondition({ all: Array(5000).fill(comparison) }, sourceWith({}), conditions.operators)
+    expect(errorCode(() => withWorkBudget(STEP_WORK_MAX, test))).to.equal('budget_exceeded')
+  })
 
   it('permits the size and the entries of long lists', () => {
     const source = sourceWith({ x: listOfTexts(90_000) })
@@ -102,6 +148,14 @@ describe('work budget', () => {
     const { result } = withWorkBudget(5_000_000, () => run.start())
     expect(result.run.error?.code).to.equal('budget_exceeded')
     expect(result.steps.length).to.be.greaterThan(3)
+  })
+
+  it('counts the values of triggers and the text that they are compared with', () => {
+    const match = { mode: 'contains', values: Array.from({ length: 200 }, (_, index) => `word ${index}`) }
+    const compiled = compile({ triggers: [{ type: 'message_received', match }], steps: [] })
+    const event = { type: 'message_received', channelId: 'ch1', message: { id: 'm', body: 'x'.repeat(1_000_000) } }
+    const input = { compiled, event, facts: buildFacts(), now: new Date(NOON), registry: workflowLanguage }
+    expect(withWorkBudget(5_000_000, () => matchTrigger(input)).spent).to.be.greaterThan(100_000)
   })
 
   it('lets a trigger whose patterns exceed it match nothing', () => {

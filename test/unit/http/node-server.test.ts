@@ -1,19 +1,27 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { CONNECTION_LIMITS, createNodeServer } from '../../../src/http/load/node-server.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const LIMITS = { ...CONNECTION_LIMITS, connectionsMax: 3, headersTimeoutMs: 100, checkEveryMs: 20 }
+const LIMITS = { ...CONNECTION_LIMITS, connectionsMax: 3, headersTimeoutMs: 100, checkEveryMs: 20, idleMs: 200 }
 
 describe('HTTP server', () => {
   let server: Server
   const clients: Socket[] = []
+  let paths: string[]
 
   beforeEach(async () => {
-    server = createNodeServer((_req, res) => res.end('ok'), createLogger('silent'), LIMITS)
+    paths = []
+    const listener: RequestListener = ({ url = '' }, res) => {
+      paths.push(url)
+      res.on('close', () => paths.push(`${url} closed`))
+      if (url === '/large') res.end(Buffer.alloc(20_000_000))
+      else if (url !== '/pending') res.end('ok')
+    }
+    server = createNodeServer(listener, createLogger('silent'), LIMITS)
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
   })
@@ -69,4 +77,31 @@ describe('HTTP server', () => {
     ])
     expect(outcome).to.equal('closed')
   })
+
+  it('destroys the connection of a request that is sent before the previous one is answered', async () => {
+    await open(`${toRequest('/pending')}${toRequest('/next')}`)
+    await waitUntil(async () => (await countConnections()) === 0)
+    expect(paths).to.deep.equal(['/pending', '/pending closed'])
+  })
+
+  it('answers requests that are sent one after the other on a connection', async () => {
+    const client = await open('')
+    for (let n = 0; n < 3; n += 1) {
+      client.write(toRequest('/'))
+      await once(client, 'data')
+    }
+    expect(paths.filter((path) => path === '/')).to.have.length(3)
+  })
+
+  it('destroys the connection of a client that does not take its answer', async () => {
+    const client = await open('')
+    client.pause()
+    client.write(toRequest('/large'))
+    await waitUntil(() => paths.includes('/large closed'))
+    await waitUntil(async () => (await countConnections()) === 0)
+  })
 })
+
+function toRequest(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+}
