@@ -8,6 +8,7 @@ import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { loadChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
+import { commitClaim } from './commit-claim.ts'
 import { settleMessages } from './settle-messages.ts'
 
 /** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
@@ -60,9 +61,9 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel): Promise<boole
       return claimed.length > 0
     })
   }
-  const claimed = await scope.transaction((tx) => claimMessages(tx, channel.id, CLAIM_MAX))
-  if (claimed.length === 0) return false
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
+  const claimed = await commitClaim(scope, channel.id, CLAIM_MAX)
+  if (claimed.length === 0) return false
   const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil })
   // A paused channel is enqueued again when its messages are due.
   return outcomes.every(

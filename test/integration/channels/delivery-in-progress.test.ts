@@ -1,10 +1,12 @@
 import { expect } from 'chai'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import { closeDatabase, type Database, openDatabase } from '../../../src/platform/database/database.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
 import { say } from '../../support/steps.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -88,5 +90,56 @@ describe('delivery of several messages', () => {
     }
     await deliver()
     expect(await listStatuses()).to.deep.equal(['sent', 'sent'])
+  })
+})
+
+describe('delivery of a message whose claim is being committed', () => {
+  let app: TestApp
+  let proxy: TcpProxy
+  let cloud: FakeCloudApi
+  let direct: Database
+
+  before(async () => {
+    app = await startTestApp(async (databaseUrl) => {
+      proxy = await TcpProxy.start(databaseUrl)
+      return { ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http', DATABASE_URL: proxy.through(databaseUrl) }
+    })
+    direct = openDatabase(app.databaseUrl)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+  })
+
+  after(async () => {
+    await cloud.stop()
+    await closeDatabase(direct)
+    await app.stop()
+    proxy.stop()
+  })
+
+  async function isCommitWaiting(): Promise<boolean> {
+    const { rows } = await direct.raw<{ rows: unknown[] }>(
+      `select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`,
+    )
+    return rows.length > 0
+  }
+
+  it('sends it once although the connection is lost and the result of the commit with it', async () => {
+    const workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
+    const { id: channelId } = await buildCloudApiChannel(workspace, cloud)
+    await cloud.webhooks.sendText({ from: '15550005006', body: 'hi' })
+    await advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+    await direct.raw(`create function wait_at_commit() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(4712); return null; end $$;
+      create constraint trigger wait_at_commit after update on outbox deferrable initially deferred
+        for each row when (new.leased_at is not null) execute function wait_at_commit()`)
+    const locking = await direct.transaction()
+    await locking.raw('select pg_advisory_xact_lock(4712)')
+    const done = deliverMessages(app.system, { tenantId: workspace.tenantId, channelId })
+    await waitUntil(isCommitWaiting)
+    proxy.cutAll()
+    await locking.commit()
+    await done
+    expect(await direct('messages').where('direction', 'outbound').pluck('status')).to.deep.equal(['sent'])
+    expect(cloud.calls).to.equal(1)
   })
 })
