@@ -49,7 +49,7 @@ export const ENGINE: Area = {
     {
       name: 'child runs that nobody awaits outlive a canceled parent',
       file: ACTIVE,
-      original: `for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, { type: 'canceled' })`,
+      original: `for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, cancellation)`,
       mutated: '',
     },
     {
@@ -61,8 +61,9 @@ export const ENGINE: Area = {
     {
       name: 'overdue runs still consume a message',
       file: 'src/engine/mailbox/processor.ts',
-      original: 'this.runs.expireOverdue()',
-      mutated: '',
+      original: `if (!message) return
+    this.runs.expireOverdue()`,
+      mutated: 'if (!message) return',
     },
     {
       name: 'a trigger of priority 0 preempts the run that waits for the reply',
@@ -132,8 +133,23 @@ export const ENGINE: Area = {
     {
       name: 'the backoff of a failing item does not grow',
       file: MAILBOX,
-      original: `interval '5 seconds' * 3 ^ attempts`,
-      mutated: `interval '5 seconds'`,
+      original: `due_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts`,
+      mutated: `due_at = :now::timestamptz + interval '5 seconds'`,
+      tests: STORED,
+    },
+    {
+      name: 'a message overtakes an earlier one that waits for its retry',
+      file: MAILBOX,
+      original: 'greatest(x.due_at, backoff.retry_at)',
+      mutated: 'x.due_at',
+      tests: STORED,
+    },
+    {
+      name: 'a backoff is declared while a message is being stored',
+      file: 'src/engine/mailbox/handle-failure.ts',
+      original: `    await port.store.lockMailboxes(tx, [mailbox])
+    await port.store.postponeItem`,
+      mutated: '    await port.store.postponeItem',
       tests: STORED,
     },
     {

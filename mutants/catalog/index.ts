@@ -1,9 +1,11 @@
 import type { Area } from '../mutant.ts'
 import { AUTH } from './auth.ts'
 import { ENGINE } from './engine.ts'
+import { INBOUND } from './inbound.ts'
 import { LISTS } from './lists.ts'
+import { OUTBOUND } from './outbound.ts'
 import { RATE_LIMITS } from './rate-limits.ts'
 import { RUNS } from './runs.ts'
 import { TRPC } from './trpc.ts'
 
-export const AREAS: Area[] = [ENGINE, RUNS, AUTH, RATE_LIMITS, TRPC, LISTS]
+export const AREAS: Area[] = [ENGINE, INBOUND, OUTBOUND, RUNS, AUTH, RATE_LIMITS, TRPC, LISTS]

@@ -1,6 +1,7 @@
 import type { Area } from '../mutant.ts'
 
 const STORE = 'src/platform/rate-limit/attempt-store.ts'
+const LOCKOUT = 'src/platform/rate-limit/lockout.ts'
 const TIERS = 'src/platform/rate-limit/tiers.ts'
 
 export const RATE_LIMITS: Area = {
@@ -14,15 +15,21 @@ export const RATE_LIMITS: Area = {
   mutants: [
     {
       name: 'six wrong passwords lock instead of five',
-      file: STORE,
-      original: 'const ATTEMPTS_MAX = 5',
-      mutated: 'const ATTEMPTS_MAX = 6',
+      file: LOCKOUT,
+      original: 'const PAIR_MAX = 5',
+      mutated: 'const PAIR_MAX = 6',
     },
     {
       name: 'four wrong passwords lock instead of five',
-      file: STORE,
-      original: 'const ATTEMPTS_MAX = 5',
-      mutated: 'const ATTEMPTS_MAX = 4',
+      file: LOCKOUT,
+      original: 'const PAIR_MAX = 5',
+      mutated: 'const PAIR_MAX = 4',
+    },
+    {
+      name: 'known addresses are slowed down like unknown ones',
+      file: LOCKOUT,
+      original: 'if (guess.isKnownAddress) return [pair]',
+      mutated: '',
     },
     {
       name: 'Postgres counts attempts beyond the period of the first',
@@ -39,8 +46,8 @@ export const RATE_LIMITS: Area = {
     {
       name: 'the fifth failure does not restart the period in Postgres',
       file: STORE,
-      original: `.andWhere('points', '>=', ATTEMPTS_MAX).update({ expire: ends })`,
-      mutated: `.andWhere('points', '>', ATTEMPTS_MAX).update({ expire: ends })`,
+      original: `.andWhere('points', '>=', max).update({ expire: ends })`,
+      mutated: `.andWhere('points', '>', max).update({ expire: ends })`,
     },
     {
       name: 'Redis counts attempts beyond the period of the first',
@@ -57,24 +64,24 @@ export const RATE_LIMITS: Area = {
     {
       name: 'memory allows one attempt more',
       file: STORE,
-      original: 'if (current.points >= ATTEMPTS_MAX) return',
-      mutated: 'if (current.points > ATTEMPTS_MAX) return',
+      original: 'if (current.points >= max) return',
+      mutated: 'if (current.points > max) return',
     },
     {
       name: 'a lock ends after ten minutes',
-      file: 'src/platform/rate-limit/lockout.ts',
+      file: LOCKOUT,
       original: 'const LOCK_MS = 15 * MINUTE',
       mutated: 'const LOCK_MS = 10 * MINUTE',
     },
     {
       name: 'addresses share one lock per account',
-      file: 'src/platform/rate-limit/lockout.ts',
-      original: '`${plain}\\0${addressKey}`',
-      mutated: '`${plain}\\0`',
+      file: LOCKOUT,
+      original: '${normalize(email)}\\0${addressKey}',
+      mutated: '${normalize(email)}',
     },
     {
       name: 'other spellings of an e-mail have attempts of their own',
-      file: 'src/platform/rate-limit/lockout.ts',
+      file: LOCKOUT,
       original: 'email.trim().toLowerCase().normalize',
       mutated: 'email.trim().normalize',
     },
@@ -105,8 +112,8 @@ export const RATE_LIMITS: Area = {
     {
       name: 'an unreachable store lifts the limit',
       file: 'src/platform/rate-limit/limiter-chain.ts',
-      original: 'this.#stores = [inPostgres, inMemory]',
-      mutated: 'this.#stores = [inPostgres, async () => ({ allowed: true, remaining: 1, msBeforeNext: 1 })]',
+      original: 'inPostgres(key, cost)), inMemory]',
+      mutated: 'inPostgres(key, cost)), async () => ({ allowed: true, remaining: 1, msBeforeNext: 1 })]',
       tests: ['integration/platform/rate-limit.test.ts', 'integration/platform/redis-away.test.ts'],
     },
   ],

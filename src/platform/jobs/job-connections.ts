@@ -4,10 +4,14 @@ import type { Logger } from '../log.ts'
 
 type Options = { url: string; name: string; max: number; log: Logger; statementTimeoutMs?: number }
 
-/** Connections of the job queue, which can be closed without waiting for their statements. */
+/**
+ * Connections of the job queue, which can be closed without waiting for their statements. What graphile-worker waits for
+ * at that moment never settles: it would answer errors with promise rejections that nothing handles.
+ */
 export class JobConnections {
   readonly pool: pg.Pool
   readonly #clients = new Set<object>()
+  #isClosed = false
 
   constructor({ url, name, max, log, statementTimeoutMs }: Options) {
     this.pool = new pg.Pool({
@@ -22,15 +26,33 @@ export class JobConnections {
       client.on('error', () => undefined)
       closeWhenUnanswered(client, statementTimeoutMs)
       this.#clients.add(client)
+      this.#silenceWhenClosed(client, 'query')
     })
+    this.#silenceWhenClosed(this.pool, 'connect')
     this.pool.on('remove', (client) => this.#clients.delete(client))
   }
 
-  /** Closes all connections now: statements in progress fail, and later ones are rejected. */
+  /** Closes all connections now. Statements in progress and later ones never settle. */
   close(): void {
-    if (this.pool.ending) return
+    if (this.#isClosed) return
+    this.#isClosed = true
     // Resolves when the last connection is closed, which nobody waits for.
     void this.pool.end()
     for (const client of this.#clients) findSocket(client)?.destroy()
+  }
+  /** Replaces a method by one whose promises settle only until the connections are closed. */
+  #silenceWhenClosed(target: object, method: 'query' | 'connect'): void {
+    const original: unknown = Reflect.get(target, method)
+    if (typeof original !== 'function') throw new TypeError(`the driver has no method ${method}`)
+    Reflect.set(target, method, (...args: unknown[]): unknown => {
+      const result: unknown = Reflect.apply(original, target, args)
+      if (!(result instanceof Promise)) return result
+      return new Promise((resolve, reject) => {
+        result.then(
+          (value: unknown) => this.#isClosed || resolve(value),
+          (error: unknown) => this.#isClosed || reject(error),
+        )
+      })
+    })
   }
 }

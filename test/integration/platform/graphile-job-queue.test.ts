@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { GraphileJobQueue } from '../../../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const JOB = { task: 'count', key: 'count:one', payload: { of: 'one' } }
@@ -180,6 +181,44 @@ describe('GraphileJobQueue', () => {
       await app.system.db.raw('truncate faults')
       await waitUntil(() => !faulty.isStuck)
     })
+  })
+
+  it('leaves no unhandled rejection when its connections are lost while jobs wait in the process, and executes them later', async () => {
+    const { db } = app.system
+    const proxy = await TcpProxy.start(app.databaseUrl)
+    const url = proxy.through(app.databaseUrl)
+    const cut = new GraphileJobQueue({ url, log: createLogger('silent'), heartbeatMs: 1000 })
+    const rejections: unknown[] = []
+    const listeners = process.listeners('unhandledRejection')
+    process.removeAllListeners('unhandledRejection')
+    process.on('unhandledRejection', (reason) => rejections.push(reason))
+    const executed = new Set<string>()
+    const release = new EventEmitter()
+    try {
+      await cut.start({
+        async hold({ name = '' }) {
+          if (executed.size === 0) await once(release, 'all')
+          executed.add(name)
+        },
+      })
+      const names = Array.from({ length: 24 }, (_, index) => `hold ${index}`)
+      await queue.enqueue(
+        db,
+        names.map((name) => ({ task: 'hold', key: name, payload: { name } })),
+      )
+      await waitUntil(async () => (await db('graphile_worker.jobs').whereNotNull('locked_at')).length > 8)
+      await proxy.refuse()
+      release.emit('all')
+      await waitUntil(() => executed.size >= 8)
+      await proxy.accept()
+      await waitUntil(() => executed.size === names.length, 30_000)
+      expect(rejections).to.deep.equal([])
+    } finally {
+      await cut.stop()
+      proxy.stop()
+      process.removeAllListeners('unhandledRejection')
+      for (const listener of listeners) process.on('unhandledRejection', listener)
+    }
   })
 
   it('executes a job that it has locked without receiving the answer', async () => {
