@@ -22,7 +22,7 @@ import { purgeIdempotencyKeys } from './trpc/idempotency.ts'
 export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
-    deliver: (payload) => deliverMessages(system, payload),
+    deliver: (payload, signal) => deliverMessages(system, payload, signal),
     execute: executeCalls(system),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }

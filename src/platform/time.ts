@@ -8,8 +8,12 @@ export interface Clock {
   now(): Date
 }
 
-/** The clock of this machine, which may differ from those of others. Only `systemClock` reads it. */
-export const processClock: Clock = { now: () => new Date() }
+/**
+ * The time at which this process started, by the clock of its machine, and the time since then. When the clock is set,
+ * which would make leases and timers expire, nothing changes until the correction is measured again. Only `systemClock`
+ * reads it.
+ */
+export const processClock: Clock = { now: () => new Date(performance.timeOrigin + performance.now()) }
 
 /** The clock of this machine, corrected by that of the database, which all processes share. */
 export const systemClock: Clock & { correctionMs: number } = {

@@ -1,7 +1,9 @@
 import type { ExternalResult } from '../../engine/model/step.ts'
 import { deadline } from '../../platform/concurrency/deadline.ts'
+import { retry } from '../../platform/concurrency/retry.ts'
+import { isTransient } from '../../platform/database/database.ts'
 import { FairScheduler } from '../../platform/jobs/fair-scheduler.ts'
-import { MINUTE } from '../../platform/time.ts'
+import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { claimCalls, type ClaimedCall, LEASE_MS } from './claim-calls.ts'
 import { type ExecutionResult, executors } from './executors.ts'
@@ -16,30 +18,51 @@ const EXECUTION_MS_MAX = LEASE_MS - MINUTE
 
 /** Prevents a call that crashes its process from crashing every other process in turn. */
 const CLAIMS_MAX = 2
+/** With the delays between them, enough for the time between an execution and the end of its lease. */
+const COMPLETE_ATTEMPTS_MAX = 40
 
 /**
  * Executes external calls: claims, executes and completes them. The claim is committed before the call is made and the
  * result after it, so the calls of a dead process are made again, with the same idempotency key. Concurrent workers are
- * safe: a call is claimed by one of them, and only the last claimer can complete it.
+ * safe: a call is claimed by one of them, and only the last claimer can complete it. After the signal of a job aborts,
+ * the calls that are not claimed yet are left to another process.
  */
-export function executeCalls(system: SystemScope): (payload: Record<string, string>) => Promise<void> {
+export function executeCalls(
+  system: SystemScope,
+): (payload: Record<string, string>, signal?: AbortSignal) => Promise<void> {
+  let stopping: AbortSignal | undefined
   const work = new FairScheduler({
     max: IN_FLIGHT_MAX,
     maxPerKey: IN_FLIGHT_PER_TENANT_MAX,
     async take(tenantId, limit) {
+      if (stopping?.aborted) return []
       const claimed = await claimCalls(system.forTenant(tenantId), limit)
       return claimed.map((call) => () => executeCall(system, tenantId, call))
     },
   })
-  return ({ tenantId = '' }) => work.schedule(tenantId)
+  return ({ tenantId = '' }, signal) => {
+    stopping = signal
+    return work.schedule(tenantId)
+  }
 }
 
-/** If recording the result fails, the call stays leased and is executed again when the lease expires. */
+/**
+ * The result exists only in this process, so while the database cannot be reached it is kept until the lease expires. If
+ * it cannot be recorded, the call is executed again after that.
+ */
 async function executeCall(system: SystemScope, tenantId: string, call: ClaimedCall): Promise<void> {
   const { runId, stepId, attempt } = call
   const scope = system.forTenant(tenantId, { type: 'run', id: runId, name: null })
   try {
-    const isCompleted = await completeCall(scope, call, await execute(scope, call))
+    const leasedUntil = addMs(scope.now(), LEASE_MS)
+    const execution = await execute(scope, call)
+    const isCompleted = await retry(() => completeCall(scope, call, execution), {
+      isRetryable: isTransient,
+      mayContinue: () => scope.now() < leasedUntil,
+      attemptsMax: COMPLETE_ATTEMPTS_MAX,
+      delayMs: SECOND / 4,
+      delayMaxMs: 5 * SECOND,
+    })
     if (!isCompleted)
       scope.log.info({ tenantId, runId, stepId, attempt }, 'discarded the late result of an external call')
   } catch (error) {

@@ -1,35 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { SendResult } from '../../channels/channel.ts'
 import { retry } from '../../platform/concurrency/retry.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
+import { deliverJob } from '../automation/jobs.ts'
 import { loadChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
+import { commitClaim } from './commit-claim.ts'
 import { settleMessages } from './settle-messages.ts'
 
 /** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
 const CLAIM_MAX = 64
 /** With the delays between them, enough for as long as a claim lasts. */
 const SETTLE_ATTEMPTS_MAX = 30
+/** Longer than most sends take, so that a batch is normally settled as a whole. */
+const SETTLE_EVERY_MS = SECOND / 2
 
 export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
 /**
  * Sends a channel's messages: claims, sends and settles batches until nothing is due. The claim is committed before the
  * provider is called and the outcome after. Concurrent runs are safe: a message is claimed once, and one whose outcome
- * was lost is never sent again.
+ * was lost is never sent again. After `signal` aborts, the messages that are not claimed yet are left to another process.
  */
-export async function deliverMessages(system: SystemScope, payload: Record<string, string>): Promise<void> {
+export async function deliverMessages(
+  system: SystemScope,
+  payload: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<void> {
   const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
-  const channel = await loadChannel(scope, channelId).catch((error: unknown) => {
+  let channel = await findConnected(scope, channelId)
+  while (channel && (await deliverBatch(scope, channel))) {
+    if (signal?.aborted) return scope.enqueue(deliverJob(tenantId, channelId))
+    // Somebody may disconnect the channel or replace its access token before all of its messages are sent.
+    if (channel.kind !== 'sandbox') channel = await findConnected(scope, channelId)
+  }
+}
+
+async function findConnected(scope: Scope, channelId: string): Promise<LoadedChannel | undefined> {
+  try {
+    const channel = await loadChannel(scope, channelId)
+    return channel.status === 'disconnected' ? undefined : channel
+  } catch (error) {
     // The channel was deleted with its messages after the job was enqueued.
     if (error instanceof NotFoundError) return undefined
     throw error
-  })
-  if (!channel || channel.status === 'disconnected') return
-  while (await deliverBatch(scope, channel));
+  }
 }
 
 /** Returns true if more messages may be due. */
@@ -42,11 +61,10 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel): Promise<boole
       return claimed.length > 0
     })
   }
-  const claimed = await scope.transaction((tx) => claimMessages(tx, channel.id, CLAIM_MAX))
-  if (claimed.length === 0) return false
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
-  const outcomes = await sendAll(channel, claimed)
-  await settle(scope, channel, outcomes, claimedUntil)
+  const claimed = await commitClaim(scope, channel.id, CLAIM_MAX)
+  if (claimed.length === 0) return false
+  const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil })
   // A paused channel is enqueued again when its messages are due.
   return outcomes.every(
     ({ result }) => result.kind !== 'stopped' && !(result.kind === 'retry' && result.scope === 'channel'),
@@ -67,13 +85,33 @@ function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[
   })
 }
 
+/**
+ * Sends messages and settles them in groups, as a slow response must not delay the outcomes of the others, which exist
+ * only in this process.
+ */
+async function sendAndSettle(
+  scope: Scope,
+  channel: LoadedChannel,
+  { claimed, claimedUntil }: { claimed: ClaimedMessage[]; claimedUntil: Date },
+): Promise<DeliveryOutcome[]> {
+  const outcomes: DeliveryOutcome[] = []
+  const sends = claimed.map(async (message) => void outcomes.push(await send(channel, message)))
+  const allSent = Promise.all(sends)
+  for (let settled = 0; settled < claimed.length;) {
+    await Promise.race([allSent, delay(SETTLE_EVERY_MS, undefined, { ref: false })])
+    const group = outcomes.slice(settled)
+    if (group.length > 0) await settle(scope, channel, group, claimedUntil)
+    settled += group.length
+  }
+  return outcomes
+}
+
 function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<DeliveryOutcome[]> {
-  return Promise.all(
-    messages.map(async (message) => ({
-      message,
-      result: findRefusal(message) ?? (await channel.adapter.send(message)),
-    })),
-  )
+  return Promise.all(messages.map((message) => send(channel, message)))
+}
+
+async function send(channel: LoadedChannel, message: ClaimedMessage): Promise<DeliveryOutcome> {
+  return { message, result: findRefusal(message) ?? (await channel.adapter.send(message)) }
 }
 
 /** Returns the result of a message that must not be sent any more. */

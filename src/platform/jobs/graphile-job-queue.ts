@@ -24,6 +24,7 @@ type Options = { url: string; log: Logger; heartbeatMs?: number }
 export class GraphileJobQueue implements JobQueue {
   readonly #options: Options
   readonly #tasks: Tasks = {}
+  readonly #stopping = new AbortController()
   readonly #inProgress = new Set<Promise<void>>()
   /** Runners whose jobs are still to be unlocked. */
   readonly #endedIds = new Set<string>()
@@ -78,7 +79,9 @@ export class GraphileJobQueue implements JobQueue {
 
   async start(tasks: Tasks, onStuck: () => void = () => undefined): Promise<void> {
     const { url, log, heartbeatMs = HEARTBEAT_MS } = this.#options
-    for (const [name, task] of Object.entries(tasks)) this.#tasks[name] = (payload) => this.#track(task(payload))
+    const { signal } = this.#stopping
+    for (const [name, task] of Object.entries(tasks))
+      this.#tasks[name] = (payload) => this.#track(task(payload, signal))
     this.#connections = new JobConnections({
       url,
       name: 'parley heartbeat',
@@ -99,6 +102,7 @@ export class GraphileJobQueue implements JobQueue {
 
   async #stop(graceMs: number): Promise<void> {
     clearInterval(this.#heartbeat)
+    this.#stopping.abort()
     const runner = this.#runner
     // Jobs of replaced runners may be in progress, too.
     const ended = Promise.all([runner?.stop(graceMs), Promise.allSettled(this.#inProgress)])

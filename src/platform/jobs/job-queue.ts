@@ -6,7 +6,8 @@ import type { Database } from '../database/database.ts'
  */
 export type Job = { task: string; key: string; payload: Record<string, string> }
 
-export type Tasks = Record<string, (payload: Record<string, string>) => Promise<void>>
+/** Handlers by the names of their tasks. `signal` aborts when the process stops: a long task should then end early. */
+export type Tasks = Record<string, (payload: Record<string, string>, signal?: AbortSignal) => Promise<void>>
 
 export interface JobQueue {
   /** Enqueues inside the caller's transaction: the jobs exist if and only if that commits. */

@@ -360,6 +360,30 @@ describe('external call', () => {
     expect(await caller.countCalls()).to.equal(0)
   })
 
+  it('is made once although its result cannot be stored at first, as the database is not available', async () => {
+    server.replyWith(json({ total: 1 }))
+    const caller = await createPendingCall()
+    await app.system.db.raw(`
+      create sequence failed_deletes;
+      create function fail_delete() returns trigger language plpgsql as
+        $$ begin if nextval('failed_deletes') < 3 then raise 'away' using errcode = '57P01'; end if; return old; end $$;
+      create trigger fail_delete before delete on external_calls for each row execute function fail_delete()`)
+    try {
+      await executeDueCalls(caller)
+    } finally {
+      await app.system.db.raw('drop function fail_delete cascade; drop sequence failed_deletes')
+    }
+    expect(await caller.countCalls()).to.equal(0)
+    await advance(caller)
+    expect(await caller.sent()).to.deep.equal(['1'])
+  })
+
+  it('is not made by a process that stops', async () => {
+    const caller = await createPendingCall()
+    await executeCalls(app.system)({ tenantId: caller.workspace.tenantId }, AbortSignal.abort())
+    expect(await claim(caller)).to.have.length(1)
+  })
+
   it('is made before the backlog of another workspace is finished', async () => {
     let openResponses: (() => void)[] = []
     server.replyWith((_, response) => {

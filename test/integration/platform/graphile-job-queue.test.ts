@@ -44,6 +44,22 @@ describe('GraphileJobQueue', () => {
     expect(executions).to.equal(1)
   })
 
+  it('tells the jobs in progress that it stops and waits for them', async () => {
+    let isStarted = false
+    let isFinished = false
+    await queue.start({
+      async count(_, signal) {
+        isStarted = true
+        await waitUntil(() => signal?.aborted === true)
+        isFinished = true
+      },
+    })
+    await queue.enqueue(app.system.db, [JOB])
+    await waitUntil(() => isStarted)
+    await queue.stop()
+    expect(isFinished).to.equal(true)
+  })
+
   it('keeps executing jobs when the database fails to delete a finished job', async () => {
     const { db } = app.system
     await db.raw(`create function refuse() returns trigger language plpgsql as $$ begin raise 'away'; end $$;

@@ -1,0 +1,71 @@
+import { retry } from '../../platform/concurrency/retry.ts'
+import { isOutage } from '../../platform/database/database.ts'
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { UnavailableError } from '../../platform/errors.ts'
+import { addMs, SECOND } from '../../platform/time.ts'
+import type { Scope } from '../../scope.ts'
+import { type ClaimedMessage, claimMessages } from './claim-messages.ts'
+
+/** Well before the claim expires, after which the messages fail. */
+const CONFIRM_MAX_MS = 30 * SECOND
+const CONFIRM_ATTEMPTS_MAX = 20
+
+/**
+ * Claims messages and commits. If the connection is lost during the commit, the database is asked for its result: without
+ * it, messages that were claimed and never sent would become `delivery_unknown`.
+ */
+export async function commitClaim(scope: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
+  const confirmedUntil = addMs(scope.now(), CONFIRM_MAX_MS)
+  let claimed: ClaimedMessage[] = []
+  let transactionId: string | undefined
+  try {
+    await scope.transaction(async (tx) => {
+      claimed = await claimMessages(tx, channelId, limit)
+      if (claimed.length > 0) transactionId = await readTransactionId(tx)
+    })
+    return claimed
+  } catch (error) {
+    const id = transactionId
+    if (id === undefined || !isOutage(error)) throw error
+    const isCommitted = await retry(() => wasCommitted(scope, id, claimed), {
+      isRetryable: isOutage,
+      mayContinue: () => scope.now() < confirmedUntil,
+      attemptsMax: CONFIRM_ATTEMPTS_MAX,
+      delayMs: SECOND / 10,
+      delayMaxMs: 5 * SECOND,
+    })
+    if (isCommitted) return claimed
+    throw error
+  }
+}
+
+async function readTransactionId({ db }: Scope): Promise<string | undefined> {
+  const [row] = await selectRows<{ id: string }>(db, 'select pg_current_xact_id()::text as id')
+  return row?.id
+}
+
+/**
+ * Returns true if the transaction was committed. The claims are looked up, too: after a failover that lost transactions,
+ * the ID may be that of another one.
+ */
+async function wasCommitted(
+  { db, tenantId }: Scope,
+  transactionId: string,
+  claimed: ClaimedMessage[],
+): Promise<boolean> {
+  const [transaction] = await selectRows<{ status: string | null }>(db, 'select pg_xact_status(?::xid8) as status', [
+    transactionId,
+  ])
+  if (transaction?.status === 'in progress') throw new UnavailableError('The commit is still in progress', 1)
+  if (transaction?.status !== 'committed') return false
+  const claims = claimed.map(({ conversationId, messageId, attempt }) => ({ conversationId, messageId, attempt }))
+  const [found] = await selectRows<{ count: number }>(
+    db,
+    `select count(*) as count
+     from jsonb_to_recordset(:claims::jsonb) as x (conversation_id uuid, message_id uuid, attempt integer)
+     join outbox o on o.tenant_id = :tenantId and o.conversation_id = x.conversation_id and o.message_id = x.message_id
+       and o.attempts = x.attempt and o.leased_at is not null`,
+    { claims: toRecordset(claims), tenantId },
+  )
+  return found?.count === claimed.length
+}

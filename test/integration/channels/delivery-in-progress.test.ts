@@ -1,0 +1,145 @@
+import { expect } from 'chai'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import { closeDatabase, type Database, openDatabase } from '../../../src/platform/database/database.ts'
+import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { say } from '../../support/steps.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+describe('delivery of several messages', () => {
+  let app: TestApp
+  let workspace: WorkspaceClient
+  let cloud: FakeCloudApi
+  let channelId: string
+
+  before(async () => {
+    // The app runs no worker; the test does each piece of work itself.
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
+  })
+
+  after(() => app.stop())
+
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { steps: [say('first', 'One'), say('second', 'Two')] })
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+    channelId = (await buildCloudApiChannel(workspace, cloud)).id
+  })
+
+  afterEach(() => cloud.stop())
+
+  /** Queues two messages to a customer. The second one can be sent when the first one is settled. */
+  async function queueAnswers(from: string): Promise<void> {
+    await cloud.webhooks.sendText({ from, body: 'hi' })
+    await advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+  }
+
+  const deliver = (signal?: AbortSignal) =>
+    deliverMessages(app.system, { tenantId: workspace.tenantId, channelId }, signal)
+
+  function listStatuses(): Promise<string[]> {
+    return app.system
+      .db('messages')
+      .where({ tenant_id: workspace.tenantId, direction: 'outbound' })
+      .orderBy('status')
+      .pluck('status')
+  }
+
+  it('stores the outcome of a send while the provider still delays the response to another one', async () => {
+    await queueAnswers('15550005001')
+    await queueAnswers('15550005002')
+    let respond = () => {}
+    const slow = new Promise<void>((resolve) => (respond = resolve))
+    cloud.beforeResponse = () => (cloud.accepted.length === 1 ? slow : Promise.resolve())
+    const done = deliver()
+    await waitUntil(async () => (await listStatuses()).includes('sent'))
+    expect(await listStatuses()).to.deep.equal(['queued', 'queued', 'sending', 'sent'])
+    respond()
+    await done
+    expect(await listStatuses()).to.deep.equal(['sent', 'sent', 'sent', 'sent'])
+  })
+
+  it('claims nothing more when the process stops, and leaves the rest to another one', async () => {
+    await queueAnswers('15550005003')
+    await app.system.db.raw('select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs')
+    const stopping = new AbortController()
+    cloud.beforeResponse = async () => stopping.abort()
+    await deliver(stopping.signal)
+    expect(await listStatuses()).to.deep.equal(['queued', 'sent'])
+    const jobs = await app.system.db('graphile_worker.jobs').pluck('task_identifier')
+    expect(jobs).to.deep.equal(['deliver'])
+  })
+
+  it('ends when the channel is disconnected in the meantime', async () => {
+    await queueAnswers('15550005004')
+    cloud.beforeResponse = () => workspace.call('PATCH', `/api/channels/${channelId}`, { status: 'disconnected' })
+    await deliver()
+    expect(await listStatuses()).to.deep.equal(['queued', 'sent'])
+  })
+
+  it('uses an access token that replaces the former one in the meantime', async () => {
+    await queueAnswers('15550005005')
+    cloud.beforeResponse = async () => {
+      if (cloud.accepted.length > 1) return
+      cloud.credentials.accessToken = 'EAAreplacement'
+      await workspace.call('PATCH', `/api/channels/${channelId}`, { accessToken: 'EAAreplacement' })
+    }
+    await deliver()
+    expect(await listStatuses()).to.deep.equal(['sent', 'sent'])
+  })
+})
+
+describe('delivery of a message whose claim is being committed', () => {
+  let app: TestApp
+  let proxy: TcpProxy
+  let cloud: FakeCloudApi
+  let direct: Database
+
+  before(async () => {
+    app = await startTestApp(async (databaseUrl) => {
+      proxy = await TcpProxy.start(databaseUrl)
+      return { ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http', DATABASE_URL: proxy.through(databaseUrl) }
+    })
+    direct = openDatabase(app.databaseUrl)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+  })
+
+  after(async () => {
+    await cloud.stop()
+    await closeDatabase(direct)
+    await app.stop()
+    proxy.stop()
+  })
+
+  async function isCommitWaiting(): Promise<boolean> {
+    const { rows } = await direct.raw<{ rows: unknown[] }>(
+      `select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`,
+    )
+    return rows.length > 0
+  }
+
+  it('sends it once although the connection is lost and the result of the commit with it', async () => {
+    const workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
+    const { id: channelId } = await buildCloudApiChannel(workspace, cloud)
+    await cloud.webhooks.sendText({ from: '15550005006', body: 'hi' })
+    await advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+    await direct.raw(`create function wait_at_commit() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(4712); return null; end $$;
+      create constraint trigger wait_at_commit after update on outbox deferrable initially deferred
+        for each row when (new.leased_at is not null) execute function wait_at_commit()`)
+    const locking = await direct.transaction()
+    await locking.raw('select pg_advisory_xact_lock(4712)')
+    const done = deliverMessages(app.system, { tenantId: workspace.tenantId, channelId })
+    await waitUntil(isCommitWaiting)
+    proxy.cutAll()
+    await locking.commit()
+    await done
+    expect(await direct('messages').where('direction', 'outbound').pluck('status')).to.deep.equal(['sent'])
+    expect(cloud.calls).to.equal(1)
+  })
+})
