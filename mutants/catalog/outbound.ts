@@ -10,6 +10,8 @@ export const OUTBOUND: Area = {
   name: 'outbound',
   tests: [
     'integration/channels/late-statuses.test.ts',
+    'integration/channels/send-retries.test.ts',
+    'integration/channels/status-webhooks.test.ts',
     'integration/channels/whatsapp-doubts.test.ts',
     'integration/channels/whatsapp-conversation.test.ts',
     'integration/channels/message-order.test.ts',
