@@ -33,11 +33,19 @@ describe('the scope of a tenant', () => {
   })
 
   it('repeats a transaction that lost a deadlock, so that the caller gets its result', async () => {
+    // On a slow machine the opponent may lose, and the transaction is attempted once.
+    let attempts = 0
+    while (attempts < 2) attempts = await countAttemptsInDeadlock()
+    expect(attempts).to.equal(2)
+  })
+
+  /** Lets a transaction of the scope wait for an opponent that then waits for it; returns its number of attempts. */
+  async function countAttemptsInDeadlock(): Promise<number> {
     const [first, second] = [await buildContact(workspace), await buildContact(workspace)]
     const opponent = await app.system.db.transaction()
     await opponent.raw(...lockContact(second.id))
     let attempts = 0
-    // The transaction that waits first detects the deadlock first and loses it.
+    // The transaction that waits first usually detects the deadlock first and loses it.
     const work = scope.transaction(async (tx) => {
       attempts += 1
       await tx.db.raw(...lockContact(first.id))
@@ -50,11 +58,13 @@ describe('the scope of a tenant', () => {
       )
       return rows.length > 0
     })
-    await opponent.raw(...lockContact(first.id))
-    await opponent.commit()
+    await opponent.raw(...lockContact(first.id)).then(
+      () => opponent.commit(),
+      () => opponent.rollback(),
+    )
     expect(await work).to.equal('done')
-    expect(attempts).to.equal(2)
-  })
+    return attempts
+  }
 
   it('keeps the answer of an Idempotency-Key to its own workspace and for a day', async () => {
     const other = await buildWorkspace(app)
