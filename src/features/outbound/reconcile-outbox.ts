@@ -39,14 +39,14 @@ export async function reconcileOutbox(system: SystemScope): Promise<void> {
 
 /** Fails a message, unless its process is still alive and settles it first: the lock of the message decides. */
 async function failAbandoned(tx: Scope, message: AbandonedMessage, leasedBefore: Date): Promise<void> {
-  const { channelId, messageId, conversationId } = message
+  const { messageId, conversationId } = message
   await tx.db.raw('select from messages where tenant_id = ? and id = ? for no key update', [tx.tenantId, messageId])
   const claimed = await tx
     .db('outbox')
     .where({ tenant_id: tx.tenantId, conversation_id: conversationId, message_id: messageId })
     .where('leased_at', '<', leasedBefore)
     .select('message_id')
-  if (claimed.length > 0) await failMessages(tx, channelId, [{ ...message, error: DELIVERY_UNKNOWN_ERROR }])
+  if (claimed.length > 0) await failMessages(tx, [{ ...message, error: DELIVERY_UNKNOWN_ERROR }])
 }
 
 const DELIVERY_UNKNOWN_ERROR: ProviderError = {

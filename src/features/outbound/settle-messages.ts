@@ -28,7 +28,7 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes
   const pause = findChannelPause(settled, tx.now())
   if (pause?.isStopped) await degradeChannel(tx, channel.id, pause.reason)
   await settleAccepted(tx, channel, settled)
-  await settleFailed(tx, channel, settled)
+  await settleFailed(tx, settled)
   await settlePostponed(tx, channel, settled)
   if (pause) await rescheduleOutbox(tx, channel.id, { at: pause.until, before: pause.until })
 }
@@ -105,10 +105,9 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
 }
 
 /** A message with an unknown delivery fails and is never sent again; a reported status resolves it. */
-async function settleFailed(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
+async function settleFailed(tx: Scope, outcomes: DeliveryOutcome[]): Promise<void> {
   await failMessages(
     tx,
-    channel.id,
     outcomes.flatMap(({ message, result }) =>
       result.kind === 'refused' || result.kind === 'unknown' ? [{ ...message, error: result.error }] : [],
     ),
@@ -116,11 +115,7 @@ async function settleFailed(tx: Scope, channel: LoadedChannel, outcomes: Deliver
 }
 
 /** Fails messages that are queued or being sent and removes them from the outbox. Others keep their status. */
-export async function failMessages(
-  tx: Scope,
-  channelId: string,
-  messages: (MessageRef & { error: ProviderError })[],
-): Promise<void> {
+export async function failMessages(tx: Scope, messages: (MessageRef & { error: ProviderError })[]): Promise<void> {
   if (messages.length === 0) return
   const input = messages.map(({ messageId, conversationId, error }) => ({ id: messageId, conversationId, error }))
   const changed = await selectRows<{ id: string }>(
@@ -132,7 +127,7 @@ export async function failMessages(
      update messages m set ${statusSql('fail')}, failed_at = :now, error = input.error, updated_at = :now
      from input where m.tenant_id = :tenantId and m.id = input.id and ${allowsSql('fail')}
      returning m.id`,
-    { input: toRecordset(input), tenantId: tx.tenantId, channelId, now: tx.now() },
+    { input: toRecordset(input), tenantId: tx.tenantId, now: tx.now() },
   )
   const changedIds = new Set(changed.map(({ id }) => id))
   const failed = messages.filter(({ messageId }) => changedIds.has(messageId))
