@@ -9,6 +9,7 @@ import type { Mailer } from './platform/mail.ts'
 import type { ComputePool } from './platform/compute/compute-pool.ts'
 import type { ComputeTask } from './platform/compute/compute-task.ts'
 import type { Secrets } from './platform/security/secrets.ts'
+import { retry } from './platform/concurrency/retry.ts'
 import type { SingleFlight } from './platform/concurrency/single-flight.ts'
 import type { Notifications } from './platform/notifications/notifications.ts'
 import type { Clock } from './platform/time.ts'
@@ -116,15 +117,10 @@ export class Scope {
    * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it. It waits for a
    * lock at most `lockTimeoutMs`, by default until the statement is canceled.
    */
-  async transaction<T>(work: (tx: Scope) => Promise<T>, options: { lockTimeoutMs?: number } = {}): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#transact(work, options)
-      } catch (error) {
-        const mayRepeat = !this.#recorded && attempt < ATTEMPTS_MAX && sqlState(error) === DEADLOCK
-        if (!mayRepeat) throw error
-      }
-    }
+  transaction<T>(work: (tx: Scope) => Promise<T>, options: { lockTimeoutMs?: number } = {}): Promise<T> {
+    // An inner transaction cannot be repeated alone: the deadlock has rolled the outermost one back.
+    const isRetryable = (error: unknown) => !this.#recorded && sqlState(error) === DEADLOCK
+    return retry(() => this.#transact(work, options), { isRetryable, attemptsMax: ATTEMPTS_MAX })
   }
 
   async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs }: { lockTimeoutMs?: number }): Promise<T> {
