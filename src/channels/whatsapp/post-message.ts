@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
+import { readBytes } from '../../platform/outbound/read-bytes.ts'
 import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import { HOUR, SECOND } from '../../platform/time.ts'
 import { parseProviderJson } from './provider-json.ts'
@@ -53,20 +54,11 @@ export async function postMessage({ url, accessToken, payload, agent, signal }: 
 }
 
 async function readJson(body: Dispatcher.ResponseData['body']): Promise<unknown> {
-  const chunks: Uint8Array[] = []
-  let size = 0
   try {
-    for await (const chunk of body) {
-      const part: Uint8Array = chunk
-      size += part.length
-      if (size > RESPONSE_BYTES_MAX) return undefined
-      chunks.push(part)
-    }
-    return parseProviderJson(Buffer.concat(chunks))
+    const bytes = await readBytes(body, RESPONSE_BYTES_MAX)
+    return bytes && parseProviderJson(bytes)
   } catch {
     return undefined
-  } finally {
-    body.on('error', () => undefined).destroy()
   }
 }
 

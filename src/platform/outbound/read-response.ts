@@ -2,6 +2,7 @@ import { TextDecoder } from 'node:util'
 import type { Dispatcher } from 'undici'
 import type { PublicResponse } from './fetch-public.ts'
 import { OutboundError } from './outbound-error.ts'
+import { readBytes } from './read-bytes.ts'
 
 /** @throws OutboundError for a response that is too large, or compressed although the request did not allow it */
 export async function readResponse(response: Dispatcher.ResponseData, bytesMax: number): Promise<PublicResponse> {
@@ -12,15 +13,9 @@ export async function readResponse(response: Dispatcher.ResponseData, bytesMax: 
       throw new OutboundError('invalid_response', 'The response is compressed, although the request did not allow it')
     }
     if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLargeError(bytesMax)
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    for await (const chunk of response.body) {
-      const part: Uint8Array = chunk
-      bytes += part.length
-      if (bytes > bytesMax) throw tooLargeError(bytesMax)
-      chunks.push(part)
-    }
-    return { status: response.statusCode, headers, body: decode(Buffer.concat(chunks), headers['content-type']) }
+    const bytes = await readBytes(response.body, bytesMax)
+    if (!bytes) throw tooLargeError(bytesMax)
+    return { status: response.statusCode, headers, body: decode(bytes, headers['content-type']) }
   } finally {
     response.body.on('error', () => undefined).destroy()
   }
