@@ -181,26 +181,15 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
 }
 
 function toPools(env: z.infer<typeof Environment>) {
+  const toPool = (name: 'REQUESTS' | 'WEBHOOKS' | 'ENGINE' | 'BACKGROUND') => ({
+    connections: env[`DB_${name}_CONNECTIONS`],
+    statementTimeoutMs: env[`DB_${name}_STATEMENT_TIMEOUT_MS`],
+    acquireTimeoutMs: env[`DB_${name}_ACQUIRE_TIMEOUT_MS`],
+  })
   return {
-    requests: {
-      connections: env.DB_REQUESTS_CONNECTIONS,
-      statementTimeoutMs: env.DB_REQUESTS_STATEMENT_TIMEOUT_MS,
-      acquireTimeoutMs: env.DB_REQUESTS_ACQUIRE_TIMEOUT_MS,
-    },
-    webhooks: {
-      connections: env.DB_WEBHOOKS_CONNECTIONS,
-      statementTimeoutMs: env.DB_WEBHOOKS_STATEMENT_TIMEOUT_MS,
-      acquireTimeoutMs: env.DB_WEBHOOKS_ACQUIRE_TIMEOUT_MS,
-    },
-    engine: {
-      connections: env.DB_ENGINE_CONNECTIONS,
-      statementTimeoutMs: env.DB_ENGINE_STATEMENT_TIMEOUT_MS,
-      acquireTimeoutMs: env.DB_ENGINE_ACQUIRE_TIMEOUT_MS,
-    },
-    background: {
-      connections: env.DB_BACKGROUND_CONNECTIONS,
-      statementTimeoutMs: env.DB_BACKGROUND_STATEMENT_TIMEOUT_MS,
-      acquireTimeoutMs: env.DB_BACKGROUND_ACQUIRE_TIMEOUT_MS,
-    },
+    requests: toPool('REQUESTS'),
+    webhooks: toPool('WEBHOOKS'),
+    engine: toPool('ENGINE'),
+    background: toPool('BACKGROUND'),
   }
 }
