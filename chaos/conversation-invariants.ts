@@ -90,8 +90,8 @@ const INVARIANTS: Invariant[] = [
 ]
 
 /** True for a run whose external call lost its process twice: it fails, because the call is not made a third time. */
-function isOutcomeUnknown({ status, error }: Run): boolean {
-  return status === 'failed' && error !== null && /"code": ?"outcome_unknown"/.test(error)
+function isOutcomeUnknown({ status, errorCode }: Run): boolean {
+  return status === 'failed' && errorCode === 'outcome_unknown'
 }
 
 /**

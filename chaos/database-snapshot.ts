@@ -9,7 +9,7 @@ export type Message = {
   status: string
   errorCode: string | null
 }
-export type Run = { id: string; status: string; eventId: string; error: string | null }
+export type Run = { id: string; status: string; eventId: string; error: string | null; errorCode: string | null }
 /** Messages and root runs of one customer, in the order of their IDs. */
 export type Conversation = { inbound: Message[]; outbound: Message[]; runs: Run[] }
 
@@ -31,7 +31,8 @@ export class DatabaseSnapshot {
       ;(direction === 'inbound' ? inbound : outbound).push(message)
     }
     const runs = await client.query<Run & { tenantId: string; phone: string }>(
-      `select r.tenant_id as "tenantId", c.phone, r.id, r.status, r.trigger_event_id as "eventId", r.error::text
+      `select r.tenant_id as "tenantId", c.phone, r.id, r.status, r.trigger_event_id as "eventId", r.error::text,
+         r.error ->> 'code' as "errorCode"
        from runs r join contacts c on c.tenant_id = r.tenant_id and c.id = r.contact_id
        where r.parent_run_id is null order by r.id`,
     )

@@ -1,24 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Mutant } from './mutant.ts'
 
-const COPIED = [
-  'package.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'knexfile.js',
-  'src',
-  'test',
-  'migrations',
-  'seeds',
-  'scripts',
-  'bench',
-  'chaos',
-  'docs',
-]
+/** Entries of the project that are large, or that only its own processes use. */
+const LEFT_OUT = new Set(['.git', '.parley', 'dist', 'node_modules'])
 const TIMEOUT_MS = 5 * 60_000
 
 export type TestResult = { passed: boolean; seconds: number; output: string }
@@ -28,7 +16,9 @@ export class Sandbox {
   readonly #path = mkdtempSync(join(tmpdir(), 'parley-mutants-'))
 
   constructor(root: string) {
-    for (const entry of COPIED) cpSync(join(root, entry), join(this.#path, entry), { recursive: true })
+    for (const entry of readdirSync(root)) {
+      if (!LEFT_OUT.has(entry)) cpSync(join(root, entry), join(this.#path, entry), { recursive: true })
+    }
     symlinkSync(join(root, 'node_modules'), join(this.#path, 'node_modules'))
   }
 

@@ -151,7 +151,7 @@ export const OUTBOUND: Area = {
       equivalent: 'A status is stored once, so the reported time is the stored one',
     },
     {
-      name: 'each status is told again when another one arrives',
+      name: 'each status is recorded again when another one arrives',
       file: PROMOTE,
       original: 'rows.filter(({ status, previousStatus }) => status !== previousStatus)',
       mutated: 'rows',
