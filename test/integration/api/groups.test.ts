@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { buildContact, buildMember, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -123,9 +124,7 @@ describe('groups API', () => {
     const deletion = await db.transaction()
     await deletion('contacts').where({ tenant_id: owner.tenantId, id: contactId }).delete()
     const addition = owner.request('POST', `/api/groups/${id}/contacts`, { contactIds: [contactId] })
-    const blockedQueries = () =>
-      db('pg_stat_activity').where({ wait_event_type: 'Lock' }).whereRaw('datname = current_database()')
-    await waitUntil(async () => (await blockedQueries()).length > 0)
+    await waitUntil(async () => (await countLockWaits(app)) > 0)
     await deletion.commit()
     expect((await addition).body.error).to.equal('Contact not found')
   })

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { HOUR, SECOND } from '../../../src/platform/time.ts'
 import { type ApiResponse, readSessionCookie, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { listEmailsTo, type ReceivedEmail } from '../../support/mail.ts'
 import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -10,13 +11,6 @@ const NEW_PASSWORD = 'a better password'
 
 let app: TestApp
 let folder: TempDir
-
-async function countLockWaits(): Promise<number> {
-  const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
-    `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-  )
-  return rows.length
-}
 
 /** Requests a password reset and waits until its job has run. */
 async function requestReset(email: string, redirectTo?: string, path = 'forget-password'): Promise<ApiResponse> {
@@ -186,7 +180,7 @@ describe('password reset', () => {
       const signIn = await app.system.db.transaction()
       await signIn('credentials').where('user_id', session.userId).forShare()
       const resets = Promise.all(tokens.map((token) => reset(token)))
-      await waitUntil(async () => (await countLockWaits()) === 2)
+      await waitUntil(async () => (await countLockWaits(app)) === 2)
       await signIn.commit()
       expect((await resets).map(({ status }) => status).toSorted()).to.deep.equal([200, 400])
     })
@@ -199,10 +193,10 @@ describe('password reset', () => {
       await holder('users').where('id', session.userId).forUpdate()
       const body = { email: session.email, password: session.password }
       const signingIn = app.rest('POST', '/api/auth/sign-in/email', { body })
-      await waitUntil(async () => (await countLockWaits()) === 1)
+      await waitUntil(async () => (await countLockWaits(app)) === 1)
       let isReset = false
       const resetting = reset(token).finally(() => (isReset = true))
-      await waitUntil(async () => isReset || (await countLockWaits()) === 2)
+      await waitUntil(async () => isReset || (await countLockWaits(app)) === 2)
       await holder.commit()
       const cookie = readSessionCookie(await signingIn)
       expect((await resetting).status).to.equal(200)

@@ -5,6 +5,7 @@ import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../facto
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { StatusName } from '../../support/cloud-api-webhooks.ts'
 import { type AcceptedSend, FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -64,13 +65,6 @@ describe('status of a message whose send was answered with an error', () => {
   }
 
   const countOutbox = async () => (await app.system.db('outbox').where({ channel_id: channelId })).length
-
-  const countWaiting = async () => {
-    const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
-      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    return rows[0]?.n ?? 0
-  }
 
   for (const status of ['sent', 'delivered', 'read'] as const) {
     it(`ends its retries when the provider reports ${status}`, async () => {
@@ -142,11 +136,11 @@ describe('status of a message whose send was answered with an error', () => {
     // The report waits for the outbox row with the lock of the message, and the claims for that one.
     await transaction('outbox').where({ channel_id: channelId }).select('message_id').forUpdate()
     const reporting = report(nthSend(1), 'delivered')
-    await waitUntil(async () => (await countWaiting()) === 1)
+    await waitUntil(async () => (await countLockWaits(app)) === 1)
     app.clock.advance(MINUTE)
     const payload = { tenantId: workspace.tenantId, channelId }
     const delivering = [deliverMessages(app.system, payload), deliverMessages(app.system, payload)]
-    await waitUntil(async () => (await countWaiting()) >= 3)
+    await waitUntil(async () => (await countLockWaits(app)) >= 3)
     await transaction.commit()
     await Promise.all([reporting, ...delivering])
     expect(cloud.calls).to.equal(1)

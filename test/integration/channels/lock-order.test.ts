@@ -4,6 +4,7 @@ import { advanceMailboxes } from '../../../src/features/execution/advance-mailbo
 import { receiveMessages } from '../../../src/features/inbound/receive-messages.ts'
 import { buildChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -58,18 +59,12 @@ describe('lock order of senders who write on two channels at once', () => {
 
   /** Starts the tasks while the middle sender's row is locked; unlocks it once all tasks wait for a lock. */
   async function runWithMiddleSenderLocked(tasks: (() => Promise<unknown>)[]): Promise<void> {
-    const { db } = app.system
-    const lockTransaction = await db.transaction()
+    const lockTransaction = await app.system.db.transaction()
     await lockTransaction.raw(`select 1 from contacts where phone = ? for no key update`, [
       `+1555300${100 + SENDERS / 2}`,
     ])
     const done = Promise.all(tasks.map((task) => task()))
-    await waitUntil(async () => {
-      const { rows } = await db.raw<{ rows: { n: number }[] }>(
-        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows[0]?.n === tasks.length
-    })
+    await waitUntil(async () => (await countLockWaits(app)) === tasks.length)
     await lockTransaction.commit()
     await done
   }

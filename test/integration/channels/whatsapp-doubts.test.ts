@@ -7,6 +7,7 @@ import { reconcileOutbox } from '../../../src/features/outbound/reconcile-outbox
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -81,10 +82,7 @@ describe('outbound message with an unknown delivery result', () => {
       .where('message_id', sentMessageId())
       .update({ leased_at: null, not_before: new Date(app.clock.now().getTime() + 60_000) })
     const reconciling = reconcileOutbox(app.system)
-    await waitUntil(async () => {
-      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-      return (await db.raw<{ rows: unknown[] }>(waiting)).rows.length > 0
-    })
+    await waitUntil(async () => (await countLockWaits(app)) > 0)
     await transaction.commit()
     await reconciling
     expect(await listEventTypes()).to.deep.equal(['message.queued'])

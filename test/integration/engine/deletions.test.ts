@@ -10,6 +10,7 @@ import { newId } from '../../../src/platform/ids.ts'
 import type { Scope } from '../../../src/scope.ts'
 import { buildChannel, buildContact, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type ApiResponse, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -59,17 +60,10 @@ describe('concurrent deletion', () => {
         conversationIds.map((id) => ({ kind: 'conversation', id })),
       )
       deleted ??= remove(path)
-      await waitUntil(isLockAwaited)
+      await waitUntil(async () => (await countLockWaits(app)) > 0)
       await queueAnswers(tx)
     })
     return deleted ?? expect.fail('nothing was deleted')
-  }
-
-  async function isLockAwaited(): Promise<boolean> {
-    const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    return rows.length > 0
   }
 
   async function countDeadlocks(): Promise<number> {

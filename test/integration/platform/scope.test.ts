@@ -4,6 +4,7 @@ import type { Scope } from '../../../src/scope.ts'
 import { purgeIdempotencyKeys } from '../../../src/trpc/idempotency.ts'
 import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -52,12 +53,7 @@ describe('the scope of a tenant', () => {
       await tx.db.raw(...lockContact(second.id))
       return 'done'
     })
-    await waitUntil(async () => {
-      const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      )
-      return rows.length > 0
-    })
+    await waitUntil(async () => (await countLockWaits(app)) > 0)
     await opponent.raw(...lockContact(first.id)).then(
       () => opponent.commit(),
       () => opponent.rollback(),

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { listRuns } from '../../support/queries.ts'
 import { say } from '../../support/steps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -18,13 +19,6 @@ describe('POST /api/runs/{runId}/replay while its contact is being deleted', () 
 
   after(() => app.stop())
 
-  async function isStatementWaitingForLock(): Promise<boolean> {
-    const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
-      `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-    )
-    return rows.length > 0
-  }
-
   for (const mode of ['live', 'dry_run']) {
     it(`returns 404 in mode ${mode}, once the contact is deleted`, async () => {
       const { conversationId } = await sendAsCustomer(workspace)
@@ -33,7 +27,7 @@ describe('POST /api/runs/{runId}/replay while its contact is being deleted', () 
       const deletion = await app.system.db.transaction()
       await deletion.raw('delete from contacts where tenant_id = ? and id = ?', [workspace.tenantId, run.contactId])
       const replay = workspace.request('POST', `/api/runs/${run.id}/replay`, { mode })
-      await waitUntil(isStatementWaitingForLock)
+      await waitUntil(async () => (await countLockWaits(app)) > 0)
       await deletion.commit()
       const { status, body } = await replay
       expect([status, body]).to.deep.equal([404, { error: 'Run not found', code: 'not_found' }])

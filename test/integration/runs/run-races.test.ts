@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -29,13 +30,6 @@ describe('canceling a run while something else happens to it', () => {
 
   const findRun = async () => (await workspace.call('GET', '/api/runs')).items[0]
 
-  async function isStatementWaitingForLock(): Promise<boolean> {
-    const { rows } = await app.system.db.raw<{ rows: unknown[] }>(
-      `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-    )
-    return rows.length > 0
-  }
-
   it('waits until the transaction that processes its conversation has ended', async () => {
     const { conversationId } = await sendAsCustomer(workspace)
     await app.work()
@@ -46,7 +40,7 @@ describe('canceling a run while something else happens to it', () => {
     const canceling = workspace.call('POST', `/api/runs/${run.id}/cancel`, {})
     const first = await Promise.race([
       canceling.then(() => 'canceled'),
-      waitUntil(isStatementWaitingForLock).then(() => 'waits'),
+      waitUntil(async () => (await countLockWaits(app)) > 0).then(() => 'waits'),
     ])
     await processing.commit()
     expect(first).to.equal('waits')
