@@ -68,11 +68,22 @@ export type ProviderError = {
   hint?: string | null
 }
 
+/** Approved template with the parameters of one message. `components` have the shape of the provider. */
+export type TemplateContent = {
+  id: string
+  name: string
+  language: string
+  components: Record<string, unknown>[]
+}
+
 export type OutboundMessage = {
   messageId: string
   to: { phone: string | null; userId: string | null }
   body: string
-  /** `buttons`, a list of `{id, title}`, are options to reply with; `media`, `{type, url, filename}`, is a file. */
+  /**
+   * `buttons`, a list of `{id, title}`, are options to reply with; `media`, `{type, url, filename}`, is a file; `template`
+   * is a `TemplateContent`.
+   */
   content: Record<string, unknown> | null
   replyToProviderId?: string | null
 }

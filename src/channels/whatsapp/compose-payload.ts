@@ -17,23 +17,32 @@ const Content = z.object({
     })
     .optional()
     .catch(undefined),
+  template: z
+    .object({ name: z.string(), language: z.string(), components: z.array(z.record(z.string(), z.unknown())) })
+    .optional()
+    .catch(undefined),
 })
 type Button = z.output<typeof Content>['buttons'][number]
 type Media = NonNullable<z.output<typeof Content>['media']>
+type Template = NonNullable<z.output<typeof Content>['template']>
 
 /** Builds the payload of a message for the Cloud API. It has our message id, which every status report returns. */
 export function composePayload(message: OutboundMessage): Record<string, unknown> {
   const { messageId, to, body, content, replyToProviderId } = message
-  const { buttons = [], media } = Content.safeParse(content).data ?? {}
+  const { buttons = [], media, template } = Content.safeParse(content).data ?? {}
   return {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
     // A number without its plus is taken for a national one; an id of a person in `to` is ignored silently.
     ...(to.phone === null ? { recipient: to.userId } : { to: `+${to.phone.replace(/^\+/, '')}` }),
     ...(replyToProviderId ? { context: { message_id: replyToProviderId } } : {}),
-    ...compose(body, buttons, media),
+    ...(template ? composeTemplate(template) : compose(body, buttons, media)),
     biz_opaque_callback_data: messageId,
   }
+}
+
+function composeTemplate({ name, language, components }: Template): Record<string, unknown> {
+  return { type: 'template', template: { name, language: { code: language }, components } }
 }
 
 function compose(body: string, buttons: Button[], media: Media | undefined): Record<string, unknown> {

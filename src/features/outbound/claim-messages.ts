@@ -12,8 +12,10 @@ export const CLAIM_MS = 2 * MINUTE
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {
     attempt: number
-    /** True if the service window closed while the message was queued. It must not be sent. */
+    /** True if the service window closed while the message, which needs an open one, was queued. It must not be sent. */
     isOutsideWindow: boolean
+    /** True if the contact does not consent to the marketing message any more. It must not be sent. */
+    isOptedOut: boolean
     /** True if the contact was blocked while the message was queued. It must not be sent. */
     isContactBlocked: boolean
   }
@@ -26,6 +28,8 @@ type Row = MessageRef & {
   userId: string | null
   windowExpiresAt: Date | null
   isContactBlocked: boolean
+  isOptedOut: boolean
+  needsWindow: boolean
 }
 
 /**
@@ -57,17 +61,18 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = m.tenant_id and cv.id = m.conversation_id and c.tenant_id = m.tenant_id and c.id = m.contact_id
      returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.body, m.content,
-       cv.window_expires_at, c.blocked as is_contact_blocked,
+       cv.window_expires_at, c.blocked as is_contact_blocked, m.category is null as needs_window,
+       coalesce(m.category = 'marketing', false) and c.marketing_consent = 'opted_out' as is_opted_out,
        coalesce((select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
        (select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id`,
     { tenantId: tx.tenantId, channelId, now, limit },
   )
-  return rows.map(({ phone, userId, windowExpiresAt, body, ...row }) => ({
+  return rows.map(({ phone, userId, windowExpiresAt, needsWindow, body, ...row }) => ({
     ...row,
     body: body ?? '',
     to: { phone, userId },
-    isOutsideWindow: !isWindowOpen(windowExpiresAt, now),
+    isOutsideWindow: needsWindow && !isWindowOpen(windowExpiresAt, now),
   }))
 }

@@ -115,8 +115,9 @@ async function send(channel: LoadedChannel, message: ClaimedMessage): Promise<De
 }
 
 /** Returns the result of a message that must not be sent any more. */
-function findRefusal({ isContactBlocked, isOutsideWindow }: ClaimedMessage): SendResult | undefined {
+function findRefusal({ isContactBlocked, isOptedOut, isOutsideWindow }: ClaimedMessage): SendResult | undefined {
   if (isContactBlocked) return CONTACT_BLOCKED
+  if (isOptedOut) return CONTACT_OPTED_OUT
   return isOutsideWindow ? WINDOW_CLOSED : undefined
 }
 
@@ -128,6 +129,17 @@ const CONTACT_BLOCKED: SendResult = {
     providerCode: null,
     retryable: false,
     hint: 'Unblock the contact and send the message again',
+  },
+}
+
+const CONTACT_OPTED_OUT: SendResult = {
+  kind: 'refused',
+  error: {
+    code: 'contact_opted_out',
+    message: 'The contact opted out of marketing before the message could be sent',
+    providerCode: null,
+    retryable: false,
+    hint: 'Send it no marketing messages until the contact opts in again',
   },
 }
 

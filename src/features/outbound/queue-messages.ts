@@ -1,3 +1,4 @@
+import type { TemplateCategory } from '../../models/messaging/template.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
@@ -13,12 +14,19 @@ export type NewOutbound = {
   channelId: string
   /** Null for a file without a caption. */
   body: string | null
-  /** `media`, a file with its URL, and `buttons`, the options to reply with. */
+  /** `media`, a file with its URL, `buttons`, the options to reply with, or `template`, a template with its parameters. */
   content: Record<string, unknown> | null
-  sender: { type: 'user' | 'workflow' | 'system'; id: string | null; name: string | null }
+  sender: { type: 'user' | 'workflow' | 'broadcast' | 'system'; id: string | null; name: string | null }
   runId: string | null
   stepId: string | null
+  /** Category of the template. Messages without one are sent inside the service window only. */
+  category?: TemplateCategory
+  broadcastId?: string
+  recipientId?: string
 }
+
+/** Replies are sent before messages of broadcasts. */
+const PRIORITY = { reply: 0, broadcast: 1 } as const
 
 /**
  * Stores messages as `queued`, puts them into the outbox and enqueues their delivery, in a fixed number of statements.
@@ -37,12 +45,12 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     createdAt: now,
     updatedAt: now,
   }))
-  const outbox = messages.map(({ id, channelId, conversationId }) => ({
+  const outbox = messages.map(({ id, channelId, conversationId, broadcastId }) => ({
     tenantId,
     channelId,
     conversationId,
     messageId: id,
-    priority: 0,
+    priority: broadcastId === undefined ? PRIORITY.reply : PRIORITY.broadcast,
     attempts: 0,
     notBefore: addMs(now, -CLOCK_TOLERANCE_MS),
     createdAt: now,
@@ -61,6 +69,7 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
 
 function messageType(content: NewOutbound['content']): string {
   if (content === null) return 'text'
+  if (content['template']) return 'template'
   const media = content['media']
   const isFile = typeof media === 'object' && media !== null && !content['buttons']
   return isFile ? String(Reflect.get(media, 'type')) : 'interactive'

@@ -1,4 +1,5 @@
 import { TenantModel } from '../tenant-model.ts'
+import type { TemplateCategory } from './template.ts'
 
 export type MessageStatus =
   'received' | 'queued' | 'sending' | 'sent' | 'delivered' | 'read' | 'played' | 'failed' | 'canceled'
@@ -24,9 +25,13 @@ export class Message extends TenantModel {
     hint: string | null
   } | null
   declare sender: { type: string; id: string | null; name: string | null }
+  /** Category of the template it was made from; null for any other message. */
+  declare category: TemplateCategory | null
   declare runId: string | null
   declare stepId: string | null
   declare broadcastId: string | null
+  /** Recipient of the broadcast. */
+  declare recipientId: string | null
   declare replyToId: string | null
   declare providerMessageId: string | null
   declare providerAt: Date | null

@@ -1,5 +1,7 @@
 import { TenantModel } from '../tenant-model.ts'
 
+export type TemplateCategory = 'marketing' | 'utility' | 'authentication'
+
 export class Template extends TenantModel {
   static override tableName = 'templates'
 
@@ -7,7 +9,7 @@ export class Template extends TenantModel {
   declare channelId: string
   declare name: string
   declare language: string
-  declare category: 'marketing' | 'utility' | 'authentication'
+  declare category: TemplateCategory
   declare status: 'draft' | 'pending' | 'approved' | 'rejected' | 'paused' | 'disabled'
   declare body: string
   declare createdAt: Date
