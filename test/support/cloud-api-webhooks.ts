@@ -92,13 +92,15 @@ export class CloudApiWebhooks {
   }
 
   /** Body of a webhook of this number. */
-  envelope(value: object): string {
+  envelope(value: object, field = 'messages'): string {
     const metadata = { display_phone_number: '15550783881', phone_number_id: this.#number.phoneNumberId }
-    const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
-    return JSON.stringify({
-      object: 'whatsapp_business_account',
-      entry: [{ id: '102290129340398', changes: [change] }],
-    })
+    return this.accountEnvelope(field, { messaging_product: 'whatsapp', metadata, ...value })
+  }
+
+  /** Body of a webhook of the business account, which names no number. */
+  accountEnvelope(field: string, value: object): string {
+    const entry = { id: '102290129340398', time: Number(this.#timestamp()), changes: [{ field, value }] }
+    return JSON.stringify({ object: 'whatsapp_business_account', entry: [entry] })
   }
 
   #timestamp(): string {
