@@ -18,6 +18,24 @@ export const Channel = z
     webhookPath: z.string().nullable().meta({
       description: 'Path of the webhook to register with the provider, below the public address of this server',
     }),
+    quality: z
+      .enum(['green', 'yellow', 'red', 'unknown'])
+      .nullable()
+      .meta({ description: 'Quality rating of the number, if the provider has reported one' }),
+    messagingLimit: z.string().nullable().meta({
+      description:
+        'Contacts per day that may be written to first, as the provider reports it: a number, or `unlimited`',
+    }),
+    throughput: z.int().nullable().meta({ description: 'Messages per second, if the provider has reported it' }),
+    lastAlert: z
+      .object({
+        code: z.string(),
+        message: z.string(),
+        severity: z.enum(['info', 'warning', 'critical']),
+        at: z.iso.datetime(),
+      })
+      .nullable()
+      .meta({ description: 'Newest alert, error or restriction that the provider has reported about the channel' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })

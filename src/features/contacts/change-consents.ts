@@ -1,19 +1,26 @@
 import type { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
+import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 
 export type ConsentChange = Pick<ConsentEntryRow, 'contactId' | 'purpose' | 'state' | 'source'> &
   Partial<Pick<ConsentEntryRow, 'actor' | 'text' | 'keyword' | 'channelId' | 'messageId'>> & {
+    /** Time of the choice, if it was made elsewhere: a choice older than the stored one changes nothing. */
+    at?: Date
     /** Number of runs in the cascade that led to the change. */
     depth?: number
     /** True to record the consent as evidence even if it is the current state. */
     isConfirmation?: boolean
   }
 
-type Current = { id: string; marketing: ConsentEntryRow['state']; service: ConsentEntryRow['state'] }
+type Current = Record<'marketing' | 'service', ConsentEntryRow['state']> & {
+  id: string
+  marketingAt: Date | null
+  serviceAt: Date | null
+}
 
 type StoredConsents = {
   /** In their order, the changes to another state than the one before, and the confirmations. */
@@ -44,9 +51,10 @@ export async function storeConsents(tx: Scope, changes: ConsentChange[]): Promis
   if (changes.length === 0) return { recorded: [], changed: [] }
   const current = await lockConsents(tx, changes)
   const previous = new Map([...current].map(([id, states]) => [id, { ...states }]))
-  const recorded = changes.filter(({ contactId, purpose, state, isConfirmation }) => {
+  const recorded = changes.filter((change) => {
+    const { contactId, purpose, state, isConfirmation } = change
     const states = current.get(contactId)
-    if (!states || (states[purpose] === state && !isConfirmation)) return false
+    if (!states || isOutdated(change, states) || (states[purpose] === state && !isConfirmation)) return false
     states[purpose] = state
     return true
   })
@@ -65,12 +73,19 @@ export async function storeConsents(tx: Scope, changes: ConsentChange[]): Promis
   return { recorded, changed }
 }
 
+/** Returns true if a newer choice is stored. Times of providers have no milliseconds. */
+function isOutdated({ purpose, at }: ConsentChange, current: Current): boolean {
+  const stored = purpose === 'marketing' ? current.marketingAt : current.serviceAt
+  return at !== undefined && stored !== null && addMs(at, SECOND) <= stored
+}
+
 async function lockConsents(tx: Scope, changes: ConsentChange[]): Promise<Map<string, Current>> {
   const bindings = { tenantId: tx.tenantId, contactIds: [...new Set(changes.map(({ contactId }) => contactId))] }
   await tx.db.raw(LOCK_CONTACTS_SQL, bindings)
   const rows = await selectRows<Current>(
     tx.db,
-    `select id, marketing_consent as marketing, service_consent as service from contacts
+    `select id, marketing_consent as marketing, service_consent as service, consent_at as marketing_at,
+       service_consent_at as service_at from contacts
      where tenant_id = :tenantId and id = any(:contactIds)`,
     bindings,
   )
@@ -80,12 +95,18 @@ async function lockConsents(tx: Scope, changes: ConsentChange[]): Promise<Map<st
 /** Processes whose clocks differ may change one contact in turn: an entry is never older than the one before. */
 async function writeConsents(tx: Scope, changes: ConsentChange[]): Promise<void> {
   const { type, id, name } = tx.actor
-  const rows = changes.map((change) => ({ actor: { type, id, name }, ...change, id: newId() }))
+  const rows = changes.map(({ at, ...change }) => ({
+    actor: { type, id, name },
+    ...change,
+    id: newId(),
+    chosenAt: at ?? null,
+  }))
   await tx.db.raw(
     `with input as materialized (
-       select x.*, greatest(:now::timestamptz, case x.purpose when 'marketing' then c.consent_at else c.service_consent_at end) as at
+       select x.*, greatest(coalesce(x.chosen_at, :now::timestamptz), case x.purpose when 'marketing' then c.consent_at else c.service_consent_at end) as at
        from jsonb_to_recordset(:rows::jsonb) as x (id uuid, contact_id uuid, purpose text, state text, source text,
-         actor jsonb, text text, keyword text, channel_id uuid, message_id uuid)
+         actor jsonb, text text, keyword text, channel_id uuid, message_id uuid,
+         chosen_at timestamptz)
        join contacts c on c.tenant_id = :tenantId and c.id = x.contact_id),
      entries as (
        insert into consent_entries (tenant_id, id, contact_id, purpose, state, source, actor, text, keyword, channel_id,

@@ -3,8 +3,8 @@ import { deliverMessages } from '../../../src/features/outbound/deliver-messages
 import { MINUTE } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import type { StatusName } from '../../support/cloud-api-webhooks.ts'
-import { type AcceptedSend, FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import type { StatusName } from '../../../fake-whatsapp/webhooks.ts'
+import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -116,6 +116,18 @@ describe('status of a message whose send was answered with an error', () => {
     cloud.beforeResponse = (send) => report({ ...send, callbackData: null }, 'delivered')
     await receive()
     expect(await getMessage()).to.include({ status: 'delivered', provider_message_id: nthSend(1).wamid })
+  })
+
+  it('is not applied when another channel reported it before the response and without our message ID', async () => {
+    const other = await FakeCloudApi.start({ clock: app.clock })
+    try {
+      await buildCloudApiChannel(workspace, other)
+      cloud.beforeResponse = ({ wamid }) => other.webhooks.sendStatuses([{ wamid, status: 'delivered' }])
+      await receive()
+      expect(await getMessage()).to.include({ status: 'sent' })
+    } finally {
+      await other.stop()
+    }
   })
 
   it('is found without our message ID after an earlier one had it', async () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { newWamid } from '../../support/cloud-api-webhooks.ts'
-import { type AcceptedSend, FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
+import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANSWER = { steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hello' } }] }
@@ -73,8 +73,9 @@ describe('status webhook of a channel', () => {
   })
 
   it('records one event per status when it arrives several times, and none for a lower status', async () => {
-    const report = (status: 'delivered' | 'read') => cloud.webhooks.sendStatuses([{ wamid: send.wamid, status }])
-    for (const status of ['delivered', 'delivered', 'read', 'read', 'delivered'] as const) {
+    const report = (status: 'sent' | 'delivered' | 'read') =>
+      cloud.webhooks.sendStatuses([{ wamid: send.wamid, status }])
+    for (const status of ['delivered', 'delivered', 'read', 'read', 'delivered', 'sent'] as const) {
       expect(await report(status)).to.equal(200)
     }
     expect(await readStatus()).to.equal('read')

@@ -6,7 +6,7 @@ import { settleMessages } from '../../../src/features/outbound/settle-messages.t
 import { reconcileOutbox } from '../../../src/features/outbound/reconcile-outbox.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -59,6 +59,15 @@ describe('outbound message with an unknown delivery result', () => {
     expect(explanation.summary).to.equal('Sent by step "answer" of the workflow "Answer", version 1')
     expect(explanation.links.at(-1)).to.deep.include({ kind: 'status', status: 'failed' })
     expect(explanation.links.at(-1).error.code).to.equal('delivery_unknown')
+  })
+
+  it('is not declared unknown before two minutes have passed, while the provider may still respond', async () => {
+    cloud.dropNextResponse('hang')
+    await cloud.webhooks.sendText({ from: '15550002006', body: 'hi' })
+    await cloud.whenAccepted(1)
+    app.clock.advance(119_000)
+    await reconcileOutbox(app.system)
+    expect(await listEventTypes()).to.deep.equal(['message.queued'])
   })
 
   it('records no message.failed event when its status arrived before the connection broke', async () => {
@@ -140,6 +149,7 @@ describe('outbound message with an unknown delivery result', () => {
     app.clock.advance(60_000)
     const [second] = await claim()
     await scope.transaction((tx) => settleMessages(tx, channel, [postpone(first)]))
+    app.clock.advance(60_000)
     expect(await claim()).to.have.length(0)
     await scope.transaction((tx) => settleMessages(tx, channel, [postpone(second)]))
     app.clock.advance(60_000)
