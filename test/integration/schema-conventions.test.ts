@@ -33,7 +33,6 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
 const NO_FOREIGN_KEY: Record<string, string> = {
   'contacts.external_id': "the API client's own id",
   'messages.provider_message_id': "the provider's id",
-  'messages.recipient_id': 'the recipient of a broadcast, which is deleted with it; messages stay',
   'provider_message_ids.provider_message_id': "the provider's id",
   'templates.provider_template_id': "the provider's id",
   'message_statuses.provider_message_id': "the provider's id",
