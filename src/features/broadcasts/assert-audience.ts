@@ -4,14 +4,17 @@ import { Tag } from '../../models/contacts/tag.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import type { Audience } from './schema.ts'
+import type { AudienceInput } from './schema.ts'
 
 /**
  * Asserts that all groups, tags and contacts of an audience exist in this workspace.
  * @throws NotFoundError
  */
-export async function assertAudience(tx: Scope, audience: Audience): Promise<void> {
-  const { groupIds = [], tagIds = [], contactIds = [] } = audience
+export async function assertAudience(tx: Scope, { exclude = {}, ...audience }: AudienceInput): Promise<void> {
+  const [groupIds, tagIds, contactIds] = (['groupIds', 'tagIds', 'contactIds'] as const).map((name) => [
+    ...(audience[name] ?? []),
+    ...(exclude[name] ?? []),
+  ])
   await assertExisting('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
   await assertExisting('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())
   await assertExisting('Contact', contactIds, (ids) => tx.query(Contact).whereIn('id', ids).resultSize())
