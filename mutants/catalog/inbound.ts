@@ -51,7 +51,7 @@ export const INBOUND: Area = {
     },
     {
       name: 'conversations are not locked while messages are stored',
-      file: 'src/features/inbound/open-conversations.ts',
+      file: 'src/features/conversations/ensure-conversations.ts',
       original: 'order by id for no key update`',
       mutated: 'order by id`',
     },

@@ -9,6 +9,7 @@ const RECONCILE = 'src/features/outbound/reconcile-outbox.ts'
 export const OUTBOUND: Area = {
   name: 'outbound',
   tests: [
+    'integration/channels/claims.test.ts',
     'integration/channels/late-statuses.test.ts',
     'integration/channels/send-retries.test.ts',
     'integration/channels/status-webhooks.test.ts',
@@ -30,10 +31,16 @@ export const OUTBOUND: Area = {
       mutated: 'o.leased_at is null\n         and not exists',
     },
     {
-      name: 'two workers claim one message',
+      name: 'a message that was postponed while the claim waited is claimed',
       file: CLAIM,
-      original: 'and o.leased_at is null and o.not_before <= :now\n       returning',
+      original: 'and o.not_before <= :now\n       returning',
       mutated: 'returning',
+    },
+    {
+      name: 'two workers claim one message',
+      file: 'src/features/outbound/message-status.ts',
+      original: "claim: { from: ['queued'], to: 'sending' }",
+      mutated: "claim: { from: ['queued', 'sending'], to: 'sending' }",
     },
     {
       name: 'a message gets a sixth attempt',
@@ -68,7 +75,7 @@ export const OUTBOUND: Area = {
     {
       name: 'a late outcome of an earlier claim releases the current one',
       file: SETTLE,
-      original: 'and o.attempts = input.attempt and o.leased_at is not null',
+      original: 'and o.attempts = input.attempt',
       mutated: '',
     },
     {

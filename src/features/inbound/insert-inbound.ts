@@ -2,12 +2,12 @@ import type { InboundMessage } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
-import type { OpenedConversation } from './open-conversations.ts'
+import type { EnsuredConversation } from '../conversations/ensure-conversations.ts'
 
 export type NewInboundMessage = {
   id: string
   message: InboundMessage
-  conversation: OpenedConversation
+  conversation: EnsuredConversation
   /** IDs of the events that precede the message if it opens the conversation. */
   openingIds: Record<'contact_created' | 'conversation_opened', string>
 }

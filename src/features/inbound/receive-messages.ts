@@ -4,9 +4,9 @@ import { selectRows } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
+import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
-import { openConversations, type OpenedConversation } from './open-conversations.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
 
@@ -29,7 +29,7 @@ export async function receiveMessages(
       messages.map(({ from }) => from),
     )
     const contactIds = [...senders.values()].map(({ contactId }) => contactId)
-    const conversations = await openConversations(tx, channelId, contactIds)
+    const conversations = await ensureConversations(tx, channelId, contactIds)
     const newestIds = new Map<string, string>()
     const candidates = messages.map((message) => prepare(message, { channelId, senders, conversations, newestIds }))
     const inserted = await insertInbound(tx, channelId, candidates)
@@ -46,7 +46,7 @@ export async function receiveMessages(
 type Batch = {
   channelId: string
   senders: Map<string, ResolvedSender>
-  conversations: Map<string, OpenedConversation>
+  conversations: Map<string, EnsuredConversation>
   /** Newest message of each conversation that this batch has a message of. */
   newestIds: Map<string, string>
 }

@@ -34,7 +34,8 @@ type Row = MessageRef & {
 
 /**
  * Claims due messages of a channel, at most the oldest of each conversation. The next one is claimed after that one is
- * settled, so a customer receives messages in order. Messages that another process claims first are skipped. The statement
+ * settled, so a customer receives messages in order. Messages that another process claims or postpones first, while this
+ * one waits for a lock, are skipped: only a queued message is unclaimed, and the time is compared again. The statement
  * forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a join), because the table
  * alternates between full and empty and the planner's statistics are always outdated.
  */
@@ -54,7 +55,7 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      claimed as (
        update outbox o set leased_at = :now, attempts = attempts + 1 from locked
        where o.tenant_id = :tenantId and o.conversation_id = locked.conversation_id and o.message_id = locked.id
-         and o.leased_at is null and o.not_before <= :now
+         and o.not_before <= :now
        returning o.message_id, o.attempts)
      update messages m set ${statusSql('claim')}, updated_at = :now
      from claimed, conversations cv, contacts c

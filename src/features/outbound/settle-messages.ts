@@ -169,7 +169,7 @@ async function settlePostponed(tx: Scope, channel: LoadedChannel, outcomes: Deli
      released as (
        update outbox o set leased_at = null, not_before = input.at from input
        where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = input.id
-         and o.attempts = input.attempt and o.leased_at is not null
+         and o.attempts = input.attempt
        returning o.message_id)
      update messages m set ${statusSql('postpone')}, updated_at = :now from released
      where m.tenant_id = :tenantId and m.id = released.message_id and ${allowsSql('postpone')}`,

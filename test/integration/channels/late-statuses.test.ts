@@ -118,6 +118,18 @@ describe('status of a message whose send was answered with an error', () => {
     expect(await getMessage()).to.include({ status: 'delivered', provider_message_id: nthSend(1).wamid })
   })
 
+  it('is not applied when another channel reported it before the response and without our message ID', async () => {
+    const other = await FakeCloudApi.start({ clock: app.clock })
+    try {
+      await buildCloudApiChannel(workspace, other)
+      cloud.beforeResponse = ({ wamid }) => other.webhooks.sendStatuses([{ wamid, status: 'delivered' }])
+      await receive()
+      expect(await getMessage()).to.include({ status: 'sent' })
+    } finally {
+      await other.stop()
+    }
+  })
+
   it('is found without our message ID after an earlier one had it', async () => {
     cloud.contradictNext(TEMPORARY)
     await receive()

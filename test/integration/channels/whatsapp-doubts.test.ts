@@ -61,6 +61,15 @@ describe('outbound message with an unknown delivery result', () => {
     expect(explanation.links.at(-1).error.code).to.equal('delivery_unknown')
   })
 
+  it('is not declared unknown before two minutes have passed, while the provider may still respond', async () => {
+    cloud.dropNextResponse('hang')
+    await cloud.webhooks.sendText({ from: '15550002006', body: 'hi' })
+    await cloud.whenAccepted(1)
+    app.clock.advance(119_000)
+    await reconcileOutbox(app.system)
+    expect(await listEventTypes()).to.deep.equal(['message.queued'])
+  })
+
   it('records no message.failed event when its status arrived before the connection broke', async () => {
     cloud.reportsStatusesFirst = true
     cloud.statuses = ['delivered']
@@ -140,6 +149,7 @@ describe('outbound message with an unknown delivery result', () => {
     app.clock.advance(60_000)
     const [second] = await claim()
     await scope.transaction((tx) => settleMessages(tx, channel, [postpone(first)]))
+    app.clock.advance(60_000)
     expect(await claim()).to.have.length(0)
     await scope.transaction((tx) => settleMessages(tx, channel, [postpone(second)]))
     app.clock.advance(60_000)

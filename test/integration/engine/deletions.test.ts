@@ -3,7 +3,7 @@ import { lockMailboxes } from '../../../src/features/automation/store/mailbox-st
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { settleMessages } from '../../../src/features/outbound/settle-messages.ts'
 import { loadChannel } from '../../../src/features/channels/load-channel.ts'
-import { openConversations } from '../../../src/features/inbound/open-conversations.ts'
+import { ensureConversations } from '../../../src/features/conversations/ensure-conversations.ts'
 import { queueMessages } from '../../../src/features/outbound/queue-messages.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { newId } from '../../../src/platform/ids.ts'
@@ -30,7 +30,7 @@ describe('concurrent deletion', () => {
     workspace = await buildWorkspace(app)
     channelId = (await buildChannel(workspace)).id
     contactIds = [(await buildContact(workspace)).id, (await buildContact(workspace)).id]
-    const opened = await scope().transaction((tx) => openConversations(tx, channelId, contactIds))
+    const opened = await scope().transaction((tx) => ensureConversations(tx, channelId, contactIds))
     conversationIds = contactIds.map((id) => opened.get(id)?.conversationId ?? '')
   })
 

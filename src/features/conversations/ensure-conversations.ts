@@ -2,24 +2,30 @@ import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 
-export type OpenedConversation = {
+export type EnsuredConversation = {
   conversationId: string
   contactId: string
+  /** ID of its newest message, which the ID of the next one has to follow. */
   lastMessageId: string | null
+  windowExpiresAt: Date | null
   isNew: boolean
   wasClosed: boolean
 }
 
-/** Locks the conversations of contacts on a channel, creates missing ones, and returns them by contact. */
-export async function openConversations(
+/**
+ * Finds or creates the conversations of contacts on a channel, locks them in the order of their IDs, and returns them by
+ * contact. Two concurrent transactions with the same contact create one conversation.
+ */
+export async function ensureConversations(
   tx: Scope,
   channelId: string,
   contactIds: string[],
-): Promise<Map<string, OpenedConversation>> {
+): Promise<Map<string, EnsuredConversation>> {
   const created = await createMissing(tx, channelId, contactIds)
-  const rows = await selectRows<Omit<OpenedConversation, 'isNew'>>(
+  const rows = await selectRows<Omit<EnsuredConversation, 'isNew'>>(
     tx.db,
-    `select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id
+    `select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
+       window_expires_at
      from conversations
      where tenant_id = ? and channel_id = ? and contact_id = any(?) order by id for no key update`,
     [tx.tenantId, channelId, contactIds],
