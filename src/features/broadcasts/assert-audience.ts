@@ -11,10 +11,8 @@ import type { AudienceInput } from './schema.ts'
  * @throws NotFoundError
  */
 export async function assertAudience(tx: Scope, { exclude = {}, ...audience }: AudienceInput): Promise<void> {
-  const [groupIds, tagIds, contactIds] = (['groupIds', 'tagIds', 'contactIds'] as const).map((name) => [
-    ...(audience[name] ?? []),
-    ...(exclude[name] ?? []),
-  ])
+  const listIds = (name: 'groupIds' | 'tagIds' | 'contactIds') => [...(audience[name] ?? []), ...(exclude[name] ?? [])]
+  const [groupIds, tagIds, contactIds] = [listIds('groupIds'), listIds('tagIds'), listIds('contactIds')]
   await assertExisting('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
   await assertExisting('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())
   await assertExisting('Contact', contactIds, (ids) => tx.query(Contact).whereIn('id', ids).resultSize())

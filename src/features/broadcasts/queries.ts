@@ -39,10 +39,10 @@ function broadcastQuery(scope: Scope) {
 
 function toBroadcast(row: BroadcastView): Broadcast {
   const { statusReason, counts, countDeltas, ...shown } = row
-  const { recipientCount = 0, filter = null, exclude, ...audience }: Audience = row.audience
+  const { recipientCount = 0, filter, exclude, ...audience }: Audience = row.audience
   return {
     ...shown,
-    audience: { ...NO_IDS, ...audience, recipientCount, filter, exclude: { ...NO_IDS, ...exclude } },
+    audience: { ...toIds(audience), recipientCount, filter: filter ?? null, exclude: toIds(exclude ?? {}) },
     schedule: row.schedule && Schedule.parse(row.schedule),
     counts: toCounts(counts, countDeltas),
     pausedReason: row.status === 'paused' ? statusReason : null,
@@ -50,7 +50,9 @@ function toBroadcast(row: BroadcastView): Broadcast {
   }
 }
 
-const NO_IDS = { groupIds: [], tagIds: [], contactIds: [] }
+function toIds({ groupIds = [], tagIds = [], contactIds = [] }: Audience) {
+  return { groupIds, tagIds, contactIds }
+}
 
 /** @throws NotFoundError */
 export async function getBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {

@@ -1,5 +1,4 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
-import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { assertAudience } from './assert-audience.ts'
 import type { Audience, AudienceInput } from './schema.ts'

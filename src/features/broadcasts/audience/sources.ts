@@ -1,3 +1,4 @@
+import { definedFields } from '../../../platform/defined-fields.ts'
 import { selectRows } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
 import { findOrCreateContacts } from '../../contacts/find-or-create-contacts.ts'
@@ -131,7 +132,7 @@ async function readFiltered({ db, tenantId }: Scope, filter: AudienceFilter, aft
      where c.tenant_id = :tenantId and c.id > :after order by c.id limit :limit`,
     {
       tenantId,
-      ...values,
+      ...definedFields(values),
       ...(fields ? { fields: JSON.stringify(fields) } : {}),
       after: after ?? NO_ID,
       limit: FILTER_PORTION,
