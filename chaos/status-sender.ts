@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { StatusName } from '../test/support/cloud-api-webhooks.ts'
+import type { StatusName } from '../fake-whatsapp/webhooks.ts'
 import type { Random } from './random.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 import type { Workspace } from './workspace.ts'

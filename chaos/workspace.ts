@@ -1,4 +1,4 @@
-import { type AcceptedSend, FakeCloudApi } from '../test/support/fake-cloud-api.ts'
+import { type AcceptedSend, FakeCloudApi } from '../fake-whatsapp/fake-cloud-api.ts'
 import type { Customer } from './customer-factory.ts'
 import type { Random } from './random.ts'
 import { CHILD_DEFINITION } from './scenario-parts.ts'

@@ -3,9 +3,7 @@ import type { Knex } from 'knex'
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.raw(`
     alter table channels
-      add column broadcasts_per_second integer not null default 60 check (broadcasts_per_second between 1 and 1000),
-      -- People to whom a business may write first within 24 hours. Null if there is no limit.
-      add column messaging_limit integer check (messaging_limit > 0);
+      add column broadcasts_per_second integer not null default 60 check (broadcasts_per_second between 1 and 1000);
 
     -- Tokens of the messages that broadcasts may send on a channel, shared by all workers: the lock of the row decides who
     -- takes the next batch.
@@ -153,6 +151,6 @@ export async function down(knex: Knex): Promise<void> {
       drop column schedule, drop column frequency_cap, drop column requires_opt_in, drop column status_reason,
       drop column snapshot_cursor, drop column snapshot_at, drop column snapshot_hash, drop column resumed_counts,
       drop column work_at;
-    alter table channels drop column broadcasts_per_second, drop column messaging_limit;
+    alter table channels drop column broadcasts_per_second;
   `)
 }

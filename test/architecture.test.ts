@@ -82,7 +82,7 @@ const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
 const sources = readSourceFiles(['src'])
 const migrations = readTextFiles(['migrations'], '.ts')
 const documents = readTextFiles(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs'], '.md')
-const tools = readSourceFiles(['bench', 'chaos', 'storm', 'seeds'])
+const tools = readSourceFiles(['bench', 'chaos', 'fake-whatsapp', 'seeds'])
 const tests = readSourceFiles(['test'])
 
 /** `contacts` of `src/features/contacts/…`, `engine` of `src/engine/…`, `scope.ts` of `src/scope.ts`. */

@@ -1,5 +1,5 @@
 import type { ApiResponse, TestApp } from './support/app.ts'
-import type { FakeCloudApi } from './support/fake-cloud-api.ts'
+import type { FakeCloudApi } from '../fake-whatsapp/fake-cloud-api.ts'
 import { WorkspaceClient } from './support/workspace-client.ts'
 
 let nextPhone = 0

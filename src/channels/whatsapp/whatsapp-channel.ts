@@ -24,7 +24,7 @@ export function whatsappChannel(settings: unknown, credentials: unknown, options
   return {
     answerHandshake: (query) => verifyHandshake(query, verifyToken),
     isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), appSecret),
-    parse: (body) => parseWebhook(body, parsed.phoneNumberId),
+    parse: (body) => parseWebhook(body, parsed),
     send: async (message, signal) =>
       urlProblem === undefined
         ? sendMessage(message, { ...parsed, accessToken, timeoutMs, signal, agent })

@@ -1,7 +1,7 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { newId } from '../../platform/ids.ts'
-import { phoneCountry } from '../../platform/phone.ts'
+import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { changeTags } from './change-tags.ts'
@@ -19,6 +19,7 @@ export function createContact(scope: Scope, { tags = [], ...input }: CreateConta
         ...definedFields(input),
         id: contactId,
         country: phoneCountry(input.phone),
+        phoneKey: toPhoneKey(input.phone),
         source: 'api',
         createdAt: now,
         updatedAt: now,

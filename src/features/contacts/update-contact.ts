@@ -1,6 +1,6 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { phoneCountry } from '../../platform/phone.ts'
+import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
@@ -21,7 +21,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         .findOne('id', contactId)
         .patch({
           ...definedFields(columns),
-          ...(columns.phone ? { country: phoneCountry(columns.phone) } : {}),
+          ...(columns.phone ? { country: phoneCountry(columns.phone), phoneKey: toPhoneKey(columns.phone) } : {}),
           ...(fields ? { fields: mergeFields(existing.fields, fields) } : {}),
           ...(consent ? { marketingConsent: consent.marketing, consentSource: 'api', consentAt: tx.now() } : {}),
           updatedAt: tx.now(),

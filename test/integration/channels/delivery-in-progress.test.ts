@@ -4,7 +4,7 @@ import { deliverMessages } from '../../../src/features/outbound/deliver-messages
 import { closeDatabase, type Database, openDatabase } from '../../../src/platform/database/database.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { say } from '../../support/steps.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'

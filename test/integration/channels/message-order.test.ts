@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { HOUR, systemClock } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { listMessageBodies } from '../../support/queries.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const ECHO = {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { newWamid } from '../../support/cloud-api-webhooks.ts'
-import { type AcceptedSend, FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
+import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANSWER = { steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hello' } }] }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { OutboundMessage, SendResult } from '../../../src/channels/channel.ts'
 import { openChannel } from '../../../src/channels/index.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 
 const ID = '019a0000-0000-7000-8000-000000000001'
 const ANA = { phone: '+5511912345678', userId: null }

@@ -4,7 +4,7 @@ import { createTasks } from '../../../src/jobs.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const NAP = {

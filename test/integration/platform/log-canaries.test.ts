@@ -11,7 +11,7 @@ import {
   sendAsCustomer,
 } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { readServerLog } from '../../support/postgres.ts'
 import { json, ScriptedServer } from '../../support/scripted-server.ts'
 import { WebhookCaller } from '../../support/webhook-caller.ts'

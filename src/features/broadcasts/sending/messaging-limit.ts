@@ -2,6 +2,11 @@ import { selectRows } from '../../../platform/database/sql.ts'
 import { addMs, DAY, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 
+/** Converts the limit that the provider reports; null if there is none. */
+export function parseMessagingLimit(limit: string | null): number | null {
+  return limit === null || limit === 'unlimited' ? null : Number(limit)
+}
+
 /**
  * Returns how many more people the business may write to first. The provider limits those within 24 hours, for all
  * numbers of the business together. They are counted by hour, and the oldest hour counts as a whole.

@@ -9,6 +9,7 @@ import type { SendableTemplate } from '../../../channels/templates/fill-template
 import { pauseLocked } from '../pause-broadcast.ts'
 import { changeStatus } from '../transitions.ts'
 import { findPauseReason } from './find-pause-reason.ts'
+import { parseMessagingLimit } from './messaging-limit.ts'
 import { lockAllowance, takeTokens } from './pacing.ts'
 import { pickRecipients } from './pick-recipients.ts'
 import { queueBatch } from './queue-batch.ts'
@@ -28,9 +29,9 @@ export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boo
   const channel = await tx.get(ChannelRow, channelId)
   if (channel.status === 'disconnected') return waitUntil(tx, broadcast, addMs(tx.now(), BLOCKED_MS))
   const template = await findTemplate(tx, broadcast)
-  const reason = template ? await findPauseReason(tx, broadcast) : 'template_paused'
+  const reason = channel.status === 'degraded' ? 'account' : await findPauseReason(tx, broadcast)
   if (!template || reason) {
-    await pauseLocked(tx, broadcast, reason ?? 'template_paused')
+    await pauseLocked(tx, broadcast, template ? (reason ?? 'account') : 'template_paused')
     return false
   }
   const allowance = await lockAllowance(tx, channelId, channel.broadcastsPerSecond)
@@ -42,7 +43,7 @@ export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boo
   if (picked.length === 0) return hasMore || finish(tx, broadcast)
   const { queued, isLimited } = await queueBatch(tx, broadcast, picked, {
     template,
-    messagingLimit: channel.messagingLimit,
+    messagingLimit: parseMessagingLimit(channel.messagingLimit),
   })
   await takeTokens(tx, channelId, allowance, queued)
   await waitUntil(tx, broadcast, isLimited ? addMs(tx.now(), LIMITED_MS) : allowance.refilledAt)

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Clock } from '../../src/platform/time.ts'
+import type { Clock } from '../src/platform/time.ts'
 
 export type SentWebhook = { wamid: string; status: number }
 
@@ -8,18 +8,27 @@ export type CloudApiSender = { from?: string; userId?: string; name?: string; us
 export type StatusName = 'sent' | 'delivered' | 'read' | 'played' | 'failed'
 
 const TIMEOUT_MS = 10_000
+export const DISPLAY_NUMBER = '15550783881'
 
 export function newWamid(): string {
   return `wamid.HBgL${randomBytes(24).toString('base64')}`
+}
+
+type BusinessNumber = {
+  phoneNumberId: string
+  wabaId: string
+  appSecret: string
+  verifyToken: string
+  clock: Clock
 }
 
 /** Sends the signed webhooks of one business number to the application. */
 export class CloudApiWebhooks {
   /** URL that receives the webhooks; it must be set before the first one is sent. */
   callbackUrl: string | undefined
-  readonly #number: { phoneNumberId: string; appSecret: string; verifyToken: string; clock: Clock }
+  readonly #number: BusinessNumber
 
-  constructor(number: { phoneNumberId: string; appSecret: string; verifyToken: string; clock: Clock }) {
+  constructor(number: BusinessNumber) {
     this.#number = number
   }
 
@@ -72,7 +81,7 @@ export class CloudApiWebhooks {
       ...(userId ? { from_user_id: userId } : {}),
       id: wamid,
       timestamp: this.#timestamp(),
-      ...(replyTo ? { context: { from: '15550783881', id: replyTo } } : {}),
+      ...(replyTo ? { context: { from: DISPLAY_NUMBER, id: replyTo } } : {}),
       ...message,
     }
     return { wamid, status: await this.post(this.envelope({ contacts: [contact], messages: [payload] })) }
@@ -91,14 +100,50 @@ export class CloudApiWebhooks {
     return this.post(this.envelope({ statuses: payload }))
   }
 
-  /** Body of a webhook of this number. */
-  envelope(value: object): string {
-    const metadata = { display_phone_number: '15550783881', phone_number_id: this.#number.phoneNumberId }
-    const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
-    return JSON.stringify({
-      object: 'whatsapp_business_account',
-      entry: [{ id: '102290129340398', changes: [change] }],
+  /** Reports that a person stops or resumes marketing messages in the settings of the chat. */
+  sendPreference({ from, value }: { from: string; value: 'stop' | 'resume' }): Promise<number> {
+    const preference = {
+      wa_id: from,
+      detail: `User requested to ${value} marketing messages`,
+      category: 'marketing_messages',
+      value,
+      timestamp: Number(this.#timestamp()),
+    }
+    return this.sendChange('user_preferences', {
+      ...this.#metadata(),
+      contacts: [{ wa_id: from }],
+      user_preferences: [preference],
     })
+  }
+
+  /** Reports a message that the business sent with the phone app. */
+  async sendEcho({ to, body, wamid = newWamid() }: { to: string; body: string; wamid?: string }): Promise<SentWebhook> {
+    const echo = { from: DISPLAY_NUMBER, to, id: wamid, timestamp: this.#timestamp(), type: 'text', text: { body } }
+    return {
+      wamid,
+      status: await this.sendChange('smb_message_echoes', { ...this.#metadata(), message_echoes: [echo] }),
+    }
+  }
+
+  /** Sends a webhook of one field of the business account, and returns the status of the response. */
+  sendChange(field: string, value: object): Promise<number> {
+    return this.post(this.accountEnvelope(field, value))
+  }
+
+  /** Body of a webhook of this number. */
+  envelope(value: object, field = 'messages'): string {
+    return this.accountEnvelope(field, { ...this.#metadata(), ...value })
+  }
+
+  /** Body of a webhook of the business account, which names no number. */
+  accountEnvelope(field: string, value: object): string {
+    const entry = { id: this.#number.wabaId, time: Number(this.#timestamp()), changes: [{ field, value }] }
+    return JSON.stringify({ object: 'whatsapp_business_account', entry: [entry] })
+  }
+
+  #metadata(): object {
+    const metadata = { display_phone_number: DISPLAY_NUMBER, phone_number_id: this.#number.phoneNumberId }
+    return { messaging_product: 'whatsapp', metadata }
   }
 
   #timestamp(): string {
