@@ -2,15 +2,15 @@ import type { MessageEcho } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { LOCK_CONTACTS_SQL, sortForLocking } from '../automation/lock-order.ts'
+import { type EnsuredConversation, ensureConversations } from '../conversations/ensure-conversations.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { messageEvent } from '../outbound/message-event.ts'
 import { DELIVERY_UNKNOWN } from '../outbound/message-status.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
-import { type OpenedConversation, openConversations } from './open-conversations.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 
-type NewEcho = { id: string; echo: MessageEcho; conversation: OpenedConversation }
+type NewEcho = { id: string; echo: MessageEcho; conversation: EnsuredConversation }
 
 /**
  * Stores messages that members wrote in the provider's app as sent messages of the conversation, and pauses its
@@ -24,7 +24,7 @@ export async function storeEchoes(tx: Scope, channelId: string, echoes: MessageE
     echoes.map(({ to }) => to),
   )
   const contactIds = [...people.values()].map(({ contactId }) => contactId)
-  const conversations = await openConversations(tx, channelId, contactIds)
+  const conversations = await ensureConversations(tx, channelId, contactIds)
   const newestIds = new Map<string, string>()
   const candidates = echoes.map((echo): NewEcho => {
     const person = people.get(senderKey(echo.to))

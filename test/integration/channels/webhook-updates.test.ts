@@ -8,8 +8,8 @@ import {
   newPhone,
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
-import { newWamid } from '../../support/cloud-api-webhooks.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANSWER = { steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hello' } }] }
