@@ -1,3 +1,5 @@
+import type { TemplateProvider } from './templates/template-provider.ts'
+
 /**
  * Adapter of a provider. It knows nothing of contacts or workflows: it parses inbound messages, sends outbound ones and
  * maps every response of the provider to one of five results.
@@ -14,6 +16,8 @@ export interface Channel {
   parse(body: Buffer): Inbound
   /** Sends a message; never throws. A send that `signal` aborts may have been accepted: its result is `unknown`. */
   send(message: OutboundMessage, signal?: AbortSignal): Promise<SendResult>
+  /** Templates of the provider's account; null if the channel has none or does not name its account. */
+  readonly templates: TemplateProvider | null
 }
 
 /** Author of an inbound message. At least one of `phone` and `userId` is not null. */
