@@ -44,7 +44,7 @@ const LAYERS: Record<string, string[]> = {
     'platform',
   ],
   trpc: ['trpc', 'scope.ts', 'platform'],
-  steps: ['steps', 'conditions', 'engine', 'platform'],
+  steps: ['steps', 'conditions', 'engine', 'channels', 'platform'],
   triggers: ['triggers', 'conditions', 'engine', 'platform'],
   conditions: ['conditions', 'engine', 'platform'],
   engine: ['engine', 'platform'],
