@@ -1,3 +1,8 @@
+import { SECOND } from '../platform/time.ts'
+
+/** Limit of one send. A process that stops waits for the sends in flight, whose delivery is unknown without a response. */
+export const SEND_MAX_MS = 15 * SECOND
+
 /**
  * Adapter of a provider. It knows nothing of contacts or workflows: it parses inbound messages, sends outbound ones and
  * maps every response of the provider to one of five results.
