@@ -64,12 +64,10 @@ export const Message = z
     direction: z
       .enum(['inbound', 'outbound', 'internal'])
       .meta({ description: '`internal` is a note that only members of the workspace see' }),
-    type: z
-      .string()
-      .meta({
-        description:
-          '`text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `reaction`, `interactive` for options and links, `template`, `note`, or another kind that the customer sent',
-      }),
+    type: z.string().meta({
+      description:
+        '`text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `reaction`, `interactive` for options and links, `template`, `note`, or another kind that the customer sent',
+    }),
     body: z.string().nullable(),
     content: z.record(z.string(), z.unknown()).nullable(),
     status: MessageStatus,
