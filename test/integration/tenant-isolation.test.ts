@@ -148,7 +148,12 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     body: 'B',
   }),
   'templates.get': ({ template }) => ({ templateId: template }),
+  'templates.update': ({ template }) => ({ templateId: template, body: 'Other' }),
   'templates.delete': ({ template }) => ({ templateId: template }),
+  'templates.submit': ({ template }) => ({ templateId: template }),
+  'templates.preview': ({ template, contact }) => ({ templateId: template, params: {}, contactId: contact }),
+  'templates.uses': ({ template }) => ({ templateId: template }),
+  'templates.sync': ({ channel }) => ({ channelId: channel }),
   'broadcasts.list': () => ({}),
   'broadcasts.create': ({ template, group, tag, contact }) => ({
     name: 'N',
