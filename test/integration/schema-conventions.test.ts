@@ -26,6 +26,8 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   workflow_webhooks_id_key: 'a call names a webhook and no tenant',
   events_created_at_idx: 'old events are purged across tenants',
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',
+  channel_webhooks_due_at_not_null_idx: 'calls to process again are looked up across tenants',
+  channel_webhooks_created_at_idx: 'old calls are purged across tenants',
   channel_routes_pkey: "a provider's webhook names a channel and no tenant",
 }
 
@@ -33,7 +35,6 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
 const NO_FOREIGN_KEY: Record<string, string> = {
   'contacts.external_id': "the API client's own id",
   'messages.provider_message_id': "the provider's id",
-  'messages.recipient_id': 'the recipient of a broadcast, which is deleted with it; messages stay',
   'provider_message_ids.provider_message_id': "the provider's id",
   'templates.provider_template_id': "the provider's id",
   'message_statuses.provider_message_id': "the provider's id",

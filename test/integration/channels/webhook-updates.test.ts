@@ -8,7 +8,7 @@ import {
   newPhone,
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
-import { newWamid } from '../../support/cloud-api-webhooks.ts'
+import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
 import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
