@@ -157,15 +157,16 @@ export class CloudApiWebhooks {
 
   /** Sends a webhook of one field of the business account, and returns the status of the response. */
   sendChange(field: string, value: object): Promise<number> {
-    return this.post(this.#toBody(field, value))
+    return this.post(this.accountEnvelope(field, value))
   }
 
-  /** Body of a webhook of this number about messages. */
-  envelope(value: object): string {
-    return this.#toBody('messages', { ...this.#metadata(), ...value })
+  /** Body of a webhook of this number. */
+  envelope(value: object, field = 'messages'): string {
+    return this.accountEnvelope(field, { ...this.#metadata(), ...value })
   }
 
-  #toBody(field: string, value: object): string {
+  /** Body of a webhook of the business account, which names no number. */
+  accountEnvelope(field: string, value: object): string {
     const entry = { id: this.#number.wabaId, time: Number(this.#timestamp()), changes: [{ field, value }] }
     return JSON.stringify({ object: 'whatsapp_business_account', entry: [entry] })
   }

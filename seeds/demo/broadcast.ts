@@ -23,7 +23,16 @@ export async function seedBroadcast(tx: Knex, now: Date): Promise<void> {
   const times = { created_at: addMs(startedAt, -DAY), updated_at: startedAt }
   const template = { tenant_id, id: DEMO.templateId, channel_id: DEMO.sandboxId, name: 'spring_sale', language: 'en' }
   const body = 'Hi {{name}}, our spring sale starts today. Everything green is 20 % off.'
-  await tx('templates').insert({ ...template, category: 'marketing', status: 'approved', body, ...times })
+  const example = { body_text_named_params: [{ param_name: 'name', example: 'Ana' }] }
+  await tx('templates').insert({
+    ...template,
+    category: 'marketing',
+    status: 'approved',
+    body,
+    components: JSON.stringify([{ type: 'BODY', text: body, example }]),
+    parameter_format: 'named',
+    ...times,
+  })
   const counts: Record<string, number> = { total: STATUSES.length }
   for (const status of STATUSES) counts[status] = (counts[status] ?? 0) + 1
   await tx('broadcasts').insert({

@@ -55,8 +55,91 @@ export type StatusUpdate = {
   pricing: Record<string, unknown> | null
 }
 
-/** Parsed webhook call. `ignored` counts the parts that were skipped. */
-export type Inbound = { messages: InboundMessage[]; statuses: StatusUpdate[]; ignored: number }
+/** Change of a message template. Its text identifies the template if the provider's id is unknown. */
+export type TemplateUpdate = {
+  providerTemplateId: string | null
+  name: string | null
+  language: string | null
+  /** Time of the report; null if the provider names none. */
+  at: Date | null
+  change:
+    | {
+        kind: 'status'
+        /** Event in the words of the provider, in lower case. */
+        event: string
+        /** Status that the event leads to; null if it changes none. */
+        status:
+          'pending' | 'approved' | 'rejected' | 'paused' | 'disabled' | 'in_appeal' | 'archived' | 'deleted' | null
+        reason: string | null
+      }
+    | { kind: 'quality'; quality: Quality }
+    /** `isPending`: the provider will change the category at a later time. */
+    | { kind: 'category'; category: 'marketing' | 'utility' | 'authentication'; isPending: boolean }
+    /** The text was edited at the provider. */
+    | { kind: 'components' }
+}
+
+export type Quality = 'green' | 'yellow' | 'red' | 'unknown'
+
+/** Choice of a person, at the provider, to receive messages of a category or not. */
+export type PreferenceUpdate = {
+  from: Sender
+  category: 'marketing'
+  choice: 'opted_in' | 'opted_out'
+  /** Explanation by the provider. */
+  detail: string | null
+  at: Date
+}
+
+/** Message to a customer that a member wrote in the provider's own app, or that we sent by the API. */
+export type MessageEcho = Omit<InboundMessage, 'from'> & { to: Sender }
+
+/** Change of the phone number or the provider's id of a person. */
+export type NumberChange = { from: Sender; to: Sender; at: Date }
+
+/** Change of the channel itself. Parts that the provider does not mention are null. */
+export type ChannelUpdate = {
+  at: Date | null
+  /** Number that the change is about, in E.164; null if it is about all numbers of the account. */
+  phone: string | null
+  quality: Quality | null
+  /** Contacts per day that may be written to first: a number in digits, or `unlimited`. */
+  messagingLimit: string | null
+  /** Messages per second. */
+  throughput: number | null
+  /** `restricted`: the provider accepts no messages until somebody repairs the account. */
+  sending: 'restricted' | 'restored' | null
+  alert: { code: string; message: string; severity: 'info' | 'warning' | 'critical' } | null
+}
+
+/** Parsed webhook call. */
+export type Inbound = {
+  messages: InboundMessage[]
+  statuses: StatusUpdate[]
+  templateUpdates: TemplateUpdate[]
+  preferences: PreferenceUpdate[]
+  echoes: MessageEcho[]
+  numberChanges: NumberChange[]
+  channelUpdates: ChannelUpdate[]
+  /** Number of parts that were skipped: malformed, unknown, or of another number. */
+  ignored: number
+  /** Fields and types that the adapter does not know, such as `field:flows` and `message:hologram`, each once. */
+  unknown: string[]
+}
+
+export function emptyInbound(): Inbound {
+  return {
+    messages: [],
+    statuses: [],
+    templateUpdates: [],
+    preferences: [],
+    echoes: [],
+    numberChanges: [],
+    channelUpdates: [],
+    ignored: 0,
+    unknown: [],
+  }
+}
 
 export type ProviderError = {
   /** Our own code, the same for all providers. */

@@ -34,6 +34,7 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'contacts.external_id': "the API client's own id",
   'messages.provider_message_id': "the provider's id",
   'provider_message_ids.provider_message_id': "the provider's id",
+  'templates.provider_template_id': "the provider's id",
   'message_statuses.provider_message_id': "the provider's id",
   'messages.step_id': 'the name of a step within a definition',
   'run_steps.step_id': 'the name of a step within a definition',
@@ -51,6 +52,8 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'runs.root_run_id': 'the first of a chain of replays; replay_of is the foreign key',
   'trigger_evaluations.conversation_id': 'kept for a week; deleting the contact cascades to the row',
   'run_count_deltas.workflow_id': 'written while the workflow is being deleted',
+  'consent_entries.channel_id': 'evidence, which outlives the channel',
+  'consent_entries.message_id': 'evidence, which outlives the message',
   'run_steps.reused_from_id': 'a step of another run, which may have been deleted',
 }
 

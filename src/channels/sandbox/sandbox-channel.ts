@@ -1,10 +1,10 @@
-import type { Channel } from '../channel.ts'
+import { type Channel, emptyInbound } from '../channel.ts'
 
 /** Sandbox channel: it delivers immediately, and its inbound messages come from the API instead of webhook calls. */
 export const sandboxChannel: Channel = {
   answerHandshake: () => undefined,
   isGenuine: () => false,
-  parse: () => ({ messages: [], statuses: [], ignored: 0 }),
+  parse: emptyInbound,
   send: ({ messageId, to }) =>
     Promise.resolve({ kind: 'accepted', providerMessageId: `sandbox.${messageId}`, recipientAddress: to.phone }),
 }

@@ -1,11 +1,11 @@
 import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import type { Channel } from '../channel.ts'
-import { verifyHandshake } from './verify-handshake.ts'
-import { parseWebhook } from './parse-webhook.ts'
+import { verifyHandshake } from './webhook/verify-handshake.ts'
+import { parseWebhook } from './webhook/parse-webhook.ts'
 import { selectAgent } from './post-message.ts'
 import { sendMessage, stopAtBaseUrl } from './send-message.ts'
 import { findBaseUrlProblem, WhatsappCredentials, WhatsappSettings } from './settings.ts'
-import { verifySignature } from './verify-signature.ts'
+import { verifySignature } from './webhook/verify-signature.ts'
 
 export type WhatsappOptions = {
   allowsLoopback?: boolean
@@ -24,7 +24,7 @@ export function whatsappChannel(settings: unknown, credentials: unknown, options
   return {
     answerHandshake: (query) => verifyHandshake(query, verifyToken),
     isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), appSecret),
-    parse: (body) => parseWebhook(body, parsed.phoneNumberId),
+    parse: (body) => parseWebhook(body, parsed),
     send: async (message, signal) =>
       urlProblem === undefined
         ? sendMessage(message, { ...parsed, accessToken, timeoutMs, signal, agent })

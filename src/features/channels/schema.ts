@@ -15,9 +15,28 @@ export const Channel = z
     wabaId: z.string().nullable(),
     baseUrl: z.string().nullable(),
     apiVersion: z.string().nullable(),
+    broadcastsPerSecond: z.int().meta({ description: 'Messages of broadcasts per second, shared by all workers' }),
     webhookPath: z.string().nullable().meta({
       description: 'Path of the webhook to register with the provider, below the public address of this server',
     }),
+    quality: z
+      .enum(['green', 'yellow', 'red', 'unknown'])
+      .nullable()
+      .meta({ description: 'Quality rating of the number, if the provider has reported one' }),
+    messagingLimit: z.string().nullable().meta({
+      description:
+        'Contacts per day that may be written to first, as the provider reports it: a number, or `unlimited`',
+    }),
+    throughput: z.int().nullable().meta({ description: 'Messages per second, if the provider has reported it' }),
+    lastAlert: z
+      .object({
+        code: z.string(),
+        message: z.string(),
+        severity: z.enum(['info', 'warning', 'critical']),
+        at: z.iso.datetime(),
+      })
+      .nullable()
+      .meta({ description: 'Newest alert, error or restriction that the provider has reported about the channel' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
@@ -52,6 +71,12 @@ export const UpdateChannel = z.strictObject({
   name: text(120).optional(),
   phoneNumber: phone.nullish(),
   status: z.enum(['connected', 'disconnected']).optional(),
+  broadcastsPerSecond: z
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .meta({ description: 'Leave room for replies below the limit of the provider. Default: 60' }),
   accessToken: accessToken.optional().meta(secret),
   appSecret: appSecret.optional().meta(secret),
   verifyToken: verifyToken.optional().meta(secret),

@@ -2,6 +2,7 @@ import { raw } from 'objection'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import type { Contact, ContactRef, ListContacts } from './schema.ts'
@@ -52,7 +53,8 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
 
 function filteredQuery(scope: Scope, { q, phone, tag, groupId }: ListContacts) {
   const query = contactQuery(scope)
-  if (phone) query.where('contacts.phone', phone)
+  if (phone)
+    query.where((group) => group.where('contacts.phoneKey', toPhoneKey(phone)).orWhere('contacts.phone', phone))
   if (q) {
     const escaped = q.replaceAll(/[\\%_]/g, '\\$&')
     query.where((group) =>

@@ -1,7 +1,9 @@
 import { UniqueViolationError } from 'objection'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { ConflictError } from '../../platform/errors.ts'
+import { toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
+import { findByPhone } from './find-or-create-contacts.ts'
 
 /**
  * Runs `write` and converts a violation of a unique key of `contacts`. Only the database can decide whether a phone number
@@ -17,15 +19,23 @@ export async function toUniqueContactError<T>(
     return await write()
   } catch (error) {
     if (!(error instanceof UniqueViolationError) || error.table !== 'contacts') throw error
-    const isPhone = error.constraint === 'contacts_tenant_id_phone_key'
-    const other = await scope
-      .query(ContactRow)
-      .where(isPhone ? { phone } : { externalId })
-      .first()
+    const isPhone = error.constraint !== 'contacts_tenant_id_external_id_key'
+    const otherId = isPhone ? await findPhoneOwner(scope, phone) : await findExternalId(scope, externalId)
     throw new ConflictError(
       'contact_exists',
       `Another contact already has this ${isPhone ? 'phone number' : 'external id'}. Update that contact instead`,
-      { contactId: other?.id ?? null },
+      { contactId: otherId ?? null },
     )
   }
+}
+
+async function findPhoneOwner(scope: Scope, phone: string | undefined): Promise<string | undefined> {
+  if (phone === undefined) return undefined
+  const contacts = await findByPhone(scope, [{ phone }])
+  return contacts.get(toPhoneKey(phone))
+}
+
+async function findExternalId(scope: Scope, externalId: string | null | undefined): Promise<string | undefined> {
+  const contact = await scope.query(ContactRow).findOne('externalId', externalId ?? null)
+  return contact?.id
 }

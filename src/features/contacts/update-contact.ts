@@ -1,9 +1,10 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import { phoneCountry } from '../../platform/phone.ts'
+import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { storeConsents } from './change-consents.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
 import { diffDetails } from './diff-details.ts'
 import { getContact } from './queries.ts'
@@ -21,11 +22,13 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         .findOne('id', contactId)
         .patch({
           ...definedFields(columns),
-          ...(columns.phone ? { country: phoneCountry(columns.phone) } : {}),
+          ...(columns.phone ? { country: phoneCountry(columns.phone), phoneKey: toPhoneKey(columns.phone) } : {}),
           ...(fields ? { fields: mergeFields(existing.fields, fields) } : {}),
-          ...(consent ? { marketingConsent: consent.marketing, consentSource: 'api', consentAt: tx.now() } : {}),
           updatedAt: tx.now(),
         })
+      if (consent) {
+        await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
+      }
       if (tags) await replaceTags(tx, contactId, tags)
       await changeTags(tx, [
         ...addTags.map((tag) => ({ contactId, tag, isAdded: true })),

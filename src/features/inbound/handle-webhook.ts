@@ -1,4 +1,5 @@
 import { NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
+import { hasUpdates } from './apply-updates.ts'
 import type { InboundBatcher } from './inbound-batcher.ts'
 
 type WebhookCall = {
@@ -41,8 +42,9 @@ export async function handleWebhook(batcher: InboundBatcher, call: WebhookCall):
       : { status: 200, body: challenge, type: 'text/plain' }
   }
   if (!channel.adapter.isGenuine(call.body, call.header)) throw new UnauthorizedError()
-  const { messages, statuses } = channel.adapter.parse(call.body)
-  await batcher.receiveMessages(target, messages)
-  await batcher.applyStatuses(target, statuses)
+  const inbound = channel.adapter.parse(call.body)
+  await batcher.receiveMessages(target, inbound.messages)
+  await batcher.applyStatuses(target, inbound.statuses)
+  await batcher.applyUpdates(target, hasUpdates(inbound) ? [inbound] : [])
   return { status: 200, body: '{}', type: 'application/json' }
 }

@@ -1,9 +1,10 @@
-import type { InboundMessage, StatusUpdate } from '../../channels/channel.ts'
+import type { Inbound, InboundMessage, StatusUpdate } from '../../channels/channel.ts'
 import { Batcher } from '../../platform/concurrency/batcher.ts'
 import { isOutage } from '../../platform/database/database.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { applyStatuses } from '../outbound/apply-statuses.ts'
+import { applyUpdates } from './apply-updates.ts'
 import { findInboundChannel, type InboundChannel } from './find-inbound-channel.ts'
 import { receiveMessages } from './receive-messages.ts'
 import { senderKey } from './resolve-senders.ts'
@@ -14,6 +15,7 @@ export type InboundBatcher = {
   findChannel(channelId: string): Promise<InboundChannel>
   receiveMessages(channel: InboundChannel, messages: InboundMessage[]): Promise<void>
   applyStatuses(channel: InboundChannel, statuses: StatusUpdate[]): Promise<void>
+  applyUpdates(channel: InboundChannel, calls: Inbound[]): Promise<void>
 }
 
 const BATCH_MAX = 50
@@ -40,10 +42,15 @@ export function createInboundBatcher(system: SystemScope): InboundBatcher {
     store: (scope, channelId, items, lockTimeoutMs) =>
       applyStatuses(scope, { channelId, statuses: items, lockTimeoutMs }),
   })
+  const updates = batchByChannel<Inbound>({
+    toKey: () => 'updates',
+    store: (scope, channelId, calls, lockTimeoutMs) => applyUpdates(scope, { channelId, calls, lockTimeoutMs }),
+  })
   return {
     findChannel: (channelId) => channels.do(channelId, null),
     receiveMessages: messages,
     applyStatuses: statuses,
+    applyUpdates: updates,
   }
 }
 

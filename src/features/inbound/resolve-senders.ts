@@ -59,7 +59,7 @@ function toIdentities({ phone, userId }: Sender): Identity[] {
   ]
 }
 
-async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Lookup> {
+export async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Lookup> {
   const values = senders.flatMap(toIdentities).map(({ value }) => value)
   const phones = senders.flatMap(({ phone }) => phone ?? [])
   const rows = await selectRows<{ kind: string | null; value: string; contactId: string }>(

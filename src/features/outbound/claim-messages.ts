@@ -2,6 +2,7 @@ import type { OutboundMessage } from '../../channels/channel.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import { MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
+import { SEND_OBSTACLE_SQL, type SendObstacle } from '../consent/send-permission.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import type { MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
@@ -14,10 +15,8 @@ export type ClaimedMessage = OutboundMessage &
     attempt: number
     /** True if the service window closed while the message, which needs an open one, was queued. It must not be sent. */
     isOutsideWindow: boolean
-    /** True if the contact does not consent to the marketing message any more. It must not be sent. */
-    isOptedOut: boolean
-    /** True if the contact was blocked while the message was queued. It must not be sent. */
-    isContactBlocked: boolean
+    /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
+    obstacle: SendObstacle | null
   }
 
 type Row = MessageRef & {
@@ -27,8 +26,7 @@ type Row = MessageRef & {
   phone: string | null
   userId: string | null
   windowExpiresAt: Date | null
-  isContactBlocked: boolean
-  isOptedOut: boolean
+  obstacle: SendObstacle | null
   needsWindow: boolean
 }
 
@@ -61,9 +59,8 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      from claimed, conversations cv, contacts c
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = m.tenant_id and cv.id = m.conversation_id and c.tenant_id = m.tenant_id and c.id = m.contact_id
-     returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.body, m.content,
-       cv.window_expires_at, c.blocked as is_contact_blocked, m.category is null as needs_window,
-       coalesce(m.category = 'marketing', false) and c.marketing_consent = 'opted_out' as is_opted_out,
+     returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
+       cv.window_expires_at, m.category is null as needs_window, ${SEND_OBSTACLE_SQL} as obstacle,
        coalesce((select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
        (select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id

@@ -115,9 +115,9 @@ async function send(channel: LoadedChannel, message: ClaimedMessage): Promise<De
 }
 
 /** Returns the result of a message that must not be sent any more. */
-function findRefusal({ isContactBlocked, isOptedOut, isOutsideWindow }: ClaimedMessage): SendResult | undefined {
-  if (isContactBlocked) return CONTACT_BLOCKED
-  if (isOptedOut) return CONTACT_OPTED_OUT
+function findRefusal({ obstacle, isOutsideWindow }: ClaimedMessage): SendResult | undefined {
+  if (obstacle === 'contact_blocked') return CONTACT_BLOCKED
+  if (obstacle === 'contact_opted_out') return CONTACT_OPTED_OUT
   return isOutsideWindow ? WINDOW_CLOSED : undefined
 }
 
@@ -136,10 +136,10 @@ const CONTACT_OPTED_OUT: SendResult = {
   kind: 'refused',
   error: {
     code: 'contact_opted_out',
-    message: 'The contact opted out of marketing before the message could be sent',
+    message: 'The contact opted out of such messages before this one could be sent',
     providerCode: null,
     retryable: false,
-    hint: 'Send it no marketing messages until the contact opts in again',
+    hint: 'Send the contact no such messages until it opts in again',
   },
 }
 

@@ -4,28 +4,34 @@ import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { getTemplate } from './queries.ts'
 import type { CreateTemplate, Template } from './schema.ts'
+import { contentColumns, toComponents } from './template-columns.ts'
 
 /**
  * Creates a template. The sandbox needs no approval by a provider: there it is approved at once.
  * @throws ConflictError `template_exists` when the channel has a template of this name in this language
  */
 export async function createTemplate(scope: Scope, input: CreateTemplate): Promise<Template> {
+  const { name, language, category } = input
+  const templateId = newId()
   try {
     return await scope.transaction(async (tx) => {
       const channel = await tx.lock(Channel, input.channelId)
       const now = tx.now()
-      const row = {
-        ...input,
-        id: newId(),
+      await tx.query(TemplateRow).insert({
+        id: templateId,
         channelId: channel.id,
-        status: channel.kind === 'sandbox' ? ('approved' as const) : ('draft' as const),
+        name,
+        language,
+        category,
+        status: channel.kind === 'sandbox' ? 'approved' : 'draft',
+        ...contentColumns(toComponents(input)),
         createdAt: now,
         updatedAt: now,
-      }
-      await tx.query(TemplateRow).insert(row)
-      await tx.record({ type: 'template.created', data: { templateId: row.id } })
-      return row
+      })
+      await tx.record({ type: 'template.created', data: { templateId } })
+      return getTemplate(tx, { templateId })
     })
   } catch (error) {
     if (!(error instanceof UniqueViolationError) || error.table !== 'templates') throw error

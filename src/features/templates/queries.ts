@@ -1,16 +1,22 @@
+import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import type { ListTemplates, Template, TemplateRef } from './schema.ts'
 
+export function toTemplate(row: TemplateRow): Template {
+  const template = readTemplate(row.components)
+  return { ...row, variables: template ? listVariables(template) : [] }
+}
+
 /** @throws NotFoundError */
-export function getTemplate(scope: Scope, { templateId }: TemplateRef): Promise<Template> {
-  return scope.get(TemplateRow, templateId)
+export async function getTemplate(scope: Scope, { templateId }: TemplateRef): Promise<Template> {
+  return toTemplate(await scope.get(TemplateRow, templateId))
 }
 
 /** Lists templates, newest first. */
 export async function listTemplates(scope: Scope, { limit, offset }: ListTemplates): Promise<Page<Template>> {
-  const [total, items] = await Promise.all([
+  const [total, rows] = await Promise.all([
     scope.query(TemplateRow).resultSize(),
     scope
       .query(TemplateRow)
@@ -21,5 +27,5 @@ export async function listTemplates(scope: Scope, { limit, offset }: ListTemplat
       .limit(limit)
       .offset(offset),
   ])
-  return { items, total }
+  return { items: rows.map(toTemplate), total }
 }

@@ -8,7 +8,18 @@ import { CreateTemplate, ListTemplates, Template, TemplatePage, TemplateRef } fr
 
 const CREATE = {
   status: 201,
-  description: 'On the sandbox channel the template is approved at once, on other channels it is a draft.',
+  description:
+    'On the sandbox channel the template is approved at once, on other channels it is a draft. A template of only a text can be created with `body` instead of `components`.',
+  example: {
+    channelId: '0199a7a0-0000-7000-8000-000000000001',
+    name: 'spring_sale',
+    language: 'en',
+    category: 'marketing',
+    components: [
+      { type: 'BODY', text: 'The spring sale starts today.' },
+      { type: 'FOOTER', text: 'Reply STOP to unsubscribe' },
+    ],
+  },
 } as const
 
 const DELETE = { status: 204, description: 'A template that a broadcast uses cannot be deleted.' } as const

@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { checkComponents } from '../../channels/templates/check-components.ts'
+import { type TemplateComponent, TemplateComponents } from '../../channels/templates/components.ts'
+import { toBodyComponent } from '../../channels/templates/body-component.ts'
 import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 const name = z
@@ -11,6 +14,24 @@ const language = z
   .meta({ examples: ['pt_BR'] })
 const category = z.enum(['marketing', 'utility', 'authentication'])
 
+const components = TemplateComponents.superRefine(addProblems).meta({
+  description: `Header, body, footer and buttons in the shape of the Cloud API. The texts of the header (at most 60 characters and 1 variable) and of the body (at most 1024 characters) have either named variables, such as {{first_name}}, or positional ones, {{1}}, {{2}} and so on; each needs an example. The footer has at most 60 characters. There are at most 10 buttons with texts of at most 25 characters, among them at most 2 of type URL and 1 each of types PHONE_NUMBER, COPY_CODE and FLOW.`,
+})
+
+function addProblems(list: TemplateComponent[], issues: z.RefinementCtx): void {
+  for (const { path, message } of checkComponents(list)) issues.addIssue({ code: 'custom', path, message })
+}
+
+export const TemplateVariable = z.object({
+  name: z.string().meta({
+    description:
+      'Key of the value in the parameters of a message: the name of a named variable; 1, 2 ... for positional ones of the body, header.1 for that of the header; header.link and header.filename for a file; header.latitude, header.longitude, header.name and header.address for a location; button.0 ... for the end of an address, a code, a payload or a flow token of a button',
+  }),
+  example: z.string().nullable(),
+  where: z.enum(['header', 'body', 'button']),
+  required: z.boolean(),
+})
+
 export const Template = z
   .object({
     id,
@@ -18,8 +39,21 @@ export const Template = z
     name: z.string(),
     language: z.string(),
     category,
-    status: z.enum(['draft', 'pending', 'approved', 'rejected', 'paused', 'disabled']),
-    body: z.string(),
+    status: z
+      .enum(['draft', 'pending', 'approved', 'rejected', 'paused', 'disabled', 'in_appeal', 'archived', 'deleted'])
+      .meta({ description: 'Only an approved template can be sent' }),
+    body: z.string().meta({ description: 'Text of the component BODY' }),
+    components: z.array(z.record(z.string(), z.unknown())),
+    parameterFormat: z.enum(['named', 'positional']).nullable(),
+    variables: z.array(TemplateVariable),
+    quality: z.enum(['green', 'yellow', 'red']).nullable(),
+    rejectionReason: z.string().nullable(),
+    providerTemplateId: z.string().nullable(),
+    suggestedCategory: category
+      .nullable()
+      .meta({ description: 'Category that the provider announced for the template, if it is another one' }),
+    submittedAt: timestamp.nullable(),
+    lastSyncedAt: timestamp.nullable(),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
@@ -34,5 +68,23 @@ export type TemplateRef = z.infer<typeof TemplateRef>
 export const ListTemplates = z.strictObject(page)
 export type ListTemplates = z.infer<typeof ListTemplates>
 
-export const CreateTemplate = z.strictObject({ channelId: id, name, language, category, body: text(1024) })
+const body = text(1024)
+  .superRefine((template, issues) => addProblems([toBodyComponent(template)], issues))
+  .meta({
+    description: 'Text of a template that has only a body. The examples of its variables are their names',
+  })
+
+export const CreateTemplate = z
+  .strictObject({
+    channelId: id,
+    name,
+    language,
+    category,
+    body: body.optional(),
+    components: components.optional(),
+  })
+  .refine((template) => (template.body === undefined) !== (template.components === undefined), {
+    message: 'is required, unless there is a body. Leave one of them out',
+    path: ['components'],
+  })
 export type CreateTemplate = z.infer<typeof CreateTemplate>

@@ -7,6 +7,7 @@ export class Contact extends TenantModel {
   declare id: string
   declare name: string
   declare phone: string | null
+  declare phoneKey: string | null
   declare email: string | null
   declare username: string | null
   declare language: string | null
@@ -16,6 +17,8 @@ export class Contact extends TenantModel {
   declare marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
   declare consentSource: string | null
   declare consentAt: Date | null
+  declare serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
+  declare serviceConsentAt: Date | null
   declare blocked: boolean
   declare externalId: string | null
   declare source: 'api' | 'import' | 'inbound' | 'manual' | 'workflow'

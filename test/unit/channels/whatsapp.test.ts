@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { emptyInbound } from '../../../src/channels/channel.ts'
 import { openChannel } from '../../../src/channels/index.ts'
-import { verifySignature } from '../../../src/channels/whatsapp/verify-signature.ts'
+import { verifySignature } from '../../../src/channels/whatsapp/webhook/verify-signature.ts'
 import { InvalidError } from '../../../src/platform/errors.ts'
 
 const CREDENTIALS = { accessToken: 'EAAtoken', appSecret: 'app-secret', verifyToken: 'verify-token' }
@@ -165,7 +166,7 @@ describe('WhatsApp inbound message parser', () => {
     const notice = message({ type: 'system', system: { body: 'Ana changed her number' } })
     const inGroup = message({ type: 'text', text: { body: 'Hi all' }, group_id: 'G1' })
     const result = open().parse(webhook(change({ contacts: [ANA], messages: [notice, inGroup] })))
-    expect(result).to.deep.equal({ messages: [], statuses: [], ignored: 2 })
+    expect(result).to.deep.equal({ ...emptyInbound(), ignored: 2 })
   })
 
   it('removes characters that the database cannot store', () => {
@@ -207,7 +208,7 @@ describe('WhatsApp inbound message parser', () => {
 
   it('accepts any JSON value and rejects invalid JSON', () => {
     for (const body of ['null', '[]', '7', '{}', '{"entry":7}', '{"entry":[null,{"changes":{}}]}']) {
-      expect(open().parse(Buffer.from(body)), body).to.deep.equal({ messages: [], statuses: [], ignored: 0 })
+      expect(open().parse(Buffer.from(body)), body).to.deep.equal(emptyInbound())
     }
     for (const body of ['', '{', '{"entry":[}']) {
       expect(() => open().parse(Buffer.from(body)), body).to.throw(InvalidError, 'must be JSON')

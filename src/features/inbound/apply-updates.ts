@@ -1,0 +1,66 @@
+import type { Inbound, PreferenceUpdate } from '../../channels/channel.ts'
+import type { Scope } from '../../scope.ts'
+import { applyChannelUpdates } from '../channels/apply-channel-updates.ts'
+import { applyPreferences } from '../consent/apply-preferences.ts'
+import { applyTemplateUpdates } from '../templates/apply-template-updates.ts'
+import { changeNumbers } from './change-numbers.ts'
+import { resolveSenders, senderKey } from './resolve-senders.ts'
+import { storeEchoes } from './store-echoes.ts'
+
+type Updates = Pick<Inbound, 'echoes' | 'numberChanges' | 'preferences' | 'channelUpdates' | 'templateUpdates'>
+
+/** Returns true if a webhook call has parts other than messages and statuses. */
+export function hasUpdates({ echoes, numberChanges, preferences, channelUpdates, templateUpdates }: Updates): boolean {
+  return [echoes, numberChanges, preferences, channelUpdates, templateUpdates].some(({ length }) => length > 0)
+}
+
+/** Applies, in one transaction, the parts of webhook calls that are neither messages nor statuses. */
+export async function applyUpdates(
+  scope: Scope,
+  { channelId, calls, ...options }: { channelId: string; calls: Updates[]; lockTimeoutMs?: number },
+): Promise<void> {
+  await scope.transaction(async (tx) => {
+    await storeEchoes(
+      tx,
+      channelId,
+      calls.flatMap(({ echoes }) => echoes),
+    )
+    await changeNumbers(
+      tx,
+      channelId,
+      calls.flatMap(({ numberChanges }) => numberChanges),
+    )
+    await storePreferences(
+      tx,
+      channelId,
+      calls.flatMap(({ preferences }) => preferences),
+    )
+    await applyChannelUpdates(
+      tx,
+      channelId,
+      calls.flatMap(({ channelUpdates }) => channelUpdates),
+    )
+    await applyTemplateUpdates(
+      tx,
+      channelId,
+      calls.flatMap(({ templateUpdates }) => templateUpdates),
+    )
+  }, options)
+}
+
+/** Finds the contacts, and creates those who never wrote: their choice must be known before somebody writes to them. */
+async function storePreferences(tx: Scope, channelId: string, preferences: PreferenceUpdate[]): Promise<void> {
+  if (preferences.length === 0) return
+  const people = await resolveSenders(
+    tx,
+    channelId,
+    preferences.map(({ from }) => from),
+  )
+  await applyPreferences(
+    tx,
+    preferences.flatMap(({ from, choice, detail, at }) => {
+      const contactId = people.get(senderKey(from))?.contactId
+      return contactId ? [{ contactId, channelId, marketing: choice, detail, at }] : []
+    }),
+  )
+}

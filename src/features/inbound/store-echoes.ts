@@ -1,0 +1,125 @@
+import type { MessageEcho } from '../../channels/channel.ts'
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import type { Event, Scope } from '../../scope.ts'
+import { LOCK_CONTACTS_SQL, sortForLocking } from '../automation/lock-order.ts'
+import { toLastMessage } from '../conversations/last-message.ts'
+import { REOPEN_SQL } from '../conversations/reopen.ts'
+import { messageEvent } from '../outbound/message-event.ts'
+import { DELIVERY_UNKNOWN } from '../outbound/message-status.ts'
+import { nextMessageId } from '../outbound/next-message-id.ts'
+import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
+import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
+
+type NewEcho = { id: string; echo: MessageEcho; conversation: EnsuredConversation }
+
+/**
+ * Stores messages that members wrote in the provider's app as sent messages of the conversation, and pauses its
+ * automation like a reply by the API. An echo of a message that we sent ourselves changes nothing.
+ */
+export async function storeEchoes(tx: Scope, channelId: string, echoes: MessageEcho[]): Promise<void> {
+  if (echoes.length === 0) return
+  const people = await resolveSenders(
+    tx,
+    channelId,
+    echoes.map(({ to }) => to),
+  )
+  const contactIds = [...people.values()].map(({ contactId }) => contactId)
+  const conversations = await ensureConversations(tx, channelId, contactIds)
+  const newestIds = new Map<string, string>()
+  const candidates = echoes.map((echo): NewEcho => {
+    const person = people.get(senderKey(echo.to))
+    const conversation = person && conversations.get(person.contactId)
+    if (!conversation) throw new Error(`a recipient of channel ${channelId} has no conversation`)
+    const { conversationId, lastMessageId } = conversation
+    const id = nextMessageId(newestIds.get(conversationId) ?? lastMessageId)
+    newestIds.set(conversationId, id)
+    return { id, echo, conversation }
+  })
+  const inserted = await insertEchoes(tx, channelId, candidates)
+  if (inserted.length === 0) return
+  await pauseConversations(tx, inserted)
+  await tx.record(...toEvents(inserted, people))
+}
+
+/**
+ * Inserts the echoes whose provider id is unknown. The provider id of a message that is being sent, or whose delivery is
+ * unknown, is not stored yet: an echo with the same text counts as that message.
+ */
+async function insertEchoes(tx: Scope, channelId: string, echoes: NewEcho[]): Promise<NewEcho[]> {
+  const distinct = [...new Map(echoes.toReversed().map((entry) => [entry.echo.providerMessageId, entry])).values()]
+  const rows = distinct.map(({ id, echo, conversation: { conversationId, contactId } }) => ({
+    id,
+    conversationId,
+    contactId,
+    providerMessageId: echo.providerMessageId,
+    type: echo.type,
+    body: echo.body,
+    content: echo.content,
+    at: echo.at,
+  }))
+  const inserted = await selectRows<{ id: string }>(
+    tx.db,
+    `with input as (
+       select x.* from jsonb_to_recordset(:rows::jsonb) as x (id uuid, conversation_id uuid, contact_id uuid,
+         provider_message_id text, type text, body text, content jsonb, at timestamptz)
+       where not exists (
+         select from messages m where m.tenant_id = :tenantId and m.conversation_id = x.conversation_id
+           and m.direction = 'outbound' and m.provider_message_id is null and m.body is not distinct from x.body
+           and (m.status = 'sending' or m.status = 'failed' and m.error ->> 'code' = '${DELIVERY_UNKNOWN}'))),
+     new_ids as (
+       insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
+       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from input
+       on conflict do nothing returning message_id)
+     insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,
+       status, sender, provider_message_id, provider_at, sent_at, created_at, updated_at)
+     select :tenantId::uuid, i.id, i.conversation_id, i.contact_id, :channelId::uuid, 'outbound', i.type, i.body, i.content,
+       'sent', '{"type": "device", "id": null, "name": null}', i.provider_message_id, i.at, i.at, :now::timestamptz, :now::timestamptz
+     from input i join new_ids on new_ids.message_id = i.id
+     returning id`,
+    {
+      rows: toRecordset(sortForLocking(rows, (row) => row.providerMessageId)),
+      tenantId: tx.tenantId,
+      channelId,
+      now: tx.now(),
+    },
+  )
+  const insertedIds = new Set(inserted.map(({ id }) => id))
+  return echoes.filter(({ id }) => insertedIds.has(id))
+}
+
+/** Updates the previews of the conversations, reopens them and pauses their automation. */
+async function pauseConversations(tx: Scope, echoes: NewEcho[]): Promise<void> {
+  const now = tx.now()
+  const newest = [...new Map(echoes.map((entry) => [entry.conversation.conversationId, entry])).values()]
+  const previews = newest.map(({ id, echo: { body, type }, conversation: { conversationId } }) => ({
+    id: conversationId,
+    last: toLastMessage({ id, body, direction: 'outbound', type, at: now }),
+  }))
+  await tx.db.raw(
+    `with touched as (
+       update conversations cv set last_message = x.last, last_message_at = :now, ${REOPEN_SQL}, automation_state = 'paused',
+         automation_reason = 'human_reply', automation_until = null, updated_at = :now
+       from jsonb_to_recordset(:previews::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
+     locked as (${LOCK_CONTACTS_SQL})
+     update contacts c set last_outbound_at = :now from locked where c.tenant_id = :tenantId and c.id = locked.id`,
+    {
+      previews: toRecordset(previews),
+      contactIds: newest.map(({ conversation: { contactId } }) => contactId),
+      tenantId: tx.tenantId,
+      now,
+    },
+  )
+}
+
+function toEvents(echoes: NewEcho[], people: Map<string, ResolvedSender>): Event[] {
+  const opened = new Map(echoes.map(({ conversation }) => [conversation.conversationId, conversation]))
+  const created = [...people.values()].filter(({ isNew }) => isNew)
+  return [
+    ...created.map(({ contactId }): Event => ({ type: 'contact.created', data: { contactId } })),
+    ...[...opened.values()].flatMap(({ conversationId, contactId, isNew, wasClosed }): Event[] => {
+      if (!isNew && !wasClosed) return []
+      return [{ type: isNew ? 'conversation.opened' : 'conversation.reopened', data: { conversationId, contactId } }]
+    }),
+    ...echoes.map(({ id, conversation }) => messageEvent('message.sent', { ...conversation, messageId: id })),
+  ]
+}

@@ -1,0 +1,66 @@
+import {
+  fillComponents,
+  type FilledTemplate,
+  type SendableTemplate,
+  toSendableTemplate,
+} from '../../channels/templates/fill-template.ts'
+import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+
+/** A template by its ID, or by its name and language on the channel. */
+export type TemplateChoice = { templateId: string } | { name: string; language: string }
+
+/**
+ * Loads a template that the provider of the channel has approved, prepared for `fillTemplate`.
+ * @throws NotFoundError, UnprocessableError `template_of_other_channel`, `template_not_approved`, `template_not_supported`
+ */
+export async function loadSendableTemplate(
+  tx: Scope,
+  channelId: string,
+  choice: TemplateChoice,
+): Promise<SendableTemplate> {
+  const row =
+    'templateId' in choice
+      ? await tx.get(TemplateRow, choice.templateId)
+      : await tx.query(TemplateRow).findOne({ channelId, name: choice.name, language: choice.language })
+  if (!row) throw new NotFoundError('Template')
+  if (row.channelId !== channelId) {
+    throw new UnprocessableError(
+      'template_of_other_channel',
+      'The template belongs to another channel. Choose a template of the channel of the conversation',
+    )
+  }
+  if (row.status !== 'approved') {
+    throw new UnprocessableError(
+      'template_not_approved',
+      `The template is ${row.status}, and only an approved one can be sent. Submit it with POST /api/templates/{templateId}/submit, or choose another template`,
+      { status: row.status, rejectionReason: row.rejectionReason },
+    )
+  }
+  const template = toSendableTemplate(row)
+  if (template) return template
+  throw new UnprocessableError(
+    'template_not_supported',
+    'The template has components that cannot be sent, such as a carousel. Choose a template of a header, a body, a footer and buttons',
+  )
+}
+
+const PROBLEMS_MAX = 20
+
+/**
+ * Fills in a template. `params` has a value for each of `template.variables`, by its name: that of a named variable, `1`,
+ * `2` ... of positional ones, and documented keys such as `header.link` and `button.0`.
+ * @throws UnprocessableError `template_params_invalid`
+ */
+export function fillTemplate(template: SendableTemplate, params: Readonly<Record<string, string>>): FilledTemplate {
+  const filled = fillComponents(template, params)
+  if (!('problems' in filled)) return filled
+  const problems = filled.problems.slice(0, PROBLEMS_MAX)
+  const list = problems.map(({ name, message }) => `"${name.slice(0, 64)}" ${message}`).join(', ')
+  throw new UnprocessableError(
+    'template_params_invalid',
+    `The parameters do not fit the template: ${list}. The variables of the template are listed by GET /api/templates/{templateId}`,
+    problems.map(({ name, message }) => ({ path: `params.${name}`, message })),
+  )
+}
