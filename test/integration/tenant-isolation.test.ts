@@ -156,6 +156,13 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
   }),
   'broadcasts.delete': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.send': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.schedule': ({ broadcast }) => ({ broadcastId: broadcast, at: '2027-01-01T09:00:00Z' }),
+  'broadcasts.pause': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.resume': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.cancel': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.report': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
   'tools.list': () => ({}),
   'tools.create': () => ({

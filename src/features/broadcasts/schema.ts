@@ -20,7 +20,7 @@ const recipientStatus = z.enum([
   'unknown',
 ])
 
-/** Number of recipients, in total and by status. */
+/** Number of recipients, in total and by status: the statuses add up to the total. */
 export const Counts = z.object({
   total: z.int(),
   pending: z.int(),
@@ -32,6 +32,7 @@ export const Counts = z.object({
   skipped: z.int(),
   canceled: z.int(),
   unknown: z.int(),
+  accepted: z.int().meta({ description: 'Recipients of whom the provider accepted a message' }),
   replied: z.int().meta({ description: 'Recipients who wrote within 72 hours after the message' }),
 })
 export type Counts = z.infer<typeof Counts>
@@ -232,13 +233,48 @@ export const RetryBroadcast = z.strictObject({
     .max(1000)
     .optional()
     .meta({ description: 'Retries only these of the failed recipients. Default: all' }),
-  notAcceptedRecipientIds: z
-    .array(id)
-    .max(1000)
-    .optional()
-    .meta({
-      description:
-        'Recipients whose delivery is unknown, of whom you have established that the provider did not accept the message',
-    }),
+  notAcceptedRecipientIds: z.array(id).max(1000).optional().meta({
+    description:
+      'Recipients whose delivery is unknown, of whom you have established that the provider did not accept the message',
+  }),
 })
 export type RetryBroadcast = z.infer<typeof RetryBroadcast>
+
+const RecipientRef = z.object({ recipientId: id, contactId: id, address: z.string().nullable() })
+
+export const BroadcastReport = z
+  .object({
+    broadcastId: id,
+    status: Broadcast.shape.status,
+    snapshot: z
+      .object({
+        at: timestamp,
+        hash: z.string().meta({
+          description:
+            'SHA-256, in hexadecimal, of the digests of all recipients in the order of their IDs. The digest of a recipient is the SHA-256 of its contact ID, address and parameters',
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Null until the list of recipients is complete' }),
+    counts: Counts,
+    countsAddUp: z.boolean().meta({ description: 'True if each recipient is counted in exactly one status' }),
+    acceptedTwice: z
+      .array(RecipientRef.extend({ acceptedCount: z.int() }))
+      .meta({ description: 'Recipients of whom the provider accepted more than one message. It should be empty' }),
+    doubts: z.object({
+      total: z.int(),
+      open: z.int(),
+      items: z
+        .array(
+          RecipientRef.extend({
+            status: recipientStatus,
+            doubtedAt: timestamp,
+            settledAt: timestamp.nullable(),
+            settledBy: z.enum(['provider', 'member']).nullable(),
+          }),
+        )
+        .meta({ description: 'The first 1000' }),
+    }),
+  })
+  .meta({ id: 'BroadcastReport' })
+export type BroadcastReport = z.infer<typeof BroadcastReport>
