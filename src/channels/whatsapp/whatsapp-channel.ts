@@ -1,11 +1,11 @@
 import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import type { Channel } from '../channel.ts'
-import { verifyHandshake } from './verify-handshake.ts'
-import { parseWebhook } from './parse-webhook.ts'
+import { verifyHandshake } from './webhook/verify-handshake.ts'
+import { parseWebhook } from './webhook/parse-webhook.ts'
 import { selectAgent } from './post-message.ts'
 import { sendMessage, stopAtBaseUrl } from './send-message.ts'
 import { findBaseUrlProblem, WhatsappCredentials, WhatsappSettings } from './settings.ts'
-import { verifySignature } from './verify-signature.ts'
+import { verifySignature } from './webhook/verify-signature.ts'
 
 export type WhatsappOptions = {
   allowsLoopback?: boolean

@@ -8,7 +8,7 @@ import type { BroadcastRef, BroadcastReport } from '../schema.ts'
 
 const ITEMS_MAX = 1000
 
-/** What a report is read from. */
+/** Database and workspace of a report. */
 export type ReportSource = Pick<Scope, 'db' | 'tenantId'>
 
 /** @throws NotFoundError */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { TemplateUpdate } from '../channel.ts'
-import { text } from './provider-json.ts'
+import type { TemplateUpdate } from '../../channel.ts'
+import { text } from '../provider-json.ts'
 
 const Id = z.union([z.string().min(1).max(64), z.int().transform(String)])
 const Template = z.looseObject({

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { InvalidError } from '../../platform/errors.ts'
-import { emptyInbound, type Inbound } from '../channel.ts'
+import { InvalidError } from '../../../platform/errors.ts'
+import { emptyInbound, type Inbound } from '../../channel.ts'
 import { parseAccountUpdate, parseAlert, parseErrors, parseLimits, parseQuality } from './parse-channel-update.ts'
 import { parseEcho, parseMessage, parseNumberChange } from './parse-message.ts'
 import { parsePreference } from './parse-preference.ts'
 import { parseStatus } from './parse-status.ts'
 import { parseTemplateUpdate } from './parse-template-update.ts'
-import { list, parseProviderJson, parseValid, text, timestamp } from './provider-json.ts'
+import { list, parseProviderJson, parseValid, text, timestamp } from '../provider-json.ts'
 import { UnknownParts } from './unknown-parts.ts'
 
 type Settings = { phoneNumberId: string; wabaId: string | null }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { toE164 } from '../../platform/phone.ts'
-import type { StatusUpdate } from '../channel.ts'
-import { toProviderError, ProviderErrorBody } from './classify-error.ts'
-import { list, parseValid, text, timestamp } from './provider-json.ts'
+import { toE164 } from '../../../platform/phone.ts'
+import type { StatusUpdate } from '../../channel.ts'
+import { toProviderError, ProviderErrorBody } from '../classify-error.ts'
+import { list, parseValid, text, timestamp } from '../provider-json.ts'
 
 const Status = z.looseObject({
   id: z.string().min(1).max(512),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { toE164 } from '../../platform/phone.ts'
-import type { InboundMessage, MessageEcho, NumberChange, Sender } from '../channel.ts'
-import { timestamp, parseValid, text } from './provider-json.ts'
+import { toE164 } from '../../../platform/phone.ts'
+import type { InboundMessage, MessageEcho, NumberChange, Sender } from '../../channel.ts'
+import { timestamp, parseValid, text } from '../provider-json.ts'
 
 const Message = z.looseObject({
   id: z.string().min(1).max(512),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { PreferenceUpdate } from '../channel.ts'
+import type { PreferenceUpdate } from '../../channel.ts'
 import { toSender } from './parse-message.ts'
-import { text, timestamp } from './provider-json.ts'
+import { text, timestamp } from '../provider-json.ts'
 
 const Preference = z.looseObject({
   wa_id: text,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { toE164 } from '../../platform/phone.ts'
-import type { ChannelUpdate } from '../channel.ts'
-import { ProviderErrorBody, toProviderError } from './classify-error.ts'
-import { list, parseValid, text } from './provider-json.ts'
+import { toE164 } from '../../../platform/phone.ts'
+import type { ChannelUpdate } from '../../channel.ts'
+import { ProviderErrorBody, toProviderError } from '../classify-error.ts'
+import { list, parseValid, text } from '../provider-json.ts'
 
 const HIGH_THROUGHPUT = 1000
 
