@@ -169,6 +169,13 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
   }),
   'broadcasts.delete': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.send': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.schedule': ({ broadcast }) => ({ broadcastId: broadcast, at: '2027-01-01T09:00:00Z' }),
+  'broadcasts.pause': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.resume': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.cancel': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.report': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
   'tools.list': () => ({}),
   'tools.create': () => ({
@@ -325,6 +332,8 @@ function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
     contactIds: 'contact',
     groupIds: 'group',
     tagIds: 'tag',
+    recipientIds: 'contact',
+    notAcceptedRecipientIds: 'contact',
   }
   const noun = names[field] ?? (field === 'id' ? path.split('.')[0]?.replace(/s$/, '') : field.replace(/Id$/, ''))
   const id = foreignIds[noun as keyof Ids]
