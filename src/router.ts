@@ -2,6 +2,7 @@ import { aiProviderRouter } from './features/ai-provider/router.ts'
 import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
+import { contactConsentRouter } from './features/consent/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { credentialsRouter } from './features/credentials/router.ts'
@@ -9,12 +10,13 @@ import { deadLettersRouter } from './features/dead-letters/router.ts'
 import { eventsRouter } from './features/events/router.ts'
 import { contactExplanationsRouter, messageExplanationsRouter } from './features/explanations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
+import { inboundRouter } from './features/inbound/router.ts'
 import {
   conversationSubscriptionsRouter,
   eventSubscriptionsRouter,
   runSubscriptionsRouter,
 } from './features/live/router.ts'
-import { outboundRouter } from './features/outbound/router.ts'
+import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { runsRouter } from './features/runs/router.ts'
@@ -31,9 +33,9 @@ import { mergeRouters, router } from './trpc/procedures.ts'
 /** The API by namespace. Several features may serve one namespace. */
 export const appRouter = router({
   auth: authRouter,
-  contacts: mergeRouters(contactsRouter, contactExplanationsRouter),
-  conversations: mergeRouters(conversationsRouter, outboundRouter, conversationSubscriptionsRouter),
-  messages: messageExplanationsRouter,
+  contacts: mergeRouters(contactsRouter, contactConsentRouter, contactExplanationsRouter),
+  conversations: mergeRouters(conversationsRouter, conversationMessagesRouter, conversationSubscriptionsRouter),
+  messages: mergeRouters(messagesRouter, messageExplanationsRouter),
   // Publishing comes first: its fixed paths would otherwise be taken for workflow ids.
   workflows: mergeRouters(
     publishingRouter,
@@ -52,7 +54,7 @@ export const appRouter = router({
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
-  channels: channelsRouter,
+  channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
 })
 

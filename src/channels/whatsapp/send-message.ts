@@ -5,7 +5,7 @@ import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import { type OutboundMessage, type ProviderError, SEND_MAX_MS, type SendResult } from '../channel.ts'
 import { classifyError, ProviderErrorBody } from './classify-error.ts'
-import { composePayload } from './compose-payload.ts'
+import { composePayload } from './sending/compose-payload.ts'
 import { type ApiResponse, postMessage } from './post-message.ts'
 import type { WhatsappSettings } from './settings.ts'
 

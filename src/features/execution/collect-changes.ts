@@ -41,8 +41,10 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
   },
   add_tag: collectTags,
   remove_tag: collectTags,
-  set_consent({ consents }, { marketing }, { subject: { contactId }, depth }) {
-    if (contactId !== null) consents.push({ contactId, marketing, depth })
+  set_consent({ consents }, { marketing }, { run, subject: { contactId }, depth }) {
+    if (contactId === null) return
+    const actor = toSender(run)
+    consents.push({ contactId, purpose: 'marketing', state: marketing, source: 'workflow', actor, depth })
   },
   add_to_group: collectGroup,
   remove_from_group: collectGroup,
@@ -109,14 +111,15 @@ function collectMessage({ messages }: Changes, effect: WorkflowEffect<'send_mess
     channelId,
     body: effect.body,
     content: toContent(effect),
+    replyToId: effect.replyToId ?? effect.content?.reaction?.messageId,
     sender: toSender(run),
     runId: run.state.id,
     stepId,
   })
 }
 
-function toContent({ buttons, media }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
-  const content = { ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
+function toContent({ buttons, media, content: parts }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
+  const content = { ...parts, ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
   return Object.keys(content).length > 0 ? content : null
 }
 
