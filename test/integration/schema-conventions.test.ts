@@ -20,6 +20,7 @@ const GLOBAL_TABLES = [
 
 /** Indexes on tenant tables that do not start with tenant_id, and the reason. */
 const CROSS_TENANT_INDEXES: Record<string, string> = {
+  messages_send_at_scheduled_idx: 'due messages are looked up across tenants',
   run_waits_due_at_not_null_idx: 'due waits are looked up across tenants',
   idempotency_keys_created_at_idx: 'old keys are purged across tenants',
   broadcasts_work_at_not_null_idx: 'broadcasts with work are looked up across tenants',

@@ -65,6 +65,10 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'conversations.messages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
   'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
   'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.typing': ({ conversation }) => ({ conversationId: conversation }),
+  'messages.send': ({ contact, channel }) => ({ to: { contactId: contact }, channelId: channel, body: 'B' }),
+  'messages.get': ({ message }) => ({ messageId: message }),
+  'messages.cancel': ({ message }) => ({ messageId: message }),
   'messages.explanation': ({ message }) => ({ messageId: message }),
   'workflows.list': () => ({}),
   'workflows.create': () => ({ name: 'N' }),
@@ -218,6 +222,12 @@ const FILTERING: Record<string, object> = {
   'dead-letters.retryMany': { retried: 0, remaining: 0 },
 }
 
+/** Content of a message, by the field that holds an ID. It replaces the other content of the input. */
+const CONTENTS: Record<string, Record<string, unknown>> = {
+  'reaction.messageId': { reaction: { emoji: '👍' } },
+  'template.templateId': { template: {} },
+}
+
 type Leaf = { path: string[]; isList: boolean }
 
 /** Lists the fields of an input schema that hold an ID, recognized by their names. */
@@ -265,7 +275,10 @@ describe('tenant isolation', () => {
 
     for (const leaf of leaves) {
       it(`${path} treats the ${leaf.path.join('.')} of another tenant like an unknown ID`, async () => {
-        const input = (id: string) => withId(INPUTS[path]?.(ownIds) ?? {}, leaf, id)
+        const complete = INPUTS[path]?.(ownIds) ?? {}
+        const content = CONTENTS[leaf.path.join('.')]
+        const { body: _body, replyToId: _replyToId, ...withoutContent } = complete
+        const input = (id: string) => withId(content ? { ...withoutContent, ...content } : complete, leaf, id)
         const field = leaf.path.at(-1) ?? ''
         const foreignId = foreignIdFor(foreignIds, path, field)
         const digest = await computeDigest(app, two.tenantId)
@@ -305,6 +318,7 @@ function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
     assigneeId: 'user',
     before: 'message',
     replayOf: 'run',
+    replyToId: 'message',
     contactIds: 'contact',
     groupIds: 'group',
     tagIds: 'tag',
