@@ -12,6 +12,8 @@ import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
 import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
+import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
+import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
@@ -43,12 +45,14 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due mailboxes', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
     { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
+    { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
+    { name: 'purge webhooks', everyMs: HOUR, run: () => purgeWebhooks(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },
   ]

@@ -10,6 +10,7 @@ import { deadLettersRouter } from './features/dead-letters/router.ts'
 import { eventsRouter } from './features/events/router.ts'
 import { contactExplanationsRouter, messageExplanationsRouter } from './features/explanations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
+import { inboundRouter } from './features/inbound/router.ts'
 import {
   conversationSubscriptionsRouter,
   eventSubscriptionsRouter,
@@ -53,7 +54,7 @@ export const appRouter = router({
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
-  channels: channelsRouter,
+  channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
 })
 

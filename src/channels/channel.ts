@@ -1,3 +1,4 @@
+import type { TemplateProvider } from './templates/template-provider.ts'
 import { SECOND } from '../platform/time.ts'
 
 /** Limit of one send. A process that stops waits for the sends in flight, whose delivery is unknown without a response. */
@@ -21,6 +22,8 @@ export interface Channel {
   send(message: OutboundMessage, signal?: AbortSignal): Promise<SendResult>
   /** Marks a message of a customer as read, and optionally shows that somebody is typing. Throws if that fails. */
   markRead(providerMessageId: string, options: { showsTyping: boolean }): Promise<void>
+  /** Templates of the provider's account; null if the channel has none or does not name its account. */
+  readonly templates: TemplateProvider | null
 }
 
 /** Author of an inbound message. At least one of `phone` and `userId` is not null. */

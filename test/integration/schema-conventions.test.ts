@@ -28,6 +28,8 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   workflow_webhooks_id_key: 'a call names a webhook and no tenant',
   events_created_at_idx: 'old events are purged across tenants',
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',
+  channel_webhooks_due_at_not_null_idx: 'calls to process again are looked up across tenants',
+  channel_webhooks_created_at_idx: 'old calls are purged across tenants',
   channel_routes_pkey: "a provider's webhook names a channel and no tenant",
 }
 

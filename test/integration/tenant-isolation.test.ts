@@ -14,6 +14,7 @@ import {
 } from '../factories.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { insertDeadLetter } from '../support/dead-letters.ts'
+import { listWebhooks, postSigned } from '../support/signed-webhook.ts'
 import type { WorkspaceClient } from '../support/workspace-client.ts'
 
 type Ids = Record<
@@ -31,6 +32,7 @@ type Ids = Record<
   | 'broadcast'
   | 'test'
   | 'deadLetter'
+  | 'webhook'
   | 'user',
   string
 >
@@ -148,7 +150,12 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     body: 'B',
   }),
   'templates.get': ({ template }) => ({ templateId: template }),
+  'templates.update': ({ template }) => ({ templateId: template, body: 'Other' }),
   'templates.delete': ({ template }) => ({ templateId: template }),
+  'templates.submit': ({ template }) => ({ templateId: template }),
+  'templates.preview': ({ template, contact }) => ({ templateId: template, params: {}, contactId: contact }),
+  'templates.uses': ({ template }) => ({ templateId: template }),
+  'templates.sync': ({ channel }) => ({ channelId: channel }),
   'broadcasts.list': () => ({}),
   'broadcasts.create': ({ template, group, tag, contact }) => ({
     name: 'N',
@@ -211,6 +218,9 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.get': ({ channel }) => ({ channelId: channel }),
   'channels.update': ({ channel }) => ({ channelId: channel, name: 'M' }),
   'channels.delete': ({ channel }) => ({ channelId: channel }),
+  'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),
+  'channels.getWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 
@@ -429,19 +439,22 @@ async function createResources(workspace: WorkspaceClient): Promise<Ids> {
   const conversations = await workspace.call('GET', '/api/conversations')
   const runs = await workspace.call('GET', '/api/runs')
   const tags = await workspace.call('GET', '/api/tags')
-  const { id: channel } = await buildChannel(workspace)
+  const channel = await buildChannel(workspace)
+  await postSigned(workspace, channel, '{}')
+  const [webhook] = await listWebhooks(workspace, channel)
   const group = await create('/api/groups', { name: 'G' })
   await workspace.call('POST', `/api/groups/${group}/contacts`, { contactIds: [contact] })
   const deadLetter = await insertDeadLetter(workspace, {
     contactId: contact,
     conversationId: conversations.items[0].id,
   })
-  const { id: template } = await buildTemplate(workspace, { channelId: channel })
+  const { id: template } = await buildTemplate(workspace, { channelId: channel.id })
   return {
     contact,
     message,
     workflow,
-    channel,
+    channel: channel.id,
+    webhook: webhook.id,
     group,
     template,
     conversation: conversations.items[0].id,

@@ -6,6 +6,7 @@ export const sandboxChannel: Channel = {
   isGenuine: () => false,
   parse: emptyInbound,
   markRead: () => Promise.resolve(),
+  templates: null,
   send: ({ messageId, to }) =>
     Promise.resolve({ kind: 'accepted', providerMessageId: `sandbox.${messageId}`, recipientAddress: to.phone }),
 }

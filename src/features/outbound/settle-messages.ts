@@ -4,6 +4,7 @@ import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
 import { degradeChannel, type LoadedChannel, rescheduleOutbox, wasRepaired } from '../channels/load-channel.ts'
+import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
@@ -31,6 +32,11 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes
     const isExhausted = result.kind === 'retry' && message.attempt >= attemptsMax && result.scope === 'recipient'
     return { message, result: isExhausted ? { kind: 'refused', error: result.error } : result }
   })
+  await applyProviderOptOuts(
+    tx,
+    channel.id,
+    settled.flatMap(({ message, result }) => (result.kind === 'refused' ? [{ ...message, error: result.error }] : [])),
+  )
   const pause = findChannelPause(settled, tx.now())
   if (pause?.isStopped) await degradeChannel(tx, channel.id, pause.reason)
   if (pause) await recordChannelAlert(tx, channel.id, pause.code)
