@@ -197,6 +197,8 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.get': ({ channel }) => ({ channelId: channel }),
   'channels.update': ({ channel }) => ({ channelId: channel, name: 'M' }),
   'channels.delete': ({ channel }) => ({ channelId: channel }),
+  'workspace.consentKeywords': () => ({}),
+  'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 
