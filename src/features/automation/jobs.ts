@@ -10,6 +10,20 @@ export function deliverJob(tenantId: string, channelId: string): Job {
   return { task: 'deliver', key: `deliver:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
 }
 
+/** Job that prepares, sends and cancels the broadcasts of a channel. */
+export function broadcastJob(tenantId: string, channelId: string): Job {
+  return { task: 'broadcast', key: `broadcast:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
+}
+
+/** Job that reports the customer's newest message as read to the provider. */
+export function readReceiptJob(
+  tenantId: string,
+  { conversationId, showsTyping }: { conversationId: string; showsTyping: boolean },
+): Job {
+  const payload = { tenantId, conversationId, showsTyping: String(showsTyping) }
+  return { task: 'send-read-receipt', key: `read:${tenantId}:${conversationId}:${showsTyping}`, payload }
+}
+
 /** Job that executes the due external calls of a tenant. */
 export function executeJob(tenantId: string): Job {
   return { task: 'execute', key: `execute:${tenantId}`, payload: { tenantId } }

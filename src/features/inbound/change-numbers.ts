@@ -34,7 +34,8 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
     await tx.query(ContactRow).findOne('id', contactId).patch({ phone, country, updatedAt: tx.now() })
   }
   if (isFree) await addIdentities(tx, channelId, contactId, to)
-  else await tx.record({ type: 'contact.number_conflict', data: { contactId, otherContactId: otherId, channelId } })
+  else
+    await tx.record({ type: 'contact.number_conflict', data: { contactId, conflictingContactId: otherId, channelId } })
   await tx.record({ type: 'contact.updated', data: { contactId } })
   if (hasOldNumber) await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
 }

@@ -2,12 +2,12 @@ import type { MessageEcho } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { LOCK_CONTACTS_SQL, sortForLocking } from '../automation/lock-order.ts'
-import { type EnsuredConversation, ensureConversations } from '../conversations/ensure-conversations.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { messageEvent } from '../outbound/message-event.ts'
 import { DELIVERY_UNKNOWN } from '../outbound/message-status.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
+import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 
 type NewEcho = { id: string; echo: MessageEcho; conversation: EnsuredConversation }

@@ -4,7 +4,16 @@ import { isUuid, newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../consent/apply-provider-opt-outs.ts'
+import { KEEP_WEBHOOKS_SQL, type RawWebhook, toKeptWebhooks } from '../provider-webhooks/keep-webhooks.ts'
 import { promoteStatuses } from './promote-statuses.ts'
+
+type NewStatuses = {
+  channelId: string
+  statuses: StatusUpdate[]
+  /** Webhook calls in which the statuses arrived, which are kept. */
+  webhooks?: RawWebhook[]
+  lockTimeoutMs?: number
+}
 
 /**
  * Stores the delivery statuses that a provider reports and promotes the messages. A report may arrive twice, out of order,
@@ -13,7 +22,7 @@ import { promoteStatuses } from './promote-statuses.ts'
  */
 export async function applyStatuses(
   scope: Scope,
-  { channelId, statuses, ...options }: { channelId: string; statuses: StatusUpdate[]; lockTimeoutMs?: number },
+  { channelId, statuses, webhooks = [], ...options }: NewStatuses,
 ): Promise<void> {
   if (statuses.length === 0) return
   const rows = statuses.map(({ providerMessageId, status, at, error, messageId }) => ({
@@ -31,14 +40,15 @@ export async function applyStatuses(
     const bindings = { statuses: toRecordset(sorted), tenantId, channelId, now: tx.now() }
     const stored = await selectRows<{ messageId: string | null }>(
       tx.db,
-      `insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
+      `with ${KEEP_WEBHOOKS_SQL}
+       insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
        select :tenantId::uuid, x.id, :channelId::uuid, x.provider_message_id, coalesce(r.message_id, m.id), x.status, x.error, x.at, :now::timestamptz
        from jsonb_to_recordset(:statuses::jsonb) as x (id uuid, provider_message_id text, status text, at timestamptz, error jsonb, own_id uuid)
        left join provider_message_ids r on r.tenant_id = :tenantId and r.channel_id = :channelId and r.provider_message_id = x.provider_message_id
        left join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id and m.direction = 'outbound'
        on conflict (tenant_id, channel_id, provider_message_id, status) do nothing
        returning message_id`,
-      bindings,
+      { ...bindings, webhooks: toKeptWebhooks(webhooks) },
     )
     const messageIds = [...new Set(stored.flatMap(({ messageId }) => messageId ?? []))]
     if (messageIds.length === 0) return

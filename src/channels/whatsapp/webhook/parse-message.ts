@@ -1,0 +1,163 @@
+import { z } from 'zod'
+import { toE164 } from '../../../platform/phone.ts'
+import type { InboundMessage, MessageEcho, NumberChange, Sender } from '../../channel.ts'
+import { timestamp, parseValid, text } from '../provider-json.ts'
+
+const Message = z.looseObject({
+  id: z.string().min(1).max(512),
+  from: text,
+  from_user_id: text,
+  from_parent_user_id: text,
+  to: text,
+  to_user_id: text,
+  to_parent_user_id: text,
+  group_id: text,
+  timestamp,
+  type: z.string().min(1).max(64),
+  context: z.looseObject({ id: text }).optional().catch(undefined),
+})
+type Message = z.output<typeof Message>
+
+const Contact = z.looseObject({
+  wa_id: text,
+  user_id: text,
+  parent_user_id: text,
+  profile: z.looseObject({ name: text, username: text }).optional().catch(undefined),
+})
+type Contact = z.output<typeof Contact>
+
+const SystemMessage = z.looseObject({
+  type: z.literal('system'),
+  from: text,
+  from_user_id: text,
+  timestamp,
+  system: z.looseObject({
+    type: z.enum(['user_changed_number', 'user_changed_user_id']),
+    wa_id: text,
+    new_wa_id: text,
+    user_id: text,
+    customer: text,
+  }),
+})
+
+/** Supported message types, each with the fields that may have text to show, by preference. */
+const TEXT_FIELDS: Record<string, string[]> = {
+  text: ['body'],
+  button: ['text'],
+  interactive: ['title', 'body'],
+  image: ['caption'],
+  video: ['caption'],
+  document: ['caption', 'filename'],
+  audio: [],
+  sticker: [],
+  location: ['name', 'address'],
+  contacts: ['formatted_name'],
+  reaction: ['emoji'],
+  order: ['text'],
+  unsupported: [],
+}
+
+/** Returns true for a type that is handled: a supported message or a notice. */
+export function isKnownType(type: string): boolean {
+  return type === 'system' || Object.hasOwn(TEXT_FIELDS, type)
+}
+
+/**
+ * Parses an inbound message. Returns undefined for notices of the provider, which open no service window, and for group
+ * messages, since a reply would go to one person only.
+ */
+export function parseMessage(input: unknown, contacts: unknown[]): InboundMessage | undefined {
+  const message = Message.safeParse(input).data
+  if (!message || message.type === 'system' || message.group_id !== undefined) return undefined
+  const { from: phone, from_user_id: userId, from_parent_user_id: parentUserId } = message
+  const from = toSender({ phone, userId, parentUserId }, contacts)
+  if (from.phone === null && from.userId === null) return undefined
+  return { providerMessageId: message.id, from, ...toParts(message) }
+}
+
+/** Parses a message that a member wrote in the app on the phone; undefined as for `parseMessage`. */
+export function parseEcho(input: unknown, contacts: unknown[]): MessageEcho | undefined {
+  const message = Message.safeParse(input).data
+  if (!message || message.type === 'system' || message.group_id !== undefined) return undefined
+  const { to: phone, to_user_id: userId, to_parent_user_id: parentUserId } = message
+  const to = toSender({ phone, userId, parentUserId }, contacts)
+  if (to.phone === null && to.userId === null) return undefined
+  return { providerMessageId: message.id, to, ...toParts(message) }
+}
+
+/** Parses the notice that a person has another number or id; undefined for any other message. */
+export function parseNumberChange(input: unknown): NumberChange | undefined {
+  const notice = SystemMessage.safeParse(input).data
+  if (!notice) return undefined
+  const { wa_id, new_wa_id, user_id, customer } = notice.system
+  const from = toSender({ phone: notice.from ?? customer, userId: notice.from_user_id, parentUserId: undefined }, [])
+  const to = toSender({ phone: wa_id ?? new_wa_id, userId: user_id, parentUserId: undefined }, [])
+  const isComplete = [from, to].every(({ phone, userId }) => phone !== null || userId !== null)
+  return isComplete ? { from, to, at: notice.timestamp } : undefined
+}
+
+function toParts(message: Message): Omit<InboundMessage, 'providerMessageId' | 'from'> {
+  const { type } = message
+  const part = at(message, type) ?? null
+  const fields = Object.hasOwn(TEXT_FIELDS, type) ? TEXT_FIELDS[type] : undefined
+  return {
+    type: fields ? type : 'unsupported',
+    body: firstText(replyPart(type, part), fields ?? []),
+    content: toContent(message, part),
+    replyToProviderId: message.context?.id ?? (type === 'reaction' ? stringAt(part, 'message_id') : null),
+    at: message.timestamp,
+  }
+}
+
+type Address = Record<'phone' | 'userId' | 'parentUserId', string | undefined>
+
+/** Builds a person from the address of a message and the contacts of the call. `phone` may lack its plus. */
+export function toSender({ phone, userId, parentUserId }: Address, contacts: unknown[]): Sender {
+  const known = parseValid(Contact, contacts)
+  const contact =
+    known.find(({ wa_id, user_id }) => (phone && wa_id === phone) || (userId && user_id === userId)) ??
+    (known.length === 1 ? known.find((only) => isCompatible(only, { phone, userId })) : undefined)
+  return {
+    phone: toE164(`+${(phone ?? contact?.wa_id ?? '').replace(/^\+/, '')}`) ?? null,
+    userId: userId ?? contact?.user_id ?? null,
+    parentUserId: parentUserId ?? contact?.parent_user_id ?? null,
+    profileName: contact?.profile?.name ?? null,
+    username: contact?.profile?.username ?? null,
+  }
+}
+
+/** Returns true if the only contact of the call can be the person: no id that both have may differ. */
+function isCompatible({ wa_id, user_id }: Contact, { phone, userId }: Omit<Address, 'parentUserId'>): boolean {
+  return (!phone || !wa_id) && (!userId || !user_id)
+}
+
+/** Returns the part with the text: interactive replies nest it under their own type, shared contacts in a name. */
+function replyPart(type: string, part: unknown): unknown {
+  if (type === 'interactive') return at(part, stringAt(part, 'type') ?? '')
+  return type === 'contacts' ? at(at(part, '0'), 'name') : part
+}
+
+/** Content other than text, including the advertisement the customer came from and errors of unsupported types. */
+function toContent({ type, referral, errors }: Message, part: unknown): InboundMessage['content'] {
+  const chosen = type === 'button' ? stringAt(part, 'payload') : stringAt(replyPart(type, part), 'id')
+  const content = {
+    ...(type === 'text' ? {} : { [type]: part }),
+    ...(chosen !== null && (type === 'button' || type === 'interactive') ? { buttonId: chosen } : {}),
+    ...(referral === undefined ? {} : { referral }),
+    ...(errors === undefined ? {} : { errors }),
+  }
+  return Object.keys(content).length > 0 ? content : null
+}
+
+function firstText(part: unknown, fields: string[]): string | null {
+  return fields.map((field) => stringAt(part, field)).find((text) => text) ?? null
+}
+
+function stringAt(part: unknown, field: string): string | null {
+  const value = at(part, field)
+  return typeof value === 'string' ? value : null
+}
+
+function at(part: unknown, field: string): unknown {
+  return typeof part === 'object' && part !== null && Object.hasOwn(part, field) ? Reflect.get(part, field) : undefined
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { InvalidError } from '../../../platform/errors.ts'
+import { emptyInbound, type Inbound } from '../../channel.ts'
+import { parseAccountUpdate, parseAlert, parseErrors, parseLimits, parseQuality } from './parse-channel-update.ts'
+import { parseEcho, parseMessage, parseNumberChange } from './parse-message.ts'
+import { parsePreference } from './parse-preference.ts'
+import { parseStatus } from './parse-status.ts'
+import { parseTemplateUpdate } from './parse-template-update.ts'
+import { list, parseProviderJson, parseValid, text, timestamp } from '../provider-json.ts'
+import { UnknownParts } from './unknown-parts.ts'
+
+type Settings = { phoneNumberId: string; wabaId: string | null }
+
+const Envelope = z.looseObject({ entry: list })
+const Entry = z.looseObject({ id: text, time: timestamp.optional().catch(undefined), changes: list })
+const Change = z.looseObject({ field: z.string().min(1).max(100), value: z.looseObject({}) })
+type Value = z.output<typeof Change>['value']
+
+const Metadata = z.looseObject({ metadata: z.looseObject({ phone_number_id: z.string() }) })
+const Messages = z.looseObject({ contacts: list, messages: list, statuses: list, errors: list })
+const Preferences = z.looseObject({ contacts: list, user_preferences: list })
+const Echoes = z.looseObject({ contacts: list, message_echoes: list })
+
+/** Adds the parts of a change to `inbound`. Returns the number of parts that were skipped. */
+type Parse = (value: Value, inbound: Inbound, context: { at: Date | null; unknown: UnknownParts }) => number
+
+/** Fields of a number, which they name. */
+const NUMBER_FIELDS: Record<string, Parse> = {
+  messages: parseMessages,
+  user_preferences: (value, inbound) => {
+    const { contacts, user_preferences: preferences } = Preferences.parse(value)
+    return addAll(inbound.preferences, preferences, (part) => parsePreference(part, contacts))
+  },
+  smb_message_echoes: (value, inbound, { unknown }) => {
+    const { contacts, message_echoes: echoes } = Echoes.parse(value)
+    unknown.addTypes(echoes)
+    return addAll(inbound.echoes, echoes, (part) => parseEcho(part, contacts))
+  },
+}
+
+/** Fields of the business account. Those of a single number name its phone number. */
+const ACCOUNT_FIELDS: Record<string, Parse> = {
+  message_template_status_update: (value, inbound, { at }) =>
+    addAll(inbound.templateUpdates, [value], (part) => parseTemplateUpdate('status', part, at)),
+  message_template_quality_update: (value, inbound, { at }) =>
+    addAll(inbound.templateUpdates, [value], (part) => parseTemplateUpdate('quality', part, at)),
+  template_category_update: (value, inbound, { at }) =>
+    addAll(inbound.templateUpdates, [value], (part) => parseTemplateUpdate('category', part, at)),
+  message_template_components_update: (value, inbound, { at }) =>
+    addAll(inbound.templateUpdates, [value], (part) => parseTemplateUpdate('components', part, at)),
+  phone_number_quality_update: (value, inbound, { at }) =>
+    addAll(inbound.channelUpdates, [value], (part) => parseQuality(part, at)),
+  business_capability_update: (value, inbound, { at }) =>
+    addAll(inbound.channelUpdates, [value], (part) => parseLimits(part, at)),
+  account_update: (value, inbound, { at }) =>
+    addAll(inbound.channelUpdates, [value], (part) => parseAccountUpdate(part, at)),
+  account_review_update: (value, inbound, { at }) =>
+    addAll(inbound.channelUpdates, [value], (part) => parseAccountUpdate(part, at)),
+  account_alerts: (value, inbound, { at }) => addAll(inbound.channelUpdates, [value], (part) => parseAlert(part, at)),
+}
+
+const PARSERS = { ...NUMBER_FIELDS, ...ACCOUNT_FIELDS }
+
+/**
+ * Parses a webhook call. It may have entries of other numbers of the same app, which are skipped. So are malformed
+ * parts: rejecting the call would lose the valid parts and make the provider repeat it for days.
+ * @throws InvalidError when the body is not JSON
+ */
+export function parseWebhook(body: Buffer, { phoneNumberId, wabaId }: Settings): Inbound {
+  const inbound = emptyInbound()
+  const unknown = new UnknownParts()
+  for (const { id, time: at = null, changes } of parseEntries(body)) {
+    for (const input of changes) {
+      const change = Change.safeParse(input).data
+      if (!change) {
+        inbound.ignored += 1
+        continue
+      }
+      const { field, value } = change
+      const parse = Object.hasOwn(PARSERS, field) ? PARSERS[field] : undefined
+      if (!parse) {
+        unknown.add(`field:${field}`)
+        inbound.ignored += 1
+      } else if (Object.hasOwn(NUMBER_FIELDS, field) ? isOfNumber(value, phoneNumberId) : !wabaId || id === wabaId) {
+        inbound.ignored += parse(value, inbound, { at, unknown })
+      } else {
+        inbound.ignored += 1
+      }
+    }
+  }
+  return { ...inbound, unknown: unknown.list() }
+}
+
+function parseEntries(body: Buffer): z.output<typeof Entry>[] {
+  try {
+    return parseValid(Envelope, [parseProviderJson(body)]).flatMap(({ entry }) => parseValid(Entry, entry))
+  } catch (cause) {
+    throw new InvalidError('The request body must be JSON', undefined, 'invalid_json', { cause })
+  }
+}
+
+function isOfNumber(value: Value, phoneNumberId: string): boolean {
+  return Metadata.safeParse(value).data?.metadata.phone_number_id === phoneNumberId
+}
+
+function parseMessages(value: Value, inbound: Inbound, { at, unknown }: { at: Date | null; unknown: UnknownParts }) {
+  const { contacts, messages, statuses, errors } = Messages.parse(value)
+  unknown.addKeys('value', value)
+  unknown.addTypes(messages)
+  unknown.addStatuses(statuses)
+  const changes = messages.map((message) => parseNumberChange(message))
+  inbound.numberChanges.push(...changes.filter((change) => change !== undefined))
+  const others = messages.filter((_, index) => changes[index] === undefined)
+  return (
+    addAll(inbound.messages, others, (message) => parseMessage(message, contacts)) +
+    addAll(inbound.statuses, statuses, parseStatus) +
+    addAll(inbound.channelUpdates, errors, (error) => parseErrors(error, at))
+  )
+}
+
+/** Adds the valid parts to `target` and returns the number of the others. */
+function addAll<Part>(target: Part[], parts: unknown[], parse: (part: unknown) => Part | undefined): number {
+  const valid = parts.map(parse).filter((part) => part !== undefined)
+  target.push(...valid)
+  return parts.length - valid.length
+}
