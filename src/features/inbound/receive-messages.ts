@@ -6,11 +6,20 @@ import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
+import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
 
 export type ReceivedMessage = { messageId: string; conversationId: string; isDuplicate: boolean }
+
+type NewMessages = {
+  channelId: string
+  messages: InboundMessage[]
+  /** Webhook calls in which the messages arrived, which are kept. */
+  webhooks?: RawWebhook[]
+  lockTimeoutMs?: number
+}
 
 /**
  * Stores inbound messages in one transaction: contacts, conversations, messages, mailbox items and the job that processes
@@ -19,7 +28,7 @@ export type ReceivedMessage = { messageId: string; conversationId: string; isDup
  */
 export async function receiveMessages(
   scope: Scope,
-  { channelId, messages, ...options }: { channelId: string; messages: InboundMessage[]; lockTimeoutMs?: number },
+  { channelId, messages, webhooks = [], ...options }: NewMessages,
 ): Promise<ReceivedMessage[]> {
   if (messages.length === 0) return []
   return scope.transaction(async (tx) => {
@@ -32,7 +41,7 @@ export async function receiveMessages(
     const conversations = await ensureConversations(tx, channelId, contactIds)
     const newestIds = new Map<string, string>()
     const candidates = messages.map((message) => prepare(message, { channelId, senders, conversations, newestIds }))
-    const inserted = await insertInbound(tx, channelId, candidates)
+    const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
       await deliverToMailboxes(tx, { channelId, messages: inserted, senders })
