@@ -1,6 +1,8 @@
 import { purgeExpiredSessions } from './features/auth/sessions/purge-expired-sessions.ts'
 import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { reportDeadLetters } from './features/dead-letters/report-dead-letters.ts'
+import { rollUpBroadcastCounts } from './features/broadcast-recipients/count-deltas.ts'
+import { enqueueDueBroadcasts, runBroadcasts } from './features/broadcasts/sending/run-broadcasts.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
@@ -25,6 +27,7 @@ export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
     deliver: (payload, signal) => deliverMessages(system, payload, signal),
+    broadcast: (payload, signal) => runBroadcasts(system, payload, signal),
     execute: executeCalls(system),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
@@ -40,6 +43,8 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
+    { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
+    { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },

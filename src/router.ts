@@ -2,6 +2,7 @@ import { aiProviderRouter } from './features/ai-provider/router.ts'
 import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
+import { contactConsentRouter } from './features/consent/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { credentialsRouter } from './features/credentials/router.ts'
@@ -32,7 +33,7 @@ import { mergeRouters, router } from './trpc/procedures.ts'
 /** The API by namespace. Several features may serve one namespace. */
 export const appRouter = router({
   auth: authRouter,
-  contacts: mergeRouters(contactsRouter, contactExplanationsRouter),
+  contacts: mergeRouters(contactsRouter, contactConsentRouter, contactExplanationsRouter),
   conversations: mergeRouters(conversationsRouter, outboundRouter, conversationSubscriptionsRouter),
   messages: messageExplanationsRouter,
   // Publishing comes first: its fixed paths would otherwise be taken for workflow ids.

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { phoneCountry } from '../../src/platform/phone.ts'
+import { phoneCountry, toPhoneKey } from '../../src/platform/phone.ts'
 import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
 import { DEMO, demoId } from './ids.ts'
 
@@ -70,6 +70,7 @@ export async function seedContacts(tx: Knex, now: Date): Promise<void> {
       contactRow(index + 1, { name, phone, language, timezone }, now),
     ),
   )
+  await seedConsents(tx)
   await seedTags(tx, now)
   await seedGroups(tx, now)
 }
@@ -81,6 +82,7 @@ function contactRow(n: number, person: { name: string; phone: string; language: 
     tenant_id: DEMO.workspaceId,
     id: demoId('contact', n),
     ...person,
+    phone_key: toPhoneKey(person.phone),
     country: phoneCountry(person.phone),
     email: n % 3 === 0 ? null : `${toLocalPart(person.name)}@customer.example`,
     fields: JSON.stringify(n % 4 === 0 ? { customerNumber: `C-${1000 + n}` } : {}),
@@ -91,6 +93,18 @@ function contactRow(n: number, person: { name: string; phone: string; language: 
     created_at: addMs(now, -(50 * DAY - n * HOUR)),
     updated_at: addMs(now, -n * HOUR),
   }
+}
+
+/** Writes the entries of the ledger that belong to the consents. */
+async function seedConsents(tx: Knex): Promise<void> {
+  await tx.raw(
+    `insert into consent_entries (tenant_id, id, contact_id, purpose, state, source, actor, keyword, created_at)
+     select tenant_id, gen_random_uuid(), id, 'marketing', marketing_consent, consent_source,
+       jsonb_build_object('type', case consent_source when 'keyword' then 'contact' else 'user' end, 'id', null, 'name', null),
+       case consent_source when 'keyword' then 'stop' end, consent_at
+     from contacts where tenant_id = ? and marketing_consent <> 'unknown'`,
+    [DEMO.workspaceId],
+  )
 }
 
 /** Converts a name to the local part of an e-mail address: "Elena García" to "elena". */

@@ -38,7 +38,6 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'provider_message_ids.provider_message_id': "the provider's id",
   'templates.provider_template_id': "the provider's id",
   'message_statuses.provider_message_id': "the provider's id",
-  'messages.recipient_id': 'recipients are deleted with their broadcast, and messages stay',
   'messages.step_id': 'the name of a step within a definition',
   'run_steps.step_id': 'the name of a step within a definition',
   'external_calls.step_id': 'the name of a step within a definition',

@@ -57,6 +57,8 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'contacts.get': ({ contact }) => ({ contactId: contact }),
   'contacts.update': ({ contact }) => ({ contactId: contact, name: 'M' }),
   'contacts.delete': ({ contact }) => ({ contactId: contact }),
+  'contacts.consent': ({ contact }) => ({ contactId: contact }),
+  'contacts.recordConsent': ({ contact }) => ({ contactId: contact, purpose: 'marketing', state: 'opted_in' }),
   'contacts.triggerEvaluations': ({ contact, workflow }) => ({ contactId: contact, workflowId: workflow }),
   'conversations.list': ({ contact, channel, user }) => ({ contactId: contact, channelId: channel, assigneeId: user }),
   'conversations.get': ({ conversation }) => ({ conversationId: conversation }),
@@ -364,6 +366,7 @@ async function callRest(
 async function computeDigest(app: TestApp, tenantId: string): Promise<string> {
   const tables = [
     'contacts',
+    'consent_entries',
     'conversations',
     'messages',
     'workflows',

@@ -2,6 +2,7 @@ import { reconcileOutbox } from '../../src/features/outbound/reconcile-outbox.ts
 import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
 import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
+import { enqueueDueBroadcasts } from '../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { waitUntil } from './wait-until.ts'
@@ -15,6 +16,7 @@ export async function drainWork(system: SystemScope): Promise<void> {
     await enqueueDueMailboxes(system)
     await reconcileOutbox(system)
     await enqueueDueCalls(system)
+    await enqueueDueBroadcasts(system)
     await waitUntil(() => isIdle(system))
   }
 }
@@ -26,8 +28,9 @@ async function isIdle(system: SystemScope): Promise<boolean> {
          or exists (select from schedules where next_at <= ?)
          or exists (select from mailbox_items where due_at <= ?)
          or exists (select from external_calls where due_at <= ?)
+         or exists (select from broadcasts where work_at <= ?)
          or exists (select from outbox where not_before <= ? and leased_at is null) as busy`,
-    [now, now, now, now],
+    [now, now, now, now, now],
   )
   return rows[0]?.busy === false
 }

@@ -24,15 +24,20 @@ function executeStep(draft: DecisionDraft, id: string): string | null {
   run.executed = executed
   const execution = { step, record: newRecord(draft, step) }
   if (step.disabled) return skipStep(draft, execution)
-  const entry = runStep(() => (isEntered(draft, step) ? { kind: 'next' } : { kind: 'ignore' }))
+  const entry = enterStep(draft, step)
   if (entry.kind === 'ignore') return skipStep(draft, execution)
   return entry.kind === 'fail' ? applyOutcome(draft, execution, entry) : execute(draft, execution)
 }
 
+const ENTERED: Resumption = { kind: 'next' }
+const SKIPPED: Resumption = { kind: 'ignore' }
+
 /** An open loop has been entered before: its condition is not evaluated again in every iteration. */
-function isEntered(draft: DecisionDraft, step: CompiledStep): boolean {
-  const isOpen = draft.run.frames.some(({ loopId }) => loopId === step.id)
-  return isOpen || !step.if || evaluateCondition(step.if, templateSource(draft), draft.registry.operators)
+function enterStep(draft: DecisionDraft, { id, if: condition }: CompiledStep): Resumption {
+  if (!condition || draft.run.frames.some(({ loopId }) => loopId === id)) return ENTERED
+  return runStep(() =>
+    evaluateCondition(condition, templateSource(draft), draft.registry.operators) ? ENTERED : SKIPPED,
+  )
 }
 
 /** Executes a step, or makes the next attempt at it. */

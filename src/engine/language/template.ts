@@ -20,7 +20,9 @@ export function hasPlaceholder(text: string): boolean {
 
 /** Returns an upper bound of the number of placeholders, without parsing them. */
 export function countPlaceholders(text: string): number {
-  return text.split('{{').length - 1
+  let count = 0
+  for (let at = text.indexOf('{{'); at >= 0; at = text.indexOf('{{', at + 2)) count += 1
+  return count
 }
 
 export function parseTemplate(text: string): Template {

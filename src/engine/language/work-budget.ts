@@ -30,8 +30,12 @@ export function withWorkBudget<T>(units: number, act: () => T): { result: T; spe
 
 /** @throws StepError `budget_exceeded` */
 export function spendWork(units: number): void {
-  for (let budget = current; budget; budget = budget.outer) budget.left -= units
-  for (let budget = current; budget; budget = budget.outer) if (budget.left < 0) throw budgetExceededError()
+  let isExceeded = false
+  for (let budget = current; budget; budget = budget.outer) {
+    budget.left -= units
+    isExceeded ||= budget.left < 0
+  }
+  if (isExceeded) throw budgetExceededError()
 }
 
 export function isBudgetExceeded(error: unknown): boolean {

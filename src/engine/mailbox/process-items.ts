@@ -9,6 +9,11 @@ import { workflowKey } from './mailbox-input.ts'
 import type { DecisionPort, EngineTransaction } from './ports.ts'
 import { MailboxProcessor } from './processor.ts'
 
+/** Work of an item besides the units that it spends. */
+const ITEM_WORK = 2000
+/** Work after which other tasks of the process are let in: about a millisecond, as a turn of the event loop costs some µs. */
+const YIELD_WORK = 10_000
+
 /** Decides the result of items and saves it. The caller holds the locks of their mailboxes. */
 export async function processItems<Tx extends EngineTransaction>(
   port: DecisionPort<Tx>,
@@ -38,15 +43,20 @@ export async function processItems<Tx extends EngineTransaction>(
 }
 
 /**
- * Handles items in order, and lets other work of the process run between them. Returns the items that the transaction
+ * Handles items in order, and lets other tasks of the process run between them. Returns the items that the transaction
  * has no time for; the first item is always handled.
  */
 async function handleItems(items: MailboxItem[], processors: Map<string, MailboxProcessor>): Promise<MailboxItem[]> {
   let work = 0
+  let unyielded = 0
   for (const [index, item] of items.entries()) {
     if (work > BATCH_WORK_MAX) return items.slice(index)
-    work += processors.get(item.mailbox.id)?.handle(item) ?? 0
+    const spent = processors.get(item.mailbox.id)?.handle(item) ?? 0
+    work += spent
+    unyielded += ITEM_WORK + spent
+    if (unyielded < YIELD_WORK) continue
     await setImmediate()
+    unyielded = 0
   }
   return []
 }

@@ -10,6 +10,11 @@ export function deliverJob(tenantId: string, channelId: string): Job {
   return { task: 'deliver', key: `deliver:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
 }
 
+/** Job that prepares, sends and cancels the broadcasts of a channel. */
+export function broadcastJob(tenantId: string, channelId: string): Job {
+  return { task: 'broadcast', key: `broadcast:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
+}
+
 /** Job that executes the due external calls of a tenant. */
 export function executeJob(tenantId: string): Job {
   return { task: 'execute', key: `execute:${tenantId}`, payload: { tenantId } }

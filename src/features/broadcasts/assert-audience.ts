@@ -4,14 +4,15 @@ import { Tag } from '../../models/contacts/tag.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import type { Audience } from './schema.ts'
+import type { AudienceInput } from './schema.ts'
 
 /**
  * Asserts that all groups, tags and contacts of an audience exist in this workspace.
  * @throws NotFoundError
  */
-export async function assertAudience(tx: Scope, audience: Audience): Promise<void> {
-  const { groupIds = [], tagIds = [], contactIds = [] } = audience
+export async function assertAudience(tx: Scope, { exclude = {}, ...audience }: AudienceInput): Promise<void> {
+  const listIds = (name: 'groupIds' | 'tagIds' | 'contactIds') => [...(audience[name] ?? []), ...(exclude[name] ?? [])]
+  const [groupIds, tagIds, contactIds] = [listIds('groupIds'), listIds('tagIds'), listIds('contactIds')]
   await assertExisting('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
   await assertExisting('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())
   await assertExisting('Contact', contactIds, (ids) => tx.query(Contact).whereIn('id', ids).resultSize())

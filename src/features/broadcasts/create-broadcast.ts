@@ -1,9 +1,10 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { assertAudience } from './assert-audience.ts'
 import { lockTemplate } from './lock-template.ts'
-import { getBroadcast, NO_COUNTS } from './queries.ts'
+import { NO_COUNTS } from './counts.ts'
+import { getBroadcast } from './queries.ts'
+import { replaceAudience } from './replace-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
 /** Creates a draft. Nothing is sent. */
@@ -11,8 +12,6 @@ export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<B
   const broadcastId = newId()
   return scope.transaction(async (tx) => {
     const template = await lockTemplate(tx, input.templateId, input.channelId)
-    const { audience = {} } = input
-    await assertAudience(tx, audience)
     const now = tx.now()
     await tx.query(BroadcastRow).insert({
       id: broadcastId,
@@ -22,12 +21,15 @@ export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<B
       channelId: template.channelId,
       templateId: template.id,
       params: input.params ?? {},
-      audience,
+      audience: {},
       counts: NO_COUNTS,
+      frequencyCap: input.frequencyCap ?? null,
+      requiresOptIn: input.requiresOptIn ?? false,
       createdBy: tx.actor.type === 'user' ? tx.actor.id : null,
       createdAt: now,
       updatedAt: now,
     })
+    if (input.audience) await replaceAudience(tx, broadcastId, input.audience)
     await tx.record({ type: 'broadcast.created', data: { broadcastId } })
     return getBroadcast(tx, { broadcastId })
   })

@@ -6,54 +6,52 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import type { Broadcast, BroadcastRecipient, BroadcastRef, Counts, ListBroadcasts, ListRecipients } from './schema.ts'
-
-export const NO_COUNTS: Counts = {
-  total: 0,
-  pending: 0,
-  sending: 0,
-  sent: 0,
-  delivered: 0,
-  read: 0,
-  failed: 0,
-  skipped: 0,
-  canceled: 0,
-  unknown: 0,
-}
+import { countDeltasColumn, readCounts, toCounts } from './counts.ts'
+import {
+  type Audience,
+  type Broadcast,
+  type BroadcastRecipient,
+  type BroadcastRef,
+  type ListBroadcasts,
+  type ListRecipients,
+  Schedule,
+} from './schema.ts'
 
 /** Broadcast with its template. */
 class BroadcastView extends BroadcastRow {
   declare template: Broadcast['template']
+  declare countDeltas: Record<string, number>
 }
 
-/** Recipient with its contact and message. */
+/** Recipient with its contact. */
 class RecipientView extends RecipientRow {
   declare contact: BroadcastRecipient['contact']
-  declare messageId: string | null
 }
 
-const TEMPLATE = raw(`(
-  select json_build_object('id', t.id, 'name', t.name, 'language', t.language) from templates t
-  where t.tenant_id = broadcasts.tenant_id and t.id = broadcasts.template_id) as template`)
-
-const RECIPIENT_JOINS = [
-  raw(`(select json_build_object('id', c.id, 'name', c.name) from contacts c
-    where c.tenant_id = broadcast_recipients.tenant_id and c.id = broadcast_recipients.contact_id) as contact`),
-  raw(`(select m.id from messages m where m.tenant_id = broadcast_recipients.tenant_id
-    and m.broadcast_id = broadcast_recipients.broadcast_id and m.contact_id = broadcast_recipients.contact_id
-    limit 1) as message_id`),
-]
-
 function broadcastQuery(scope: Scope) {
-  return scope.query(BroadcastView).select('broadcasts.*', TEMPLATE)
+  const template = raw(
+    `(select json_build_object('id', t.id, 'name', t.name, 'language', t.language) from templates t
+      where t.tenant_id = ? and t.id = broadcasts.template_id) as template`,
+    [scope.tenantId],
+  )
+  return scope.query(BroadcastView).select('broadcasts.*', template, countDeltasColumn(scope))
 }
 
 function toBroadcast(row: BroadcastView): Broadcast {
+  const { statusReason, counts, countDeltas, ...shown } = row
+  const { recipientCount = 0, filter, exclude, ...audience }: Audience = row.audience
   return {
-    ...row,
-    audience: { groupIds: [], tagIds: [], contactIds: [], ...row.audience },
-    counts: { ...NO_COUNTS, ...row.counts },
+    ...shown,
+    audience: { ...toIds(audience), recipientCount, filter: filter ?? null, exclude: toIds(exclude ?? {}) },
+    schedule: row.schedule && Schedule.parse(row.schedule),
+    counts: toCounts(counts, countDeltas),
+    pausedReason: row.status === 'paused' ? statusReason : null,
+    failureReason: row.status === 'failed' ? statusReason : null,
   }
+}
+
+function toIds({ groupIds = [], tagIds = [], contactIds = [] }: Audience) {
+  return { groupIds, tagIds, contactIds }
 }
 
 /** @throws NotFoundError */
@@ -78,25 +76,26 @@ export async function listBroadcasts(scope: Scope, { limit, offset }: ListBroadc
   return { items: rows.map(toBroadcast), total }
 }
 
-/** Lists the recipients of a broadcast with their delivery status, newest first. */
+/** Lists the recipients of a broadcast with their delivery status, newest first. Their number is that which is kept. */
 export async function listRecipients(
   scope: Scope,
   { id: broadcastId, limit, offset, status }: ListRecipients,
 ): Promise<Page<BroadcastRecipient>> {
   await scope.get(BroadcastRow, broadcastId)
-  const filter = definedFields({ broadcastId, status })
-  const [total, items] = await Promise.all([
-    scope.query(RecipientRow).where(filter).resultSize(),
+  const contact = raw(
+    `(select json_build_object('id', c.id, 'name', c.name) from contacts c
+      where c.tenant_id = ? and c.id = broadcast_recipients.contact_id) as contact`,
+    [scope.tenantId],
+  )
+  const [counts, items] = await Promise.all([
+    readCounts(scope, broadcastId),
     scope
       .query(RecipientView)
-      .select('broadcast_recipients.*', ...RECIPIENT_JOINS)
-      .where(filter)
-      .orderBy([
-        { column: 'createdAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
+      .select('broadcast_recipients.*', contact)
+      .where(definedFields({ broadcastId, status }))
+      .orderBy('id', 'desc')
       .limit(limit)
       .offset(offset),
   ])
-  return { items, total }
+  return { items, total: counts[status ?? 'total'] }
 }

@@ -1,10 +1,14 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
+import { cancelBroadcast } from './cancel-broadcast.ts'
 import { createBroadcast } from './create-broadcast.ts'
 import { deleteBroadcast } from './delete-broadcast.ts'
+import { pauseBroadcast, resumeBroadcast } from './pause-broadcast.ts'
 import { getBroadcast, listBroadcasts, listRecipients } from './queries.ts'
+import { retryBroadcast } from './retry-broadcast.ts'
 import * as schema from './schema.ts'
+import { scheduleBroadcast, sendBroadcast } from './start-broadcast.ts'
 import { updateBroadcast } from './update-broadcast.ts'
 
 const CREATE = { status: 201, description: 'The broadcast is a draft: nothing is sent.' } as const
@@ -12,6 +16,35 @@ const CREATE = { status: 201, description: 'The broadcast is a draft: nothing is
 const UPDATE = { description: 'A broadcast can be updated until it starts. Fields that are left out stay as they are.' }
 
 const DELETE = { status: 204, description: 'Only a draft can be deleted.' } as const
+
+const SEND = {
+  idempotent: true,
+  description:
+    'Starts a draft or a scheduled broadcast. It is `preparing` while its recipients are listed, with their parameters, then `sending` until none is pending. Each recipient is sent at most one message that the provider accepts.',
+} as const
+
+const SCHEDULE = {
+  description:
+    'Sets the start and the quiet hours. Fields that are left out get their defaults. With `at` null, a scheduled broadcast becomes a draft again; its quiet hours stay for `send`.',
+} as const
+
+const PAUSE = {
+  description:
+    'No further message is handed to the provider. Messages that a worker has claimed, at most 128, are still sent; the others are withdrawn and their recipients are pending again.',
+} as const
+
+const RESUME = { description: 'Continues a paused broadcast with the recipients that are pending.' } as const
+
+const CANCEL = {
+  description:
+    'Ends the broadcast. Recipients to whom nothing was sent are canceled. Messages that a worker has claimed, at most 128, are still sent.',
+} as const
+
+const RETRY = {
+  idempotent: true,
+  description:
+    'Sends the broadcast again to recipients who failed. Recipients of whom the provider accepted a message are left out, and so are those whose delivery is unknown unless they are named in `notAcceptedRecipientIds`.',
+} as const
 
 const RECIPIENTS = { description: 'Each recipient has its delivery status.' }
 
@@ -49,6 +82,42 @@ export const broadcastsRouter = router({
     .input(schema.BroadcastRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteBroadcast(ctx.scope, input)),
+
+  send: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/send', 'Send a broadcast', SEND))
+    .input(schema.BroadcastRef)
+    .output(schema.Broadcast)
+    .mutation(({ ctx, input }) => sendBroadcast(ctx.scope, input)),
+
+  schedule: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/schedule', 'Schedule a broadcast', SCHEDULE))
+    .input(schema.ScheduleBroadcast)
+    .output(schema.Broadcast)
+    .mutation(({ ctx, input }) => scheduleBroadcast(ctx.scope, input)),
+
+  pause: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/pause', 'Pause a broadcast', PAUSE))
+    .input(schema.BroadcastRef)
+    .output(schema.Broadcast)
+    .mutation(({ ctx, input }) => pauseBroadcast(ctx.scope, input)),
+
+  resume: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/resume', 'Resume a broadcast', RESUME))
+    .input(schema.BroadcastRef)
+    .output(schema.Broadcast)
+    .mutation(({ ctx, input }) => resumeBroadcast(ctx.scope, input)),
+
+  cancel: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/cancel', 'Cancel a broadcast', CANCEL))
+    .input(schema.BroadcastRef)
+    .output(schema.Broadcast)
+    .mutation(({ ctx, input }) => cancelBroadcast(ctx.scope, input)),
+
+  retry: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/retry', 'Retry failed recipients of a broadcast', RETRY))
+    .input(schema.RetryBroadcast)
+    .output(schema.Broadcast)
+    .mutation(({ ctx, input }) => retryBroadcast(ctx.scope, input)),
 
   recipients: viewerProcedure
     .meta(rest('GET', '/broadcasts/{id}/recipients', 'List the recipients of a broadcast', RECIPIENTS))

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
+import { isTimezone, parseInstant } from '../../platform/calendar/zoned-time.ts'
+import { id, timestamp, timestampText, page, toPage, text } from '../../trpc/schemas.ts'
+import { phone } from '../contacts/schema.ts'
+
+const timeOfDay = z
+  .string()
+  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 09:30')
+  .meta({ examples: ['09:30'] })
 
 const recipientStatus = z.enum([
   'pending',
@@ -25,8 +32,36 @@ export const Counts = z.object({
   skipped: z.int(),
   canceled: z.int(),
   unknown: z.int(),
+  replied: z.int().meta({ description: 'Recipients who wrote within 72 hours after the message' }),
 })
 export type Counts = z.infer<typeof Counts>
+
+const wallTime = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/)
+
+/** Start and quiet hours of a broadcast. */
+export const Schedule = z.strictObject({
+  at: z
+    .union([timestampText, wallTime], 'must be a time with an offset, or a local time such as 2026-03-29T09:30')
+    .refine((at) => parseInstant(at, 'UTC') !== undefined, 'must be a time that exists')
+    .nullable()
+    .default(null)
+    .meta({ description: 'Time with an offset, or local time in `timezone`. Null starts it at once' }),
+  timezone: z
+    .string()
+    .max(64)
+    .refine((zone) => zone === 'contact' || isTimezone(zone), 'must be "contact" or an IANA time zone')
+    .default('UTC')
+    .meta({ description: 'Time zone of `at` and `window`. `contact` is that of each contact', examples: ['contact'] }),
+  window: z
+    .strictObject({ from: timeOfDay, to: timeOfDay })
+    .refine(({ from, to }) => from !== to, 'must have different times')
+    .nullable()
+    .default(null)
+    .meta({ description: 'Messages are sent only between these times; those that are due outside wait for `from`' }),
+})
+export type Schedule = z.infer<typeof Schedule>
+
+const frequencyCap = z.strictObject({ max: z.int().min(1).max(100), hours: z.int().min(1).max(720) })
 
 export const Broadcast = z
   .object({
@@ -38,8 +73,23 @@ export const Broadcast = z
     templateId: id,
     template: z.object({ id, name: z.string(), language: z.string() }),
     params: z.record(z.string(), z.unknown()),
-    audience: z.object({ groupIds: z.array(id), tagIds: z.array(id), contactIds: z.array(id) }),
+    audience: z.object({
+      groupIds: z.array(id),
+      tagIds: z.array(id),
+      contactIds: z.array(id),
+      recipientCount: z.int().meta({ description: 'Number of phone numbers in `recipients`' }),
+      filter: z.record(z.string(), z.unknown()).nullable(),
+      exclude: z.object({ groupIds: z.array(id), tagIds: z.array(id), contactIds: z.array(id) }),
+    }),
+    schedule: Schedule.nullable(),
+    frequencyCap: frequencyCap.nullable(),
+    requiresOptIn: z.boolean(),
     counts: Counts,
+    pausedReason: z.string().nullable().meta({
+      description: '`user`, `quality`, `template_paused`, `billing`, `auth`, `account` or `failure_rate`',
+    }),
+    failureReason: z.string().nullable().meta({ description: '`audience_empty`, or the code of the error' }),
+    snapshotAt: timestamp.nullable().meta({ description: 'Time at which the list of recipients was complete' }),
     scheduledAt: timestamp.nullable(),
     startedAt: timestamp.nullable(),
     completedAt: timestamp.nullable(),
@@ -55,14 +105,20 @@ export const BroadcastRecipient = z
     id,
     broadcastId: id,
     contactId: id,
-    contact: z.object({ id, name: z.string() }),
-    address: z.string().meta({ description: 'Phone number, or the id by which the channel identifies the contact' }),
+    contact: z.object({ id, name: z.string() }).nullable().meta({ description: 'Null if the contact was deleted' }),
+    address: z
+      .string()
+      .nullable()
+      .meta({ description: 'Phone number, or the id by which the channel identifies the contact' }),
     status: recipientStatus,
     skipReason: z.string().nullable(),
     error: z.record(z.string(), z.unknown()).nullable(),
     params: z.record(z.string(), z.unknown()),
     messageId: id.nullable(),
+    providerMessageId: z.string().nullable(),
     attempt: z.int(),
+    dueAt: timestamp.meta({ description: 'Time from which the message may be sent' }),
+    repliedAt: timestamp.nullable(),
     sentAt: timestamp.nullable(),
     deliveredAt: timestamp.nullable(),
     readAt: timestamp.nullable(),
@@ -89,17 +145,51 @@ export const ListRecipients = z.strictObject({
 })
 export type ListRecipients = z.infer<typeof ListRecipients>
 
-const Audience = z.strictObject({
-  groupIds: z.array(id).max(100).optional(),
-  tagIds: z.array(id).max(100).optional(),
-  contactIds: z.array(id).max(1000).optional(),
-})
-export type Audience = z.infer<typeof Audience>
-
-const variable = z.string().regex(/^[A-Za-z0-9]\w{0,63}$/, 'must be a name of up to 64 letters, digits and underscores')
+const variable = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w.]{0,63}$/, 'must be a name of up to 64 letters, digits, underscores and dots')
 const params = z.record(variable, text(1024)).meta({
   description: 'Variables of the template. Each value is a text that may contain placeholders such as {{contact.name}}',
 })
+
+const RECIPIENTS_MAX = 10_000
+
+const ids = {
+  groupIds: z.array(id).max(100).optional(),
+  tagIds: z.array(id).max(100).optional(),
+  contactIds: z.array(id).max(1000).optional(),
+}
+
+const AudienceFilter = z.strictObject({
+  marketingConsent: z.enum(['unknown', 'opted_in', 'opted_out']).optional(),
+  language: text(35).optional(),
+  country: text(2).optional(),
+  fields: z
+    .record(text(64), z.union([z.string().max(500), z.number(), z.literal([true, false]), z.null()]))
+    .optional()
+    .meta({ description: 'Custom fields and their values' }),
+  lastInboundAfter: timestampText.optional(),
+  lastInboundBefore: timestampText.optional(),
+  createdAfter: timestampText.optional(),
+  createdBefore: timestampText.optional(),
+})
+export type AudienceFilter = z.infer<typeof AudienceFilter>
+
+const OneOffRecipient = z.strictObject({ phone, name: text(200).optional(), params: params.optional() })
+
+const Audience = z.strictObject({
+  ...ids,
+  recipients: z
+    .array(OneOffRecipient)
+    .max(RECIPIENTS_MAX)
+    .optional()
+    .meta({ description: 'Phone numbers. Those that are no contacts become contacts when the broadcast starts' }),
+  filter: AudienceFilter.optional().meta({ description: 'Contacts for which all conditions hold' }),
+  exclude: z.strictObject(ids).optional().meta({ description: 'Contacts who are sent nothing' }),
+})
+export type AudienceInput = z.infer<typeof Audience>
+/** Stored audience. Its phone numbers have a table of their own. */
+export type Audience = Omit<AudienceInput, 'recipients'> & { recipientCount?: number }
 
 export const CreateBroadcast = z.strictObject({
   name: text(120),
@@ -108,6 +198,13 @@ export const CreateBroadcast = z.strictObject({
   templateId: id,
   params: params.optional(),
   audience: Audience.optional(),
+  frequencyCap: frequencyCap.nullish().meta({
+    description: 'Contacts who were sent `max` broadcasts within the last `hours` are skipped',
+  }),
+  requiresOptIn: z
+    .literal([true, false])
+    .optional()
+    .meta({ description: 'True skips contacts who did not opt in to marketing. Default: false' }),
 })
 export type CreateBroadcast = z.infer<typeof CreateBroadcast>
 
@@ -119,5 +216,29 @@ export const UpdateBroadcast = z.strictObject({
   templateId: id.optional(),
   params: params.optional().meta({ description: 'Replaces all variables' }),
   audience: Audience.optional().meta({ description: 'Replaces the whole audience' }),
+  frequencyCap: frequencyCap.nullish(),
+  requiresOptIn: z.literal([true, false]).optional(),
 })
 export type UpdateBroadcast = z.infer<typeof UpdateBroadcast>
+
+export const ScheduleBroadcast = z.strictObject({ broadcastId: id, ...Schedule.shape })
+export type ScheduleBroadcast = z.infer<typeof ScheduleBroadcast>
+
+export const RetryBroadcast = z.strictObject({
+  broadcastId: id,
+  recipientIds: z
+    .array(id)
+    .min(1)
+    .max(1000)
+    .optional()
+    .meta({ description: 'Retries only these of the failed recipients. Default: all' }),
+  notAcceptedRecipientIds: z
+    .array(id)
+    .max(1000)
+    .optional()
+    .meta({
+      description:
+        'Recipients whose delivery is unknown, of whom you have established that the provider did not accept the message',
+    }),
+})
+export type RetryBroadcast = z.infer<typeof RetryBroadcast>

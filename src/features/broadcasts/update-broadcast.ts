@@ -2,9 +2,9 @@ import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { assertAudience } from './assert-audience.ts'
 import { lockTemplate } from './lock-template.ts'
 import { getBroadcast } from './queries.ts'
+import { replaceAudience } from './replace-audience.ts'
 import type { Broadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
@@ -21,7 +21,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
       )
     }
     const template = await lockTemplate(tx, templateId ?? existing.templateId, channelId)
-    if (audience) await assertAudience(tx, audience)
+    if (audience) await replaceAudience(tx, broadcastId, audience)
     await tx
       .query(BroadcastRow)
       .findOne('id', broadcastId)
@@ -29,7 +29,6 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
         ...definedFields(columns),
         channelId: template.channelId,
         templateId: template.id,
-        ...(audience ? { audience } : {}),
         updatedAt: tx.now(),
       })
     await tx.record({ type: 'broadcast.updated', data: { broadcastId } })

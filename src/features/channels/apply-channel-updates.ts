@@ -2,6 +2,7 @@ import type { ChannelUpdate } from '../../channels/channel.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
+import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
 import { degradeChannel, rescheduleOutbox } from './load-channel.ts'
 
 /**
@@ -25,6 +26,7 @@ export async function applyChannelUpdates(tx: Scope, channelId: string, updates:
       })
     const hasNewRating = Object.entries(rating).some(([column, value]) => Reflect.get(channel, column) !== value)
     if (hasNewRating) await tx.record({ type: 'channel.quality_changed', data: { channelId } })
+    if (hasNewRating && update.quality === 'red') await recordChannelAlert(tx, channelId, 'quality_limited')
     if (alert) await tx.record({ type: 'channel.alerted', data: { channelId } })
     if (sending === 'restricted' && channel.status === 'connected') {
       await degradeChannel(tx, channelId, alert?.message ?? 'The provider accepts no messages from this account')

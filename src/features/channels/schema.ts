@@ -15,6 +15,7 @@ export const Channel = z
     wabaId: z.string().nullable(),
     baseUrl: z.string().nullable(),
     apiVersion: z.string().nullable(),
+    broadcastsPerSecond: z.int().meta({ description: 'Messages of broadcasts per second, shared by all workers' }),
     webhookPath: z.string().nullable().meta({
       description: 'Path of the webhook to register with the provider, below the public address of this server',
     }),
@@ -70,6 +71,12 @@ export const UpdateChannel = z.strictObject({
   name: text(120).optional(),
   phoneNumber: phone.nullish(),
   status: z.enum(['connected', 'disconnected']).optional(),
+  broadcastsPerSecond: z
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .meta({ description: 'Leave room for replies below the limit of the provider. Default: 60' }),
   accessToken: accessToken.optional().meta(secret),
   appSecret: appSecret.optional().meta(secret),
   verifyToken: verifyToken.optional().meta(secret),

@@ -4,13 +4,14 @@ import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { storeConsents } from './change-consents.ts'
 import { changeTags } from './change-tags.ts'
 import { getContact } from './queries.ts'
 import { toUniqueContactError } from './unique-contact-error.ts'
 import type { Contact, CreateContact } from './schema.ts'
 
 /** Creates a contact. Its phone number and its external id are unique in the workspace. */
-export function createContact(scope: Scope, { tags = [], ...input }: CreateContact): Promise<Contact> {
+export function createContact(scope: Scope, { tags = [], consent, ...input }: CreateContact): Promise<Contact> {
   const contactId = newId()
   return toUniqueContactError(scope, input, () =>
     scope.transaction(async (tx) => {
@@ -24,6 +25,9 @@ export function createContact(scope: Scope, { tags = [], ...input }: CreateConta
         createdAt: now,
         updatedAt: now,
       })
+      if (consent) {
+        await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
+      }
       await raiseEvents(tx, [{ contactId, event: { type: 'contact_created' } }])
       await changeTags(
         tx,

@@ -1,13 +1,15 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Scope } from '../../scope.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
+import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import type { ContactRef } from './schema.ts'
 
-/** Deletes a contact with its conversations, messages and runs. */
+/** Deletes a contact with its conversations, messages and runs. Recipients of broadcasts stay without its data. */
 export function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
     await lockConversationsBy(tx, { column: 'contact_id', id: contactId })
     await tx.lock(ContactRow, contactId)
+    await eraseRecipients(tx, contactId)
     await tx.query(ContactRow).delete().where('id', contactId)
     await tx.record({ type: 'contact.deleted', data: { contactId } })
     return {}

@@ -65,6 +65,7 @@ export const CreateContact = z.strictObject({
   timezone: timezone.nullish(),
   fields: json.optional(),
   tags: tagNames.optional().meta({ description: 'Names of tags. Tags that do not exist are created' }),
+  consent: z.strictObject({ marketing }).optional().meta({ description: 'Writes an entry of the consent ledger' }),
   externalId: text(200).nullish(),
 })
 export type CreateContact = z.infer<typeof CreateContact>
@@ -80,7 +81,7 @@ export const UpdateContact = z.strictObject({
   tags: tagNames.optional().meta({ description: 'Replaces all tags' }),
   addTags: tagNames.optional().meta({ description: 'Names of tags. Tags that do not exist are created' }),
   removeTags: tagNames.optional(),
-  consent: z.strictObject({ marketing }).optional(),
+  consent: z.strictObject({ marketing }).optional().meta({ description: 'Writes an entry of the consent ledger' }),
   blocked: z.boolean().optional().meta({
     description:
       'True cancels the open runs of the contact. It is sent nothing and starts no runs until it is unblocked',

@@ -4,6 +4,7 @@ import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { storeConsents } from './change-consents.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
 import { diffDetails } from './diff-details.ts'
 import { getContact } from './queries.ts'
@@ -23,9 +24,11 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
           ...definedFields(columns),
           ...(columns.phone ? { country: phoneCountry(columns.phone), phoneKey: toPhoneKey(columns.phone) } : {}),
           ...(fields ? { fields: mergeFields(existing.fields, fields) } : {}),
-          ...(consent ? { marketingConsent: consent.marketing, consentSource: 'api', consentAt: tx.now() } : {}),
           updatedAt: tx.now(),
         })
+      if (consent) {
+        await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
+      }
       if (tags) await replaceTags(tx, contactId, tags)
       await changeTags(tx, [
         ...addTags.map((tag) => ({ contactId, tag, isAdded: true })),

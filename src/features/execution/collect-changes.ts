@@ -41,8 +41,10 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
   },
   add_tag: collectTags,
   remove_tag: collectTags,
-  set_consent({ consents }, { marketing }, { subject: { contactId }, depth }) {
-    if (contactId !== null) consents.push({ contactId, marketing, depth })
+  set_consent({ consents }, { marketing }, { run, subject: { contactId }, depth }) {
+    if (contactId === null) return
+    const actor = toSender(run)
+    consents.push({ contactId, purpose: 'marketing', state: marketing, source: 'workflow', actor, depth })
   },
   add_to_group: collectGroup,
   remove_from_group: collectGroup,

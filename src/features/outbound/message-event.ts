@@ -1,6 +1,12 @@
 import type { Event } from '../../scope.ts'
 
-export type MessageRef = { messageId: string; conversationId: string; contactId: string }
+export type MessageRef = {
+  messageId: string
+  conversationId: string
+  contactId: string
+  /** Recipient of a broadcast. */
+  recipientId?: string | null
+}
 
 /** Builds the event of a message from its ids. */
 export function messageEvent(type: Event['type'], { messageId, conversationId, contactId }: MessageRef): Event {

@@ -1,5 +1,6 @@
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { syncRecipients } from '../broadcast-recipients/sync-recipients.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { promotedSql, rankSql, successRankSql } from './message-status.ts'
 
@@ -42,9 +43,19 @@ export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<
        failed_at = case when reported.promoted = 'failed' then coalesce(m.failed_at, reported.failed_at) end,
        error = case when reported.promoted = 'failed' then coalesce(reported.error, m.error) end, updated_at = :now
      from reported where m.tenant_id = :tenantId and m.id = reported.id
-     returning m.id as message_id, m.conversation_id, m.contact_id, m.status, reported.previous as previous_status`,
+     returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id, m.status,
+       reported.previous as previous_status`,
     { tenantId: tx.tenantId, messageIds, now: tx.now() },
   )
   const changed = rows.filter(({ status, previousStatus }) => status !== previousStatus)
   await tx.record(...changed.map((message) => messageEvent(`message.${message.status}`, message)))
+  await syncBroadcasts(tx, rows)
+}
+
+/** Moves the recipients of broadcasts to the state of their messages, whose locks the caller holds. */
+export function syncBroadcasts(tx: Scope, messages: MessageRef[]): Promise<void> {
+  return syncRecipients(
+    tx,
+    messages.flatMap(({ messageId, recipientId }) => (recipientId ? [messageId] : [])),
+  )
 }

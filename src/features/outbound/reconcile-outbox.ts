@@ -27,7 +27,7 @@ export async function reconcileOutbox(system: SystemScope): Promise<void> {
   const leasedBefore = addMs(now, -CLAIM_MS)
   const abandoned = await selectRows<AbandonedMessage>(
     system.db,
-    `select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id
+    `select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id, m.recipient_id
      from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
      where o.leased_at < ? limit ?`,
     [leasedBefore, BATCH],

@@ -3,10 +3,11 @@ import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { degradeChannel, type LoadedChannel, rescheduleOutbox } from '../channels/load-channel.ts'
+import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
-import { promoteStatuses } from './promote-statuses.ts'
+import { promoteStatuses, syncBroadcasts } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
 /** Attempts if the provider names each wait, which may be a second. */
@@ -27,6 +28,7 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes
   })
   const pause = findChannelPause(settled, tx.now())
   if (pause?.isStopped) await degradeChannel(tx, channel.id, pause.reason)
+  if (pause) await recordChannelAlert(tx, channel.id, pause.code)
   await settleAccepted(tx, channel, settled)
   await settleFailed(tx, settled)
   await settlePostponed(tx, channel, settled)
@@ -37,13 +39,15 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes
 function findChannelPause(
   outcomes: DeliveryOutcome[],
   now: Date,
-): { reason: string; until: Date; isStopped: boolean } | undefined {
+): { code: string; reason: string; until: Date; isStopped: boolean } | undefined {
   for (const { result } of outcomes) {
     if (result.kind === 'stopped') {
-      return { reason: result.error.message, until: addMs(now, STOPPED_MS), isStopped: true }
+      const { code, message: reason } = result.error
+      return { code, reason, until: addMs(now, STOPPED_MS), isStopped: true }
     }
     if (result.kind === 'retry' && result.scope === 'channel') {
-      return { reason: result.error.message, until: addMs(now, result.afterMs), isStopped: false }
+      const { code, message: reason } = result.error
+      return { code, reason, until: addMs(now, result.afterMs), isStopped: false }
     }
   }
   return undefined
@@ -95,6 +99,10 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
     ...sent.map((message) => messageEvent('message.sent', message)),
     ...sent.flatMap((message) => (isDelivered ? [messageEvent('message.delivered', message)] : [])),
   )
+  await syncBroadcasts(
+    tx,
+    accepted.map(({ message }) => message),
+  )
   // Delivery statuses may have arrived before the response to the send.
   if (!isDelivered) {
     await promoteStatuses(
@@ -132,6 +140,7 @@ export async function failMessages(tx: Scope, messages: (MessageRef & { error: P
   const changedIds = new Set(changed.map(({ id }) => id))
   const failed = messages.filter(({ messageId }) => changedIds.has(messageId))
   await tx.record(...failed.map((message) => messageEvent('message.failed', message)))
+  await syncBroadcasts(tx, failed)
   // The provider may have reported the failure of an attempt whose response was lost.
   const unknown = failed.filter(({ error }) => error.code === DELIVERY_UNKNOWN)
   await promoteStatuses(

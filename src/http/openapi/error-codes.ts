@@ -11,6 +11,7 @@ export const ERROR_CODES = [
   'contact_blocked',
   'contact_exists',
   'contact_not_found',
+  'contact_opted_out',
   'contact_unreachable',
   'conversation_contact_mismatch',
   'credential_host_refused',

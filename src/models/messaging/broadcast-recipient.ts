@@ -1,5 +1,8 @@
 import { TenantModel } from '../tenant-model.ts'
 
+export type RecipientStatus =
+  'pending' | 'sending' | 'sent' | 'delivered' | 'read' | 'failed' | 'skipped' | 'canceled' | 'unknown'
+
 export class BroadcastRecipient extends TenantModel {
   static override tableName = 'broadcast_recipients'
   static override jsonAttributes = ['error', 'params']
@@ -7,16 +10,27 @@ export class BroadcastRecipient extends TenantModel {
   declare id: string
   declare broadcastId: string
   declare contactId: string
-  declare address: string
-  declare status: 'pending' | 'sending' | 'sent' | 'delivered' | 'read' | 'failed' | 'skipped' | 'canceled' | 'unknown'
+  /** Null if the contact has none on the channel, or has been deleted. */
+  declare address: string | null
+  declare status: RecipientStatus
   declare skipReason: string | null
   declare error: Record<string, unknown> | null
-  declare params: Record<string, unknown>
+  declare params: Record<string, string>
   declare attempt: number
+  declare messageId: string | null
+  declare providerMessageId: string | null
+  declare acceptedCount: number
+  declare digest: Buffer | null
+  declare timezone: string | null
+  declare dueAt: Date
   declare sentAt: Date | null
   declare deliveredAt: Date | null
   declare readAt: Date | null
   declare failedAt: Date | null
+  declare repliedAt: Date | null
+  declare doubtedAt: Date | null
+  declare doubtSettledAt: Date | null
+  declare doubtSettledBy: 'provider' | 'member' | null
   declare createdAt: Date
   declare updatedAt: Date
 }

@@ -10,6 +10,8 @@ export class Channel extends TenantModel {
   declare status: 'connected' | 'degraded' | 'disconnected'
   declare statusReason: string | null
   declare phoneNumber: string | null
+  /** Messages of broadcasts per second. */
+  declare broadcastsPerSecond: number
   /** Settings of the adapter that the API may return. */
   declare settings: Record<string, unknown>
   /** Encrypted credentials of the adapter, never returned. */

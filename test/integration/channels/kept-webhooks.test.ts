@@ -5,7 +5,7 @@ import { DAY, SECOND } from '../../../src/platform/time.ts'
 import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
 import { buildCloudApiChannel, buildMember, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { listWebhooks } from '../../support/signed-webhook.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
-import { FakeCloudApi } from '../../support/fake-cloud-api.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANSWER = { steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hello' } }] }

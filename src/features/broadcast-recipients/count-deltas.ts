@@ -1,0 +1,57 @@
+import { selectRows } from '../../platform/database/sql.ts'
+import type { SystemScope } from '../../scope.ts'
+
+const BATCH = 5000
+
+/**
+ * SQL that records the changes of the statuses of recipients, for the rows of `source` with `broadcast_id`, the `previous`
+ * status and the new `status`. Null stands for a recipient that does not exist before.
+ */
+export function countChangesSql(source: string): string {
+  return `insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
+    select :tenantId::uuid, broadcast_id, counter, sum(delta) from (
+      select broadcast_id, previous as counter, -1 as delta from ${source}
+      union all select broadcast_id, status, 1 from ${source}) changed
+    where counter is not null group by broadcast_id, counter having sum(delta) <> 0`
+}
+
+/**
+ * Adds the recorded changes to the counts of the broadcasts, and records the progress of each. A concurrent reader sees
+ * each change exactly once, and concurrent runs take different changes. Those of deleted broadcasts are dropped.
+ */
+export async function rollUpBroadcastCounts(system: SystemScope): Promise<void> {
+  const tenants = await selectRows<{ tenantId: string }>(
+    system.db,
+    'select distinct tenant_id from broadcast_count_deltas',
+  )
+  for (const { tenantId } of tenants) {
+    const scope = system.forTenant(tenantId)
+    for (let taken = BATCH; taken === BATCH;) {
+      taken = await scope.transaction(async (tx) => {
+        const rows = await selectRows<{ broadcastId: string; taken: number }>(tx.db, ROLL_UP, {
+          tenantId,
+          limit: BATCH,
+        })
+        await tx.record(
+          ...rows.map(({ broadcastId }) => ({ type: 'broadcast.progress' as const, data: { broadcastId } })),
+        )
+        return rows.reduce((sum, row) => sum + row.taken, 0)
+      })
+    }
+  }
+}
+
+const ROLL_UP = `with taken as (
+    delete from broadcast_count_deltas where tenant_id = :tenantId and seq in (
+      select seq from broadcast_count_deltas where tenant_id = :tenantId order by seq limit :limit for update skip locked)
+    returning broadcast_id, counter, delta),
+  changed as (select broadcast_id, count(*)::int as taken from taken group by broadcast_id),
+  added as (
+    update broadcasts b set counts = (
+      select jsonb_object_agg(counter, total) from (
+        select counter, sum(delta) as total from (
+          select key as counter, value::int as delta from jsonb_each_text(b.counts)
+          union all select t.counter, t.delta from taken t where t.broadcast_id = b.id) every
+        group by counter) totals)
+    from changed where b.tenant_id = :tenantId and b.id = changed.broadcast_id)
+  select broadcast_id, taken from changed`

@@ -1,0 +1,61 @@
+import { selectRows } from '../../platform/database/sql.ts'
+import type { Scope } from '../../scope.ts'
+import { broadcastJob } from '../automation/jobs.ts'
+import { countChangesSql } from './count-deltas.ts'
+
+/** Statuses of a message that the provider has taken, by rank. */
+const SUCCESSES = `array['sent', 'delivered', 'read', 'played']`
+
+/** Codes of a message that was refused before it was sent, and the reasons with which its recipient is skipped. */
+const SKIP_REASON = `case m.error ->> 'code' when 'contact_blocked' then 'blocked'
+  when 'contact_opted_out' then 'opted_out' when 'contact_not_opted_in' then 'no_consent' end`
+
+const STATUS = `case
+  when m.status in ('queued', 'sending') then 'sending'
+  when m.status = 'played' then 'read'
+  when m.status = 'failed' and m.error ->> 'code' = 'delivery_unknown' then 'unknown'
+  when m.status = 'failed' and ${SKIP_REASON} is not null then 'skipped'
+  else m.status end`
+
+/**
+ * Moves recipients of broadcasts to the state of their messages, in the transaction that changes those. A success of any
+ * attempt counts, and otherwise the last attempt. The caller holds the locks of the messages. When recipients leave
+ * `sending`, their channel has room for others.
+ */
+export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<void> {
+  if (messageIds.length === 0) return
+  const rows = await selectRows<{ channelId: string; isFinished: boolean }>(
+    tx.db,
+    `with locked as (
+       select r.id, r.broadcast_id, r.status as previous, r.message_id from broadcast_recipients r
+       where r.tenant_id = :tenantId and r.id in (
+         select m.recipient_id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds))
+       order by r.id for no key update),
+     changed as (
+       select distinct on (l.id) l.id, l.broadcast_id, l.previous, ${STATUS} as status, ${SKIP_REASON} as skip_reason,
+         m.channel_id, m.provider_message_id, m.sent_at, m.delivered_at, m.read_at, m.failed_at, m.error, (
+           select count(*) from messages a
+           join provider_message_ids p on p.tenant_id = :tenantId and p.message_id = a.id
+           where a.tenant_id = :tenantId and a.recipient_id = l.id) as accepted_count
+       from locked l join messages m on m.tenant_id = :tenantId and m.recipient_id = l.id
+       where m.id = l.message_id or m.status = any(${SUCCESSES})
+       order by l.id, array_position(${SUCCESSES}, m.status) desc nulls last),
+     counted as (${countChangesSql('changed')}),
+     updated as (
+       update broadcast_recipients r set status = c.status, updated_at = :now, accepted_count = c.accepted_count,
+         skip_reason = case when c.status = 'skipped' then c.skip_reason end, error = c.error,
+         provider_message_id = coalesce(c.provider_message_id, r.provider_message_id),
+         sent_at = coalesce(r.sent_at, c.sent_at), delivered_at = coalesce(r.delivered_at, c.delivered_at),
+         read_at = coalesce(r.read_at, c.read_at), failed_at = c.failed_at,
+         doubted_at = case when c.status = 'unknown' then coalesce(r.doubted_at, :now) else r.doubted_at end,
+         doubt_settled_at = case when c.status <> 'unknown' and r.doubted_at is not null
+           then coalesce(r.doubt_settled_at, :now) end,
+         doubt_settled_by = case when c.status <> 'unknown' and r.doubted_at is not null
+           then coalesce(r.doubt_settled_by, 'provider') end
+       from changed c where r.tenant_id = :tenantId and r.id = c.id)
+     select distinct channel_id, previous = 'sending' and status <> 'sending' as is_finished from changed`,
+    { tenantId: tx.tenantId, messageIds, now: tx.now() },
+  )
+  const channelIds = rows.flatMap(({ channelId, isFinished }) => (isFinished ? [channelId] : []))
+  await tx.enqueue(...channelIds.map((channelId) => broadcastJob(tx.tenantId, channelId)))
+}

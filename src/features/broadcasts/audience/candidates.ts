@@ -1,0 +1,110 @@
+import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import type { TemplateCategory } from '../../../models/messaging/template.ts'
+import { selectRows } from '../../../platform/database/sql.ts'
+import { addMs, HOUR } from '../../../platform/time.ts'
+import type { Scope } from '../../../scope.ts'
+import { findSendObstacle } from '../../consent/send-permission.ts'
+import type { Audience } from '../schema.ts'
+
+export type SkipReason =
+  | 'blocked'
+  | 'opted_out'
+  | 'no_consent'
+  | 'no_address'
+  | 'duplicate'
+  | 'frequency_cap'
+  | 'invalid_params'
+  | 'contact_deleted'
+
+export type Candidate = {
+  contactId: string
+  address: string | null
+  timezone: string
+  blocked: boolean
+  marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
+  serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
+  /** True if another recipient of the broadcast has the address. */
+  isAddressTaken: boolean
+  isCapped: boolean
+  /** The values of `{{contact}}` and `{{workspace}}`. */
+  facts: { contact: Record<string, unknown>; workspace: Record<string, unknown> }
+}
+
+/** Phone number of the contact `c` on the channel, or the id by which the provider knows it. */
+const ADDRESS = `coalesce(
+  (select i.value from contact_identities i where i.tenant_id = :tenantId and i.contact_id = c.id
+    and i.channel_id = :channelId and i.kind = 'phone' order by i.created_at limit 1), c.phone,
+  (select i.value from contact_identities i where i.tenant_id = :tenantId and i.contact_id = c.id
+    and i.channel_id = :channelId and i.kind = 'bsuid' order by i.created_at limit 1))`
+
+/** Condition that the contact `c` has been sent as many broadcasts as it may be. */
+export const IS_CAPPED = `(:capMax::int is not null and (
+  select count(*) from (
+    select from broadcast_recipients s where s.tenant_id = :tenantId and s.contact_id = c.id and s.sent_at > :capSince
+    limit :capMax) counted) >= :capMax::int)`
+
+/** Bindings of `IS_CAPPED`. */
+export function capBindings({ frequencyCap }: Pick<BroadcastRow, 'frequencyCap'>, now: Date) {
+  return { capMax: frequencyCap?.max ?? null, capSince: addMs(now, -(frequencyCap?.hours ?? 0) * HOUR) }
+}
+
+/**
+ * Loads what decides on the contacts of a portion. Excluded contacts and those who are recipients already are left out.
+ * In a transaction that inserts recipients, `isLocked` keeps the contacts from being deleted until it ends.
+ */
+export function loadCandidates(
+  tx: Scope,
+  broadcast: BroadcastRow,
+  contactIds: string[],
+  { isLocked = false } = {},
+): Promise<Candidate[]> {
+  if (contactIds.length === 0) return Promise.resolve([])
+  const { exclude = {} }: Audience = broadcast.audience
+  const source = isLocked
+    ? `(select * from contacts where tenant_id = :tenantId and id = any(:contactIds) order by id for key share)`
+    : `(select * from contacts where tenant_id = :tenantId and id = any(:contactIds))`
+  return selectRows<Candidate>(
+    tx.db,
+    `select x.*, x.address is not null and exists (
+         select from broadcast_recipients r where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId
+           and r.address = x.address and r.skip_reason is null) as is_address_taken
+     from (
+       select c.id as contact_id, ${ADDRESS} as address, coalesce(c.timezone, w.timezone) as timezone, c.blocked,
+         c.marketing_consent, c.service_consent, ${IS_CAPPED} as is_capped,
+         jsonb_build_object('contact', jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'email', c.email,
+             'language', c.language, 'country', c.country, 'timezone', c.timezone, 'fields', c.fields),
+           'workspace', jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)) as facts
+       from ${source} c join workspaces w on w.id = :tenantId
+       where not c.id = any(:excludedContactIds)
+         and not exists (select from group_contacts g where g.tenant_id = :tenantId and g.contact_id = c.id
+           and g.group_id = any(:excludedGroupIds))
+         and not exists (select from contact_tags t where t.tenant_id = :tenantId and t.contact_id = c.id
+           and t.tag_id = any(:excludedTagIds))
+         and not exists (select from broadcast_recipients r where r.tenant_id = :tenantId
+           and r.broadcast_id = :broadcastId and r.contact_id = c.id)) x
+     order by x.contact_id`,
+    {
+      tenantId: tx.tenantId,
+      channelId: broadcast.channelId,
+      broadcastId: broadcast.id,
+      contactIds,
+      excludedContactIds: exclude.contactIds ?? [],
+      excludedGroupIds: exclude.groupIds ?? [],
+      excludedTagIds: exclude.tagIds ?? [],
+      ...capBindings(broadcast, tx.now()),
+    },
+  )
+}
+
+type Rules = { category: TemplateCategory; requiresOptIn: boolean }
+
+/** Returns the reason why nothing is sent to a contact; null if the message is sent. */
+export function findSkipReason(candidate: Candidate, { category, requiresOptIn }: Rules): SkipReason | null {
+  const obstacle = findSendObstacle(candidate, category, { isAutomated: true })
+  if (obstacle === 'contact_blocked') return 'blocked'
+  if (obstacle === 'contact_opted_out') return 'opted_out'
+  if (requiresOptIn && candidate.marketingConsent !== 'opted_in') return 'no_consent'
+  if (candidate.address === null) return 'no_address'
+  if (candidate.isAddressTaken) return 'duplicate'
+  return candidate.isCapped ? 'frequency_cap' : null
+}

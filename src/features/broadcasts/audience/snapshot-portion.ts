@@ -1,0 +1,74 @@
+import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
+import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { toRecordset } from '../../../platform/database/sql.ts'
+import { newId } from '../../../platform/ids.ts'
+import type { Scope } from '../../../scope.ts'
+import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
+import { toDueTime } from '../schedule.ts'
+import { loadCandidates } from './candidates.ts'
+import { decideRecipients, type Decision } from './decide-recipients.ts'
+import { listSources, readPortion } from './sources.ts'
+
+/**
+ * Adds the next portion of the audience to the recipients of a locked broadcast and moves its cursor, in one transaction:
+ * after a crash the snapshot continues with the next portion. A recipient is unique by contact and by address, and its
+ * parameters are frozen. Returns true if there are more portions.
+ */
+export async function snapshotPortion(
+  tx: Scope,
+  broadcast: BroadcastRow,
+  template: SendableTemplate,
+): Promise<boolean> {
+  const sources = listSources(broadcast.audience)
+  const { source: index, after } = broadcast.snapshotCursor ?? { source: 0, after: null }
+  const source = sources[index]
+  if (!source) return false
+  const portion = await readPortion(tx, broadcast.id, source, after)
+  const ownParams = new Map(portion.contacts.toReversed().map(({ contactId, params }) => [contactId, params]))
+  const candidates = await loadCandidates(tx, broadcast, [...ownParams.keys()], { isLocked: true })
+  const decisions = decideRecipients(
+    broadcast,
+    template,
+    candidates.map((candidate) => ({ ...candidate, ownParams: ownParams.get(candidate.contactId) ?? {} })),
+  )
+  await insertRecipients(tx, broadcast, decisions)
+  const snapshotCursor = portion.after === null ? { source: index + 1, after: null } : { ...portion, source: index }
+  await tx
+    .query(BroadcastRow)
+    .findOne('id', broadcast.id)
+    .patch({ snapshotCursor: { source: snapshotCursor.source, after: snapshotCursor.after } })
+  return snapshotCursor.source < sources.length
+}
+
+/** SQL digest of what the snapshot states of the recipient in the columns of `row`. */
+export function digestSql(row: string): string {
+  return `sha256(convert_to(${row}.contact_id::text || chr(10) || coalesce(${row}.address, '') || chr(10)
+    || ${row}.params::text, 'UTF8'))`
+}
+
+async function insertRecipients(tx: Scope, broadcast: BroadcastRow, decisions: Decision[]): Promise<void> {
+  if (decisions.length === 0) return
+  const now = tx.now()
+  const rows = decisions.map(({ candidate: { contactId, address, timezone }, params, skipReason }) => ({
+    id: newId(),
+    contactId,
+    address,
+    timezone,
+    params,
+    skipReason,
+    status: skipReason === null ? 'pending' : 'skipped',
+    dueAt: toDueTime(broadcast, timezone, now),
+  }))
+  await tx.db.raw(
+    `with inserted as (
+       insert into broadcast_recipients (tenant_id, broadcast_id, id, contact_id, address, timezone, params, skip_reason,
+         status, due_at, digest, created_at, updated_at)
+       select :tenantId::uuid, :broadcastId::uuid, x.id, x.contact_id, x.address, x.timezone, x.params, x.skip_reason,
+         x.status, x.due_at, ${digestSql('x')}, :now::timestamptz, :now::timestamptz
+       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, contact_id uuid, address text, timezone text, params jsonb,
+         skip_reason text, status text, due_at timestamptz)
+       returning broadcast_id, null::text as previous, status)
+     ${countChangesSql('inserted')}`,
+    { tenantId: tx.tenantId, broadcastId: broadcast.id, rows: toRecordset(rows), now },
+  )
+}

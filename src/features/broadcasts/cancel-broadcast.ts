@@ -1,0 +1,21 @@
+import type { Scope } from '../../scope.ts'
+import { broadcastJob } from '../automation/jobs.ts'
+import { getBroadcast } from './queries.ts'
+import type { Broadcast, BroadcastRef } from './schema.ts'
+import { cancelPending, withdrawQueued } from './sending/withdraw-recipients.ts'
+import { changeStatus, lockForTransition } from './transitions.ts'
+
+/**
+ * Cancels a broadcast. Recipients to whom nothing is sent yet are canceled, a large number of them by a worker; messages
+ * that a worker has claimed are still sent.
+ * @throws NotFoundError, ConflictError `broadcast_status_conflict`
+ */
+export function cancelBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
+  return scope.transaction(async (tx) => {
+    const broadcast = await lockForTransition(tx, broadcastId, 'cancel')
+    await changeStatus(tx, broadcast, 'cancel', { completedAt: tx.now(), workAt: tx.now() })
+    await withdrawQueued(tx, broadcast, 'canceled')
+    if (await cancelPending(tx, broadcast)) await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
+    return getBroadcast(tx, { broadcastId })
+  })
+}

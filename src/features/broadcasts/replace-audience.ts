@@ -1,0 +1,25 @@
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import type { Scope } from '../../scope.ts'
+import { assertAudience } from './assert-audience.ts'
+import type { Audience, AudienceInput } from './schema.ts'
+
+/**
+ * Replaces the audience of a locked broadcast. Phone numbers are stored in a table of their own, because there may be
+ * thousands of them.
+ * @throws NotFoundError
+ */
+export async function replaceAudience(tx: Scope, broadcastId: string, input: AudienceInput): Promise<void> {
+  await assertAudience(tx, input)
+  const { recipients = [], ...lists } = input
+  const audience: Audience = { ...lists, recipientCount: recipients.length }
+  await tx.query(BroadcastRow).findOne('id', broadcastId).patch({ audience })
+  const bindings = { tenantId: tx.tenantId, broadcastId }
+  await tx.db.raw('delete from broadcast_phones where tenant_id = :tenantId and broadcast_id = :broadcastId', bindings)
+  if (recipients.length === 0) return
+  await tx.db.raw(
+    `insert into broadcast_phones (tenant_id, broadcast_id, position, phone, name, params)
+     select :tenantId::uuid, :broadcastId::uuid, x.position, x.phone, x.name, coalesce(x.params, '{}')
+     from jsonb_to_recordset(:rows::jsonb) as x (position integer, phone text, name text, params jsonb)`,
+    { ...bindings, rows: JSON.stringify(recipients.map((recipient, position) => ({ ...recipient, position }))) },
+  )
+}

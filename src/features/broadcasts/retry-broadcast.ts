@@ -1,0 +1,68 @@
+import { selectRows } from '../../platform/database/sql.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { broadcastJob } from '../automation/jobs.ts'
+import { countChangesSql } from '../broadcast-recipients/count-deltas.ts'
+import { readCounts } from './counts.ts'
+import { getBroadcast } from './queries.ts'
+import type { Broadcast, RetryBroadcast } from './schema.ts'
+import { changeStatus, lockForTransition } from './transitions.ts'
+
+/**
+ * Sends the broadcast again to recipients of whom the provider accepted no message: those who failed, and those in doubt
+ * whom the caller names. All others are left out.
+ * @throws NotFoundError, ConflictError `broadcast_status_conflict`, UnprocessableError `nothing_to_retry`
+ */
+export function retryBroadcast(scope: Scope, input: RetryBroadcast): Promise<Broadcast> {
+  const { broadcastId } = input
+  return scope.transaction(async (tx) => {
+    const broadcast = await lockForTransition(tx, broadcastId, 'retry')
+    if ((await makePending(tx, input)) === 0) {
+      throw new UnprocessableError(
+        'nothing_to_retry',
+        'No recipient can be retried. Those who failed can, unless the provider had accepted the message',
+      )
+    }
+    await changeStatus(tx, broadcast, 'retry', {
+      completedAt: null,
+      workAt: tx.now(),
+      resumedCounts: await readCounts(tx, broadcastId),
+    })
+    await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
+    return getBroadcast(tx, { broadcastId })
+  })
+}
+
+async function makePending(
+  tx: Scope,
+  { broadcastId, recipientIds, notAcceptedRecipientIds = [] }: RetryBroadcast,
+): Promise<number> {
+  const [row] = await selectRows<{ count: number }>(
+    tx.db,
+    `with locked as (
+       select id, broadcast_id, status as previous from broadcast_recipients
+       where tenant_id = :tenantId and broadcast_id = :broadcastId and provider_message_id is null
+         and accepted_count = 0 and address is not null and (
+           status = 'failed' and (:isAll or id = any(:recipientIds))
+           or status = 'unknown' and id = any(:notAcceptedIds))
+       order by id for no key update),
+     changed as (
+       update broadcast_recipients r set status = 'pending', message_id = null, due_at = :now, updated_at = :now,
+         doubt_settled_at = case when previous = 'unknown' then :now else r.doubt_settled_at end,
+         doubt_settled_by = case when previous = 'unknown' then 'member' else r.doubt_settled_by end
+       from locked where r.tenant_id = :tenantId and r.id = locked.id and r.status = locked.previous
+       returning r.broadcast_id, locked.previous, r.status),
+     counted as (${countChangesSql('changed')})
+     select count(*)::int as count from changed`,
+    {
+      tenantId: tx.tenantId,
+      broadcastId,
+      isAll: recipientIds === undefined,
+      recipientIds: (recipientIds ?? []).filter(isUuid),
+      notAcceptedIds: notAcceptedRecipientIds.filter(isUuid),
+      now: tx.now(),
+    },
+  )
+  return row?.count ?? 0
+}

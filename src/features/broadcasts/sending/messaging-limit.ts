@@ -1,0 +1,53 @@
+import { selectRows } from '../../../platform/database/sql.ts'
+import { addMs, DAY, HOUR } from '../../../platform/time.ts'
+import type { Scope } from '../../../scope.ts'
+
+/** Converts the limit that the provider reports; null if there is none. */
+export function parseMessagingLimit(limit: string | null): number | null {
+  return limit === null || limit === 'unlimited' ? null : Number(limit)
+}
+
+/**
+ * Returns how many more people the business may write to first. The provider limits those within 24 hours, for all
+ * numbers of the business together. They are counted by hour, and the oldest hour counts as a whole.
+ */
+export async function readRemainingLimit(tx: Scope, limit: number): Promise<number> {
+  const [row] = await selectRows<{ used: number }>(
+    tx.db,
+    'select coalesce(sum(count), 0)::int as used from first_contact_hours where tenant_id = ? and hour > ?',
+    [tx.tenantId, addMs(tx.now(), -DAY - HOUR)],
+  )
+  return Math.max(0, limit - (row?.used ?? 0))
+}
+
+/** Lists the contacts of a batch who have not been counted within 24 hours. */
+export async function listUncounted(tx: Scope, contactIds: string[]): Promise<Set<string>> {
+  const counted = await selectRows<{ contactId: string }>(
+    tx.db,
+    'select contact_id from first_contacts where tenant_id = ? and contact_id = any(?) and counted_at > ?',
+    [tx.tenantId, contactIds, addMs(tx.now(), -DAY)],
+  )
+  const known = new Set(counted.map(({ contactId }) => contactId))
+  return new Set(contactIds.filter((contactId) => !known.has(contactId)))
+}
+
+/** Counts contacts to whom the business writes first. */
+export async function countFirstContacts(tx: Scope, contactIds: string[]): Promise<void> {
+  if (contactIds.length === 0) return
+  const now = tx.now()
+  await tx.db.raw(
+    `with counted as (
+       insert into first_contacts as f (tenant_id, contact_id, counted_at)
+       select :tenantId::uuid, id, :now::timestamptz from unnest(:contactIds::uuid[]) as id order by id
+       on conflict (tenant_id, contact_id) do update set counted_at = excluded.counted_at)
+     insert into first_contact_hours as h (tenant_id, hour, count) values (:tenantId, :hour, :count)
+     on conflict (tenant_id, hour) do update set count = h.count + excluded.count`,
+    {
+      tenantId: tx.tenantId,
+      contactIds,
+      now,
+      hour: new Date(Math.floor(now.getTime() / HOUR) * HOUR),
+      count: contactIds.length,
+    },
+  )
+}

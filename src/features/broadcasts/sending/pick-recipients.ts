@@ -1,0 +1,119 @@
+import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import type { TemplateCategory } from '../../../models/messaging/template.ts'
+import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
+import { addMs, SECOND } from '../../../platform/time.ts'
+import type { Scope } from '../../../scope.ts'
+import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
+import { findSendObstacle } from '../../consent/send-permission.ts'
+import { capBindings, IS_CAPPED, type SkipReason } from '../audience/candidates.ts'
+import { findQuietUntil } from '../schedule.ts'
+
+/** The provider accepts one message in six seconds to the same person. */
+const PAIR_MS = 6 * SECOND
+/** Recipients whose quiet hours have begun are postponed in portions of this size. */
+const POSTPONED_MAX = 1000
+
+export type PickedRecipient = {
+  id: string
+  contactId: string
+  params: Record<string, string>
+}
+
+type Row = PickedRecipient & {
+  timezone: string | null
+  blocked: boolean
+  marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
+  serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
+  lastOutboundAt: Date | null
+  isCapped: boolean
+}
+
+/**
+ * Picks pending recipients of a locked broadcast who are due. Those who may not be sent the message any more are skipped,
+ * and those who may be sent it later are postponed.
+ */
+export async function pickRecipients(
+  tx: Scope,
+  broadcast: BroadcastRow,
+  { category, limit }: { category: TemplateCategory; limit: number },
+): Promise<{ picked: PickedRecipient[]; hasMore: boolean }> {
+  const now = tx.now()
+  const rows = await selectRows<Row>(
+    tx.db,
+    `select r.id, r.contact_id, r.params, r.timezone, c.blocked, c.marketing_consent, c.service_consent,
+       c.last_outbound_at, ${IS_CAPPED} as is_capped
+     from broadcast_recipients r join contacts c on c.tenant_id = :tenantId and c.id = r.contact_id
+     where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId and r.status = 'pending' and r.due_at <= :now
+     order by r.due_at, r.id limit :limit`,
+    { tenantId: tx.tenantId, broadcastId: broadcast.id, now, limit, ...capBindings(broadcast, now) },
+  )
+  const skipped: { id: string; reason: SkipReason }[] = []
+  const postponed: { id: string; until: Date }[] = []
+  const quiet = new Map<string | null, Date>()
+  const picked: PickedRecipient[] = []
+  for (const row of rows) {
+    const reason = findSkipReason(row, category, broadcast)
+    const quietUntil = findQuietUntil(broadcast, row.timezone, now)
+    const pairUntil = row.lastOutboundAt && addMs(row.lastOutboundAt, PAIR_MS)
+    if (reason) skipped.push({ id: row.id, reason })
+    else if (quietUntil) quiet.set(row.timezone, quietUntil)
+    else if (pairUntil && pairUntil > now) postponed.push({ id: row.id, until: pairUntil })
+    else picked.push({ id: row.id, contactId: row.contactId, params: row.params })
+  }
+  await skipRecipients(tx, skipped)
+  await postponeRecipients(tx, postponed)
+  for (const [timezone, until] of quiet) await postponeTimezone(tx, broadcast.id, { timezone, until })
+  return { picked, hasMore: rows.length === limit || quiet.size > 0 }
+}
+
+function findSkipReason(
+  row: Row,
+  category: TemplateCategory,
+  { requiresOptIn }: Pick<BroadcastRow, 'requiresOptIn'>,
+): SkipReason | undefined {
+  const obstacle = findSendObstacle(row, category, { isAutomated: true })
+  if (obstacle === 'contact_blocked') return 'blocked'
+  if (obstacle === 'contact_opted_out') return 'opted_out'
+  if (requiresOptIn && row.marketingConsent !== 'opted_in') return 'no_consent'
+  return row.isCapped ? 'frequency_cap' : undefined
+}
+
+/** Skips pending recipients. */
+export async function skipRecipients(tx: Scope, skipped: { id: string; reason: SkipReason }[]): Promise<void> {
+  if (skipped.length === 0) return
+  await tx.db.raw(
+    `with changed as (
+       update broadcast_recipients r set status = 'skipped', skip_reason = x.reason, updated_at = :now
+       from jsonb_to_recordset(:skipped::jsonb) as x (id uuid, reason text)
+       where r.tenant_id = :tenantId and r.id = x.id and r.status = 'pending'
+       returning r.broadcast_id, 'pending' as previous, r.status)
+     ${countChangesSql('changed')}`,
+    { tenantId: tx.tenantId, skipped: toRecordset(skipped), now: tx.now() },
+  )
+}
+
+async function postponeRecipients(tx: Scope, postponed: { id: string; until: Date }[]): Promise<void> {
+  if (postponed.length === 0) return
+  await tx.db.raw(
+    `update broadcast_recipients r set due_at = x.until
+     from jsonb_to_recordset(:postponed::jsonb) as x (id uuid, until timestamptz)
+     where r.tenant_id = :tenantId and r.id = x.id and r.status = 'pending'`,
+    { tenantId: tx.tenantId, postponed: toRecordset(postponed) },
+  )
+}
+
+/** Postpones a portion of the pending recipients in a time zone until its quiet hours end. */
+async function postponeTimezone(
+  tx: Scope,
+  broadcastId: string,
+  { timezone, until }: { timezone: string | null; until: Date },
+): Promise<void> {
+  await tx.db.raw(
+    `update broadcast_recipients r set due_at = :until
+     where r.tenant_id = :tenantId and r.id in (
+       select id from broadcast_recipients where tenant_id = :tenantId and broadcast_id = :broadcastId
+         and status = 'pending' and due_at <= :now and timezone is not distinct from :timezone
+       order by due_at, id limit :limit)`,
+    { tenantId: tx.tenantId, broadcastId, until, now: tx.now(), timezone, limit: POSTPONED_MAX },
+  )
+}

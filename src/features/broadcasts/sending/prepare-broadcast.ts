@@ -1,0 +1,42 @@
+import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { AppError } from '../../../platform/errors.ts'
+import type { Scope } from '../../../scope.ts'
+import { loadSendableTemplate } from '../../templates/sendable-template.ts'
+import { snapshotPortion } from '../audience/snapshot-portion.ts'
+import { readCounts } from '../counts.ts'
+import { hashSnapshot } from '../report/hash-snapshot.ts'
+import { changeStatus } from '../transitions.ts'
+
+/** Starts a locked broadcast whose time has come. Returns true if it has started. */
+export async function startScheduled(tx: Scope, broadcast: BroadcastRow): Promise<boolean> {
+  if (broadcast.scheduledAt === null || broadcast.scheduledAt > tx.now()) return false
+  await changeStatus(tx, broadcast, 'send', { startedAt: tx.now(), workAt: tx.now() })
+  return true
+}
+
+/**
+ * Adds the next portion of the audience to the recipients of a locked broadcast. With the last one it becomes `sending`.
+ * It fails if its template cannot be sent or its audience is empty. Returns true if there is more to do.
+ */
+export async function prepareBroadcast(tx: Scope, broadcast: BroadcastRow): Promise<boolean> {
+  try {
+    const template = await loadSendableTemplate(tx, broadcast.channelId, { templateId: broadcast.templateId })
+    if (await snapshotPortion(tx, broadcast, template)) return true
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    await changeStatus(tx, broadcast, 'fail', { statusReason: error.code, completedAt: tx.now(), workAt: null })
+    return false
+  }
+  const counts = await readCounts(tx, broadcast.id)
+  if (counts.total === 0) {
+    await changeStatus(tx, broadcast, 'fail', { statusReason: 'audience_empty', completedAt: tx.now(), workAt: null })
+    return false
+  }
+  await changeStatus(tx, broadcast, 'deliver', {
+    snapshotAt: tx.now(),
+    snapshotHash: await hashSnapshot(tx, broadcast.id),
+    resumedCounts: counts,
+    workAt: tx.now(),
+  })
+  return true
+}

@@ -1,0 +1,95 @@
+import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
+import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
+import type { Scope } from '../../../scope.ts'
+import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
+import { ensureConversations, type EnsuredConversation } from '../../conversations/ensure-conversations.ts'
+import { isWindowOpen } from '../../conversations/service-window.ts'
+import { nextMessageId } from '../../outbound/next-message-id.ts'
+import { queueMessages } from '../../outbound/queue-messages.ts'
+import { fillTemplate } from '../../templates/sendable-template.ts'
+import { countFirstContacts, listUncounted, readRemainingLimit } from './messaging-limit.ts'
+import type { PickedRecipient } from './pick-recipients.ts'
+
+type Options = { template: SendableTemplate; messagingLimit: number | null }
+type Prepared = { recipient: PickedRecipient; conversation: EnsuredConversation; messageId: string }
+
+/**
+ * Queues the messages of picked recipients, who become `sending`, and returns their number. The lock of the conversations
+ * comes first, so recipients who have been skipped or deleted meanwhile are left out.
+ */
+export async function queueBatch(
+  tx: Scope,
+  broadcast: BroadcastRow,
+  picked: PickedRecipient[],
+  { template, messagingLimit }: Options,
+): Promise<{ queued: number; isLimited: boolean }> {
+  const conversations = await ensureConversations(
+    tx,
+    broadcast.channelId,
+    picked.map(({ contactId }) => contactId),
+  )
+  const reachable = picked.flatMap((recipient): Prepared[] => {
+    const conversation = conversations.get(recipient.contactId)
+    return conversation ? [{ recipient, conversation, messageId: nextMessageId(conversation.lastMessageId) }] : []
+  })
+  const { allowed, first, isLimited } = await applyMessagingLimit(tx, reachable, messagingLimit)
+  const startedIds = await startSending(tx, allowed)
+  const started = allowed.filter(({ recipient }) => startedIds.has(recipient.id))
+  await queueMessages(
+    tx,
+    started.map(({ recipient, conversation, messageId }) => ({
+      id: messageId,
+      conversationId: conversation.conversationId,
+      contactId: recipient.contactId,
+      channelId: broadcast.channelId,
+      ...fillTemplate(template, recipient.params),
+      sender: { type: 'broadcast' as const, id: broadcast.id, name: broadcast.name },
+      runId: null,
+      stepId: null,
+      broadcastId: broadcast.id,
+      recipientId: recipient.id,
+    })),
+  )
+  await countFirstContacts(
+    tx,
+    started.flatMap(({ recipient }) => (first.has(recipient.contactId) ? [recipient.contactId] : [])),
+  )
+  return { queued: started.length, isLimited }
+}
+
+/** Leaves out the recipients to whom the business would write first and may not any more today. */
+async function applyMessagingLimit(tx: Scope, prepared: Prepared[], limit: number | null) {
+  const now = tx.now()
+  const outside = prepared.filter(({ conversation }) => !isWindowOpen(conversation.windowExpiresAt, now))
+  const first = await listUncounted(
+    tx,
+    outside.map(({ recipient }) => recipient.contactId),
+  )
+  if (limit === null) return { allowed: prepared, first, isLimited: false }
+  let remaining = await readRemainingLimit(tx, limit)
+  const allowed = prepared.filter(({ recipient }) => !first.has(recipient.contactId) || remaining-- > 0)
+  return { allowed, first, isLimited: allowed.length < prepared.length }
+}
+
+/** Makes recipients who are still pending `sending`, each with the message of its next attempt, and returns their ids. */
+async function startSending(tx: Scope, prepared: Prepared[]): Promise<Set<string>> {
+  if (prepared.length === 0) return new Set()
+  const rows = await selectRows<{ id: string }>(
+    tx.db,
+    `with changed as (
+       update broadcast_recipients r set status = 'sending', message_id = x.message_id, attempt = attempt + 1,
+         error = null, failed_at = null, updated_at = :now
+       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, message_id uuid)
+       where r.tenant_id = :tenantId and r.id = x.id and r.status = 'pending'
+       returning r.id, r.broadcast_id, 'pending' as previous, r.status),
+     counted as (${countChangesSql('changed')})
+     select id from changed`,
+    {
+      tenantId: tx.tenantId,
+      rows: toRecordset(prepared.map(({ recipient, messageId }) => ({ id: recipient.id, messageId }))),
+      now: tx.now(),
+    },
+  )
+  return new Set(rows.map(({ id }) => id))
+}

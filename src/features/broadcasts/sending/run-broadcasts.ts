@@ -1,0 +1,87 @@
+import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { selectRows } from '../../../platform/database/sql.ts'
+import type { Scope, SystemScope } from '../../../scope.ts'
+import { broadcastJob } from '../../automation/jobs.ts'
+import { takeChannelAlerts } from '../../broadcast-recipients/channel-alerts.ts'
+import { pauseLocked } from '../pause-broadcast.ts'
+import { TRANSITIONS } from '../transitions.ts'
+import { cancelPending } from './withdraw-recipients.ts'
+import { prepareBroadcast, startScheduled } from './prepare-broadcast.ts'
+import { sendBatch } from './send-batch.ts'
+
+/**
+ * Prepares, sends and cancels the broadcasts of a channel, a portion of each at a time, until nothing can be done now.
+ * Each portion is a transaction of its own that locks its broadcast, so concurrent runs and crashes are safe. After
+ * `signal` aborts, the rest is left to another process.
+ */
+export async function runBroadcasts(
+  system: SystemScope,
+  payload: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { tenantId = '', channelId = '' } = payload
+  const scope = system.forTenant(tenantId)
+  for (let isDone = false; !isDone;) {
+    if (signal?.aborted) return scope.enqueue(broadcastJob(tenantId, channelId))
+    await applyChannelAlerts(scope, channelId)
+    isDone = true
+    for (const { id } of await listWorking(scope, channelId)) {
+      const hasMore = await scope.transaction((tx) => advanceBroadcast(tx, id))
+      if (hasMore) isDone = false
+    }
+  }
+}
+
+/** Lists the broadcasts of a channel that have work, those first whose turn was longest ago. */
+function listWorking({ db, tenantId }: Scope, channelId: string): Promise<{ id: string }[]> {
+  return selectRows(
+    db,
+    `select id from broadcasts where tenant_id = ? and channel_id = ? and work_at is not null
+     order by work_at, id limit 20`,
+    [tenantId, channelId],
+  )
+}
+
+/** Returns true if the broadcast has more work that can be done now. */
+async function advanceBroadcast(tx: Scope, broadcastId: string): Promise<boolean> {
+  const broadcast = await tx.query(BroadcastRow).findOne('id', broadcastId).forUpdate()
+  // It may have been deleted or paused since it was listed.
+  if (!broadcast || broadcast.workAt === null) return false
+  switch (broadcast.status) {
+    case 'scheduled':
+      return startScheduled(tx, broadcast)
+    case 'preparing':
+      return prepareBroadcast(tx, broadcast)
+    case 'sending':
+      return sendBatch(tx, broadcast)
+    case 'canceled':
+      return cancelPending(tx, broadcast)
+    default:
+      return false
+  }
+}
+
+/** Pauses the broadcasts of a channel after an error that concerns all of them. */
+async function applyChannelAlerts(scope: Scope, channelId: string): Promise<void> {
+  await scope.transaction(async (tx) => {
+    const reason = await takeChannelAlerts(tx, channelId)
+    if (!reason) return
+    const active = await tx
+      .query(BroadcastRow)
+      .where({ channelId })
+      .whereIn('status', [...TRANSITIONS.pause.from])
+      .orderBy('id')
+      .forUpdate()
+    for (const broadcast of active) await pauseLocked(tx, broadcast, reason)
+  })
+}
+
+/** Enqueues jobs for the channels of broadcasts that have work. */
+export async function enqueueDueBroadcasts(system: SystemScope): Promise<void> {
+  const due = await selectRows<{ tenantId: string; channelId: string }>(
+    system.db,
+    'select distinct tenant_id, channel_id from broadcasts where work_at <= ?',
+    [system.now()],
+  )
+  await system.enqueue(...due.map(({ tenantId, channelId }) => broadcastJob(tenantId, channelId)))
+}

@@ -1,0 +1,99 @@
+import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { Channel as ChannelRow } from '../../../models/messaging/channel.ts'
+import { selectRows } from '../../../platform/database/sql.ts'
+import { UnprocessableError } from '../../../platform/errors.ts'
+import { addMs, MINUTE, SECOND } from '../../../platform/time.ts'
+import type { Scope } from '../../../scope.ts'
+import { loadSendableTemplate } from '../../templates/sendable-template.ts'
+import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
+import { pauseLocked } from '../pause-broadcast.ts'
+import { changeStatus } from '../transitions.ts'
+import { findPauseReason } from './find-pause-reason.ts'
+import { parseMessagingLimit } from './messaging-limit.ts'
+import { lockAllowance, takeTokens } from './pacing.ts'
+import { pickRecipients } from './pick-recipients.ts'
+import { queueBatch } from './queue-batch.ts'
+
+/** A disconnected channel and an exhausted messaging limit are looked at again after this. */
+const BLOCKED_MS = 10 * SECOND
+const LIMITED_MS = 5 * MINUTE
+/** A finished message enqueues the next batch. This replaces a lost job. */
+const IN_FLIGHT_MS = SECOND
+
+/**
+ * Queues the next batch of a locked broadcast, as far as pacing allows, or completes it. Returns true if another batch
+ * can follow now.
+ */
+export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boolean> {
+  const { channelId } = broadcast
+  const channel = await tx.get(ChannelRow, channelId)
+  if (channel.status === 'disconnected') return waitUntil(tx, broadcast, addMs(tx.now(), BLOCKED_MS))
+  const template = await findTemplate(tx, broadcast)
+  const reason = channel.status === 'degraded' ? 'account' : await findPauseReason(tx, broadcast)
+  if (!template || reason) {
+    await pauseLocked(tx, broadcast, template ? (reason ?? 'account') : 'template_paused')
+    return false
+  }
+  const allowance = await lockAllowance(tx, channelId, channel.broadcastsPerSecond)
+  if (allowance.room === 0) return waitForRoom(tx, broadcast, allowance.refilledAt)
+  const { picked, hasMore } = await pickRecipients(tx, broadcast, {
+    category: template.category,
+    limit: allowance.room,
+  })
+  if (picked.length === 0) return hasMore || finish(tx, broadcast)
+  const { queued, isLimited } = await queueBatch(tx, broadcast, picked, {
+    template,
+    messagingLimit: parseMessagingLimit(channel.messagingLimit),
+  })
+  await takeTokens(tx, channelId, allowance, queued)
+  await waitUntil(tx, broadcast, isLimited ? addMs(tx.now(), LIMITED_MS) : allowance.refilledAt)
+  return !isLimited
+}
+
+async function findTemplate(tx: Scope, { channelId, templateId }: BroadcastRow): Promise<SendableTemplate | undefined> {
+  try {
+    return await loadSendableTemplate(tx, channelId, { templateId })
+  } catch (error) {
+    if (error instanceof UnprocessableError) return undefined
+    throw error
+  }
+}
+
+async function waitUntil(tx: Scope, { id }: BroadcastRow, workAt: Date): Promise<false> {
+  await tx.query(BroadcastRow).findOne('id', id).patch({ workAt })
+  return false
+}
+
+/** Waits for a token. A batch with nothing left to queue is completed without one. */
+async function waitForRoom(tx: Scope, broadcast: BroadcastRow, refilledAt: Date): Promise<false> {
+  const { nextDueAt } = await readRemaining(tx, broadcast.id)
+  if (nextDueAt === null) return finish(tx, broadcast)
+  return waitUntil(tx, broadcast, refilledAt > tx.now() ? refilledAt : addMs(tx.now(), IN_FLIGHT_MS / 4))
+}
+
+/** Completes a broadcast of which nothing is pending or being sent, or waits for the recipient that is due next. */
+async function finish(tx: Scope, broadcast: BroadcastRow): Promise<false> {
+  const { nextDueAt, isSending } = await readRemaining(tx, broadcast.id)
+  if (nextDueAt !== null) return waitUntil(tx, broadcast, nextDueAt)
+  if (isSending) return waitUntil(tx, broadcast, addMs(tx.now(), IN_FLIGHT_MS))
+  await changeStatus(tx, broadcast, 'complete', { completedAt: tx.now(), workAt: null })
+  return false
+}
+
+async function readRemaining(
+  { db, tenantId }: Scope,
+  broadcastId: string,
+): Promise<{ nextDueAt: Date | null; isSending: boolean }> {
+  const [row] = await selectRows<{ nextDueAt: Date | null; isSending: boolean }>(
+    db,
+    `select (
+         select due_at from broadcast_recipients
+         where tenant_id = :tenantId and broadcast_id = :broadcastId and status = 'pending'
+         order by due_at, id limit 1) as next_due_at,
+       exists (
+         select from broadcast_recipients
+         where tenant_id = :tenantId and broadcast_id = :broadcastId and status = 'sending') as is_sending`,
+    { tenantId, broadcastId },
+  )
+  return row ?? { nextDueAt: null, isSending: false }
+}

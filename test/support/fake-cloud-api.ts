@@ -1,1 +1,0 @@
-export * from '../../fake-whatsapp/fake-cloud-api.ts'
