@@ -3,6 +3,8 @@ import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { reportDeadLetters } from './features/dead-letters/report-dead-letters.ts'
 import { rollUpBroadcastCounts } from './features/broadcast-recipients/count-deltas.ts'
 import { enqueueDueBroadcasts, runBroadcasts } from './features/broadcasts/sending/run-broadcasts.ts'
+import { releaseScheduledMessages } from './features/messages/release-scheduled-messages.ts'
+import { sendReadReceipt } from './features/messages/send-read-receipt.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
@@ -29,6 +31,7 @@ export function createTasks(system: SystemScope): Tasks {
     deliver: (payload, signal) => deliverMessages(system, payload, signal),
     broadcast: (payload, signal) => runBroadcasts(system, payload, signal),
     execute: executeCalls(system),
+    'send-read-receipt': (payload) => sendReadReceipt(system, payload),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
 }
@@ -38,6 +41,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
   return [
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
     { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system) },
+    { name: 'release scheduled messages', everyMs: SECOND, run: () => releaseScheduledMessages(system) },
     { name: 'enqueue due mailboxes', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
     { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },

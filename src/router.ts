@@ -16,7 +16,7 @@ import {
   eventSubscriptionsRouter,
   runSubscriptionsRouter,
 } from './features/live/router.ts'
-import { outboundRouter } from './features/outbound/router.ts'
+import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { runsRouter } from './features/runs/router.ts'
@@ -34,8 +34,8 @@ import { mergeRouters, router } from './trpc/procedures.ts'
 export const appRouter = router({
   auth: authRouter,
   contacts: mergeRouters(contactsRouter, contactConsentRouter, contactExplanationsRouter),
-  conversations: mergeRouters(conversationsRouter, outboundRouter, conversationSubscriptionsRouter),
-  messages: messageExplanationsRouter,
+  conversations: mergeRouters(conversationsRouter, conversationMessagesRouter, conversationSubscriptionsRouter),
+  messages: mergeRouters(messagesRouter, messageExplanationsRouter),
   // Publishing comes first: its fixed paths would otherwise be taken for workflow ids.
   workflows: mergeRouters(
     publishingRouter,

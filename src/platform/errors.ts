@@ -66,6 +66,11 @@ export class BudgetExceededError extends UnprocessableError {
   }
 }
 
+/** A provider refused a request that needs it, or did not answer. */
+export class BadGatewayError extends AppError {
+  override name = 'BadGatewayError'
+}
+
 /** A limit is exceeded. */
 export class LimitExceededError extends AppError {
   override name = 'LimitExceededError'

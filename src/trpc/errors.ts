@@ -5,6 +5,7 @@ import { ZodError } from 'zod'
 import { isTransient, sqlState } from '../platform/database/database.ts'
 import {
   AppError,
+  BadGatewayError,
   ConflictError,
   ForbiddenError,
   InvalidError,
@@ -31,6 +32,7 @@ const KEYS = [
   [NotFoundError, 'NOT_FOUND'],
   [ConflictError, 'CONFLICT'],
   [UnprocessableError, 'UNPROCESSABLE_CONTENT'],
+  [BadGatewayError, 'BAD_GATEWAY'],
   [LimitExceededError, 'TOO_MANY_REQUESTS'],
   [UnavailableError, 'SERVICE_UNAVAILABLE'],
 ] as const satisfies readonly (readonly [unknown, TRPC_ERROR_CODE_KEY])[]
@@ -104,11 +106,14 @@ function isUnstorableText(error: unknown): boolean {
   return ['22021', '22P05'].includes(sqlState(error) ?? '')
 }
 
+/** Server errors whose text helps the caller. */
+const EXPLAINED: ReadonlySet<string> = new Set(['BAD_GATEWAY', 'SERVICE_UNAVAILABLE'])
+
 /** 401 and 403 carry one fixed text whatever the reason; an unexpected error reveals nothing but the request id. */
 export function toPublicError(thrown: unknown, requestId: string): PublicError {
   const error = toTrpcError(thrown)
   const base = { key: error.code, status: getHTTPStatusCodeFromError(error), headers: {} }
-  if (base.status >= 500 && error.code !== 'SERVICE_UNAVAILABLE') {
+  if (base.status >= 500 && !EXPLAINED.has(error.code)) {
     const text = `Something went wrong on our side. Quote request id ${requestId} when you report it.`
     return { ...base, body: { error: text, code: 'internal' } }
   }

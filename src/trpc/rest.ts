@@ -16,13 +16,15 @@ export type ProcedureMeta = OpenApiMeta & {
   status?: 200 | 201 | 202 | 204
   /** True if the procedure accepts an `Idempotency-Key`. Every procedure that answers 201 does. */
   idempotent?: boolean
+  /** True if it calls a provider, whose failure is answered 502. */
+  callsProvider?: boolean
   /** True for a 404 that neither a path parameter nor the input causes. */
   canBeMissing?: boolean
   /** An example body, where a body with every field set would be invalid. */
   example?: Readonly<Record<string, unknown>>
 }
 
-type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent' | 'canBeMissing' | 'example'> & {
+type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'example'> & {
   description?: string
   successDescription?: string
   public?: boolean
@@ -30,7 +32,8 @@ type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent' | 'canBeMiss
 
 /** Mounts a procedure at `/api` + `path`. `{names}` in the path are fields of its input. */
 export function rest(method: Method, path: `/${string}`, summary: string, options: Options = {}): ProcedureMeta {
-  const { tier, status, idempotent, canBeMissing, example, description, successDescription, public: isPublic } = options
+  const { tier, status, idempotent, canBeMissing, callsProvider, example } = options
+  const { description, successDescription, public: isPublic } = options
   const tag = path.split('/')[1] ?? ''
   return {
     openapi: {
@@ -45,6 +48,7 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
     ...(tier ? { tier } : {}),
     ...(status ? { status } : {}),
     ...(canBeMissing ? { canBeMissing } : {}),
+    ...(callsProvider ? { callsProvider } : {}),
     ...(example ? { example } : {}),
     ...((idempotent ?? status === 201) ? { idempotent: true } : {}),
   }

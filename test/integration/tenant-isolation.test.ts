@@ -67,6 +67,10 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'conversations.messages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
   'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
   'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.typing': ({ conversation }) => ({ conversationId: conversation }),
+  'messages.send': ({ contact, channel }) => ({ to: { contactId: contact }, channelId: channel, body: 'B' }),
+  'messages.get': ({ message }) => ({ messageId: message }),
+  'messages.cancel': ({ message }) => ({ messageId: message }),
   'messages.explanation': ({ message }) => ({ messageId: message }),
   'workflows.list': () => ({}),
   'workflows.create': () => ({ name: 'N' }),
@@ -146,7 +150,12 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     body: 'B',
   }),
   'templates.get': ({ template }) => ({ templateId: template }),
+  'templates.update': ({ template }) => ({ templateId: template, body: 'Other' }),
   'templates.delete': ({ template }) => ({ templateId: template }),
+  'templates.submit': ({ template }) => ({ templateId: template }),
+  'templates.preview': ({ template, contact }) => ({ templateId: template, params: {}, contactId: contact }),
+  'templates.uses': ({ template }) => ({ templateId: template }),
+  'templates.sync': ({ channel }) => ({ channelId: channel }),
   'broadcasts.list': () => ({}),
   'broadcasts.create': ({ template, group, tag, contact }) => ({
     name: 'N',
@@ -160,6 +169,13 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
   }),
   'broadcasts.delete': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.send': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.schedule': ({ broadcast }) => ({ broadcastId: broadcast, at: '2027-01-01T09:00:00Z' }),
+  'broadcasts.pause': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.resume': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.cancel': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.report': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
   'tools.list': () => ({}),
   'tools.create': () => ({
@@ -216,6 +232,12 @@ const FILTERING: Record<string, object> = {
   'dead-letters.retryMany': { retried: 0, remaining: 0 },
 }
 
+/** Content of a message, by the field that holds an ID. It replaces the other content of the input. */
+const CONTENTS: Record<string, Record<string, unknown>> = {
+  'reaction.messageId': { reaction: { emoji: '👍' } },
+  'template.templateId': { template: {} },
+}
+
 type Leaf = { path: string[]; isList: boolean }
 
 /** Lists the fields of an input schema that hold an ID, recognized by their names. */
@@ -263,7 +285,10 @@ describe('tenant isolation', () => {
 
     for (const leaf of leaves) {
       it(`${path} treats the ${leaf.path.join('.')} of another tenant like an unknown ID`, async () => {
-        const input = (id: string) => withId(INPUTS[path]?.(ownIds) ?? {}, leaf, id)
+        const complete = INPUTS[path]?.(ownIds) ?? {}
+        const content = CONTENTS[leaf.path.join('.')]
+        const { body: _body, replyToId: _replyToId, ...withoutContent } = complete
+        const input = (id: string) => withId(content ? { ...withoutContent, ...content } : complete, leaf, id)
         const field = leaf.path.at(-1) ?? ''
         const foreignId = foreignIdFor(foreignIds, path, field)
         const digest = await computeDigest(app, two.tenantId)
@@ -303,9 +328,12 @@ function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
     assigneeId: 'user',
     before: 'message',
     replayOf: 'run',
+    replyToId: 'message',
     contactIds: 'contact',
     groupIds: 'group',
     tagIds: 'tag',
+    recipientIds: 'contact',
+    notAcceptedRecipientIds: 'contact',
   }
   const noun = names[field] ?? (field === 'id' ? path.split('.')[0]?.replace(/s$/, '') : field.replace(/Id$/, ''))
   const id = foreignIds[noun as keyof Ids]

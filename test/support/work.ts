@@ -1,3 +1,4 @@
+import { releaseScheduledMessages } from '../../src/features/messages/release-scheduled-messages.ts'
 import { reconcileOutbox } from '../../src/features/outbound/reconcile-outbox.ts'
 import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
 import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-mailboxes.ts'
@@ -13,6 +14,7 @@ export async function drainWork(system: SystemScope): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     await fireSchedules(system)
     await fireDueTimers(system)
+    await releaseScheduledMessages(system)
     await enqueueDueMailboxes(system)
     await reconcileOutbox(system)
     await enqueueDueCalls(system)

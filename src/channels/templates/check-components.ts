@@ -27,6 +27,9 @@ export function checkComponents(components: readonly TemplateComponent[]): Compo
   for (const [index, component] of components.entries()) {
     if (component.type === 'HEADER') problems.push(...checkHeader(component, index, format))
     if (component.type === 'BODY') problems.push(...checkVariables(component.text, [index, 'text'], format))
+    if (component.type === 'FOOTER' && component.text.includes('{{')) {
+      problems.push({ path: [index, 'text'], message: 'must not have variables in a footer' })
+    }
     if (component.type === 'BUTTONS') problems.push(...checkButtons(component.buttons, [index, 'buttons']))
   }
   const missing = listVariables(template).filter(

@@ -35,27 +35,40 @@ export type ApiResponse = {
 
 type Post = { url: string; accessToken: string; payload: object; agent: Dispatcher; signal: AbortSignal }
 
-/** Posts JSON. A redirect is not followed, since it would send the customer's data elsewhere. */
-export async function postMessage({ url, accessToken, payload, agent, signal }: Post): Promise<ApiResponse> {
-  const { origin, pathname } = new URL(url)
-  const { statusCode, headers, body } = await agent.request({
-    origin,
-    path: pathname,
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${accessToken}`,
-      'content-type': 'application/json',
-      'accept-encoding': 'identity',
-    },
-    body: JSON.stringify(payload),
-    signal,
-  })
-  return { status: statusCode, body: await readJson(body), retryAfterMs: parseRetryAfter(headers) }
+type Call = Omit<Post, 'payload'> & {
+  method: 'GET' | 'POST' | 'DELETE'
+  payload?: object
+  /** Longest body of a response. */
+  bytesMax: number
 }
 
-async function readJson(body: Dispatcher.ResponseData['body']): Promise<unknown> {
+/** Posts JSON. A redirect is not followed, since it would send the customer's data elsewhere. */
+export function postMessage(post: Post): Promise<ApiResponse> {
+  return callGraphApi({ ...post, method: 'POST', bytesMax: RESPONSE_BYTES_MAX })
+}
+
+/** Calls the API. A redirect is not followed, since it would send the access token elsewhere. */
+export async function callGraphApi(call: Call): Promise<ApiResponse> {
+  const { url, method, accessToken, payload, agent, signal, bytesMax } = call
+  const { origin, pathname, search } = new URL(url)
+  const { statusCode, headers, body } = await agent.request({
+    origin,
+    path: `${pathname}${search}`,
+    method,
+    headers: {
+      authorization: `Bearer ${accessToken}`,
+      'accept-encoding': 'identity',
+      ...(payload ? { 'content-type': 'application/json' } : {}),
+    },
+    body: payload ? JSON.stringify(payload) : null,
+    signal,
+  })
+  return { status: statusCode, body: await readJson(body, bytesMax), retryAfterMs: parseRetryAfter(headers) }
+}
+
+async function readJson(body: Dispatcher.ResponseData['body'], bytesMax: number): Promise<unknown> {
   try {
-    const bytes = await readBytes(body, RESPONSE_BYTES_MAX)
+    const bytes = await readBytes(body, bytesMax)
     return bytes && parseProviderJson(bytes)
   } catch {
     return undefined

@@ -1,7 +1,9 @@
 import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import type { Channel } from '../channel.ts'
-import { verifyHandshake } from './webhook/verify-handshake.ts'
+import { markRead } from './sending/mark-read.ts'
 import { parseWebhook } from './webhook/parse-webhook.ts'
+import { verifyHandshake } from './webhook/verify-handshake.ts'
+import { whatsappTemplates } from './message-templates.ts'
 import { selectAgent } from './post-message.ts'
 import { sendMessage, stopAtBaseUrl } from './send-message.ts'
 import { findBaseUrlProblem, WhatsappCredentials, WhatsappSettings } from './settings.ts'
@@ -25,9 +27,16 @@ export function whatsappChannel(settings: unknown, credentials: unknown, options
     answerHandshake: (query) => verifyHandshake(query, verifyToken),
     isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), appSecret),
     parse: (body) => parseWebhook(body, parsed),
+    templates:
+      parsed.wabaId === null || urlProblem !== undefined
+        ? null
+        : whatsappTemplates({ ...parsed, wabaId: parsed.wabaId, accessToken, timeoutMs, agent }),
     send: async (message, signal) =>
       urlProblem === undefined
         ? sendMessage(message, { ...parsed, accessToken, timeoutMs, signal, agent })
         : stopAtBaseUrl(`The base URL ${urlProblem}`),
+    async markRead(providerMessageId, receipt) {
+      if (urlProblem === undefined) await markRead(providerMessageId, receipt, { ...parsed, accessToken, agent })
+    },
   }
 }

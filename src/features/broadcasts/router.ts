@@ -6,6 +6,7 @@ import { createBroadcast } from './create-broadcast.ts'
 import { deleteBroadcast } from './delete-broadcast.ts'
 import { pauseBroadcast, resumeBroadcast } from './pause-broadcast.ts'
 import { getBroadcast, listBroadcasts, listRecipients } from './queries.ts'
+import { getReport } from './report/get-report.ts'
 import { retryBroadcast } from './retry-broadcast.ts'
 import * as schema from './schema.ts'
 import { scheduleBroadcast, sendBroadcast } from './start-broadcast.ts'
@@ -45,6 +46,11 @@ const RETRY = {
   description:
     'Sends the broadcast again to recipients who failed. Recipients of whom the provider accepted a message are left out, and so are those whose delivery is unknown unless they are named in `notAcceptedRecipientIds`.',
 } as const
+
+const REPORT = {
+  description:
+    'Proves what was sent to whom: the hash of the list of recipients, the number of recipients by status, recipients of whom the provider accepted more than one message, and each recipient whose delivery was in doubt with how that was settled. `npm run verify-broadcast` computes it again from the stored rows.',
+}
 
 const RECIPIENTS = { description: 'Each recipient has its delivery status.' }
 
@@ -124,4 +130,10 @@ export const broadcastsRouter = router({
     .input(schema.ListRecipients)
     .output(schema.BroadcastRecipientPage)
     .query(({ ctx, input }) => listRecipients(ctx.scope, input)),
+
+  report: viewerProcedure
+    .meta(rest('GET', '/broadcasts/{broadcastId}/report', 'Get the report of a broadcast', REPORT))
+    .input(schema.BroadcastRef)
+    .output(schema.BroadcastReport)
+    .query(({ ctx, input }) => getReport(ctx.scope, input)),
 })

@@ -70,6 +70,7 @@ export const UpdateChannel = z.strictObject({
   channelId: id,
   name: text(120).optional(),
   phoneNumber: phone.nullish(),
+  wabaId: wabaId.optional(),
   status: z.enum(['connected', 'disconnected']).optional(),
   broadcastsPerSecond: z
     .int()

@@ -13,13 +13,16 @@ import type { Channel, UpdateChannel } from './schema.ts'
  * @throws ConflictError `channel_is_sandbox`
  */
 export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Channel> {
-  const { channelId, accessToken, appSecret, verifyToken, status, ...columns } = input
+  const { channelId, accessToken, appSecret, verifyToken, wabaId, status, ...columns } = input
   const secrets = definedFields({ accessToken, appSecret, verifyToken })
   return scope.transaction(async (tx) => {
     const existing = await tx.lock(ChannelRow, channelId)
     const hasSecrets = Object.keys(secrets).length > 0
-    if (existing.kind === 'sandbox' && (hasSecrets || status)) {
-      throw new ConflictError('channel_is_sandbox', 'The sandbox has no credentials and is always connected')
+    if (existing.kind === 'sandbox' && (hasSecrets || status || wabaId)) {
+      throw new ConflictError(
+        'channel_is_sandbox',
+        'The sandbox has no credentials and no account, and is always connected',
+      )
     }
     const context = sealContext(tx.tenantId, channelId)
     const sealed = existing.credentials && hasSecrets && reseal(tx, existing.credentials, context, secrets)
@@ -29,6 +32,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
       .findOne('id', channelId)
       .patch({
         ...definedFields(columns),
+        ...(wabaId === undefined ? {} : { settings: { ...existing.settings, wabaId } }),
         ...(sealed ? { credentials: sealed } : {}),
         ...(status === 'disconnected' ? { status } : {}),
         ...(isReconnected ? { status: 'connected', statusReason: null } : {}),

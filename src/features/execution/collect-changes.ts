@@ -111,14 +111,15 @@ function collectMessage({ messages }: Changes, effect: WorkflowEffect<'send_mess
     channelId,
     body: effect.body,
     content: toContent(effect),
+    replyToId: effect.replyToId ?? effect.content?.reaction?.messageId,
     sender: toSender(run),
     runId: run.state.id,
     stepId,
   })
 }
 
-function toContent({ buttons, media }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
-  const content = { ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
+function toContent({ buttons, media, content: parts }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
+  const content = { ...parts, ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
   return Object.keys(content).length > 0 ? content : null
 }
 

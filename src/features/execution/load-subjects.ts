@@ -3,6 +3,7 @@ import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { CONTACT_FACTS_SQL, WORKSPACE_FACTS_SQL } from '../contacts/contact-facts.ts'
 
 type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
   conversationId: string
@@ -13,16 +14,6 @@ type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'>
   lastInboundAt: Date | null
   windowExpiresAt: Date | null
 }
-
-const CONTACT = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'email', c.email,
-  'language', c.language, 'country', c.country, 'timezone', c.timezone, 'fields', c.fields, 'blocked', c.blocked,
-  'consent', jsonb_build_object('marketing', c.marketing_consent),
-  'tags', coalesce((select jsonb_agg(t.name order by lower(t.name)) from contact_tags ct
-    join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
-    where ct.tenant_id = c.tenant_id and ct.contact_id = c.id), '[]'),
-  'groupIds', coalesce((select jsonb_agg(gc.group_id) from group_contacts gc
-    where gc.tenant_id = c.tenant_id and gc.contact_id = c.id), '[]'))`
-const WORKSPACE = `jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)`
 
 /** Loads the subjects of locked mailboxes, in one statement for each kind of mailbox. */
 export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Subject[]> {
@@ -39,10 +30,10 @@ async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await selectRows<ConversationRow>(
     tx.db,
     `select cv.id as conversation_id, cv.contact_id, cv.automation_state, cv.automation_reason, cv.automation_until,
-       c.blocked as is_blocked, ${CONTACT} as contact,
+       c.blocked as is_blocked, ${CONTACT_FACTS_SQL} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
-       ${WORKSPACE} as workspace, cv.last_inbound_at, cv.window_expires_at
+       ${WORKSPACE_FACTS_SQL} as workspace, cv.last_inbound_at, cv.window_expires_at
      from conversations cv
      join contacts c on c.tenant_id = cv.tenant_id and c.id = cv.contact_id
      join channels ch on ch.tenant_id = cv.tenant_id and ch.id = cv.channel_id
@@ -74,7 +65,7 @@ const NO_CONVERSATION = { conversationId: null, conversation: null, isPaused: fa
 async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await selectRows<{ contactId: string; isBlocked: boolean; contact: JsonObject; workspace: JsonObject }>(
     tx.db,
-    `select c.id as contact_id, c.blocked as is_blocked, ${CONTACT} as contact, ${WORKSPACE} as workspace
+    `select c.id as contact_id, c.blocked as is_blocked, ${CONTACT_FACTS_SQL} as contact, ${WORKSPACE_FACTS_SQL} as workspace
      from contacts c join workspaces w on w.id = c.tenant_id where c.tenant_id = ? and c.id = any(?)`,
     [tx.tenantId, ids],
   )
@@ -84,7 +75,7 @@ async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
 async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await selectRows<{ id: string; workspace: JsonObject }>(
     tx.db,
-    `select r.id, ${WORKSPACE} as workspace from runs r join workspaces w on w.id = r.tenant_id
+    `select r.id, ${WORKSPACE_FACTS_SQL} as workspace from runs r join workspaces w on w.id = r.tenant_id
      where r.tenant_id = ? and r.id = any(?)`,
     [tx.tenantId, ids],
   )

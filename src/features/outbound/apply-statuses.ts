@@ -3,6 +3,7 @@ import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { isUuid, newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
+import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../consent/apply-provider-opt-outs.ts'
 import { KEEP_WEBHOOKS_SQL, type RawWebhook, toKeptWebhooks } from '../provider-webhooks/keep-webhooks.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
@@ -34,6 +35,7 @@ export async function applyStatuses(
   }))
   const { tenantId } = scope
   await scope.transaction(async (tx) => {
+    await applyProviderOptOuts(tx, channelId, await findOptOuts(tx, channelId, statuses))
     const sorted = sortForLocking(rows, (row) => `${row.providerMessageId} ${row.status}`)
     const bindings = { statuses: toRecordset(sorted), tenantId, channelId, now: tx.now() }
     const stored = await selectRows<{ messageId: string | null }>(
@@ -65,4 +67,34 @@ export async function applyStatuses(
     )
     await promoteStatuses(tx, messageIds)
   }, options)
+}
+
+/** Finds the contacts of reports that they opted out at the provider. */
+async function findOptOuts(tx: Scope, channelId: string, statuses: StatusUpdate[]): Promise<FailedMessage[]> {
+  const optOuts = statuses.filter(({ error }) => isProviderOptOut(error))
+  if (optOuts.length === 0) return []
+  const rows = await selectRows<{ messageId: string; contactId: string; index: number }>(
+    tx.db,
+    `select m.id as message_id, m.contact_id, x.index
+     from jsonb_to_recordset(:optOuts::jsonb) as x (index int, provider_message_id text, own_id uuid)
+     left join provider_message_ids r on r.tenant_id = :tenantId and r.channel_id = :channelId
+       and r.provider_message_id = x.provider_message_id
+     join messages m on m.tenant_id = :tenantId and m.id = coalesce(r.message_id, x.own_id) and m.channel_id = :channelId
+       and m.direction = 'outbound'`,
+    {
+      optOuts: toRecordset(
+        optOuts.map(({ providerMessageId, messageId }, index) => ({
+          index,
+          providerMessageId,
+          ownId: messageId !== null && isUuid(messageId) ? messageId : null,
+        })),
+      ),
+      tenantId: tx.tenantId,
+      channelId,
+    },
+  )
+  return rows.flatMap(({ messageId, contactId, index }) => {
+    const optOut = optOuts[index]
+    return optOut ? [{ messageId, contactId, error: optOut.error, at: optOut.at }] : []
+  })
 }

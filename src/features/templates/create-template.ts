@@ -12,11 +12,11 @@ import { contentColumns, toComponents } from './template-columns.ts'
  * Creates a template. The sandbox needs no approval by a provider: there it is approved at once.
  * @throws ConflictError `template_exists` when the channel has a template of this name in this language
  */
-export async function createTemplate(scope: Scope, input: CreateTemplate): Promise<Template> {
+export function createTemplate(scope: Scope, input: CreateTemplate): Promise<Template> {
   const { name, language, category } = input
   const templateId = newId()
-  try {
-    return await scope.transaction(async (tx) => {
+  return withUniqueName(() =>
+    scope.transaction(async (tx) => {
       const channel = await tx.lock(Channel, input.channelId)
       const now = tx.now()
       await tx.query(TemplateRow).insert({
@@ -32,7 +32,14 @@ export async function createTemplate(scope: Scope, input: CreateTemplate): Promi
       })
       await tx.record({ type: 'template.created', data: { templateId } })
       return getTemplate(tx, { templateId })
-    })
+    }),
+  )
+}
+
+/** @throws ConflictError `template_exists` when the channel has a template of this name in this language */
+export async function withUniqueName<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
   } catch (error) {
     if (!(error instanceof UniqueViolationError) || error.table !== 'templates') throw error
     throw new ConflictError(

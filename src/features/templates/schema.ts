@@ -68,6 +68,16 @@ export type TemplateRef = z.infer<typeof TemplateRef>
 export const ListTemplates = z.strictObject(page)
 export type ListTemplates = z.infer<typeof ListTemplates>
 
+/** Values of the variables of a template, by their names. */
+export const TemplateParams = z
+  .record(z.string().min(1, 'must not be empty').max(80, 'must have at most 80 characters'), text(4096, 0))
+  .refine((params) => Object.keys(params).length <= 100, 'must have at most 100 entries')
+  .meta({
+    description:
+      'Values of the variables of the template, by their names. They may contain placeholders such as {{contact.name}}',
+    examples: [{ first_name: '{{contact.name}}' }],
+  })
+
 const body = text(1024)
   .superRefine((template, issues) => addProblems([toBodyComponent(template)], issues))
   .meta({
@@ -88,3 +98,63 @@ export const CreateTemplate = z
     path: ['components'],
   })
 export type CreateTemplate = z.infer<typeof CreateTemplate>
+
+export const UpdateTemplate = z
+  .strictObject({
+    templateId: id,
+    name: name.optional(),
+    language: language.optional(),
+    category: category.optional(),
+    body: body.optional(),
+    components: components.optional(),
+  })
+  .refine((template) => template.body === undefined || template.components === undefined, {
+    message: 'is not allowed beside a body. Leave one of them out',
+    path: ['components'],
+  })
+export type UpdateTemplate = z.infer<typeof UpdateTemplate>
+
+export const PreviewTemplate = z.strictObject({
+  templateId: id,
+  params: TemplateParams,
+  contactId: id.nullish().meta({ description: 'Contact that the placeholders in the parameters read' }),
+})
+export type PreviewTemplate = z.infer<typeof PreviewTemplate>
+
+export const TemplatePreview = z.object({
+  header: z.string().nullable(),
+  body: z.string(),
+  footer: z.string().nullable(),
+  buttons: z.array(z.object({ type: z.string(), text: z.string().nullable(), value: z.string().nullable() })),
+  params: z.record(z.string(), z.string()).meta({ description: 'The parameters, placeholders filled in' }),
+  components: z
+    .array(z.record(z.string(), z.unknown()))
+    .meta({ description: 'Components of the message in the shape of the Cloud API' }),
+})
+export type TemplatePreview = z.infer<typeof TemplatePreview>
+
+export const TemplateUses = z.object({
+  workflows: z.array(
+    z.object({
+      id,
+      name: z.string(),
+      status: z.enum(['draft', 'published', 'paused', 'archived']),
+      inDraft: z.boolean(),
+      inPublished: z.boolean(),
+    }),
+  ),
+  broadcasts: z.array(z.object({ id, name: z.string(), status: z.string() })),
+})
+export type TemplateUses = z.infer<typeof TemplateUses>
+
+export const SyncTemplates = z.strictObject({ channelId: id })
+export type SyncTemplates = z.infer<typeof SyncTemplates>
+
+export const SyncResult = z.object({
+  total: z.int().meta({ description: 'Number of templates of the provider' }),
+  created: z.int(),
+  updated: z.int(),
+  deleted: z.int().meta({ description: 'Templates that the provider does not have any more' }),
+  skipped: z.int().meta({ description: 'Templates of the provider that cannot be read' }),
+})
+export type SyncResult = z.infer<typeof SyncResult>

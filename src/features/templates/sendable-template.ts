@@ -40,7 +40,11 @@ export async function loadSendableTemplate(
   }
   const template = toSendableTemplate(row)
   if (template) return template
-  throw new UnprocessableError(
+  throw notSupportedError()
+}
+
+export function notSupportedError(): UnprocessableError {
+  return new UnprocessableError(
     'template_not_supported',
     'The template has components that cannot be sent, such as a carousel. Choose a template of a header, a body, a footer and buttons',
   )

@@ -117,6 +117,11 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
       code: 'internal',
     },
   },
+  502: {
+    name: 'BadGateway',
+    description: 'The provider refused the request, or did not answer',
+    example: { error: 'WhatsApp did not accept the request: Invalid parameter', code: 'provider_error' },
+  },
   503: {
     name: 'ServiceUnavailable',
     description: 'The database is unavailable, or too much is in progress',
@@ -162,7 +167,13 @@ export function errorReferences(statuses: Iterable<string>): Record<string, Refe
 }
 
 /** Lists the error responses that an operation can return. */
-export function errorResponses({ openapi, idempotent, tier, canBeMissing }: ProcedureMeta): Record<string, Reference> {
+export function errorResponses({
+  openapi,
+  idempotent,
+  tier,
+  canBeMissing,
+  callsProvider,
+}: ProcedureMeta): Record<string, Reference> {
   const isPublic = openapi?.protect === false
   const hasBody = ['POST', 'PUT', 'PATCH'].includes(openapi?.method ?? '')
   const changes = openapi?.method !== 'GET'
@@ -176,6 +187,7 @@ export function errorResponses({ openapi, idempotent, tier, canBeMissing }: Proc
     ...(idempotent || hasBody ? ['422'] : []),
     '429',
     '500',
+    ...(callsProvider ? ['502'] : []),
     '503',
   ])
 }

@@ -26,7 +26,9 @@ export class Template extends TenantModel {
   declare providerTemplateId: string | null
   /** Category that the provider announced for the template, if it differs. */
   declare suggestedCategory: TemplateCategory | null
+  /** Time of the last submission, under way while the template is still a draft. */
   declare submittedAt: Date | null
+  declare statusReportedAt: Date | null
   declare lastSyncedAt: Date | null
   declare createdAt: Date
   declare updatedAt: Date

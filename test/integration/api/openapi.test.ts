@@ -12,6 +12,7 @@ import { readSourceFiles, type SourceFile, walk } from '../../support/source-fil
 
 /** The position of the code among the arguments of each error. */
 const CODE_ARGUMENT: Record<string, number> = {
+  BadGatewayError: 0,
   ConflictError: 0,
   UnprocessableError: 0,
   LimitExceededError: 0,

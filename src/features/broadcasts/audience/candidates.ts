@@ -4,7 +4,7 @@ import { selectRows } from '../../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 import { findSendObstacle } from '../../consent/send-permission.ts'
-import type { Audience } from '../schema.ts'
+import type { Audience } from './schema.ts'
 
 export type SkipReason =
   | 'blocked'

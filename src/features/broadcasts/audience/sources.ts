@@ -2,7 +2,7 @@ import { definedFields } from '../../../platform/defined-fields.ts'
 import { selectRows } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
 import { findOrCreateContacts } from '../../contacts/find-or-create-contacts.ts'
-import type { Audience, AudienceFilter } from '../schema.ts'
+import type { Audience, AudienceFilter } from './schema.ts'
 
 /** Contacts per portion. A filter looks at more contacts than it finds. */
 const PORTION = 1000
