@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../src/platform/time.ts'
 import { AcceptedLog, type AcceptedSend } from './accepted-log.ts'
-import { Faults } from './faults.ts'
+import { type Fault, Faults } from './faults.ts'
 import {
   at,
   type Call,
@@ -25,7 +25,9 @@ import {
 import { answerManagementCall } from './manage.ts'
 import { FakeMedia } from './media.ts'
 import { newObjectId } from './object-id.ts'
+import { StatusReports } from './status-reports.ts'
 import { FakeTemplates, findTemplateError } from './templates.ts'
+import { Throttle } from './throttle.ts'
 import { renderBody, validateParameters } from './validate-template.ts'
 import { validateReadReceipt, validateSend } from './validate-send.ts'
 import { CloudApiWebhooks, newWamid, type StatusName } from './webhooks.ts'
@@ -33,6 +35,7 @@ import { CloudApiWebhooks, newWamid, type StatusName } from './webhooks.ts'
 export type { AcceptedSend } from './accepted-log.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
+const CONTENT_MAX = 500
 const UPLOAD_BYTES_MAX = 110 * 1024 * 1024
 
 export type FakeCloudApiOptions = {
@@ -53,6 +56,8 @@ export class FakeCloudApi extends Faults {
   readonly templates: FakeTemplates
   readonly media: FakeMedia
   readonly log = new AcceptedLog()
+  readonly throttle: Throttle
+  readonly statusReports: StatusReports
   /** Read receipts of the business, with the typing indicator if it was requested. */
   readonly readReceipts: { wamid: string; isTyping: boolean }[] = []
   /** Number of calls, including rejected ones. */
@@ -64,15 +69,16 @@ export class FakeCloudApi extends Faults {
   reportsStatusesFirst = false
   /** Awaited after a send is accepted, before the response. */
   beforeResponse: (send: AcceptedSend) => Promise<unknown> = () => Promise.resolve()
-  /** Status codes, other than 200, of the responses to status webhooks. */
-  readonly failedCallbacks: number[] = []
+  /** Called with a line for each call and its outcome. */
+  onCall: (line: string) => void = () => undefined
+  /** Answers calls below `/fake/`, without an access token; undefined if it does not know the path. */
+  control: ((call: Call) => Promise<Reply | undefined>) | undefined
 
   readonly #server = createServer((request, response) => {
     this.#handle(request, response).catch((error: unknown) => {
       if (!response.headersSent) respond(response, 500, { error: String(error) })
     })
   })
-  readonly #reports = new Set<Promise<void>>()
   readonly #emitter = new EventEmitter()
 
   private constructor({ clock = systemClock, phoneNumberId, wabaId, credentials }: FakeCloudApiOptions) {
@@ -94,6 +100,8 @@ export class FakeCloudApi extends Faults {
     })
     this.templates = new FakeTemplates(this.webhooks, clock)
     this.media = new FakeMedia(clock)
+    this.throttle = new Throttle(clock)
+    this.statusReports = new StatusReports(this.webhooks)
   }
 
   static async start(options: FakeCloudApiOptions = {}): Promise<FakeCloudApi> {
@@ -122,8 +130,13 @@ export class FakeCloudApi extends Faults {
   }
 
   /** Resolves when every status of `statuses` has been reported for the sends so far. */
-  async whenStatusesReported(): Promise<void> {
-    while (this.#reports.size > 0) await Promise.all(this.#reports)
+  whenStatusesReported(): Promise<void> {
+    return this.statusReports.waitUntilIdle()
+  }
+
+  /** Status codes, other than 200, of the responses to status webhooks. */
+  get failedCallbacks(): number[] {
+    return this.statusReports.failedCallbacks
   }
 
   async stop(): Promise<void> {
@@ -135,41 +148,50 @@ export class FakeCloudApi extends Faults {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.calls += 1
     const call = await toCall(request)
+    const controlled = call.isControl ? await this.control?.(call) : undefined
+    if (controlled) return void sendReply(response, controlled)
+    this.calls += 1
     if (this.latencyMs > 0) await delay(this.latencyMs)
-    const { path } = call
-    const error = this.#findAccessError(request, call)
-    if (error) return respondWithError(response, error)
-    if (call.method === 'POST' && path[0] === this.phoneNumberId && path[1] === 'messages' && path.length === 2)
-      return this.#handleSend(call, request, response)
-    const failure = this.takeManagementError()
-    sendReply(response, failure ? { error: failure } : await answerManagementCall(this, call))
+    const outcome = await this.#answer(call, request, response)
+    this.onCall(`${call.method} /${call.path.join('/')}${describeContent(call)}: ${outcome}`)
   }
 
-  async #handleSend(call: Call, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const payload = parseObject(call.bytes)
+  /** Responds to a call and returns what it responded. */
+  async #answer(call: Call, request: IncomingMessage, response: ServerResponse): Promise<string> {
+    const { path } = call
+    const error = this.#findAccessError(call)
+    if (error) return respondWithError(response, error)
+    if (call.method === 'POST' && path[0] === this.phoneNumberId && path[1] === 'messages' && path.length === 2)
+      return this.#answerSend(call, request, response)
+    const failure = this.takeManagementError()
+    return sendReply(response, failure ? { error: failure } : await answerManagementCall(this, call))
+  }
+
+  async #answerSend({ bytes }: Call, request: IncomingMessage, response: ServerResponse): Promise<string> {
+    const payload = parseObject(bytes)
     if (payload && 'status' in payload) return sendReply(response, this.#acceptReadReceipt(payload))
     const error = payload ? this.#findSendError(payload) : invalid('The body must be a JSON object')
     if (error || !payload) return respondWithError(response, error ?? UNKNOWN_OBJECT)
-    const fault = this.takeFault(textAt(payload, 'to') || textAt(payload, 'recipient'))
+    const recipient = textAt(payload, 'to') || textAt(payload, 'recipient')
+    const fault = this.takeFault(recipient)
     if (fault?.kind === 'reject') return respondWithError(response, fault.error, fault.headers)
     if (fault?.kind === 'answer') {
       response.writeHead(fault.status, fault.headers).end(fault.body)
-      return
+      return `${fault.status} ${fault.body}`
     }
+    const limit = this.throttle.take(recipient)
+    if (limit) return respondWithError(response, limit)
     const send = this.#accept(payload)
-    const statuses = fault?.kind === 'undelivered' ? fault : this.statuses
-    const report = this.reportsStatusesFirst ? this.#reportStatuses(send, statuses) : undefined
+    const report = this.reportsStatusesFirst ? this.#reportStatuses(send, fault) : undefined
     await report
     await this.beforeResponse(send)
-    if (fault?.kind === 'reset') request.socket.resetAndDestroy()
-    else if (fault?.kind === 'contradict') respondWithError(response, fault.error)
-    else if (fault?.kind !== 'hang') respond(response, 200, acceptance(send))
-    if (!report) void this.#reportStatuses(send, statuses)
+    const outcome = respondToAccepted(send, fault, request, response)
+    if (!report) void this.#reportStatuses(send, fault)
+    return outcome
   }
 
-  #findAccessError({ headers }: IncomingMessage, { path }: Call): CloudApiError | undefined {
+  #findAccessError({ headers, path }: Call): CloudApiError | undefined {
     if (path.length === 0) return UNKNOWN_PATH
     const [, token] = /^(?:Bearer|OAuth) (.+)$/.exec(headers.authorization ?? '') ?? []
     if (!token) return { status: 401, code: 0, details: 'An access token is required' }
@@ -215,21 +237,10 @@ export class FakeCloudApi extends Faults {
     return send
   }
 
-  #reportStatuses(
-    { wamid, callbackData }: AcceptedSend,
-    statuses: StatusName[] | { errorCode: number },
-  ): Promise<void> {
-    const updates = Array.isArray(statuses)
-      ? statuses.map((status) => ({ status }))
-      : [{ status: 'failed' as const, errorCode: statuses.errorCode }]
-    const report = (async () => {
-      for (const update of this.webhooks.callbackUrl === undefined ? [] : updates) {
-        const responseStatus = await this.webhooks.sendStatuses([{ wamid, callbackData, ...update }]).catch(() => 0)
-        if (responseStatus !== 200) this.failedCallbacks.push(responseStatus)
-      }
-    })().finally(() => this.#reports.delete(report))
-    this.#reports.add(report)
-    return report
+  #reportStatuses(send: AcceptedSend, fault: Fault | undefined): Promise<void> {
+    const updates =
+      fault?.kind === 'undelivered' ? [{ status: 'failed' as const, errorCode: fault.errorCode }] : undefined
+    return this.statusReports.report(send, updates ?? this.statuses.map((status) => ({ status })))
   }
 }
 
@@ -240,7 +251,28 @@ async function toCall(request: IncomingMessage): Promise<Call> {
   const isVersioned = /^v\d+\.\d$/.test(version ?? '') || version === 'whatsapp_business'
   const max = path[1] === 'media' || path[0]?.startsWith('upload:') ? UPLOAD_BYTES_MAX : BODY_BYTES_MAX
   const bytes = (await readBytes(request, max)) ?? Buffer.alloc(0)
-  return { method, path: isVersioned ? path : [], query, headers, bytes }
+  const isControl = version === 'fake'
+  return { method, path: isVersioned || isControl ? path : [], query, headers, bytes, isControl }
+}
+
+/** Responds to an accepted send, unless a fault loses the response. */
+function respondToAccepted(
+  send: AcceptedSend,
+  fault: Fault | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): string {
+  if (fault?.kind === 'hang') return 'accepted without a response'
+  if (fault?.kind === 'contradict') return `accepted, but ${respondWithError(response, fault.error)}`
+  if (fault?.kind !== 'reset') return respond(response, 200, acceptance(send))
+  request.socket.resetAndDestroy()
+  return 'accepted, and the connection reset'
+}
+
+/** Describes a message or another JSON object in one line. */
+function describeContent({ method, bytes }: Call): string {
+  const payload = method === 'POST' ? parseObject(bytes) : undefined
+  return payload ? ` ${JSON.stringify(payload).slice(0, CONTENT_MAX)}` : ''
 }
 
 function acceptance({ wamid, recipient }: AcceptedSend): object {

@@ -11,6 +11,8 @@ export type Call = {
   query: URLSearchParams
   headers: IncomingHttpHeaders
   bytes: Buffer
+  /** A call of a person or a test that controls the fake, below `/fake/`. */
+  isControl: boolean
 }
 
 export type JsonObject = Record<string, unknown>
@@ -71,11 +73,12 @@ export function textAt(part: unknown, field: string): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** Responds with an error and returns it in one line. */
 export function respondWithError(
   response: ServerResponse,
   { status, code, subcode, details }: CloudApiError,
   headers: Record<string, string> = {},
-): void {
+): string {
   const error = {
     message: `(#${code}) ${details}`,
     type: 'OAuthException',
@@ -85,20 +88,24 @@ export function respondWithError(
     fbtrace_id: randomBytes(8).toString('base64url'),
   }
   respond(response, status, { error }, headers)
+  return `${status} ${error.message}`
 }
 
+/** Responds with JSON and returns the status as text. */
 export function respond(
   response: ServerResponse,
   status: number,
   body: object,
   headers: Record<string, string> = {},
-): void {
+): string {
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  return String(status)
 }
 
-export function sendReply(response: ServerResponse, reply: Reply): void {
-  if ('error' in reply) respondWithError(response, reply.error)
-  else if ('body' in reply) respond(response, 200, reply.body)
-  else
-    response.writeHead(200, { 'content-type': reply.mimeType, 'content-length': reply.bytes.length }).end(reply.bytes)
+export function sendReply(response: ServerResponse, reply: Reply): string {
+  if ('error' in reply) return respondWithError(response, reply.error)
+  if ('body' in reply) return respond(response, 200, reply.body)
+  const { bytes, mimeType } = reply
+  response.writeHead(200, { 'content-type': mimeType, 'content-length': bytes.length }).end(bytes)
+  return `200, ${bytes.length} bytes`
 }

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../src/platform/time.ts'
 
 export type SentWebhook = { wamid: string; status: number }
@@ -8,6 +9,8 @@ export type CloudApiSender = { from?: string; userId?: string; name?: string; us
 export type StatusName = 'sent' | 'delivered' | 'read' | 'played' | 'failed'
 
 const TIMEOUT_MS = 10_000
+const RETRY_DELAY_MS = 500
+const CONTENT_MAX = 500
 export const DISPLAY_NUMBER = '15550783881'
 
 export function newWamid(): string {
@@ -32,8 +35,35 @@ export class CloudApiWebhooks {
     this.#number = number
   }
 
+  /** Share of the webhooks that are delivered twice. */
+  duplicatedShare = 0
+  /** Number of repetitions of a webhook that was not acknowledged, with growing waits. */
+  retries = 0
+  /** Called with a line for each webhook and the status of its response; 0 without one. */
+  onDelivery: (line: string) => void = () => undefined
+
   /** Sends any body, by default with a valid signature, and returns the status of the response. */
   async post(body: string, signature = this.sign(body)): Promise<number> {
+    const status = await this.#postWithRetries(body, signature)
+    const isDuplicated = this.duplicatedShare > 0 && Math.random() < this.duplicatedShare
+    return isDuplicated ? this.#postWithRetries(body, signature) : status
+  }
+
+  async #postWithRetries(body: string, signature: string): Promise<number> {
+    for (let attempt = 0; ; attempt += 1) {
+      const isLast = attempt >= this.retries
+      const status = await this.#postOnce(body, signature).catch((error: unknown) => {
+        this.onDelivery(`${describeBody(body)}: no response`)
+        if (isLast) throw error
+        return 0
+      })
+      if (status !== 0) this.onDelivery(`${describeBody(body)}: ${status}`)
+      if (status === 200 || isLast) return status
+      await delay(RETRY_DELAY_MS * 2 ** attempt)
+    }
+  }
+
+  async #postOnce(body: string, signature: string): Promise<number> {
     const response = await fetch(this.#url(), {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-hub-signature-256': signature },
@@ -154,6 +184,10 @@ export class CloudApiWebhooks {
     if (this.callbackUrl === undefined) throw new Error('Set callbackUrl before the fake Cloud API sends webhooks.')
     return this.callbackUrl
   }
+}
+
+function describeBody(body: string): string {
+  return body.length > CONTENT_MAX ? `${body.slice(0, CONTENT_MAX)}…` : body
 }
 
 function errorBody(code: number): object {

@@ -95,7 +95,7 @@ export async function up(knex: Knex): Promise<void> {
       on broadcast_recipients (tenant_id, broadcast_id, due_at, id) where status = 'pending';
     create index broadcast_recipients_tenant_id_broadcast_id_status_id_idx
       on broadcast_recipients (tenant_id, broadcast_id, status, id);
-    create index broadcast_recipients_tenant_id_broadcast_id_failed_at_failed_idx
+    create index broadcast_recipients_tenant_id_broadcast_id_failed_at_last_idx
       on broadcast_recipients (tenant_id, broadcast_id, failed_at desc) where status = 'failed';
     create index broadcast_recipients_tenant_id_broadcast_id_id_doubted_idx
       on broadcast_recipients (tenant_id, broadcast_id, id) where doubted_at is not null;
@@ -135,7 +135,7 @@ export async function down(knex: Knex): Promise<void> {
     drop index broadcast_recipients_tenant_id_contact_id_sent_at_sent_idx,
       broadcast_recipients_tenant_id_broadcast_id_id_repeated_idx,
       broadcast_recipients_tenant_id_broadcast_id_id_doubted_idx,
-      broadcast_recipients_tenant_id_broadcast_id_failed_at_failed_idx,
+      broadcast_recipients_tenant_id_broadcast_id_failed_at_last_idx,
       broadcast_recipients_tenant_id_broadcast_id_status_id_idx,
       broadcast_recipients_tenant_id_broadcast_id_due_at_id_open_idx,
       broadcast_recipients_tenant_id_broadcast_id_address_usable_key;

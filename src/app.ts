@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { SEND_MAX_MS } from './channels/channel.ts'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
 import { handleWebhook, isWebhookChannel } from './features/inbound/handle-webhook.ts'
@@ -7,6 +8,7 @@ import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { createHostCheck } from './http/security/check-host.ts'
+import { exportRecipients } from './features/broadcasts/report/export-recipients.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
@@ -29,7 +31,10 @@ export type App = {
   system: SystemScope
   /** Lines for the person who started the process: its address, how to sign in and what to try. */
   banner: string[]
-  /** Stops accepting, finishes what is in flight for at most `drainMs`, then closes every part in reverse order. */
+  /**
+   * Stops accepting, finishes requests for at most `drainMs` and jobs for at most 18 seconds, then closes every part in
+   * reverse order.
+   */
   stop(drainMs: number): Promise<void>
 }
 
@@ -56,7 +61,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })
   } catch (error) {
     stopClock()
-    await worker?.stop(STOP_MAX_MS)
+    await worker?.stop(WORKER_STOP_MAX_MS)
     await dependencies.close()
     throw error
   }
@@ -72,7 +77,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       const isReachable = await isAnswering(dependencies)
       await Promise.all([
         server && drain(server, isReachable ? drainMs : Math.min(drainMs, UNREACHABLE_STOP_MAX_MS)),
-        worker?.stop(isReachable ? STOP_MAX_MS : UNREACHABLE_STOP_MAX_MS),
+        worker?.stop(isReachable ? WORKER_STOP_MAX_MS : UNREACHABLE_STOP_MAX_MS),
       ])
       if (isReachable) await dependencies.close()
       else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logFailure(log))
@@ -80,7 +85,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   }
 }
 
-const STOP_MAX_MS = 8 * SECOND
+/** The sends in flight are finished, and their results stored. */
+const WORKER_STOP_MAX_MS = SEND_MAX_MS + 3 * SECOND
 const UNREACHABLE_STOP_MAX_MS = SECOND
 
 async function startWorker(
@@ -132,6 +138,7 @@ async function listen(
       isKnown: (id) => isWebhook(webhooks, id),
       handle: (call) => handleWebhookCall(webhooks, call),
     },
+    exportRecipients,
     scopes: {
       system,
       auth,

@@ -2,7 +2,7 @@ import { aiProviderRouter } from './features/ai-provider/router.ts'
 import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
-import { contactConsentRouter } from './features/consent/router.ts'
+import { consentKeywordsRouter, contactConsentRouter } from './features/consent/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { credentialsRouter } from './features/credentials/router.ts'
@@ -10,12 +10,13 @@ import { deadLettersRouter } from './features/dead-letters/router.ts'
 import { eventsRouter } from './features/events/router.ts'
 import { contactExplanationsRouter, messageExplanationsRouter } from './features/explanations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
+import { inboundRouter } from './features/inbound/router.ts'
 import {
   conversationSubscriptionsRouter,
   eventSubscriptionsRouter,
   runSubscriptionsRouter,
 } from './features/live/router.ts'
-import { outboundRouter } from './features/outbound/router.ts'
+import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { runsRouter } from './features/runs/router.ts'
@@ -33,8 +34,8 @@ import { mergeRouters, router } from './trpc/procedures.ts'
 export const appRouter = router({
   auth: authRouter,
   contacts: mergeRouters(contactsRouter, contactConsentRouter, contactExplanationsRouter),
-  conversations: mergeRouters(conversationsRouter, outboundRouter, conversationSubscriptionsRouter),
-  messages: messageExplanationsRouter,
+  conversations: mergeRouters(conversationsRouter, conversationMessagesRouter, conversationSubscriptionsRouter),
+  messages: mergeRouters(messagesRouter, messageExplanationsRouter),
   // Publishing comes first: its fixed paths would otherwise be taken for workflow ids.
   workflows: mergeRouters(
     publishingRouter,
@@ -53,8 +54,9 @@ export const appRouter = router({
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
-  channels: channelsRouter,
+  channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
+  workspace: consentKeywordsRouter,
 })
 
 export type AppRouter = typeof appRouter

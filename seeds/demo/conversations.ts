@@ -1,6 +1,6 @@
 import { markConversationRead } from '../../src/features/conversations/mark-read.ts'
 import { updateConversation } from '../../src/features/conversations/update-conversation.ts'
-import { sendMessage } from '../../src/features/outbound/send-message.ts'
+import { sendMessage } from '../../src/features/messages/send-message.ts'
 import { sendAsCustomer } from '../../src/features/sandbox/send-as-customer.ts'
 import { Conversation } from '../../src/models/messaging/conversation.ts'
 import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
@@ -33,7 +33,7 @@ export async function seedConversations(history: History, owner: Actor): Promise
   await agent(2 * DAY, (scope) => updateConversation(scope, { conversationId: olivia, status: 'closed' }))
 
   const peter = await existing(26 * HOUR, PETER, demoId('conversation', 6))
-  await customer(26 * HOUR, PETER, 'stop')
+  await customer(26 * HOUR, PETER, 'Please send me no more offers')
   await agent(25 * HOUR, (scope) => markConversationRead(scope, { conversationId: peter }))
 
   const elena = await existing(5 * HOUR, ELENA, demoId('conversation', 3))

@@ -1,4 +1,8 @@
 import type { TemplateProvider } from './templates/template-provider.ts'
+import { SECOND } from '../platform/time.ts'
+
+/** Limit of one send. A process that stops waits for the sends in flight, whose delivery is unknown without a response. */
+export const SEND_MAX_MS = 15 * SECOND
 
 /**
  * Adapter of a provider. It knows nothing of contacts or workflows: it parses inbound messages, sends outbound ones and
@@ -16,6 +20,8 @@ export interface Channel {
   parse(body: Buffer): Inbound
   /** Sends a message; never throws. A send that `signal` aborts may have been accepted: its result is `unknown`. */
   send(message: OutboundMessage, signal?: AbortSignal): Promise<SendResult>
+  /** Marks a message of a customer as read, and optionally shows that somebody is typing. Throws if that fails. */
+  markRead(providerMessageId: string, options: { showsTyping: boolean }): Promise<void>
   /** Templates of the provider's account; null if the channel has none or does not name its account. */
   readonly templates: TemplateProvider | null
 }
@@ -169,9 +175,10 @@ export type OutboundMessage = {
   body: string
   /**
    * `buttons`, a list of `{id, title}`, are options to reply with; `media`, `{type, url, filename}`, is a file; `template`
-   * is a `TemplateContent`.
+   * is a `TemplateContent`. Other parts are `ContentParts`.
    */
   content: Record<string, unknown> | null
+  /** The provider's id of the message that this one answers or reacts to. */
   replyToProviderId?: string | null
 }
 

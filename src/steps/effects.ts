@@ -1,11 +1,20 @@
 import { effectRegistry } from '../engine/model/effect.ts'
 import type { FilledTemplate } from '../channels/templates/fill-template.ts'
+import type { ContentParts } from '../message-content/content.ts'
 import type { Media } from './messages/media.ts'
 import type { ButtonOption } from './messages/message.ts'
 
 /** Fields of the effects, by type. Times are ISO 8601 texts. */
 type EffectFields = {
-  send_message: { messageId: string; body: string | null; buttons: ButtonOption[]; media?: Media }
+  send_message: {
+    messageId: string
+    body: string | null
+    buttons: ButtonOption[]
+    media?: Media
+    content?: ContentParts
+    /** ID of the message that it answers. */
+    replyToId?: string
+  }
   /** `replies` are the buttons to reply with. */
   send_template: { messageId: string; replies: ButtonOption[] } & FilledTemplate
   add_tag: { tags: string[] }
@@ -45,7 +54,13 @@ export type ContactChanges = {
 
 /** Effect types, with what the engine has to know of them. */
 export const effectTypes = effectRegistry<WorkflowEffect>({
-  send_message: { message: ({ messageId, body, buttons }) => ({ id: messageId, body, buttons }) },
+  send_message: {
+    message: ({ messageId, body, buttons, content }) => ({
+      id: messageId,
+      body,
+      buttons: content?.list?.options ?? buttons,
+    }),
+  },
   send_template: { message: ({ messageId, body, replies }) => ({ id: messageId, body, buttons: replies }) },
   add_tag: {},
   remove_tag: {},

@@ -20,12 +20,16 @@ const GLOBAL_TABLES = [
 
 /** Indexes on tenant tables that do not start with tenant_id, and the reason. */
 const CROSS_TENANT_INDEXES: Record<string, string> = {
+  messages_send_at_scheduled_idx: 'due messages are looked up across tenants',
   run_waits_due_at_not_null_idx: 'due waits are looked up across tenants',
   idempotency_keys_created_at_idx: 'old keys are purged across tenants',
+  broadcasts_work_at_not_null_idx: 'broadcasts with work are looked up across tenants',
   schedules_next_at_not_null_idx: 'due schedules are looked up across tenants',
   workflow_webhooks_id_key: 'a call names a webhook and no tenant',
   events_created_at_idx: 'old events are purged across tenants',
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',
+  channel_webhooks_due_at_not_null_idx: 'calls to process again are looked up across tenants',
+  channel_webhooks_created_at_idx: 'old calls are purged across tenants',
   channel_routes_pkey: "a provider's webhook names a channel and no tenant",
 }
 
@@ -36,6 +40,11 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'provider_message_ids.provider_message_id': "the provider's id",
   'templates.provider_template_id': "the provider's id",
   'message_statuses.provider_message_id': "the provider's id",
+  'messages.recipient_id': 'recipients are deleted with their broadcast, and messages stay',
+  'broadcast_recipients.contact_id': 'kept for the report when the contact is deleted',
+  'broadcast_recipients.message_id': 'the message of the last attempt, which is deleted with the contact',
+  'broadcast_recipients.provider_message_id': "the provider's id",
+  'broadcast_count_deltas.broadcast_id': 'written while the broadcast is being deleted',
   'messages.step_id': 'the name of a step within a definition',
   'run_steps.step_id': 'the name of a step within a definition',
   'external_calls.step_id': 'the name of a step within a definition',

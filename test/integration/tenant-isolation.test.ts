@@ -14,6 +14,7 @@ import {
 } from '../factories.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { insertDeadLetter } from '../support/dead-letters.ts'
+import { listWebhooks, postSigned } from '../support/signed-webhook.ts'
 import type { WorkspaceClient } from '../support/workspace-client.ts'
 
 type Ids = Record<
@@ -31,6 +32,7 @@ type Ids = Record<
   | 'broadcast'
   | 'test'
   | 'deadLetter'
+  | 'webhook'
   | 'user',
   string
 >
@@ -65,6 +67,10 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'conversations.messages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
   'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
   'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.typing': ({ conversation }) => ({ conversationId: conversation }),
+  'messages.send': ({ contact, channel }) => ({ to: { contactId: contact }, channelId: channel, body: 'B' }),
+  'messages.get': ({ message }) => ({ messageId: message }),
+  'messages.cancel': ({ message }) => ({ messageId: message }),
   'messages.explanation': ({ message }) => ({ messageId: message }),
   'workflows.list': () => ({}),
   'workflows.create': () => ({ name: 'N' }),
@@ -163,6 +169,16 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
   }),
   'broadcasts.delete': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.preview': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.estimate': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.test': ({ broadcast, contact }) => ({ broadcastId: broadcast, contactIds: [contact] }),
+  'broadcasts.send': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.schedule': ({ broadcast }) => ({ broadcastId: broadcast, at: '2027-01-01T09:00:00Z' }),
+  'broadcasts.pause': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.resume': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.cancel': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.report': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
   'tools.list': () => ({}),
   'tools.create': () => ({
@@ -202,6 +218,11 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.get': ({ channel }) => ({ channelId: channel }),
   'channels.update': ({ channel }) => ({ channelId: channel, name: 'M' }),
   'channels.delete': ({ channel }) => ({ channelId: channel }),
+  'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),
+  'channels.getWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'workspace.consentKeywords': () => ({}),
+  'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 
@@ -214,6 +235,12 @@ const FILTERING: Record<string, object> = {
   'runs.list': EMPTY_PAGE,
   'dead-letters.list': EMPTY_PAGE,
   'dead-letters.retryMany': { retried: 0, remaining: 0 },
+}
+
+/** Content of a message, by the field that holds an ID. It replaces the other content of the input. */
+const CONTENTS: Record<string, Record<string, unknown>> = {
+  'reaction.messageId': { reaction: { emoji: '👍' } },
+  'template.templateId': { template: {} },
 }
 
 type Leaf = { path: string[]; isList: boolean }
@@ -263,7 +290,10 @@ describe('tenant isolation', () => {
 
     for (const leaf of leaves) {
       it(`${path} treats the ${leaf.path.join('.')} of another tenant like an unknown ID`, async () => {
-        const input = (id: string) => withId(INPUTS[path]?.(ownIds) ?? {}, leaf, id)
+        const complete = INPUTS[path]?.(ownIds) ?? {}
+        const content = CONTENTS[leaf.path.join('.')]
+        const { body: _body, replyToId: _replyToId, ...withoutContent } = complete
+        const input = (id: string) => withId(content ? { ...withoutContent, ...content } : complete, leaf, id)
         const field = leaf.path.at(-1) ?? ''
         const foreignId = foreignIdFor(foreignIds, path, field)
         const digest = await computeDigest(app, two.tenantId)
@@ -303,9 +333,12 @@ function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
     assigneeId: 'user',
     before: 'message',
     replayOf: 'run',
+    replyToId: 'message',
     contactIds: 'contact',
     groupIds: 'group',
     tagIds: 'tag',
+    recipientIds: 'contact',
+    notAcceptedRecipientIds: 'contact',
   }
   const noun = names[field] ?? (field === 'id' ? path.split('.')[0]?.replace(/s$/, '') : field.replace(/Id$/, ''))
   const id = foreignIds[noun as keyof Ids]
@@ -408,19 +441,22 @@ async function createResources(workspace: WorkspaceClient): Promise<Ids> {
   const conversations = await workspace.call('GET', '/api/conversations')
   const runs = await workspace.call('GET', '/api/runs')
   const tags = await workspace.call('GET', '/api/tags')
-  const { id: channel } = await buildChannel(workspace)
+  const channel = await buildChannel(workspace)
+  await postSigned(workspace, channel, '{}')
+  const [webhook] = await listWebhooks(workspace, channel)
   const group = await create('/api/groups', { name: 'G' })
   await workspace.call('POST', `/api/groups/${group}/contacts`, { contactIds: [contact] })
   const deadLetter = await insertDeadLetter(workspace, {
     contactId: contact,
     conversationId: conversations.items[0].id,
   })
-  const { id: template } = await buildTemplate(workspace, { channelId: channel })
+  const { id: template } = await buildTemplate(workspace, { channelId: channel.id })
   return {
     contact,
     message,
     workflow,
-    channel,
+    channel: channel.id,
+    webhook: webhook.id,
     group,
     template,
     conversation: conversations.items[0].id,

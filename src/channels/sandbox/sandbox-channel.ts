@@ -5,6 +5,7 @@ export const sandboxChannel: Channel = {
   answerHandshake: () => undefined,
   isGenuine: () => false,
   parse: emptyInbound,
+  markRead: () => Promise.resolve(),
   templates: null,
   send: ({ messageId, to }) =>
     Promise.resolve({ kind: 'accepted', providerMessageId: `sandbox.${messageId}`, recipientAddress: to.phone }),

@@ -3,13 +3,11 @@ import { z } from 'zod'
 import { getField } from '../../platform/get-field.ts'
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
-import type { OutboundMessage, ProviderError, SendResult } from '../channel.ts'
+import { type OutboundMessage, type ProviderError, SEND_MAX_MS, type SendResult } from '../channel.ts'
 import { classifyError, ProviderErrorBody } from './classify-error.ts'
-import { composePayload } from './compose-payload.ts'
+import { composePayload } from './sending/compose-payload.ts'
 import { type ApiResponse, postMessage } from './post-message.ts'
 import type { WhatsappSettings } from './settings.ts'
-
-const TIMEOUT_MS = 15 * SECOND
 
 const Accepted = z.looseObject({
   contacts: z.array(z.looseObject({ wa_id: z.string().regex(/^\d+$/) })).catch([]),
@@ -29,7 +27,7 @@ type Call = WhatsappSettings & {
  * and only a status report with our message id settles it.
  */
 export async function sendMessage(message: OutboundMessage, call: Call): Promise<SendResult> {
-  const { baseUrl, version, phoneNumberId, accessToken, timeoutMs = TIMEOUT_MS, signal, agent } = call
+  const { baseUrl, version, phoneNumberId, accessToken, timeoutMs = SEND_MAX_MS, signal, agent } = call
   if (message.to.phone === null && message.to.userId === null) return NO_ADDRESS
   if (signal?.aborted) return retryLater('Sending was aborted', { afterMs: SECOND, scope: 'recipient' })
   const limit = AbortSignal.timeout(timeoutMs)

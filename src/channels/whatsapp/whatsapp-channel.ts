@@ -1,5 +1,6 @@
 import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import type { Channel } from '../channel.ts'
+import { markRead } from './sending/mark-read.ts'
 import { parseWebhook } from './webhook/parse-webhook.ts'
 import { verifyHandshake } from './webhook/verify-handshake.ts'
 import { whatsappTemplates } from './message-templates.ts'
@@ -34,5 +35,8 @@ export function whatsappChannel(settings: unknown, credentials: unknown, options
       urlProblem === undefined
         ? sendMessage(message, { ...parsed, accessToken, timeoutMs, signal, agent })
         : stopAtBaseUrl(`The base URL ${urlProblem}`),
+    async markRead(providerMessageId, receipt) {
+      if (urlProblem === undefined) await markRead(providerMessageId, receipt, { ...parsed, accessToken, agent })
+    },
   }
 }

@@ -15,6 +15,15 @@ export function broadcastJob(tenantId: string, channelId: string): Job {
   return { task: 'broadcast', key: `broadcast:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
 }
 
+/** Job that reports the customer's newest message as read to the provider. */
+export function readReceiptJob(
+  tenantId: string,
+  { conversationId, showsTyping }: { conversationId: string; showsTyping: boolean },
+): Job {
+  const payload = { tenantId, conversationId, showsTyping: String(showsTyping) }
+  return { task: 'send-read-receipt', key: `read:${tenantId}:${conversationId}:${showsTyping}`, payload }
+}
+
 /** Job that executes the due external calls of a tenant. */
 export function executeJob(tenantId: string): Job {
   return { task: 'execute', key: `execute:${tenantId}`, payload: { tenantId } }

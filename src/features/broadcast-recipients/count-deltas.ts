@@ -5,13 +5,14 @@ const BATCH = 5000
 
 /**
  * SQL that records the changes of the statuses of recipients, for the rows of `source` with `broadcast_id`, the `previous`
- * status and the new `status`. Null stands for a recipient that does not exist before.
+ * status and the new `status`. The previous status of a new recipient is null.
  */
 export function countChangesSql(source: string): string {
   return `insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
     select :tenantId::uuid, broadcast_id, counter, sum(delta) from (
       select broadcast_id, previous as counter, -1 as delta from ${source}
-      union all select broadcast_id, status, 1 from ${source}) changed
+      union all select broadcast_id, status, 1 from ${source}
+      union all select broadcast_id, 'total', 1 from ${source} where previous is null) changed
     where counter is not null group by broadcast_id, counter having sum(delta) <> 0`
 }
 

@@ -27,12 +27,12 @@ export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<v
   const rows = await selectRows<{ channelId: string; isFinished: boolean }>(
     tx.db,
     `with locked as (
-       select r.id, r.broadcast_id, r.status as previous, r.message_id from broadcast_recipients r
+       select r.id, r.broadcast_id, r.status as previous, r.message_id, r.accepted_count > 0 as was_accepted from broadcast_recipients r
        where r.tenant_id = :tenantId and r.id in (
          select m.recipient_id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds))
        order by r.id for no key update),
      changed as (
-       select distinct on (l.id) l.id, l.broadcast_id, l.previous, ${STATUS} as status, ${SKIP_REASON} as skip_reason,
+       select distinct on (l.id) l.id, l.broadcast_id, l.previous, l.was_accepted, ${STATUS} as status, ${SKIP_REASON} as skip_reason,
          m.channel_id, m.provider_message_id, m.sent_at, m.delivered_at, m.read_at, m.failed_at, m.error, (
            select count(*) from messages a
            join provider_message_ids p on p.tenant_id = :tenantId and p.message_id = a.id
@@ -41,6 +41,10 @@ export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<v
        where m.id = l.message_id or m.status = any(${SUCCESSES})
        order by l.id, array_position(${SUCCESSES}, m.status) desc nulls last),
      counted as (${countChangesSql('changed')}),
+     accepted as (
+       insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
+       select :tenantId::uuid, broadcast_id, 'accepted', count(*) from changed
+       where accepted_count > 0 and not was_accepted group by broadcast_id),
      updated as (
        update broadcast_recipients r set status = c.status, updated_at = :now, accepted_count = c.accepted_count,
          skip_reason = case when c.status = 'skipped' then c.skip_reason end, error = c.error,

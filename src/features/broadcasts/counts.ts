@@ -14,6 +14,7 @@ export const NO_COUNTS: Counts = {
   skipped: 0,
   canceled: 0,
   unknown: 0,
+  accepted: 0,
   replied: 0,
 }
 
@@ -28,11 +29,11 @@ export function countDeltasColumn({ tenantId }: Scope) {
 
 type Changes = Record<string, number>
 
-/** Adds the changes to the counts. The total is the number of recipients in any status. */
+/** Adds the changes to the counts. */
 export function toCounts(counts: Changes, deltas: Changes): Counts {
   const add = (name: keyof Counts) => (counts[name] ?? 0) + (deltas[name] ?? 0)
-  const { total: _, ...statuses } = NO_COUNTS
-  const added = {
+  return {
+    total: add('total'),
     pending: add('pending'),
     sending: add('sending'),
     sent: add('sent'),
@@ -42,17 +43,37 @@ export function toCounts(counts: Changes, deltas: Changes): Counts {
     skipped: add('skipped'),
     canceled: add('canceled'),
     unknown: add('unknown'),
-  } satisfies Omit<typeof statuses, 'replied'>
-  const total = Object.values(added).reduce((sum, count) => sum + count, 0)
-  return { total, ...added, replied: add('replied') }
+    accepted: add('accepted'),
+    replied: add('replied'),
+  }
 }
 
 /** Returns the counts of a broadcast, exactly as of now. */
-export async function readCounts({ db, tenantId }: Scope, broadcastId: string): Promise<Counts> {
+export async function readCounts(
+  { db, tenantId }: Pick<Scope, 'db' | 'tenantId'>,
+  broadcastId: string,
+): Promise<Counts> {
   const [row] = await selectRows<{ counts: Changes; countDeltas: Changes }>(
     db,
     `select counts, ${DELTAS} from broadcasts where tenant_id = :tenantId and id = :broadcastId`,
     { tenantId, broadcastId },
   )
   return toCounts(row?.counts ?? {}, row?.countDeltas ?? {})
+}
+
+const STATUSES = [
+  'pending',
+  'sending',
+  'sent',
+  'delivered',
+  'read',
+  'failed',
+  'skipped',
+  'canceled',
+  'unknown',
+] as const satisfies (keyof Counts)[]
+
+/** Returns true if each recipient is counted in exactly one status. */
+export function addsUp(counts: Counts): boolean {
+  return STATUSES.reduce((sum, status) => sum + counts[status], 0) === counts.total
 }

@@ -4,7 +4,7 @@ import type { Scope } from '../../scope.ts'
 import { lockTemplate } from './lock-template.ts'
 import { NO_COUNTS } from './counts.ts'
 import { getBroadcast } from './queries.ts'
-import { replaceAudience } from './replace-audience.ts'
+import { replaceAudience } from './audience/replace-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
 /** Creates a draft. Nothing is sent. */

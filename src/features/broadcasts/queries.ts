@@ -7,8 +7,8 @@ import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { countDeltasColumn, readCounts, toCounts } from './counts.ts'
+import type { Audience } from './audience/schema.ts'
 import {
-  type Audience,
   type Broadcast,
   type BroadcastRecipient,
   type BroadcastRef,

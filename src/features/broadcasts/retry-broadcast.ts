@@ -1,5 +1,6 @@
+import { BroadcastRecipient as RecipientRow } from '../../models/messaging/broadcast-recipient.ts'
 import { selectRows } from '../../platform/database/sql.ts'
-import { UnprocessableError } from '../../platform/errors.ts'
+import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
@@ -17,6 +18,7 @@ import { changeStatus, lockForTransition } from './transitions.ts'
 export function retryBroadcast(scope: Scope, input: RetryBroadcast): Promise<Broadcast> {
   const { broadcastId } = input
   return scope.transaction(async (tx) => {
+    if (isUuid(broadcastId)) await assertRecipients(tx, input)
     const broadcast = await lockForTransition(tx, broadcastId, 'retry')
     if ((await makePending(tx, input)) === 0) {
       throw new UnprocessableError(
@@ -32,6 +34,18 @@ export function retryBroadcast(scope: Scope, input: RetryBroadcast): Promise<Bro
     await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
     return getBroadcast(tx, { broadcastId })
   })
+}
+
+async function assertRecipients(
+  tx: Scope,
+  { broadcastId, recipientIds = [], notAcceptedRecipientIds = [] }: RetryBroadcast,
+): Promise<void> {
+  const ids = [...new Set([...recipientIds, ...notAcceptedRecipientIds].map((id) => id.toLowerCase()))]
+  if (ids.length === 0) return
+  const found = ids.every(isUuid)
+    ? await tx.query(RecipientRow).where('broadcastId', broadcastId).whereIn('id', ids).resultSize()
+    : 0
+  if (found !== ids.length) throw new NotFoundError('Recipient')
 }
 
 async function makePending(
@@ -59,8 +73,8 @@ async function makePending(
       tenantId: tx.tenantId,
       broadcastId,
       isAll: recipientIds === undefined,
-      recipientIds: (recipientIds ?? []).filter(isUuid),
-      notAcceptedIds: notAcceptedRecipientIds.filter(isUuid),
+      recipientIds: recipientIds ?? [],
+      notAcceptedIds: notAcceptedRecipientIds,
       now: tx.now(),
     },
   )

@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { isTimezone, parseInstant } from '../../platform/calendar/zoned-time.ts'
 import { id, timestamp, timestampText, page, toPage, text } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
+import { AudienceInput, params } from './audience/schema.ts'
 
 const timeOfDay = z
   .string()
   .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 09:30')
   .meta({ examples: ['09:30'] })
 
-const recipientStatus = z.enum([
+export const recipientStatus = z.enum([
   'pending',
   'sending',
   'sent',
@@ -20,7 +21,7 @@ const recipientStatus = z.enum([
   'unknown',
 ])
 
-/** Number of recipients, in total and by status. */
+/** Number of recipients, in total and by status: the statuses add up to the total. */
 export const Counts = z.object({
   total: z.int(),
   pending: z.int(),
@@ -32,6 +33,7 @@ export const Counts = z.object({
   skipped: z.int(),
   canceled: z.int(),
   unknown: z.int(),
+  accepted: z.int().meta({ description: 'Recipients of whom the provider accepted a message' }),
   replied: z.int().meta({ description: 'Recipients who wrote within 72 hours after the message' }),
 })
 export type Counts = z.infer<typeof Counts>
@@ -145,59 +147,13 @@ export const ListRecipients = z.strictObject({
 })
 export type ListRecipients = z.infer<typeof ListRecipients>
 
-const variable = z
-  .string()
-  .regex(/^[A-Za-z0-9][\w.]{0,63}$/, 'must be a name of up to 64 letters, digits, underscores and dots')
-const params = z.record(variable, text(1024)).meta({
-  description: 'Variables of the template. Each value is a text that may contain placeholders such as {{contact.name}}',
-})
-
-const RECIPIENTS_MAX = 10_000
-
-const ids = {
-  groupIds: z.array(id).max(100).optional(),
-  tagIds: z.array(id).max(100).optional(),
-  contactIds: z.array(id).max(1000).optional(),
-}
-
-const AudienceFilter = z.strictObject({
-  marketingConsent: z.enum(['unknown', 'opted_in', 'opted_out']).optional(),
-  language: text(35).optional(),
-  country: text(2).optional(),
-  fields: z
-    .record(text(64), z.union([z.string().max(500), z.number(), z.literal([true, false]), z.null()]))
-    .optional()
-    .meta({ description: 'Custom fields and their values' }),
-  lastInboundAfter: timestampText.optional(),
-  lastInboundBefore: timestampText.optional(),
-  createdAfter: timestampText.optional(),
-  createdBefore: timestampText.optional(),
-})
-export type AudienceFilter = z.infer<typeof AudienceFilter>
-
-const OneOffRecipient = z.strictObject({ phone, name: text(200).optional(), params: params.optional() })
-
-const Audience = z.strictObject({
-  ...ids,
-  recipients: z
-    .array(OneOffRecipient)
-    .max(RECIPIENTS_MAX)
-    .optional()
-    .meta({ description: 'Phone numbers. Those that are no contacts become contacts when the broadcast starts' }),
-  filter: AudienceFilter.optional().meta({ description: 'Contacts for which all conditions hold' }),
-  exclude: z.strictObject(ids).optional().meta({ description: 'Contacts who are sent nothing' }),
-})
-export type AudienceInput = z.infer<typeof Audience>
-/** Stored audience. Its phone numbers have a table of their own. */
-export type Audience = Omit<AudienceInput, 'recipients'> & { recipientCount?: number }
-
 export const CreateBroadcast = z.strictObject({
   name: text(120),
   description: text(500).nullish(),
   channelId: id.optional().meta({ description: 'If set, must be the channel of the template' }),
   templateId: id,
   params: params.optional(),
-  audience: Audience.optional(),
+  audience: AudienceInput.optional(),
   frequencyCap: frequencyCap.nullish().meta({
     description: 'Contacts who were sent `max` broadcasts within the last `hours` are skipped',
   }),
@@ -215,7 +171,7 @@ export const UpdateBroadcast = z.strictObject({
   channelId: id.optional().meta({ description: 'If set, must be the channel of the template' }),
   templateId: id.optional(),
   params: params.optional().meta({ description: 'Replaces all variables' }),
-  audience: Audience.optional().meta({ description: 'Replaces the whole audience' }),
+  audience: AudienceInput.optional().meta({ description: 'Replaces the whole audience' }),
   frequencyCap: frequencyCap.nullish(),
   requiresOptIn: z.literal([true, false]).optional(),
 })
@@ -232,13 +188,24 @@ export const RetryBroadcast = z.strictObject({
     .max(1000)
     .optional()
     .meta({ description: 'Retries only these of the failed recipients. Default: all' }),
-  notAcceptedRecipientIds: z
-    .array(id)
-    .max(1000)
-    .optional()
-    .meta({
-      description:
-        'Recipients whose delivery is unknown, of whom you have established that the provider did not accept the message',
-    }),
+  notAcceptedRecipientIds: z.array(id).max(1000).optional().meta({
+    description:
+      'Recipients whose delivery is unknown, of whom you have established that the provider did not accept the message',
+  }),
 })
 export type RetryBroadcast = z.infer<typeof RetryBroadcast>
+
+export const PreviewBroadcast = z.strictObject({
+  broadcastId: id,
+  limit: z.int().min(1).max(20).default(5).meta({ description: 'The largest number of contacts' }),
+})
+export type PreviewBroadcast = z.infer<typeof PreviewBroadcast>
+
+const TESTED_MAX = 10
+
+export const TestBroadcast = z.strictObject({
+  broadcastId: id,
+  contactIds: z.array(id).max(TESTED_MAX).optional(),
+  phones: z.array(phone).max(TESTED_MAX).optional().meta({ description: 'Those that are no contacts become contacts' }),
+})
+export type TestBroadcast = z.infer<typeof TestBroadcast>

@@ -2,11 +2,12 @@ import { hasPlaceholder } from '../../engine/language/template.ts'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import type { Audience } from './audience/schema.ts'
 import { broadcastJob } from '../automation/jobs.ts'
 import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
 import { getBroadcast } from './queries.ts'
 import { toStartTime } from './schedule.ts'
-import { type Audience, type Broadcast, type BroadcastRef, Schedule, type ScheduleBroadcast } from './schema.ts'
+import { type Broadcast, type BroadcastRef, Schedule, type ScheduleBroadcast } from './schema.ts'
 import { changeStatus, lockForTransition } from './transitions.ts'
 
 /**

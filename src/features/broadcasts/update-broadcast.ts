@@ -4,7 +4,7 @@ import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { lockTemplate } from './lock-template.ts'
 import { getBroadcast } from './queries.ts'
-import { replaceAudience } from './replace-audience.ts'
+import { replaceAudience } from './audience/replace-audience.ts'
 import type { Broadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']

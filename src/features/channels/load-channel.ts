@@ -8,6 +8,8 @@ export type LoadedChannel = {
   kind: 'sandbox' | 'whatsapp'
   status: 'connected' | 'degraded' | 'disconnected'
   adapter: Adapter
+  /** Another value after each change of the channel. */
+  version: string
 }
 
 /** Context that binds encrypted credentials to their row. */
@@ -17,9 +19,25 @@ export function sealContext(tenantId: string, channelId: string): string {
 
 /** @throws NotFoundError */
 export async function loadChannel(scope: Scope, channelId: string): Promise<LoadedChannel> {
-  const { id, kind, status, settings, credentials } = await scope.get(ChannelRow, channelId)
+  const row = await scope.get(ChannelRow, channelId)
+  const { id, kind, status, settings, credentials } = row
   const secret = credentials && scope.secrets.open(credentials, sealContext(scope.tenantId, id))
-  return { id, kind, status, adapter: openChannel(kind, settings, secret, { allowsLoopback: scope.allowsLoopback }) }
+  const adapter = openChannel(kind, settings, secret, { allowsLoopback: scope.allowsLoopback })
+  return { id, kind, status, adapter, version: toVersion(row) }
+}
+
+/** Sealing the same credentials again gives other bytes. */
+function toVersion({ updatedAt, credentials }: ChannelRow): string {
+  return `${updatedAt.toISOString()} ${credentials?.toString('base64') ?? ''}`
+}
+
+/**
+ * Returns true if somebody has repaired the channel since it was loaded: what it could not do then, it may be able to do
+ * now. The channel is locked.
+ */
+export async function wasRepaired(tx: Scope, { id, version }: LoadedChannel): Promise<boolean> {
+  const current = await tx.query(ChannelRow).findOne('id', id).forNoKeyUpdate()
+  return current?.status === 'connected' && toVersion(current) !== version
 }
 
 /** Marks a channel as degraded: it cannot send until somebody repairs it. */

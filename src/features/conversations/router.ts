@@ -42,7 +42,8 @@ export const conversationsRouter = router({
   read: agentProcedure
     .meta(
       rest('POST', '/conversations/{conversationId}/read', 'Mark a conversation as read', {
-        description: 'Sets the number of unread messages to 0.',
+        description:
+          'Sets the number of unread messages to 0, and shows the customer in the background that the messages are read.',
       }),
     )
     .input(schema.ConversationRef)

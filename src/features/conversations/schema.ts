@@ -4,6 +4,7 @@ import { id, timestamp, page, toPage, text, lastEventId, timestampInput } from '
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([
   'received',
+  'scheduled',
   'queued',
   'sending',
   'sent',
@@ -63,7 +64,10 @@ export const Message = z
     direction: z
       .enum(['inbound', 'outbound', 'internal'])
       .meta({ description: '`internal` is a note that only members of the workspace see' }),
-    type: z.string().meta({ description: '`text`, `interactive`, `note` or the kind of the file' }),
+    type: z.string().meta({
+      description:
+        '`text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `reaction`, `interactive` for options and links, `template`, `note`, or another kind that the customer sent',
+    }),
     body: z.string().nullable(),
     content: z.record(z.string(), z.unknown()).nullable(),
     status: MessageStatus,
@@ -83,6 +87,7 @@ export const Message = z
     replyToId: id.nullable(),
     providerMessageId: z.string().nullable(),
     providerAt: timestamp.nullable(),
+    sendAt: timestamp.nullable().meta({ description: 'Time that the sender chose for the message' }),
     sentAt: timestamp.nullable(),
     deliveredAt: timestamp.nullable(),
     readAt: timestamp.nullable(),
@@ -142,9 +147,6 @@ export const ListMessages = z.strictObject({
   before: id.optional().meta({ description: 'ID of a message: only older messages are returned' }),
 })
 export type ListMessages = z.infer<typeof ListMessages>
-
-export const SendMessage = z.strictObject({ conversationId: id, body: messageBody })
-export type SendMessage = z.infer<typeof SendMessage>
 
 export const FollowMessages = z.strictObject({ conversationId: id, lastEventId })
 export type FollowMessages = z.infer<typeof FollowMessages>

@@ -33,12 +33,6 @@ const MESSAGES = ['message', 'invalidMessage']
 
 const STEP_FIELDS: Field[] = [
   ...MESSAGES.flatMap((message): Field[] => [
-    { at: `${message}.list`, instead: 'use up to 3 buttons, or an ask with expect.options' },
-    {
-      at: `${message}.location`,
-      instead: 'send the address as text, or a link to a map',
-      insteadOf: `${message}.body`,
-    },
     { at: `${message}.footer`, instead: 'put it at the end of the body' },
     {
       at: `${message}.template`,
@@ -54,9 +48,9 @@ const STEP_FIELDS: Field[] = [
       at: `${message}.media.type`,
       isUnsupported: (value) => value === 'sticker',
       name: 'sticker',
-      instead: 'use image',
+      instead: 'use the field sticker of a send_message',
     },
-    { at: `${message}.buttons.*.description`, instead: 'describe it in the body' },
+    { at: `${message}.buttons.*.description`, instead: 'use the field list of a send_message' },
   ]),
   { at: 'invalidMessage.buttons', instead: 'omit them, the choices of the question are sent again' },
   { at: 'expect.options.*.description', instead: 'describe it in the body' },

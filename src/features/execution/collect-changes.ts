@@ -35,7 +35,10 @@ type Collector<Type extends EffectType> = (changes: Changes, effect: WorkflowEff
 
 /** One collector for each effect type: a type without one does not compile. */
 const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
-  send_message: (changes, effect, origin) => collectMessage(changes, { ...effect, content: toContent(effect) }, origin),
+  send_message(changes, effect, origin) {
+    const replyToId = effect.replyToId ?? effect.content?.reaction?.messageId
+    collectMessage(changes, { ...effect, content: toContent(effect), replyToId }, origin)
+  },
   send_template: collectMessage,
   update_contact({ contacts }, { values }, { subject: { contactId }, depth }) {
     if (contactId !== null) contacts.push({ contactId, values, depth })
@@ -100,9 +103,13 @@ function collect<Type extends EffectType>(changes: Changes, effect: WorkflowEffe
   COLLECTORS[effect.type](changes, effect, origin)
 }
 
-type Sent = Pick<NewOutbound, 'body' | 'content' | 'category'> & { messageId: string }
+type Sent = Pick<NewOutbound, 'body' | 'content' | 'category' | 'replyToId'> & { messageId: string }
 
-function collectMessage({ messages }: Changes, { messageId, body, content, category }: Sent, origin: Origin): void {
+function collectMessage(
+  { messages }: Changes,
+  { messageId, body, content, category, replyToId }: Sent,
+  origin: Origin,
+): void {
   const { run, subject, stepId } = origin
   const { conversationId, contactId, conversation } = subject
   const channelId = conversation?.['channelId']
@@ -115,14 +122,15 @@ function collectMessage({ messages }: Changes, { messageId, body, content, categ
     body,
     content,
     ...(category ? { category } : {}),
+    replyToId,
     sender: toSender(run),
     runId: run.state.id,
     stepId,
   })
 }
 
-function toContent({ buttons, media }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
-  const content = { ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
+function toContent({ buttons, media, content: parts }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
+  const content = { ...parts, ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
   return Object.keys(content).length > 0 ? content : null
 }
 

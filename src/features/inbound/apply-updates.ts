@@ -2,12 +2,21 @@ import type { Inbound, PreferenceUpdate } from '../../channels/channel.ts'
 import type { Scope } from '../../scope.ts'
 import { applyChannelUpdates } from '../channels/apply-channel-updates.ts'
 import { applyPreferences } from '../consent/apply-preferences.ts'
+import { keepWebhooks, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { applyTemplateUpdates } from '../templates/apply-template-updates.ts'
 import { changeNumbers } from './change-numbers.ts'
 import { resolveSenders, senderKey } from './resolve-senders.ts'
 import { storeEchoes } from './store-echoes.ts'
 
 type Updates = Pick<Inbound, 'echoes' | 'numberChanges' | 'preferences' | 'channelUpdates' | 'templateUpdates'>
+
+type NewUpdates = {
+  channelId: string
+  calls: Updates[]
+  /** Webhook calls without messages and statuses, which are kept. */
+  webhooks?: RawWebhook[]
+  lockTimeoutMs?: number
+}
 
 /** Returns true if a webhook call has parts other than messages and statuses. */
 export function hasUpdates({ echoes, numberChanges, preferences, channelUpdates, templateUpdates }: Updates): boolean {
@@ -17,9 +26,10 @@ export function hasUpdates({ echoes, numberChanges, preferences, channelUpdates,
 /** Applies, in one transaction, the parts of webhook calls that are neither messages nor statuses. */
 export async function applyUpdates(
   scope: Scope,
-  { channelId, calls, ...options }: { channelId: string; calls: Updates[]; lockTimeoutMs?: number },
+  { channelId, calls, webhooks = [], ...options }: NewUpdates,
 ): Promise<void> {
   await scope.transaction(async (tx) => {
+    await keepWebhooks(tx, channelId, webhooks)
     await storeEchoes(
       tx,
       channelId,

@@ -1,6 +1,6 @@
 import { NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
-import { hasUpdates } from './apply-updates.ts'
 import type { InboundBatcher } from './inbound-batcher.ts'
+import { keepAndProcess } from './process-webhook.ts'
 
 type WebhookCall = {
   kind: string
@@ -28,8 +28,8 @@ export async function isWebhookChannel(
 }
 
 /**
- * Handles a webhook call of a provider: GET verifies the webhook, POST delivers signed messages and statuses. They are
- * committed before the call is answered; the provider repeats a call that it gets no 200 for.
+ * Handles a webhook call of a provider: GET verifies the webhook, POST delivers signed messages and statuses. Body and
+ * parts are committed before the call is answered; the provider repeats a call that it gets no 200 for.
  */
 export async function handleWebhook(batcher: InboundBatcher, call: WebhookCall): Promise<WebhookResponse> {
   const target = await batcher.findChannel(call.channelId)
@@ -42,9 +42,6 @@ export async function handleWebhook(batcher: InboundBatcher, call: WebhookCall):
       : { status: 200, body: challenge, type: 'text/plain' }
   }
   if (!channel.adapter.isGenuine(call.body, call.header)) throw new UnauthorizedError()
-  const inbound = channel.adapter.parse(call.body)
-  await batcher.receiveMessages(target, inbound.messages)
-  await batcher.applyStatuses(target, inbound.statuses)
-  await batcher.applyUpdates(target, hasUpdates(inbound) ? [inbound] : [])
+  await keepAndProcess(batcher, target, call.body)
   return { status: 200, body: '{}', type: 'application/json' }
 }

@@ -2,6 +2,7 @@ import type { InboundMessage } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
+import { KEEP_WEBHOOKS_SQL, type RawWebhook, toKeptWebhooks } from '../provider-webhooks/keep-webhooks.ts'
 import type { EnsuredConversation } from '../conversations/ensure-conversations.ts'
 
 export type NewInboundMessage = {
@@ -14,12 +15,13 @@ export type NewInboundMessage = {
 
 /**
  * Inserts messages and returns those that were not stored before. The unique key on the provider's id decides, so two
- * concurrent deliveries leave one message; its provider id and the message are inserted by one statement.
+ * concurrent deliveries leave one message; its provider id and the message are inserted by one statement, together with
+ * the webhook calls that they arrived in.
  */
 export async function insertInbound(
   tx: Scope,
   channelId: string,
-  messages: NewInboundMessage[],
+  { messages, webhooks }: { messages: NewInboundMessage[]; webhooks: RawWebhook[] },
 ): Promise<NewInboundMessage[]> {
   const distinct = [...new Map(messages.toReversed().map((entry) => [entry.message.providerMessageId, entry])).values()]
   const rows = distinct.map(({ id, message, conversation }) => ({
@@ -41,7 +43,8 @@ export async function insertInbound(
      new_ids as (
        insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
        select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from input
-       on conflict do nothing returning message_id)
+       on conflict do nothing returning message_id),
+     ${KEEP_WEBHOOKS_SQL}
      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,
        status, sender, provider_message_id, provider_at, created_at, updated_at)
      select :tenantId::uuid, i.id, i.conversation_id, i.contact_id, :channelId::uuid, 'inbound', i.type, i.body, i.content,
@@ -51,6 +54,7 @@ export async function insertInbound(
     {
       rows: toRecordset(sortForLocking(rows, (row) => row.providerMessageId)),
       tenantId: tx.tenantId,
+      webhooks: toKeptWebhooks(webhooks),
       channelId,
       now: tx.now(),
     },

@@ -24,6 +24,7 @@ type Row = MessageRef & {
   attempt: number
   body: string | null
   content: Record<string, unknown> | null
+  replyToProviderId: string | null
   phone: string | null
   userId: string | null
   windowExpiresAt: Date | null
@@ -61,6 +62,7 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = m.tenant_id and cv.id = m.conversation_id and c.tenant_id = m.tenant_id and c.id = m.contact_id
      returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
+       (select r.provider_message_id from messages r where r.tenant_id = m.tenant_id and r.id = m.reply_to_id) as reply_to_provider_id,
        cv.window_expires_at, m.category is null as needs_window, ${SEND_OBSTACLE_SQL} as obstacle,
        coalesce((select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,

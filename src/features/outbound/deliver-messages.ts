@@ -115,10 +115,23 @@ async function send(channel: LoadedChannel, message: ClaimedMessage): Promise<De
 }
 
 /** Returns the result of a message that must not be sent any more. */
-function findRefusal({ obstacle, isOutsideWindow }: ClaimedMessage): SendResult | undefined {
+function findRefusal(message: ClaimedMessage): SendResult | undefined {
+  const { obstacle, isOutsideWindow, content, replyToProviderId } = message
   if (obstacle === 'contact_blocked') return CONTACT_BLOCKED
   if (obstacle === 'contact_opted_out') return CONTACT_OPTED_OUT
-  return isOutsideWindow ? WINDOW_CLOSED : undefined
+  if (isOutsideWindow) return WINDOW_CLOSED
+  return content?.['reaction'] && !replyToProviderId ? NOTHING_TO_REACT_TO : undefined
+}
+
+const NOTHING_TO_REACT_TO: SendResult = {
+  kind: 'refused',
+  error: {
+    code: 'message_not_sent',
+    message: 'The message to react to was never sent or is not in the conversation',
+    providerCode: null,
+    retryable: false,
+    hint: 'React to a message that the customer has',
+  },
 }
 
 const CONTACT_BLOCKED: SendResult = {
@@ -150,5 +163,6 @@ const WINDOW_CLOSED: SendResult = {
     message: 'The 24-hour customer service window closed before the message could be sent',
     providerCode: null,
     retryable: false,
+    hint: 'Send an approved template with POST /api/messages or in a broadcast',
   },
 }

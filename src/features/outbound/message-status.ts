@@ -4,8 +4,10 @@ type StatusChange = { from: readonly MessageStatus[]; to: MessageStatus }
 
 /**
  * State machine of an outbound message: every change of its status, with the function that makes it. `queueMessages`
- * creates it as `queued` and puts it into the outbox.
+ * creates it as `queued` and puts it into the outbox, `scheduleMessages` as `scheduled`.
  *
+ *   scheduled → queued                                       its time has come
+ *   scheduled → canceled                                     somebody canceled it
  *   queued → sending → sent → delivered → read → played      as the provider reports
  *            sending → queued                                after a temporary error
  *   queued, sending → failed                                 refused, window closed, or delivery unknown
@@ -18,6 +20,10 @@ type StatusChange = { from: readonly MessageStatus[]; to: MessageStatus }
  * it is not sent again; the outcome of an attempt that is in progress meanwhile changes nothing.
  */
 export const STATUS_CHANGES = {
+  /** `releaseScheduledMessages`: the time of the message has come. */
+  release: { from: ['scheduled'], to: 'queued' },
+  /** `cancelMessage`: somebody cancels the message before its time. */
+  cancelScheduled: { from: ['scheduled'], to: 'canceled' },
   /** `claimMessages`: a worker claims the message in order to send it. */
   claim: { from: ['queued'], to: 'sending' },
   /** `settleMessages`: the provider did not accept the message, but may accept it later. */

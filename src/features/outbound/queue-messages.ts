@@ -1,5 +1,7 @@
+import { toMessageType } from '../../message-content/content.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
-import { toRecordset } from '../../platform/database/sql.ts'
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { isUuid } from '../../platform/ids.ts'
 import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
@@ -14,8 +16,10 @@ export type NewOutbound = {
   channelId: string
   /** Null for a file without a caption. */
   body: string | null
-  /** `media`, a file with its URL, `buttons`, the options to reply with, or `template`, a template with its parameters. */
+  /** Content beside text, by kind: `media`, `buttons`, `template` and others. */
   content: Record<string, unknown> | null
+  /** Message of the conversation that it answers or reacts to. Any other ID is ignored. */
+  replyToId?: string | undefined
   sender: { type: 'user' | 'workflow' | 'broadcast' | 'system'; id: string | null; name: string | null }
   runId: string | null
   stepId: string | null
@@ -23,6 +27,8 @@ export type NewOutbound = {
   category?: TemplateCategory
   broadcastId?: string
   recipientId?: string
+  /** Time that the sender chose for the message. */
+  sendAt?: Date
 }
 
 /** Replies are sent before messages of broadcasts. */
@@ -36,15 +42,6 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
   if (messages.length === 0) return
   const { tenantId } = tx
   const now = tx.now()
-  const rows = messages.map((message) => ({
-    ...message,
-    tenantId,
-    direction: 'outbound',
-    type: messageType(message.content),
-    status: 'queued',
-    createdAt: now,
-    updatedAt: now,
-  }))
   const outbox = messages.map(({ id, channelId, conversationId, broadcastId }) => ({
     tenantId,
     channelId,
@@ -58,30 +55,61 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
   await tx.db.raw(
     `with stored as (insert into messages select * from jsonb_populate_recordset(null::messages, ?::jsonb) returning 1)
      insert into outbox select * from jsonb_populate_recordset(null::outbox, ?::jsonb)`,
-    [toRecordset(rows), toRecordset(outbox)],
+    [toRecordset(await toMessageRows(tx, messages, 'queued')), toRecordset(outbox)],
   )
+  await announceQueued(tx, messages)
+}
+
+/** Builds the rows of new messages. A reply to a message of another conversation is stored without the reference. */
+export async function toMessageRows(tx: Scope, messages: NewOutbound[], status: 'queued' | 'scheduled') {
+  const { tenantId } = tx
+  const now = tx.now()
+  const answered = await findConversations(
+    tx,
+    messages.flatMap(({ replyToId }) => replyToId ?? []),
+  )
+  return messages.map((message) => ({
+    ...message,
+    replyToId: answered.get(message.replyToId ?? '') === message.conversationId ? message.replyToId : null,
+    tenantId,
+    direction: 'outbound',
+    type: toMessageType(message.content),
+    status,
+    createdAt: now,
+    updatedAt: now,
+  }))
+}
+
+/** Finds the conversations of messages, by the IDs of the messages. */
+async function findConversations(tx: Scope, messageIds: string[]): Promise<Map<string, string>> {
+  const ids = messageIds.filter(isUuid)
+  if (ids.length === 0) return new Map()
+  const rows = await selectRows<{ id: string; conversationId: string }>(
+    tx.db,
+    'select id, conversation_id from messages where tenant_id = ? and id = any(?)',
+    [tx.tenantId, ids],
+  )
+  return new Map(rows.map(({ id, conversationId }) => [id, conversationId]))
+}
+
+export type QueuedMessage = Pick<NewOutbound, 'id' | 'conversationId' | 'contactId' | 'channelId' | 'body' | 'content'>
+
+/** Updates what depends on messages that were put into the outbox, and enqueues their delivery. */
+export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Promise<void> {
   await touchConversations(tx, messages)
   await tx.record(
     ...messages.map(({ id, ...message }) => messageEvent('message.queued', { ...message, messageId: id })),
   )
-  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tenantId, channelId)))
-}
-
-function messageType(content: NewOutbound['content']): string {
-  if (content === null) return 'text'
-  if (content['template']) return 'template'
-  const media = content['media']
-  const isFile = typeof media === 'object' && media !== null && !content['buttons']
-  return isFile ? String(Reflect.get(media, 'type')) : 'interactive'
+  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
 }
 
 /** Updates the last message of the conversations and the last outbound time of the contacts. */
-async function touchConversations(tx: Scope, messages: NewOutbound[]): Promise<void> {
+async function touchConversations(tx: Scope, messages: QueuedMessage[]): Promise<void> {
   const now = tx.now()
   const newest = [...new Map(messages.map((message) => [message.conversationId, message])).values()]
   const previews = newest.map(({ id, conversationId, body, content }) => ({
     id: conversationId,
-    last: toLastMessage({ id, body, direction: 'outbound', type: messageType(content), at: now }),
+    last: toLastMessage({ id, body, direction: 'outbound', type: toMessageType(content), at: now }),
   }))
   await tx.db.raw(
     `with touched as (

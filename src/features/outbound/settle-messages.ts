@@ -2,8 +2,9 @@ import type { ProviderError } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { degradeChannel, type LoadedChannel, rescheduleOutbox } from '../channels/load-channel.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
+import { degradeChannel, type LoadedChannel, rescheduleOutbox, wasRepaired } from '../channels/load-channel.ts'
+import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
@@ -16,16 +17,26 @@ const EXACT_ATTEMPTS_MAX = 20
 const STOPPED_MS = HOUR
 
 /**
- * Stores the outcomes of a batch of sends in a few statements. Storing them again changes nothing, so a transaction may be
+ * Stores the outcomes of a batch of sends in a few statements. A refusal of settings that were replaced meanwhile says
+ * nothing about the channel: its messages are sent again with the present ones. Storing the outcomes again changes nothing, so a transaction may be
  * repeated when its commit was not confirmed.
  */
 export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
+  const isOutdated = outcomes.some(({ result }) => result.kind === 'stopped') && (await wasRepaired(tx, channel))
   const settled = outcomes.map(({ message, result }): DeliveryOutcome => {
+    if (isOutdated && result.kind === 'stopped') {
+      return { message, result: { kind: 'retry', scope: 'recipient', afterMs: 0, error: result.error } }
+    }
     const attemptsMax = result.kind === 'retry' && result.isExact ? EXACT_ATTEMPTS_MAX : ATTEMPTS_MAX
     const isExhausted = result.kind === 'retry' && message.attempt >= attemptsMax && result.scope === 'recipient'
     return { message, result: isExhausted ? { kind: 'refused', error: result.error } : result }
   })
+  await applyProviderOptOuts(
+    tx,
+    channel.id,
+    settled.flatMap(({ message, result }) => (result.kind === 'refused' ? [{ ...message, error: result.error }] : [])),
+  )
   const pause = findChannelPause(settled, tx.now())
   if (pause?.isStopped) await degradeChannel(tx, channel.id, pause.reason)
   if (pause) await recordChannelAlert(tx, channel.id, pause.code)

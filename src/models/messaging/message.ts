@@ -2,7 +2,7 @@ import { TenantModel } from '../tenant-model.ts'
 import type { TemplateCategory } from './template.ts'
 
 export type MessageStatus =
-  'received' | 'queued' | 'sending' | 'sent' | 'delivered' | 'read' | 'played' | 'failed' | 'canceled'
+  'received' | 'scheduled' | 'queued' | 'sending' | 'sent' | 'delivered' | 'read' | 'played' | 'failed' | 'canceled'
 
 export class Message extends TenantModel {
   static override tableName = 'messages'
@@ -35,6 +35,8 @@ export class Message extends TenantModel {
   declare replyToId: string | null
   declare providerMessageId: string | null
   declare providerAt: Date | null
+  /** Time that the sender chose for the message; null for one that is sent at once. */
+  declare sendAt: Date | null
   declare sentAt: Date | null
   declare deliveredAt: Date | null
   declare readAt: Date | null

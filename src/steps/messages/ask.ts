@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { target } from '../../engine/language/definition/names.ts'
 import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
 import { getField } from '../../platform/get-field.ts'
+import { BUTTONS_MAX } from '../../message-content/limits.ts'
 import { composeMessage, isWindowOpen } from './compose-message.ts'
 import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
 import { sendTemplate, TemplateMessage, templatePaths } from './template-message.ts'
@@ -17,6 +18,11 @@ const schema = z
     invalidMessage: Reminder.optional(),
     onInvalid: target.optional(),
     ifWindowClosed: z.union([z.enum(['fail']), TemplateMessage], 'must be fail or a template').optional(),
+  })
+  .refine(({ message: { media }, expect: { options = [] } }) => !media || options.length <= BUTTONS_MAX, {
+    message: `must have at most ${BUTTONS_MAX} entries when the message has media`,
+    path: ['expect', 'options'],
+    params: { code: 'too_many_buttons' },
   })
   .refine(({ message, expect }) => expect.type !== 'choice' || message.buttons || expect.options, {
     message: 'is required for a choice, unless the message has buttons',

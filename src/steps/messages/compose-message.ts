@@ -1,14 +1,17 @@
 import { StepError } from '../../engine/language/step-error.ts'
 import type { StepReport, StepContext } from '../../engine/model/step.ts'
 import { parseInstant } from '../../platform/calendar/zoned-time.ts'
+import { CAPTION_MAX, TEXT_MAX } from '../../message-content/limits.ts'
+import { toPreview } from '../../message-content/content.ts'
 import type { WorkflowEffect } from '../effects.ts'
+import { fillContent } from './fill-content.ts'
 import { fillMedia } from './media.ts'
 import { fillBody, fillCaption, type Message, type ButtonOption } from './message.ts'
 
 /** Composes a message that the step sends, with its placeholders filled in. */
 export function composeMessage(
   context: StepContext,
-  { body, media }: Pick<Message, 'body' | 'media'>,
+  { body, media, buttons: _buttons, replyToId, ...parts }: Message,
   options: readonly ButtonOption[],
 ): StepReport & { messageId: string } {
   if (!isWindowOpen(context)) {
@@ -17,12 +20,18 @@ export function composeMessage(
       'The 24-hour service window of the conversation is closed, so free text cannot be sent',
     )
   }
-  // Buttons need a text.
-  const needsText = !media || options.length > 0
+  const content = fillContent(parts, context)
+  // Options and links need a text.
+  const needsText = !media || options.length > 0 || content.link !== undefined
+  const max = media || content.link ? CAPTION_MAX : TEXT_MAX
+  const replyTo = replyToId === undefined ? '' : context.text(replyToId).trim()
+  const text = body === undefined ? null : needsText ? fillBody(body, context, max) : fillCaption(body, context)
   const message = {
-    body: body === undefined ? null : needsText ? fillBody(body, context) : fillCaption(body, context),
+    body: text ?? toPreview(content),
     buttons: options.map(({ id, title }) => ({ id, title })),
     ...(media ? { media: fillMedia(media, context) } : {}),
+    ...(Object.keys(content).length > 0 ? { content } : {}),
+    ...(replyTo ? { replyToId: replyTo } : {}),
   }
   const messageId = context.newId()
   const effect: WorkflowEffect = { type: 'send_message', messageId, ...message }

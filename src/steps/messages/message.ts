@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { ident, target, templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { StepContext } from '../../engine/model/step.ts'
-import { getField } from '../../platform/get-field.ts'
-import { Media } from './media.ts'
-
-/** Limits of channels: three buttons of 20 characters, or a list of ten rows of 24. */
-const BUTTONS_MAX = 3
-const BUTTON_TITLE_MAX = 20
-const LIST_MAX = 10
-const LIST_TITLE_MAX = 24
-const BODY_MAX = 4096
-/** Texts with media or buttons are shorter. */
-const CAPTION_MAX = 1024
+import { contentShape } from '../../message-content/content-shape.ts'
+import { findContentProblem, KINDS_SCHEMA } from '../../message-content/find-content-problem.ts'
+import {
+  BUTTON_TITLE_MAX,
+  BUTTONS_MAX,
+  CAPTION_MAX,
+  LIST_MAX,
+  LIST_TITLE_MAX,
+  TEXT_MAX,
+} from '../../message-content/limits.ts'
+import { fetchableUrl, Media } from './media.ts'
 
 export type ButtonOption = { id: string; title: string }
 /** An option with the step that follows when it is chosen. */
@@ -47,24 +47,38 @@ function several<Item extends z.ZodType<ButtonOption>>(item: Item, max: number) 
 }
 
 const body = templateText
-  .refine((text) => text.includes('{{') || text.length <= BODY_MAX, {
-    message: `must have at most ${BODY_MAX} characters`,
+  .refine((text) => text.includes('{{') || text.length <= TEXT_MAX, {
+    message: `must have at most ${TEXT_MAX} characters`,
     params: { code: 'message_too_long' },
   })
-  .meta(maxLengthUnlessTemplate(BODY_MAX))
+  .meta(maxLengthUnlessTemplate(TEXT_MAX))
 
-/** A text, a file, or both; then the text is the file's caption. */
+const degrees = (max: number) =>
+  z.union([z.number().min(-max).max(max), templateText.regex(/\{\{/, 'must be a number')])
+
+/** Up to three buttons have shorter titles than a list. */
+function buttons<Item extends z.ZodType<ButtonOption>>(item: Item) {
+  return several(item, LIST_MAX)
+    .meta({
+      if: { maxItems: BUTTONS_MAX },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+      then: { items: { properties: { title: maxLengthUnlessTemplate(BUTTON_TITLE_MAX) } } },
+      maxItems: LIST_MAX,
+    })
+    .optional()
+}
+
+/** Exactly one kind of content; a body may accompany some kinds. */
 export const Message = z
   .strictObject({
     body: body.optional(),
     media: Media.optional(),
-    buttons: several(z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX) }), BUTTONS_MAX).optional(),
+    buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX) })),
+    ...contentShape({ text: title, url: fetchableUrl, degrees, messageId: templateText }),
+    replyToId: templateText.optional(),
   })
-  .superRefine((message, issues) => {
-    const problem = findProblem(message)
-    if (problem) issues.addIssue({ code: 'custom', ...problem })
-  })
-  .meta({ anyOf: [{ required: ['body'] }, { required: ['media'] }] })
+  .superRefine(reportProblem)
+  .meta(KINDS_SCHEMA)
 export type Message = z.output<typeof Message>
 
 /** A message whose buttons are possible answers. */
@@ -72,59 +86,29 @@ export const Question = z
   .strictObject({
     body,
     media: Media.optional(),
-    buttons: several(
-      z.strictObject({ id: ident, title: title(BUTTON_TITLE_MAX), next: target.optional() }),
-      BUTTONS_MAX,
-    ).optional(),
+    buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX), next: target.optional() })),
   })
-  .superRefine((message, issues) => {
-    const problem = findProblem(message)
-    if (problem) issues.addIssue({ code: 'custom', ...problem })
-  })
+  .superRefine(reportProblem)
 export type Question = z.output<typeof Question>
 
 /** Message after an invalid reply; it repeats the choices of the question. */
-export const Reminder = z.strictObject({ body, media: Media.optional() }).superRefine((message, issues) => {
-  const problem = findProblem(message)
-  if (problem) issues.addIssue({ code: 'custom', ...problem })
-})
+export const Reminder = z.strictObject({ body, media: Media.optional() }).superRefine(reportProblem)
 
 export const Choices = several(
   z.strictObject({ id: ident, title: title(LIST_TITLE_MAX), next: target.optional() }),
   LIST_MAX,
 )
 
-type Problem = { path: string[]; message: string; params?: { code: string } }
-
-function findProblem({
-  body: text,
-  media,
-  buttons,
-}: {
-  body?: string | undefined
-  media?: unknown
-  buttons?: unknown
-}) {
-  const isAudio = getField(media, 'type') === 'audio'
-  const problems: (Problem | false)[] = [
-    text === undefined && !media && { path: ['body'], message: 'is required without media' },
-    text === undefined && Boolean(buttons) && { path: ['body'], message: 'is required with buttons' },
-    isAudio &&
-      text !== undefined && { path: ['body'], message: 'is not allowed with audio: send it in a step of its own' },
-    Boolean(media) && text !== undefined && !text.includes('{{') && text.length > CAPTION_MAX && TOO_LONG,
-  ]
-  return problems.find((problem) => problem !== false)
+function reportProblem(message: Parameters<typeof findContentProblem>[0], issues: z.RefinementCtx): void {
+  const problem = findContentProblem(message)
+  if (!problem) return
+  const { code, ...issue } = problem
+  issues.addIssue({ code: 'custom', ...issue, ...(code ? { params: { code } } : {}) })
 }
 
-const TOO_LONG: Problem = {
-  path: ['body'],
-  message: `must have at most ${CAPTION_MAX} characters with media`,
-  params: { code: 'message_too_long' },
-}
-
-/** Fills in the titles of buttons and truncates them to the limit of channels. */
+/** Fills in the titles of buttons and truncates them to the limit of channels. More buttons than fit are sent as a list. */
 export function fillButtons(buttons: readonly Choice[], context: StepContext): Choice[] {
-  return fillTitles(buttons, context, BUTTON_TITLE_MAX)
+  return fillTitles(buttons, context, buttons.length > BUTTONS_MAX ? LIST_TITLE_MAX : BUTTON_TITLE_MAX)
 }
 
 export function fillChoices(choices: readonly Choice[], context: StepContext): Choice[] {
@@ -139,12 +123,12 @@ function fillTitles(options: readonly Choice[], context: StepContext, max: numbe
   })
 }
 
-export function fillBody(body: string, context: StepContext): string {
+export function fillBody(body: string, context: StepContext, max = TEXT_MAX): string {
   const text = context.text(body)
   if (text.trim() === '') {
     throw new StepError('empty_message', 'With its placeholders filled in, the message is empty', FINAL)
   }
-  return assertLength(BODY_MAX, text)
+  return assertLength(max, text)
 }
 
 /** Fills in the caption of a file; one that is empty is left out. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/platform/ids.ts'
-import { buildContact, buildConversation, buildTemplate, buildWorkspace } from '../../factories.ts'
+import { buildContact, buildTemplate, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -33,6 +33,10 @@ describe('broadcast recipients API', () => {
       updated_at: now,
       ...fields,
     })
+    await app.system.db('broadcast_count_deltas').insert([
+      { tenant_id: owner.tenantId, broadcast_id: broadcastId, counter: 'total', delta: 1 },
+      { tenant_id: owner.tenantId, broadcast_id: broadcastId, counter: 'pending', delta: 1 },
+    ])
     return id
   }
 
@@ -68,7 +72,10 @@ describe('broadcast recipients API', () => {
       error,
       params: {},
       messageId: null,
+      providerMessageId: null,
       attempt: 2,
+      dueAt: '1970-01-01T00:00:00.000Z',
+      repliedAt: null,
       sentAt: null,
       deliveredAt: null,
       readAt: null,
@@ -80,19 +87,7 @@ describe('broadcast recipients API', () => {
     const page = await recipients.query({ id: broadcast.id, limit: 1, offset: 1 })
     expect([page.total, page.items[0]?.id]).to.deep.equal([2, first])
     const pending = await owner.request('GET', `${path}?status=pending`)
-    expect([pending.body.total, pending.body.items[0].id]).to.deep.equal([1, second])
+    expect(pending.body.items.map(({ id }: any) => id)).to.deep.equal([second])
     expect((await owner.request('GET', `${path}?status=lost`)).status).to.equal(400)
-  })
-
-  it('GET /api/broadcasts/{id}/recipients includes the ID of the message sent to a recipient', async () => {
-    const broadcast = await createDraft()
-    const conversation = await buildConversation(owner)
-    const path = `/api/conversations/${conversation.id}/messages`
-    const message = await owner.call('POST', path, { body: 'Hi' })
-    const row = { tenant_id: owner.tenantId, id: message.id }
-    await app.system.db('messages').where(row).update({ broadcast_id: broadcast.id })
-    await addRecipient(broadcast.id, message.contactId, { status: 'sent' })
-    const { items } = await app.client(owner).broadcasts.recipients.query({ id: broadcast.id })
-    expect(items.map(({ messageId }) => messageId)).to.deep.equal([message.id])
   })
 })

@@ -12,6 +12,7 @@ import { errorMessage } from '../../support/error-message.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const UNKNOWN_ID = '0199a7a0-ffff-7000-8000-000000000000'
+const NO_IDS = { groupIds: [], tagIds: [], contactIds: [] }
 const STATUSES = ['pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'skipped', 'canceled', 'unknown']
 
 describe('broadcasts API', () => {
@@ -49,8 +50,8 @@ describe('broadcasts API', () => {
       channelId: sandboxId,
       template: { id: templateId, name: 'sale', language: 'en' },
       params: {},
-      audience: { groupIds: [], tagIds: [], contactIds: [] },
-      counts: { total: 0, ...Object.fromEntries(STATUSES.map((name) => [name, 0])) },
+      audience: { ...NO_IDS, recipientCount: 0, filter: null, exclude: NO_IDS },
+      counts: { total: 0, accepted: 0, replied: 0, ...Object.fromEntries(STATUSES.map((name) => [name, 0])) },
       scheduledAt: null,
       startedAt: null,
       completedAt: null,
@@ -74,7 +75,7 @@ describe('broadcasts API', () => {
     const audience = { groupIds: [group.id], tagIds: [tag.id], contactIds: [contact.id] }
     const input = { name: 'All', templateId, channelId: sandboxId, params: { name: '{{contact.name}}' }, audience }
     const created = await app.client(owner).broadcasts.create.mutate(input)
-    expect(created).to.deep.include(input)
+    expect(created).to.deep.include({ ...input, audience: { ...created.audience, ...audience } })
     expect(await app.client(owner).broadcasts.get.query({ broadcastId: created.id })).to.deep.equal(created)
   })
 

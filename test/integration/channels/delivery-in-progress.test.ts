@@ -10,6 +10,9 @@ import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
+/** The access token is not valid. */
+const TOKEN_ERROR = 190
+
 describe('delivery of several messages', () => {
   let app: TestApp
   let workspace: WorkspaceClient
@@ -90,6 +93,39 @@ describe('delivery of several messages', () => {
     }
     await deliver()
     expect(await listStatuses()).to.deep.equal(['sent', 'sent'])
+  })
+
+  for (const repair of [{ accessToken: 'EAAreplacement' }, { status: 'connected' }]) {
+    it(`does not pause a channel that is repaired by its ${Object.keys(repair)[0]} before the refusal arrives`, async () => {
+      await queueAnswers('15550005006')
+      cloud.contradictNext(TOKEN_ERROR)
+      cloud.beforeResponse = async () => {
+        if (cloud.accepted.length > 1) return
+        app.clock.advance(1)
+        cloud.credentials.accessToken = repair.accessToken ?? cloud.credentials.accessToken
+        await workspace.call('PATCH', `/api/channels/${channelId}`, repair)
+      }
+      await deliver()
+      const { status } = await workspace.call('GET', `/api/channels/${channelId}`)
+      expect(status).to.equal('connected')
+      await deliver()
+      expect(await listStatuses()).to.deep.equal(['sent', 'sent'])
+    })
+  }
+
+  it('pauses a channel that is renamed meanwhile when it refuses the next attempt, too', async () => {
+    await queueAnswers('15550005007')
+    cloud.contradictNext(TOKEN_ERROR, { count: 2 })
+    cloud.beforeResponse = async () => {
+      app.clock.advance(1)
+      if (cloud.accepted.length === 1) await workspace.call('PATCH', `/api/channels/${channelId}`, { name: 'Sales' })
+    }
+    await deliver()
+    await deliver()
+    const { status } = await workspace.call('GET', `/api/channels/${channelId}`)
+    expect(status).to.equal('degraded')
+    await deliver()
+    expect(cloud.calls).to.equal(2)
   })
 })
 

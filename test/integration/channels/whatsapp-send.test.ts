@@ -81,21 +81,137 @@ describe('WhatsApp channel send', () => {
     })
   })
 
-  it('sends options as a numbered list in the text when they exceed the button limits', async () => {
+  it('sends options as a list when they exceed the limits of buttons', async () => {
     await send(text({ body: 'When?', content: options('Monday', 'Tuesday', 'Wednesday', 'Later') }))
-    expect(api.accepted[0]?.payload['text']).to.deep.include({
-      body: 'When?\n\n1. Monday\n2. Tuesday\n3. Wednesday\n4. Later',
+    const row = (id: string, title: string) => ({ id, title })
+    expect(api.accepted[0]?.payload['interactive']).to.deep.equal({
+      type: 'list',
+      body: { text: 'When?' },
+      action: {
+        button: 'Options',
+        sections: [
+          {
+            rows: [
+              row('option-0', 'Monday'),
+              row('option-1', 'Tuesday'),
+              row('option-2', 'Wednesday'),
+              row('option-3', 'Later'),
+            ],
+          },
+        ],
+      },
     })
     for (const message of [
       text({ content: options('a title of 21 letters') }),
-      text({ content: options('Same', 'Same') }),
       text({ body: 'x'.repeat(1025), content: options('Yes') }),
-      text({ body: '😀'.repeat(2048), content: options('Yes!') }),
     ]) {
       expect(await send(message)).to.include({ kind: 'accepted' })
+      expect(api.accepted.at(-1)?.payload).to.have.nested.property('interactive.type', 'list')
     }
-    expect(api.accepted.map(({ payload }) => payload['type'])).to.deep.equal(Array(5).fill('text'))
+  })
+
+  it('sends options as numbers in the text when they fit neither buttons nor a list', async () => {
+    await send(text({ body: 'When?', content: options('Same', 'Same') }))
+    expect(api.accepted[0]?.payload['text']).to.deep.include({ body: 'When?\n\n1. Same\n2. Same' })
+    for (const message of [
+      text({ content: options('a title of 25 characters.') }),
+      text({ body: '😀'.repeat(2048), content: options('Same', 'Same') }),
+    ]) {
+      expect(await send(message)).to.include({ kind: 'accepted' })
+      expect(api.accepted.at(-1)?.payload).to.include({ type: 'text' })
+    }
     expect(api.accepted.at(-1)?.body.isWellFormed()).to.equal(true)
+  })
+
+  const contents: [kind: string, message: Partial<OutboundMessage>, payload: object][] = [
+    [
+      'a sticker',
+      { content: { sticker: { url: 'https://a.example/s.webp' } } },
+      { type: 'sticker', sticker: { link: 'https://a.example/s.webp' } },
+    ],
+    [
+      'a location',
+      { content: { location: { latitude: 52.5, longitude: 13.4, name: 'Shop', address: 'Main St 1' } } },
+      { type: 'location', location: { latitude: 52.5, longitude: 13.4, name: 'Shop', address: 'Main St 1' } },
+    ],
+    [
+      'contacts',
+      {
+        content: {
+          contacts: [
+            {
+              name: 'Ana Souza',
+              phones: [{ phone: '+491701234567', type: 'WORK' }],
+              emails: [{ email: 'ana@customer.example' }],
+              organization: { company: 'Casa Verde', title: 'Owner' },
+            },
+          ],
+        },
+      },
+      {
+        type: 'contacts',
+        contacts: [
+          {
+            name: { formatted_name: 'Ana Souza', first_name: 'Ana Souza' },
+            phones: [{ phone: '+491701234567', type: 'WORK' }],
+            emails: [{ email: 'ana@customer.example' }],
+            org: { company: 'Casa Verde', title: 'Owner' },
+          },
+        ],
+      },
+    ],
+    [
+      'a reaction',
+      { content: { reaction: { messageId: ID, emoji: '👍' } }, replyToProviderId: 'wamid.Q' },
+      { type: 'reaction', reaction: { message_id: 'wamid.Q', emoji: '👍' } },
+    ],
+    [
+      'the removal of a reaction',
+      { content: { reaction: { messageId: ID, emoji: null } }, replyToProviderId: 'wamid.Q' },
+      { type: 'reaction', reaction: { message_id: 'wamid.Q', emoji: '' } },
+    ],
+    [
+      'a list',
+      {
+        body: 'Topic?',
+        content: { list: { button: 'Topics', options: [{ id: 'a', title: 'A', description: 'First' }] } },
+      },
+      {
+        type: 'interactive',
+        interactive: {
+          type: 'list',
+          body: { text: 'Topic?' },
+          action: { button: 'Topics', sections: [{ rows: [{ id: 'a', title: 'A', description: 'First' }] }] },
+        },
+      },
+    ],
+    [
+      'a link',
+      { body: 'Please pay', content: { link: { title: 'Pay', url: 'https://a.example/pay' } } },
+      {
+        type: 'interactive',
+        interactive: {
+          type: 'cta_url',
+          body: { text: 'Please pay' },
+          action: { name: 'cta_url', parameters: { display_text: 'Pay', url: 'https://a.example/pay' } },
+        },
+      },
+    ],
+  ]
+  for (const [kind, message, payload] of contents) {
+    it(`sends ${kind} as the Cloud API expects it`, async () => {
+      expect(await send(text(message))).to.include({ kind: 'accepted' })
+      expect(api.accepted[0]?.payload).to.deep.include(payload).and.not.have.property('context')
+    })
+  }
+
+  it('marks a message as read, and shows the typing indicator on request', async () => {
+    await open().markRead('wamid.Q', { showsTyping: false })
+    await open().markRead('wamid.R', { showsTyping: true })
+    expect(api.readReceipts).to.deep.equal([
+      { wamid: 'wamid.Q', isTyping: false },
+      { wamid: 'wamid.R', isTyping: true },
+    ])
   })
 
   const file = (type: string, rest: object = {}) => ({ type, url: `https://a.example/f.${type}`, ...rest })

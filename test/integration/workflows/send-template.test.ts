@@ -202,7 +202,7 @@ describe('templates in workflows', () => {
     await buildSale()
     const workflow = await buildWorkflow(workspace, { steps: [WAIT, TEMPLATE] }, { publish: false })
     const simulation = await workspace.call('POST', `/api/workflows/${workflow.id}/simulate`, {
-      dialogue: [{ body: 'Hello' }],
+      dialogue: [{ type: 'message', body: 'Hello' }],
       contact: { name: 'Carla' },
     })
     const texts = simulation.transcript.map((entry: ApiResponse['body']) => entry.body)

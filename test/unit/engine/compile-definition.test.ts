@@ -196,13 +196,45 @@ describe('compileDefinition', () => {
     ['an unknown filter', steps(say('a', '{{contact.name | encrypt}}')), ['invalid_template steps.0.message.body']],
     ['a Liquid tag', steps(say('a', '{% if x %}Hi{% endif %}')), ['invalid_template steps.0.message.body']],
     [
-      'four buttons',
+      'eleven buttons',
       steps({
         id: 'a',
         type: 'send_message',
-        message: { body: '?', buttons: ['a', 'b', 'c', 'd'].map((id) => button(id)) },
+        message: { body: '?', buttons: [...'abcdefghijk'].map((id) => button(id)) },
       }),
       ['too_many_buttons steps.0.message.buttons'],
+    ],
+    [
+      'four buttons with a file',
+      steps({
+        id: 'a',
+        type: 'send_message',
+        message: {
+          body: '?',
+          media: { type: 'image', url: 'https://a.example/x.png' },
+          buttons: [...'abcd'].map((id) => button(id)),
+        },
+      }),
+      ['too_many_buttons steps.0.message.buttons'],
+    ],
+    [
+      'four expected options with a file',
+      steps(
+        ask('a', {
+          message: { body: '?', media: { type: 'image', url: 'https://a.example/x.png' } },
+          expect: { type: 'choice', options: [...'abcd'].map((id) => button(id)) },
+        }),
+      ),
+      ['too_many_buttons steps.0.expect.options'],
+    ],
+    [
+      'a link with a body that is too long',
+      steps({
+        id: 'a',
+        type: 'send_message',
+        message: { body: 'x'.repeat(1025), link: { title: 'Pay', url: 'https://a.example/pay' } },
+      }),
+      ['message_too_long steps.0.message.body'],
     ],
     [
       'a button title that is too long',

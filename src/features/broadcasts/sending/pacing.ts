@@ -51,8 +51,10 @@ export async function lockAllowance(tx: Scope, channelId: string, perSecond: num
 
 /** Takes tokens out of the bucket that the transaction has locked. */
 export async function takeTokens(tx: Scope, channelId: string, { tokens }: Allowance, count: number): Promise<void> {
-  await tx.db.raw(
-    'update channel_pacing set tokens = ?, refilled_at = ? where tenant_id = ? and channel_id = ?',
-    [tokens - count, tx.now(), tx.tenantId, channelId],
-  )
+  await tx.db.raw('update channel_pacing set tokens = ?, refilled_at = ? where tenant_id = ? and channel_id = ?', [
+    tokens - count,
+    tx.now(),
+    tx.tenantId,
+    channelId,
+  ])
 }

@@ -9,7 +9,7 @@ import {
   type TemplateResource,
 } from '../../../steps/messages/template-message.ts'
 import { type DefinitionPart, findValues, listSteps, listTriggers } from '../../workflows/stored-definition.ts'
-import { loadTemplateResources } from './load-step-templates.ts'
+import { loadTemplateResources } from '../../templates/steps/load-step-templates.ts'
 
 /** A message made from a template, and where the definition has it. */
 type Use = { location: Location; path: string; message: TemplateMessage }

@@ -1,0 +1,47 @@
+import { loadConfig, readEnvironment } from '../src/config.ts'
+import { verifyReport } from '../src/features/broadcasts/report/verify-report.ts'
+import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
+import { selectRows } from '../src/platform/database/sql.ts'
+import { isUuid } from '../src/platform/ids.ts'
+import { connectionString, APPLICATION } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
+
+/**
+ * Computes the report of a broadcast again from the stored rows and compares them: `npm run verify-broadcast -- <id>`.
+ * Exits with 1 if they differ. The embedded server, if that is the database, must be running.
+ */
+const [broadcastId = ''] = process.argv.slice(2)
+const url = findDatabaseUrl()
+if (!isUuid(broadcastId)) fail('Name the ID of a broadcast: npm run verify-broadcast -- <broadcastId>')
+else if (url === undefined) fail('No database is running. Start Parley first.')
+else await verify(url)
+
+function findDatabaseUrl(): string | undefined {
+  const { database, dataDir } = loadConfig(readEnvironment())
+  if (database.url !== undefined) return database.url
+  const folder = dataDirectory(dataDir)
+  const postmaster = findLivePostmaster(folder)
+  return postmaster && connectionString(APPLICATION, 'parley', postmaster.port, folder)
+}
+
+async function verify(databaseUrl: string): Promise<void> {
+  const db = openDatabase(databaseUrl)
+  try {
+    const [broadcast] = await selectRows<{ tenantId: string }>(db, 'select tenant_id from broadcasts where id = ?', [
+      broadcastId,
+    ])
+    if (!broadcast) return fail('There is no broadcast with this ID.')
+    const { report, problems } = await verifyReport({ db, tenantId: broadcast.tenantId }, broadcastId)
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+    if (problems.length > 0) return fail(`The rows differ from the report:\n${problems.join('\n')}`)
+    process.stdout.write('The rows agree with the report.\n')
+  } finally {
+    await closeDatabase(db)
+  }
+}
+
+function fail(message: string): void {
+  process.stderr.write(`${message}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { ContentParts } from '../../../message-content/content.ts'
+import { BUTTONS_MAX, CAPTION_MAX } from '../../../message-content/limits.ts'
+import type { OutboundMessage } from '../../channel.ts'
+import { type Button, composeButtons, composeLink, composeList, fitButtons, fitList, numberOptions } from './options.ts'
+
+const Content = z.object({
+  buttons: z.array(z.object({ id: z.string(), title: z.string() })).catch([]),
+  media: z
+    .object({
+      type: z.enum(['image', 'video', 'audio', 'document']),
+      url: z.string(),
+      filename: z.string().optional(),
+    })
+    .optional()
+    .catch(undefined),
+  template: z
+    .object({ name: z.string(), language: z.string(), components: z.array(z.record(z.string(), z.unknown())) })
+    .optional()
+    .catch(undefined),
+})
+type Media = NonNullable<z.output<typeof Content>['media']>
+type Template = NonNullable<z.output<typeof Content>['template']>
+
+/** Builds the payload of a message for the Cloud API. It has our message id, which every status report returns. */
+export function composePayload(message: OutboundMessage): Record<string, unknown> {
+  const { messageId, to, replyToProviderId } = message
+  const { reaction } = ContentParts.safeParse(message.content).data ?? {}
+  return {
+    messaging_product: 'whatsapp',
+    recipient_type: 'individual',
+    // A number without its plus is taken for a national one; an id of a person in `to` is ignored silently.
+    ...(to.phone === null ? { recipient: to.userId } : { to: `+${to.phone.replace(/^\+/, '')}` }),
+    ...(replyToProviderId && !reaction ? { context: { message_id: replyToProviderId } } : {}),
+    ...composeContent(message),
+    biz_opaque_callback_data: messageId,
+  }
+}
+
+function composeContent({ body, content, replyToProviderId }: OutboundMessage): Record<string, unknown> {
+  const { buttons = [], media, template } = Content.safeParse(content).data ?? {}
+  const { sticker, location, contacts, reaction, list, link } = ContentParts.safeParse(content).data ?? {}
+  if (template) return composeTemplate(template)
+  if (sticker) return { type: 'sticker', sticker: { link: sticker.url } }
+  if (location) return { type: 'location', location }
+  if (contacts) return { type: 'contacts', contacts: contacts.map(composeContact) }
+  if (reaction) {
+    return { type: 'reaction', reaction: { message_id: replyToProviderId, emoji: reaction.emoji ?? '' } }
+  }
+  if (list) return composeList(body, list)
+  if (link) return composeLink(body, link, media && composeMedia(media, ''))
+  return composeText({ body, buttons, media })
+}
+
+type Text = { body: string; buttons: Button[]; media: Media | undefined }
+
+/** Options that fit neither reply buttons nor a list are numbered in the text. */
+function composeText({ body, buttons, media }: Text): Record<string, unknown> {
+  if (buttons.length <= BUTTONS_MAX && fitButtons(body, buttons) && media?.type !== 'audio') {
+    return composeButtons(body, buttons, media && composeMedia(media, ''))
+  }
+  if (!media && fitList(body, buttons)) return composeList(body, { options: buttons })
+  const text = numberOptions(body, buttons)
+  return media ? composeMedia(media, text) : { type: 'text', text: { preview_url: false, body: text } }
+}
+
+function composeTemplate({ name, language, components }: Template): Record<string, unknown> {
+  return { type: 'template', template: { name, language: { code: language }, components } }
+}
+
+/** The provider fetches the file by its URL. Audio has no caption. */
+function composeMedia({ type, url, filename }: Media, text: string): Record<string, unknown> {
+  const caption = type === 'audio' || text === '' ? {} : { caption: text.slice(0, CAPTION_MAX).toWellFormed() }
+  return { type, [type]: { link: url, ...caption, ...(filename ? { filename } : {}) } }
+}
+
+function composeContact({ name, phones, emails, organization }: NonNullable<ContentParts['contacts']>[number]): object {
+  return {
+    // The Cloud API requires a part of the name beside the whole.
+    name: { formatted_name: name, first_name: name },
+    ...(phones ? { phones } : {}),
+    ...(emails ? { emails } : {}),
+    ...(organization ? { org: organization } : {}),
+  }
+}

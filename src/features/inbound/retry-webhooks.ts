@@ -1,0 +1,88 @@
+import { isOutage } from '../../platform/database/database.ts'
+import { selectRows } from '../../platform/database/sql.ts'
+import { InvalidError, NotFoundError } from '../../platform/errors.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
+import { loadChannel } from '../channels/load-channel.ts'
+import { describeFailure } from '../dead-letters/describe-failure.ts'
+import { retryAt, toOutcome } from '../provider-webhooks/keep-webhooks.ts'
+import { loadWebhook, toProviderWebhook } from '../provider-webhooks/queries.ts'
+import type { ProviderWebhook, ProviderWebhookRef } from '../provider-webhooks/schema.ts'
+import { storeParts } from './process-webhook.ts'
+
+const BATCH = 20
+
+type DueWebhook = { tenantId: string; id: string; channelId: string; dueAt: Date; attempts: number }
+
+/** Processes kept webhook calls whose next attempt is due. Concurrent runs process different ones. */
+export async function retryWebhooks(system: SystemScope): Promise<void> {
+  const due = await selectRows<DueWebhook>(
+    system.db,
+    'select tenant_id, id, channel_id, due_at, attempts from channel_webhooks where due_at <= ? order by due_at limit ?',
+    [system.now(), BATCH],
+  )
+  for (const webhook of due) {
+    const scope = system.forTenant(webhook.tenantId)
+    if (await claim(scope, webhook)) await retryWebhook(scope, webhook)
+  }
+}
+
+/** Counts the attempt before it is made, so that a call that ends its process is not repeated forever. */
+async function claim(scope: Scope, { id, dueAt, attempts }: DueWebhook): Promise<boolean> {
+  const next = retryAt(scope, attempts + 1)
+  const claimed = await selectRows(
+    scope.db,
+    `update channel_webhooks set attempts = attempts + 1, due_at = :next, status = :status
+     where tenant_id = :tenantId and id = :id and due_at = :dueAt returning id`,
+    { tenantId: scope.tenantId, id, dueAt, next, status: next ? 'pending' : 'failed' },
+  )
+  return claimed.length > 0
+}
+
+async function retryWebhook(scope: Scope, { id, channelId }: DueWebhook): Promise<void> {
+  try {
+    const { status } = await processKept(scope, { channelId, webhookId: id })
+    if (status === 'failed') await scope.record({ type: 'channel.webhook_failed', data: { channelId, webhookId: id } })
+  } catch (error) {
+    // The channel was deleted, with its webhooks.
+    if (!(error instanceof NotFoundError)) throw error
+  }
+}
+
+/**
+ * Processes a kept webhook call again, whatever its status. Parts that are stored already change nothing.
+ * @throws NotFoundError
+ */
+export async function reprocessWebhook(scope: Scope, ref: ProviderWebhookRef): Promise<ProviderWebhook> {
+  const row = await processKept(scope, ref)
+  return toProviderWebhook({ ...row, bytes: row.body.length })
+}
+
+async function processKept(scope: Scope, ref: ProviderWebhookRef) {
+  const row = await loadWebhook(scope, ref)
+  const channel = await loadChannel(scope, ref.channelId)
+  const changes = await storeParts({ scope, channel }, row.body).then(
+    (inbound) => ({ status: 'processed' as const, outcome: toOutcome(inbound), error: null, dueAt: null }),
+    (error: unknown) => {
+      if (isOutage(error)) throw error
+      scope.log.warn({ err: error, channelId: channel.id, webhookId: row.id }, 'a webhook could not be processed again')
+      const status = error instanceof InvalidError ? ('rejected' as const) : toFailedStatus(row.status)
+      return { status, error: describeFailure(error) }
+    },
+  )
+  const bindings = { ...row, ...changes }
+  await scope
+    .db('channel_webhooks')
+    .where({ tenant_id: scope.tenantId, id: row.id })
+    .update({
+      status: bindings.status,
+      outcome: JSON.stringify(bindings.outcome),
+      error: JSON.stringify(bindings.error),
+      due_at: bindings.dueAt,
+    })
+  return bindings
+}
+
+/** A failed attempt leaves a call that is retried in the background to its next attempt. */
+function toFailedStatus(status: ProviderWebhook['status']): 'pending' | 'failed' {
+  return status === 'pending' ? 'pending' : 'failed'
+}

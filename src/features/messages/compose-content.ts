@@ -1,0 +1,29 @@
+import { toPreview } from '../../message-content/content.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
+import type { Scope } from '../../scope.ts'
+import type { NewOutbound } from '../outbound/queue-messages.ts'
+import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
+import type { MessageInput, TemplateChoice } from './schema.ts'
+
+export type ComposedContent = Pick<NewOutbound, 'body' | 'content' | 'category'>
+
+/**
+ * Composes what is stored of a message: its text, its other content, and the category of its template.
+ * @throws NotFoundError, UnprocessableError `template_not_approved`, `template_params_invalid`
+ */
+export async function composeContent(tx: Scope, channelId: string, input: MessageInput): Promise<ComposedContent> {
+  const { body, template, replyToId: _replyToId, sendAt: _sendAt, ...parts } = input
+  if (template) return composeTemplate(tx, channelId, template)
+  const content = definedFields(parts)
+  return { body: body ?? toPreview(parts), content: Object.keys(content).length > 0 ? content : null }
+}
+
+async function composeTemplate(tx: Scope, channelId: string, choice: TemplateChoice): Promise<ComposedContent> {
+  const { templateId, name = '', language = '', params } = choice
+  const template = await loadSendableTemplate(
+    tx,
+    channelId,
+    templateId === undefined ? { name, language } : { templateId },
+  )
+  return fillTemplate(template, params)
+}

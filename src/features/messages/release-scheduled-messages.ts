@@ -1,0 +1,60 @@
+import { selectRows } from '../../platform/database/sql.ts'
+import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
+import { REOPEN_SQL } from '../conversations/reopen.ts'
+import { allowsSql, statusSql } from '../outbound/message-status.ts'
+import { announceQueued, type QueuedMessage } from '../outbound/queue-messages.ts'
+
+const BATCH = 500
+
+type DueMessage = { tenantId: string; id: string; conversationId: string }
+
+/**
+ * Puts the scheduled messages whose time has come into the outbox, tenant by tenant. Several processes may do so at
+ * once: a message leaves its status `scheduled` once.
+ */
+export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
+  const due = await selectRows<DueMessage>(
+    system.db,
+    `select tenant_id, id, conversation_id from messages where status = 'scheduled' and send_at <= ?
+     order by send_at limit ?`,
+    [system.now(), BATCH],
+  )
+  for (const tenantId of new Set(due.map((message) => message.tenantId))) {
+    const messages = due.filter((message) => message.tenantId === tenantId)
+    await system
+      .forTenant(tenantId)
+      .transaction((tx) => release(tx, messages))
+      // The messages stay scheduled and are released by the next attempt; other tenants do not wait for it.
+      .catch((error: unknown) => system.log.error({ err: error, tenantId }, 'failed to release scheduled messages'))
+  }
+}
+
+async function release(tx: Scope, due: DueMessage[]): Promise<void> {
+  const { tenantId } = tx
+  const now = tx.now()
+  const conversationIds = due.map(({ conversationId }) => conversationId)
+  await tx.db.raw('select from conversations where tenant_id = ? and id = any(?) order by id for no key update', [
+    tenantId,
+    conversationIds,
+  ])
+  const released = await selectRows<QueuedMessage>(
+    tx.db,
+    `with locked as (
+       select m.id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds) and ${allowsSql('release')}
+       order by m.id for no key update),
+     released as (
+       update messages m set ${statusSql('release')}, updated_at = :now from locked
+       where m.tenant_id = :tenantId and m.id = locked.id and ${allowsSql('release')}
+       returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
+     entered as (
+       insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)
+       select :tenantId::uuid, channel_id, conversation_id, id, :notBefore::timestamptz, :now::timestamptz from released),
+     reopened as (
+       update conversations cv set ${REOPEN_SQL}, updated_at = :now from released
+       where cv.tenant_id = :tenantId and cv.id = released.conversation_id and cv.status <> 'active')
+     select * from released order by id`,
+    { tenantId, messageIds: due.map(({ id }) => id), now, notBefore: addMs(now, -CLOCK_TOLERANCE_MS) },
+  )
+  if (released.length > 0) await announceQueued(tx, released)
+}

@@ -1,0 +1,102 @@
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { InvalidError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
+import { addMs, DAY } from '../../platform/time.ts'
+import type { Scope } from '../../scope.ts'
+import { assertMaySend } from '../consent/send-permission.ts'
+import { pausedColumns } from '../conversations/automation.ts'
+import { reopenColumns } from '../conversations/reopen.ts'
+import type { Message } from '../conversations/schema.ts'
+import { isWindowOpen } from '../conversations/service-window.ts'
+import { nextMessageId } from '../outbound/next-message-id.ts'
+import { type NewOutbound, queueMessages } from '../outbound/queue-messages.ts'
+import { composeContent } from './compose-content.ts'
+import { scheduleMessages } from './schedule-messages.ts'
+import type { MessageInput, SendMessage } from './schema.ts'
+
+const SCHEDULE_MAX_MS = 365 * DAY
+
+/** Sends a message that a member writes in a conversation. */
+export function sendMessage(scope: Scope, { conversationId, ...input }: SendMessage): Promise<Message> {
+  return scope.transaction(async (tx) => sendInConversation(tx, await tx.lock(ConversationRow, conversationId), input))
+}
+
+/**
+ * Queues or schedules a message. It reopens the conversation and, unless it is a template, pauses its automation. A
+ * scheduled message does neither before its time. The caller holds the lock of the conversation.
+ * @throws UnprocessableError `contact_blocked`, `contact_opted_out`, `outside_window`, `message_not_sent`
+ */
+export async function sendInConversation(
+  tx: Scope,
+  conversation: ConversationRow,
+  input: MessageInput,
+): Promise<Message> {
+  const { id: conversationId, contactId, channelId, lastMessage } = conversation
+  const { sendAt, replyToId = input.reaction?.messageId } = input
+  if (sendAt) assertSendTime(sendAt, tx.now())
+  if (replyToId !== undefined) await assertAnswerable(tx, conversationId, replyToId)
+  const { category, ...composed } = await composeContent(tx, channelId, input)
+  assertMaySend(await tx.get(ContactRow, contactId), category ?? null)
+  if (category === undefined) assertWindowOpen(conversation, sendAt ?? tx.now())
+  const { type, id, name } = tx.actor
+  const message: NewOutbound = {
+    id: nextMessageId(lastMessage?.id),
+    conversationId,
+    contactId,
+    channelId,
+    ...composed,
+    ...(category ? { category } : {}),
+    replyToId,
+    sender: type === 'user' ? { type, id, name } : { type: 'system', id: null, name: null },
+    runId: null,
+    stepId: null,
+  }
+  if (sendAt) {
+    await scheduleMessages(tx, [{ ...message, sendAt }])
+  } else {
+    await queueMessages(tx, [message])
+    await tx
+      .query(ConversationRow)
+      .findOne('id', conversationId)
+      .patch({ ...(category ? {} : pausedColumns('human_reply', null)), ...reopenColumns(conversation) })
+  }
+  return tx.get(MessageRow, message.id)
+}
+
+function assertSendTime(sendAt: Date, now: Date): void {
+  const message =
+    sendAt <= now
+      ? 'must be in the future'
+      : sendAt > addMs(now, SCHEDULE_MAX_MS)
+        ? 'must be within the next 365 days'
+        : undefined
+  if (message) throw new InvalidError(`sendAt ${message}`, [{ path: 'sendAt', message }])
+}
+
+/** Checks the service window at the time at which the message is to be sent. */
+function assertWindowOpen({ lastInboundAt, windowExpiresAt }: ConversationRow, at: Date): void {
+  if (isWindowOpen(windowExpiresAt, at)) return
+  throw new UnprocessableError(
+    'outside_window',
+    'Only templates can be sent outside the 24-hour customer service window. Send an approved template with POST /api/messages or in a broadcast, or wait until the customer writes',
+    { lastInboundAt: lastInboundAt?.toISOString() ?? null, windowExpiresAt: windowExpiresAt?.toISOString() ?? null },
+  )
+}
+
+/** Messages with these statuses never reached the customer, or have not yet. */
+const UNSENT = new Set(['scheduled', 'failed', 'canceled'])
+
+/**
+ * @throws NotFoundError when the conversation has no such message
+ * @throws UnprocessableError `message_not_sent`
+ */
+async function assertAnswerable(tx: Scope, conversationId: string, messageId: string): Promise<void> {
+  const message = await tx.get(MessageRow, messageId)
+  if (message.conversationId !== conversationId) throw new NotFoundError('Message')
+  if (message.direction !== 'internal' && !UNSENT.has(message.status)) return
+  throw new UnprocessableError(
+    'message_not_sent',
+    'The customer has not got the message that this one answers. Send it without replyToId, or answer another message',
+  )
+}

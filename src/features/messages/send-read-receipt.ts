@@ -1,0 +1,30 @@
+import { Message as MessageRow } from '../../models/messaging/message.ts'
+import type { SystemScope } from '../../scope.ts'
+import { loadChannel } from '../channels/load-channel.ts'
+
+/**
+ * Reports the newest message of a customer as read to the provider, and optionally that somebody is typing. It is a
+ * courtesy to the customer: a failure is logged, and nothing is repeated.
+ */
+export async function sendReadReceipt(system: SystemScope, payload: Record<string, string>): Promise<void> {
+  const { tenantId = '', conversationId = '', showsTyping } = payload
+  const scope = system.forTenant(tenantId)
+  const message = await scope
+    .query(MessageRow)
+    .where({ conversationId, direction: 'inbound' })
+    .whereNotNull('providerMessageId')
+    .orderBy([
+      { column: 'createdAt', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .first()
+  if (!message?.providerMessageId) return
+  const { channelId, providerMessageId } = message
+  try {
+    const { status, adapter } = await loadChannel(scope, channelId)
+    if (status === 'disconnected') return
+    await adapter.markRead(providerMessageId, { showsTyping: showsTyping === 'true' })
+  } catch (error) {
+    system.log.warn({ err: error, tenantId, channelId }, 'could not send a read receipt')
+  }
+}

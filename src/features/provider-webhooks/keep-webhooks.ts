@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { stringify } from 'uuid'
+import type { Inbound } from '../../channels/channel.ts'
+import type { ChannelWebhook } from '../../models/messaging/channel-webhook.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
+import { addMs, SECOND } from '../../platform/time.ts'
+import type { Scope } from '../../scope.ts'
+
+export type Outcome = NonNullable<ChannelWebhook['outcome']>
+
+/** Body of a genuine webhook call. `outcome` is null if the body could not be parsed. */
+export type RawWebhook = { id: string; body: Buffer; outcome: Outcome | null }
+
+/** Delays before further attempts; after the last one the webhook has failed. */
+const RETRY_DELAYS_MS = [5 * SECOND, 15 * SECOND, 45 * SECOND, 135 * SECOND]
+
+/** Derives the id of a webhook call from its channel and body: a provider repeats a call that it gets no 200 for. */
+export function toWebhookId(channelId: string, body: Buffer): string {
+  const bytes = createHash('sha256').update(channelId).update(body).digest().subarray(0, 16)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  return stringify(bytes)
+}
+
+export function toOutcome({ ignored, unknown, ...parts }: Inbound): Outcome {
+  const counts = Object.entries(parts).map(([kind, items]): [string, number] => [kind, items.length])
+  return { counts: { ...Object.fromEntries(counts), ignored }, unknown }
+}
+
+/**
+ * Common table expression that stores webhook calls as processed, for the statement that stores their parts; binds
+ * `:webhooks`, `:tenantId`, `:channelId` and `:now`.
+ */
+export const KEEP_WEBHOOKS_SQL = `kept as (
+  insert into channel_webhooks (tenant_id, id, channel_id, body, status, outcome, attempts, created_at)
+  select :tenantId::uuid, id, :channelId::uuid, decode(body, 'base64'), 'processed', outcome, 1, :now::timestamptz
+  from jsonb_to_recordset(:webhooks::jsonb) as x (id uuid, body text, outcome jsonb)
+  on conflict (tenant_id, id) do update set status = 'processed', outcome = excluded.outcome, error = null, due_at = null
+    where channel_webhooks.status <> 'processed')`
+
+/** Binding of `KEEP_WEBHOOKS_SQL`: each webhook once, in the order of their ids. */
+export function toKeptWebhooks(webhooks: RawWebhook[]): string {
+  const distinct = new Map(webhooks.map((webhook) => [webhook.id, webhook]))
+  const sorted = [...distinct.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  return toRecordset(sorted.map(({ body, ...webhook }) => ({ ...webhook, body: body.toString('base64') })))
+}
+
+/** Stores webhook calls as processed in a statement of its own. */
+export async function keepWebhooks(scope: Scope, channelId: string, webhooks: RawWebhook[]): Promise<void> {
+  if (webhooks.length === 0) return
+  await scope.db.raw(`with ${KEEP_WEBHOOKS_SQL} select`, {
+    webhooks: toKeptWebhooks(webhooks),
+    tenantId: scope.tenantId,
+    channelId,
+    now: scope.now(),
+  })
+}
+
+/** Stores a webhook call that could not be processed. `pending` is retried, after five seconds at first. */
+export async function keepFailedWebhook(
+  scope: Scope,
+  channelId: string,
+  {
+    webhook: { id, body, outcome },
+    status,
+    error,
+  }: { webhook: RawWebhook; status: 'pending' | 'rejected'; error: ChannelWebhook['error'] },
+): Promise<void> {
+  await scope.db.raw(
+    `insert into channel_webhooks (tenant_id, id, channel_id, body, status, outcome, error, attempts, due_at, created_at)
+     values (:tenantId, :id, :channelId, :body, :status, :outcome, :error, 1, :dueAt, :now)
+     on conflict (tenant_id, id) do update set status = excluded.status, outcome = excluded.outcome, error = excluded.error,
+       attempts = 1, due_at = excluded.due_at`,
+    {
+      tenantId: scope.tenantId,
+      id,
+      channelId,
+      body,
+      status,
+      outcome: JSON.stringify(outcome),
+      error: JSON.stringify(error),
+      dueAt: status === 'pending' ? retryAt(scope, 1) : null,
+      now: scope.now(),
+    },
+  )
+}
+
+/** Returns the time of the next attempt after `attempts` failed ones; null if that was the last. */
+export function retryAt(scope: Scope, attempts: number): Date | null {
+  const delayMs = RETRY_DELAYS_MS[attempts - 1]
+  return delayMs === undefined ? null : addMs(scope.now(), delayMs)
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { contentShape } from './content-shape.ts'
+import { URL_MAX } from './limits.ts'
+
+/** Returns true for an http or https address without credentials, which a provider can fetch. */
+export function isFetchableUrl(text: string): boolean {
+  if (text.length > URL_MAX || !URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return (protocol === 'https:' || protocol === 'http:') && !username && !password
+}
+
+export const FETCHABLE_URL = 'must be an http or https address without a user name or password'
+
+/** Parts of a message beside text, files, buttons and templates, complete and within the limits of channels. */
+export const ContentParts = z.object(
+  contentShape({
+    text: (max) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`),
+    url: z.string().trim().refine(isFetchableUrl, FETCHABLE_URL),
+    degrees: (max) => z.number(`must be a number from -${max} to ${max}`).min(-max).max(max),
+    messageId: z.string().trim().min(1, 'must not be empty').max(64),
+  }),
+)
+export type ContentParts = Partial<z.output<typeof ContentParts>>
+
+export type Option = { id: string; title: string; description?: string | undefined }
+
+/** Type of a stored message with this content, null for a text. */
+export function toMessageType(content: Record<string, unknown> | null): string {
+  if (content === null) return 'text'
+  for (const kind of ['template', 'sticker', 'location', 'contacts', 'reaction']) if (content[kind]) return kind
+  const media = content['media']
+  const isFile = typeof media === 'object' && media !== null
+  if (!isFile || content['buttons'] || content['list'] || content['link']) return 'interactive'
+  return String(Reflect.get(media, 'type'))
+}
+
+/** Text that lists show for content without a text of its own. */
+export function toPreview({ location, contacts, reaction }: ContentParts): string | null {
+  return location?.name ?? location?.address ?? contacts?.[0]?.name ?? reaction?.emoji ?? null
+}
