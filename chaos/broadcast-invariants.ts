@@ -113,7 +113,10 @@ function findDisagreements(outcome: Outcome): string[] {
   }
   const listed = new Set(recipients.map(({ address }) => address))
   const unknownRecipients = listTemplateSends(outcome).filter(({ recipient }) => !listed.has(recipient))
-  return [...violations, ...unknownRecipients.map(({ recipient }) => `${recipient} was sent a message, but is no recipient`)]
+  return [
+    ...violations,
+    ...unknownRecipients.map(({ recipient }) => `${recipient} was sent a message, but is no recipient`),
+  ]
 }
 
 function findWrongCounts({ broadcast, recipients }: Outcome): string[] {
