@@ -3,6 +3,7 @@ import type { ItemContent } from '../../engine/mailbox/item.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
+import { attributeReplies } from '../broadcast-recipients/attribute-replies.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
@@ -45,6 +46,7 @@ export async function receiveMessages(
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
       await deliverToMailboxes(tx, { channelId, messages: inserted, senders })
+      await deliverReplies(tx, channelId, inserted)
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -101,6 +103,25 @@ async function deliverToMailboxes(
     return occurrences.map((item) => ({ mailbox, ...item }))
   })
   await putItems(tx, items)
+}
+
+/** Puts replies to broadcasts into the mailboxes, behind their messages. */
+async function deliverReplies(tx: Scope, channelId: string, messages: NewInboundMessage[]): Promise<void> {
+  const received = messages.map(({ id, conversation: { conversationId, contactId } }) => ({
+    messageId: id,
+    conversationId,
+    contactId,
+  }))
+  const replies = await attributeReplies(tx, channelId, received)
+  await putItems(
+    tx,
+    replies.map(({ messageId, conversationId, broadcastId, recipientId, afterMs }) => ({
+      id: nextMessageId(messageId),
+      mailbox: { kind: 'conversation' as const, id: conversationId },
+      kind: 'event' as const,
+      payload: { event: { type: 'broadcast_replied', broadcastId, recipientId, afterMs }, messageId, depth: 0 },
+    })),
+  )
 }
 
 function openingEvent(type: 'contact_created' | 'conversation_opened', messageId: string | null): ItemContent {
