@@ -222,6 +222,8 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),
   'channels.getWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
   'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'workspace.consentKeywords': () => ({}),
+  'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 

@@ -8,6 +8,7 @@ import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
+import { applyConsentKeywords } from './apply-consent-keywords.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
@@ -45,8 +46,9 @@ export async function receiveMessages(
     const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
-      await deliverToMailboxes(tx, { channelId, messages: inserted, senders })
-      await deliverReplies(tx, channelId, inserted)
+      const keywords = await applyConsentKeywords(tx, channelId, inserted)
+      await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
+      await deliverReplies(tx, { channelId, messages: inserted, keywords })
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -78,25 +80,30 @@ function prepare(message: InboundMessage, { channelId, senders, conversations, n
   return { id, message, conversation, openingIds: { contact_created: createdId, conversation_opened: openedId } }
 }
 
+type Delivery = {
+  channelId: string
+  messages: NewInboundMessage[]
+  senders: Map<string, ResolvedSender>
+  /** Consent keywords by message. */
+  keywords: Map<string, string>
+}
+
 /** Puts what workflows may react to into the mailboxes of the conversations, in the order in which it happened. */
-async function deliverToMailboxes(
-  tx: Scope,
-  {
-    channelId,
-    messages,
-    senders,
-  }: { channelId: string; messages: NewInboundMessage[]; senders: Map<string, ResolvedSender> },
-): Promise<void> {
+async function deliverToMailboxes(tx: Scope, { channelId, messages, senders, keywords }: Delivery): Promise<void> {
   const seen = new Set<string>()
   const items = messages.flatMap(({ id, message, conversation, openingIds }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
+    const keyword = keywords.get(id)
+    const preemption = keyword === undefined ? {} : { consentKeyword: keyword }
     const occurrences = [
       ...(isFirst && senders.get(senderKey(message.from))?.isNew
-        ? [{ id: openingIds.contact_created, ...openingEvent('contact_created', null) }]
+        ? [{ id: openingIds.contact_created, ...openingEvent({ type: 'contact_created', ...preemption }, null) }]
         : []),
-      ...(isFirst ? [{ id: openingIds.conversation_opened, ...openingEvent('conversation_opened', id) }] : []),
-      { id, ...messageItem(id, { channelId, isFirst }) },
+      ...(isFirst
+        ? [{ id: openingIds.conversation_opened, ...openingEvent({ type: 'conversation_opened', ...preemption }, id) }]
+        : []),
+      { id, ...messageItem(id, { channelId, isFirst, ...preemption }) },
     ]
     seen.add(conversationId)
     const mailbox = { kind: 'conversation' as const, id: conversationId }
@@ -105,17 +112,21 @@ async function deliverToMailboxes(
   await putItems(tx, items)
 }
 
-/** Puts replies to broadcasts into the mailboxes, behind their messages. */
-async function deliverReplies(tx: Scope, channelId: string, messages: NewInboundMessage[]): Promise<void> {
+/** Puts replies to broadcasts, other than consent keywords, into the mailboxes behind their messages. */
+async function deliverReplies(
+  tx: Scope,
+  { channelId, messages, keywords }: Pick<Delivery, 'channelId' | 'messages' | 'keywords'>,
+): Promise<void> {
   const received = messages.map(({ id, conversation: { conversationId, contactId } }) => ({
     messageId: id,
     conversationId,
     contactId,
   }))
   const replies = await attributeReplies(tx, channelId, received)
+  const offered = replies.filter(({ messageId }) => !keywords.has(messageId))
   await putItems(
     tx,
-    replies.map(({ messageId, conversationId, broadcastId, recipientId, afterMs }) => ({
+    offered.map(({ messageId, conversationId, broadcastId, recipientId, afterMs }) => ({
       id: nextMessageId(messageId),
       mailbox: { kind: 'conversation' as const, id: conversationId },
       kind: 'event' as const,
@@ -124,11 +135,16 @@ async function deliverReplies(tx: Scope, channelId: string, messages: NewInbound
   )
 }
 
-function openingEvent(type: 'contact_created' | 'conversation_opened', messageId: string | null): ItemContent {
-  return { kind: 'event', payload: { event: { type }, messageId, depth: 0 } }
+type OpeningEvent = { type: 'contact_created' | 'conversation_opened'; consentKeyword?: string }
+
+function openingEvent(event: OpeningEvent, messageId: string | null): ItemContent {
+  return { kind: 'event', payload: { event, messageId, depth: 0 } }
 }
 
-function messageItem(messageId: string, event: { channelId: string; isFirst: boolean }): ItemContent {
+function messageItem(
+  messageId: string,
+  event: { channelId: string; isFirst: boolean; consentKeyword?: string },
+): ItemContent {
   return { kind: 'message', payload: { messageId, event: { type: 'message_received', ...event } } }
 }
 
