@@ -112,8 +112,11 @@ function findDisagreements(outcome: Outcome): string[] {
       violations.push(`${address} is ${status}, but the provider reported that it was read`)
   }
   const listed = new Set(recipients.map(({ address }) => address))
-  const strangers = listTemplateSends(outcome).filter(({ recipient }) => !listed.has(recipient))
-  return [...violations, ...strangers.map(({ recipient }) => `${recipient} was sent a message, but is no recipient`)]
+  const unknownRecipients = listTemplateSends(outcome).filter(({ recipient }) => !listed.has(recipient))
+  return [
+    ...violations,
+    ...unknownRecipients.map(({ recipient }) => `${recipient} was sent a message, but is no recipient`),
+  ]
 }
 
 function findWrongCounts({ broadcast, recipients }: Outcome): string[] {

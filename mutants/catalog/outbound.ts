@@ -190,7 +190,7 @@ export const OUTBOUND: Area = {
     {
       name: 'a blocked contact gets a message that was queued before',
       file: 'src/features/outbound/deliver-messages.ts',
-      original: 'if (isContactBlocked) return CONTACT_BLOCKED',
+      original: `if (obstacle === 'contact_blocked') return CONTACT_BLOCKED`,
       mutated: '',
       tests: ['integration/engine/blocked-contacts.test.ts'],
     },

@@ -169,6 +169,9 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
   }),
   'broadcasts.delete': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.preview': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.estimate': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.test': ({ broadcast, contact }) => ({ broadcastId: broadcast, contactIds: [contact] }),
   'broadcasts.send': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.schedule': ({ broadcast }) => ({ broadcastId: broadcast, at: '2027-01-01T09:00:00Z' }),
   'broadcasts.pause': ({ broadcast }) => ({ broadcastId: broadcast }),
@@ -218,6 +221,8 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),
   'channels.getWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
   'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'workspace.consentKeywords': () => ({}),
+  'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 

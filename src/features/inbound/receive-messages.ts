@@ -7,6 +7,7 @@ import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
+import { applyConsentKeywords } from './apply-consent-keywords.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
@@ -44,7 +45,8 @@ export async function receiveMessages(
     const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
-      await deliverToMailboxes(tx, { channelId, messages: inserted, senders })
+      const keywords = await applyConsentKeywords(tx, channelId, inserted)
+      await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -83,18 +85,29 @@ async function deliverToMailboxes(
     channelId,
     messages,
     senders,
-  }: { channelId: string; messages: NewInboundMessage[]; senders: Map<string, ResolvedSender> },
+    keywords,
+  }: {
+    channelId: string
+    messages: NewInboundMessage[]
+    senders: Map<string, ResolvedSender>
+    /** Consent keywords by message. */
+    keywords: Map<string, string>
+  },
 ): Promise<void> {
   const seen = new Set<string>()
   const items = messages.flatMap(({ id, message, conversation, openingIds }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
+    const keyword = keywords.get(id)
+    const preemption = keyword === undefined ? {} : { consentKeyword: keyword }
     const occurrences = [
       ...(isFirst && senders.get(senderKey(message.from))?.isNew
-        ? [{ id: openingIds.contact_created, ...openingEvent('contact_created', null) }]
+        ? [{ id: openingIds.contact_created, ...openingEvent({ type: 'contact_created', ...preemption }, null) }]
         : []),
-      ...(isFirst ? [{ id: openingIds.conversation_opened, ...openingEvent('conversation_opened', id) }] : []),
-      { id, ...messageItem(id, { channelId, isFirst }) },
+      ...(isFirst
+        ? [{ id: openingIds.conversation_opened, ...openingEvent({ type: 'conversation_opened', ...preemption }, id) }]
+        : []),
+      { id, ...messageItem(id, { channelId, isFirst, ...preemption }) },
     ]
     seen.add(conversationId)
     const mailbox = { kind: 'conversation' as const, id: conversationId }
@@ -103,11 +116,16 @@ async function deliverToMailboxes(
   await putItems(tx, items)
 }
 
-function openingEvent(type: 'contact_created' | 'conversation_opened', messageId: string | null): ItemContent {
-  return { kind: 'event', payload: { event: { type }, messageId, depth: 0 } }
+type OpeningEvent = { type: 'contact_created' | 'conversation_opened'; consentKeyword?: string }
+
+function openingEvent(event: OpeningEvent, messageId: string | null): ItemContent {
+  return { kind: 'event', payload: { event, messageId, depth: 0 } }
 }
 
-function messageItem(messageId: string, event: { channelId: string; isFirst: boolean }): ItemContent {
+function messageItem(
+  messageId: string,
+  event: { channelId: string; isFirst: boolean; consentKeyword?: string },
+): ItemContent {
   return { kind: 'message', payload: { messageId, event: { type: 'message_received', ...event } } }
 }
 

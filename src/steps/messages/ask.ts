@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { target } from '../../engine/language/definition/names.ts'
 import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
 import { getField } from '../../platform/get-field.ts'
+import { BUTTONS_MAX } from '../../message-content/limits.ts'
 import { composeMessage } from './compose-message.ts'
 import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
 import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
@@ -15,6 +16,11 @@ const schema = z
     attempts: z.int('must be a whole number').min(1, 'must be 1 or more').max(10, 'must be at most 10').optional(),
     invalidMessage: Reminder.optional(),
     onInvalid: target.optional(),
+  })
+  .refine(({ message: { media }, expect: { options = [] } }) => !media || options.length <= BUTTONS_MAX, {
+    message: `must have at most ${BUTTONS_MAX} entries when the message has media`,
+    path: ['expect', 'options'],
+    params: { code: 'too_many_buttons' },
   })
   .refine(({ message, expect }) => expect.type !== 'choice' || message.buttons || expect.options, {
     message: 'is required for a choice, unless the message has buttons',

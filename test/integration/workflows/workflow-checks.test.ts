@@ -46,12 +46,7 @@ describe('POST /api/workflows/validate', () => {
       ['an input schema', { inputs: { type: 'object' } }, 'inputs'],
       ['quiet hours', { settings: { quietHours: { from: '22:00', to: '08:00' } } }, 'settings.quietHours'],
       ['failure notifications', { settings: { onFailure: { notify: [] } } }, 'settings.onFailure'],
-      [
-        'a list message',
-        { steps: [say('a', { message: { body: 'x', list: { button: 'b', options: [] } } })] },
-        'steps.0.message.list',
-      ],
-      ['a location message', { steps: [say('a', { message: { location: {} } })] }, 'steps.0.message.location'],
+      ['a footer', { steps: [say('a', { message: { body: 'x', footer: 'y' } })] }, 'steps.0.message.footer'],
       [
         'a template for a closed service window',
         { steps: [say('a', { ifWindowClosed: { template: { name: 't' } } })] },

@@ -45,7 +45,7 @@ const steps: Record<string, object[]> = {
     { message: { body: 'x' } },
     { message: { media: { type: 'document', url: 'https://a.example/x', filename: 'x.pdf' } } },
     { message: { body: 'x', buttons: [{ id: 'a', title: 'A' }] }, ifWindowClosed: 'skip' },
-    { message: { body: 'x', buttons: [...'abcd'].map((id) => ({ id, title: 'x'.repeat(24) })) } },
+    { message: { body: 'x', buttons: [...'abcd'].map((id) => ({ id, title: id.repeat(24) })) } },
     {
       message: { body: 'x', list: { button: 'Open', options: [{ id: '{{input.id}}', title: 'A', description: 'B' }] } },
     },

@@ -54,7 +54,7 @@ export function capBindings({ frequencyCap }: Pick<BroadcastRow, 'frequencyCap'>
  */
 export function loadCandidates(
   tx: Scope,
-  broadcast: BroadcastRow,
+  broadcast: Pick<BroadcastRow, 'id' | 'channelId' | 'audience' | 'frequencyCap'>,
   contactIds: string[],
   { isLocked = false } = {},
 ): Promise<Candidate[]> {
