@@ -35,7 +35,7 @@ const STEP_FIELDS: Field[] = [
     { at: `${message}.footer`, instead: 'put it at the end of the body' },
     {
       at: `${message}.template`,
-      instead: 'use a body, which works within 24 hours after the last message of the customer',
+      instead: 'use a step of the type send_template, or ifWindowClosed',
       insteadOf: `${message}.body`,
     },
     {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { buildTemplate, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -14,6 +14,7 @@ describe('POST /api/workflows/validate', () => {
   before(async () => {
     app = await startTestApp()
     workspace = await buildWorkspace(app)
+    await buildTemplate(workspace, { name: 'sale', language: 'en' })
   })
 
   after(() => app.stop())
