@@ -4,7 +4,7 @@ import type { Scope } from '../../scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
-const TYPES = ['received', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled', 'noted'].map(
+const TYPES = ['received', 'scheduled', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled', 'noted'].map(
   (change) => `message.${change}`,
 )
 

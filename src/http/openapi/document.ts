@@ -27,7 +27,7 @@ export type Content = { 'application/json': { schema: Schema; example?: unknown 
 
 /** `application/json` except for streams and the plain texts that providers expect. */
 export type ResponseContent = Partial<
-  Record<keyof Content | 'text/plain' | 'text/event-stream', Content['application/json']>
+  Record<keyof Content | 'text/plain' | 'text/event-stream' | 'text/csv', Content['application/json']>
 >
 
 export type Response = { description: string; headers?: Record<string, object>; content?: ResponseContent }

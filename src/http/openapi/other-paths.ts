@@ -1,6 +1,6 @@
 import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
 import { WORKSPACE } from './parameters.ts'
-import { errorReferences, REQUEST_ID_HEADERS } from './responses.ts'
+import { errorReferences, REQUEST_ID_HEADERS, successHeaders } from './responses.ts'
 import { TRPC_PREFIX } from '../paths.ts'
 
 type Paths = Document['paths']
@@ -18,6 +18,11 @@ const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: obj
     summary: 'Subscribe to the changes of a run',
     items: 'changes of the run, with the steps that changed',
     input: { runId: ID },
+  },
+  'broadcasts.follow': {
+    summary: 'Subscribe to the progress of a broadcast',
+    items: 'changes of the broadcast, with its counts and the number of recipients accepted per second',
+    input: { broadcastId: ID },
   },
   'events.follow': {
     summary: 'Subscribe to the events of a workspace',
@@ -168,6 +173,42 @@ export function webhookPaths(): Paths {
           200: ok('A call with the same `dedupeKey` was accepted before', { runId: null, duplicate: true }),
           202: ok('A run is queued', { runId: ID }),
           ...errorReferences(['400', '401', '409', '413', '422', '429', '500', '503']),
+        },
+      },
+    },
+  }
+}
+
+/** Documents answers that are files. */
+export function exportPaths(): Paths {
+  const example = 'recipientId,contactId,name,address,status\r\n'
+  return {
+    '/api/broadcasts/{broadcastId}/recipients.csv': {
+      get: {
+        operationId: 'broadcasts.exportRecipients',
+        summary: 'Export the recipients of a broadcast',
+        description:
+          'Returns all recipients with their delivery status as CSV, in the order of their IDs. Cells that a spreadsheet would execute as a formula begin with an apostrophe.',
+        tags: ['broadcasts'],
+        security: [{ session: [] }],
+        parameters: [
+          pathId('broadcastId', 'The broadcast'),
+          {
+            in: 'query',
+            name: 'status',
+            description: 'Only recipients with this status',
+            schema: { type: 'string' },
+            example: 'failed',
+          },
+          WORKSPACE,
+        ],
+        responses: {
+          200: {
+            description: 'The file, streamed',
+            headers: successHeaders({}),
+            content: { 'text/csv': { schema: { type: 'string' }, example } },
+          },
+          ...errorReferences(['400', '401', '403', '404', '429', '500', '503']),
         },
       },
     },

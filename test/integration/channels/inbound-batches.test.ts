@@ -53,7 +53,7 @@ describe('concurrent WhatsApp webhooks', () => {
     expect(stored.transactions).to.be.at.most(CONCURRENCY / 4)
   })
 
-  it('return 500 only for the messages that cannot be stored and store the others of the batch', async () => {
+  it('are kept for another attempt if their messages cannot be stored, and the others of the batch are stored', async () => {
     await app.system.db.raw(
       `create function refuse_poison() returns trigger language plpgsql as
          $$ begin raise exception 'no room for %', new.body; end $$;
@@ -64,8 +64,11 @@ describe('concurrent WhatsApp webhooks', () => {
     const responses = await Promise.all(bodies.map((body, n) => cloud.webhooks.sendText({ from: toPhone(n), body })))
     await app.system.db.raw('drop function refuse_poison cascade')
     const isPoison = (body: string) => body.startsWith('poison 5')
-    expect(responses.map(({ status }) => status)).to.deep.equal(bodies.map((body) => (isPoison(body) ? 500 : 200)))
+    expect(responses.map(({ status }) => status)).to.deep.equal(bodies.map(() => 200))
     expect((await loadStored('poison')).bodies).to.have.members(bodies.filter((body) => !isPoison(body)))
+    expect(await app.system.db('channel_webhooks').where('status', 'pending')).to.have.length(
+      bodies.filter(isPoison).length,
+    )
   })
 
   it('store a message once when several webhooks deliver it', async () => {
