@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { findSendObstacle, type Recipient } from '../../../src/channels/send-obstacle.ts'
+import { SEND_OBSTACLE_SQL } from '../../../src/features/consent/send-permission.ts'
 import { releaseScheduledMessages } from '../../../src/features/messages/release-scheduled-messages.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace } from '../../factories.ts'
@@ -34,6 +36,7 @@ describe('permission to send', () => {
   after(() => app.stop())
 
   const template = () => ({ template: { templateId, params: { name: 'Ana' } } })
+  const choice = () => ({ template: { templateId } })
   const post = (path: string, body: object = {}) => owner.request('POST', path, body)
 
   /** Starts a workflow whose only steps are these by an event, so that it needs no message of the customer. */
@@ -43,6 +46,10 @@ describe('permission to send', () => {
     await post('/api/events', { event, contactId })
     await withdraw()
     await app.work()
+  }
+
+  async function closeWindow({ conversationId: id }: Target): Promise<void> {
+    await app.system.db('conversations').where({ id }).update({ window_expires_at: app.clock.now() })
   }
 
   async function sendBroadcast(audience: object, withdraw: () => Promise<unknown>): Promise<void> {
@@ -76,6 +83,13 @@ describe('permission to send', () => {
     },
     'a broadcast to contacts': ({ contactId }, withdraw) => sendBroadcast({ contactIds: [contactId] }, withdraw),
     'a broadcast to phone numbers': ({ phone }, withdraw) => sendBroadcast({ recipients: [{ phone }] }, withdraw),
+    'a send_template step': (target, withdraw) =>
+      runSteps(target, [{ id: 'template', type: 'send_template', ...choice(), params: { name: 'Ana' } }], withdraw),
+    'a send_message step with a template': async (target, withdraw) => {
+      await closeWindow(target)
+      const ifWindowClosed = { ...choice(), params: { name: 'Ana' } }
+      await runSteps(target, [say('hello', 'Hello', { ifWindowClosed })], withdraw)
+    },
     'the test of a broadcast': async ({ contactId, phone }, withdraw) => {
       const draft = await owner.call('POST', '/api/broadcasts', { name: 'S', templateId, params: { name: 'Ana' } })
       await post(`/api/broadcasts/${draft.id}/test`, { contactIds: [contactId] })
@@ -154,6 +168,28 @@ describe('permission to send', () => {
       }
     })
   }
+
+  it('the SQL form of the rule, by which messages are claimed, gives the results of the function', async () => {
+    const consents = ['unknown', 'opted_in', 'opted_out'] as const
+    const senders = ['user', 'system', 'workflow', 'broadcast']
+    for (const category of [null, 'marketing', 'utility', 'authentication'] as const) {
+      const { rows } = await app.system.db.raw<{ rows: (Recipient & { sender: string; obstacle: string | null })[] }>(
+        `select c.blocked, c.marketing_consent as "marketingConsent", c.service_consent as "serviceConsent",
+           m.sender ->> 'type' as sender, ${SEND_OBSTACLE_SQL} as obstacle
+         from (select blocked, marketing_consent, service_consent from unnest(array[false, true]) blocked,
+             unnest(?::text[]) marketing_consent, unnest(?::text[]) service_consent) c,
+           (select ?::text as category, jsonb_build_object('type', type) as sender from unnest(?::text[]) type) m`,
+        [[...consents], [...consents], category, senders],
+      )
+      expect(rows).to.have.length(2 * 3 * 3 * senders.length)
+      for (const { sender, obstacle, ...recipient } of rows) {
+        const isAutomated = sender === 'workflow' || sender === 'broadcast'
+        expect(obstacle, JSON.stringify({ recipient, sender, category })).to.equal(
+          findSendObstacle(recipient, category, { isAutomated }),
+        )
+      }
+    }
+  })
 
   it('a member replies by hand to a contact who opted out of service, but sends it no template', async () => {
     const target = await buildTarget()
