@@ -148,6 +148,16 @@ describe('POST /api/workflows/validate', () => {
     expect(await listWarnings({ triggers: triggers('regex', 'Price'), steps: [say('a')] })).to.deep.equal([])
   })
 
+  it('warns about a keyword that is a consent keyword of the workspace', async () => {
+    const match = { mode: 'exact', values: ['hello', 'Stop!', 'adios'] }
+    const definition = { triggers: [{ type: 'message_received', match }], steps: [say('a')] }
+    expect(await listWarnings(definition)).to.deep.equal(['consent_keyword triggers.0.match.values.1'])
+    const optOut = { added: ['adios'], removed: ['stop'] }
+    await workspace.call('PUT', '/api/workspace/consent-keywords', { optOut })
+    expect(await listWarnings(definition)).to.deep.equal(['consent_keyword triggers.0.match.values.2'])
+    await workspace.call('PUT', '/api/workspace/consent-keywords', {})
+  })
+
   it('warns about a message step under a schedule trigger without a group', async () => {
     const steps = [{ id: 'e', type: 'emit', event: 'x' }, say('a')]
     const schedule = { type: 'schedule', cron: '0 9 * * *' }
