@@ -11,7 +11,6 @@ const TRIGGERS: Record<string, string> = {
 
 const STEPS: Record<string, string> = {
   send_template: 'use send_message, which works within 24 hours after the last message of the customer',
-  throttle: 'use a branch on a variable or a tag that the workflow sets',
 }
 
 type Field = {
