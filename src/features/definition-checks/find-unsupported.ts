@@ -2,15 +2,11 @@ import { problemAt, type Problem } from '../../engine/language/definition/proble
 import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } from '../workflows/stored-definition.ts'
 
 /**
- * Triggers, steps and fields that the language defines and that are not implemented yet, each with an alternative. An
+ * Triggers and fields that the language defines and that are not implemented yet, each with an alternative. An
  * entry is removed when it is implemented.
  */
 const TRIGGERS: Record<string, string> = {
   message_status: 'use message_received, or a wait with a branch',
-}
-
-const STEPS: Record<string, string> = {
-  send_template: 'use send_message, which works within 24 hours after the last message of the customer',
 }
 
 type Field = {
@@ -52,7 +48,6 @@ const STEP_FIELDS: Field[] = [
     { at: `${message}.buttons.*.description`, instead: 'use the field list of a send_message' },
   ]),
   { at: 'invalidMessage.buttons', instead: 'omit them, the choices of the question are sent again' },
-  { at: 'ifWindowClosed', isUnsupported: isTemplate, name: 'a template', instead: 'use fail or skip' },
   { at: 'expect.options.*.description', instead: 'describe it in the body' },
   {
     at: 'expect.type',
@@ -70,7 +65,7 @@ export function findUnsupported(definition: unknown): Unsupported[] {
   return [
     ...listTriggers(definition).flatMap((trigger) => checkType(trigger, TRIGGERS)),
     ...checkFields(toRootPart(definition), ROOT_FIELDS),
-    ...listSteps(definition).flatMap((step) => [...checkType(step, STEPS), ...checkFields(step, STEP_FIELDS)]),
+    ...listSteps(definition).flatMap((step) => checkFields(step, STEP_FIELDS)),
   ]
 }
 
@@ -96,8 +91,4 @@ function checkFields(part: DefinitionPart, table: Field[]): Unsupported[] {
         return { ...problem, within: [problem.path, ...(insteadOf ? [`${part.location.path}.${insteadOf}`] : [])] }
       }),
   )
-}
-
-function isTemplate(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'template' in value
 }

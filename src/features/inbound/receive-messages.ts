@@ -150,9 +150,9 @@ function messageItem(
 
 function toEvents(messages: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {
   const conversations = new Map(messages.map(({ conversation }) => [conversation.conversationId, conversation]))
-  const created = [...senders.values()].filter(({ isNew }) => isNew)
+  const createdIds = new Set([...senders.values()].flatMap(({ contactId, isNew }) => (isNew ? [contactId] : [])))
   return [
-    ...created.map(({ contactId }): Event => ({ type: 'contact.created', data: { contactId } })),
+    ...[...createdIds].map((contactId): Event => ({ type: 'contact.created', data: { contactId } })),
     ...[...conversations.values()].flatMap(({ conversationId, contactId, isNew, wasClosed }): Event[] => {
       if (!isNew && !wasClosed) return []
       return [{ type: isNew ? 'conversation.opened' : 'conversation.reopened', data: { conversationId, contactId } }]
