@@ -43,7 +43,6 @@ describe('POST /api/workflows/validate', () => {
   describe('with a feature that is not supported', () => {
     const cases: [name: string, definition: object, path: string][] = [
       ['a message_status trigger', { triggers: [{ type: 'message_status', status: 'read' }] }, 'triggers.0.type'],
-      ['a throttle step', { steps: [{ id: 'a', type: 'throttle', max: 1, per: '1h' }] }, 'steps.0.type'],
       ['an input schema', { inputs: { type: 'object' } }, 'inputs'],
       ['quiet hours', { settings: { quietHours: { from: '22:00', to: '08:00' } } }, 'settings.quietHours'],
       ['failure notifications', { settings: { onFailure: { notify: [] } } }, 'settings.onFailure'],
