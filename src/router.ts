@@ -12,6 +12,7 @@ import { contactExplanationsRouter, messageExplanationsRouter } from './features
 import { groupsRouter } from './features/groups/router.ts'
 import { inboundRouter } from './features/inbound/router.ts'
 import {
+  broadcastSubscriptionsRouter,
   conversationSubscriptionsRouter,
   eventSubscriptionsRouter,
   runSubscriptionsRouter,
@@ -50,7 +51,7 @@ export const appRouter = router({
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,
-  broadcasts: broadcastsRouter,
+  broadcasts: mergeRouters(broadcastsRouter, broadcastSubscriptionsRouter),
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,

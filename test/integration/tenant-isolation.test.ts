@@ -178,6 +178,7 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'broadcasts.resume': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.cancel': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.follow': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.report': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
   'tools.list': () => ({}),

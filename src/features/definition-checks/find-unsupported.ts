@@ -6,7 +6,6 @@ import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } 
  * entry is removed when it is implemented.
  */
 const TRIGGERS: Record<string, string> = {
-  broadcast_replied: 'use message_received',
   message_status: 'use message_received, or a wait with a branch',
 }
 

@@ -19,6 +19,11 @@ const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: obj
     items: 'changes of the run, with the steps that changed',
     input: { runId: ID },
   },
+  'broadcasts.follow': {
+    summary: 'Subscribe to the progress of a broadcast',
+    items: 'changes of the broadcast, with its counts and the number of recipients accepted per second',
+    input: { broadcastId: ID },
+  },
   'events.follow': {
     summary: 'Subscribe to the events of a workspace',
     items: 'events of the workspace, optionally only those of some types',

@@ -29,6 +29,7 @@ const triggers: Record<string, object[]> = {
   tag_removed: [{ tag: 'vip', if: yes }],
   group_joined: [{ groupId: ID }],
   group_left: [{ groupId: ID, if: yes }],
+  broadcast_replied: [{}, { broadcastId: ID, within: '1d', match: { mode: 'contains', values: ['yes'] }, if: yes }],
   api: [{}],
   manual: [{ if: yes }],
   schedule: [
