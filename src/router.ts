@@ -17,6 +17,7 @@ import {
   runSubscriptionsRouter,
 } from './features/live/router.ts'
 import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
+import { mediaRouter } from './features/media/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { runsRouter } from './features/runs/router.ts'
@@ -54,6 +55,7 @@ export const appRouter = router({
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
+  media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
 })

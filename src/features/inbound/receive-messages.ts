@@ -5,6 +5,7 @@ import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
+import { queueMedia } from '../media/fetch-media.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
@@ -44,6 +45,7 @@ export async function receiveMessages(
     const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
+      await queueMedia(tx, channelId, inserted)
       await deliverToMailboxes(tx, { channelId, messages: inserted, senders })
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))

@@ -7,7 +7,7 @@ import type { Document, GeneratedDocument, GeneratedOperation, Operation, Respon
 import { buildExample } from './example.ts'
 import { completeParameter, headerParameters, PARAMETERS } from './parameters.ts'
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
-import { subscriptionPaths, webhookPaths } from './other-paths.ts'
+import { mediaPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
   auth: 'Accounts, sessions and passwords',
@@ -62,7 +62,7 @@ export function buildOpenApi(router: AppRouter): Document {
       name,
       description: TAGS[name] ?? name,
     })),
-    paths: { ...paths, ...subscriptionPaths(), ...webhookPaths() },
+    paths: { ...paths, ...subscriptionPaths(), ...mediaPaths(), ...webhookPaths() },
     components: {
       schemas,
       parameters: PARAMETERS,
@@ -104,8 +104,8 @@ function toRequestBody(
   body: GeneratedOperation['requestBody'],
   { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
 ): Pick<Operation, 'requestBody'> {
-  if (!body) return {}
-  const { schema } = body.content['application/json']
+  const { schema } = body?.content['application/json'] ?? {}
+  if (!schema) return {}
   const isRequired = (schema.required ?? []).length > 0
   const content = { 'application/json': { schema, example: meta.example ?? buildExample(schema, schemas) } }
   return { requestBody: { required: isRequired, content } }
