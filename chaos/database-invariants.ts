@@ -28,11 +28,11 @@ const INVARIANTS: Invariant[] = [
       where o.open <> (r.status = 'waiting')::int`,
   },
   {
-    name: 'every outbound message belongs to exactly one step',
-    source: `messages where direction = 'outbound'`,
+    name: 'every outbound message belongs to exactly one step, except those of broadcasts',
+    source: `messages where direction = 'outbound' and broadcast_id is null`,
     violations: `select 'message ' || m.id || ' belongs to ' || s.steps || ' steps' from messages m, lateral (
         select count(*) as steps from run_steps where tenant_id = m.tenant_id and run_id = m.run_id and message_id = m.id) s
-      where m.direction = 'outbound' and s.steps <> 1`,
+      where m.direction = 'outbound' and m.broadcast_id is null and s.steps <> 1`,
   },
   {
     name: 'every step that sends has a message',

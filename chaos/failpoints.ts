@@ -4,6 +4,8 @@ import { getField } from '../src/platform/get-field.ts'
 import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { killPostgres } from './kill-postgres.ts'
 
+const BROADCAST_TRANSACTION = 'queue broadcast'
+
 /** Transactions by name, each recognized by a statement that only it contains. */
 const TRANSACTIONS: [name: string, statement: RegExp][] = [
   ['ingest', /insert into provider_message_ids[\s\S]*'inbound'/],
@@ -14,6 +16,7 @@ const TRANSACTIONS: [name: string, statement: RegExp][] = [
     'finish messages',
     /delete from outbox o using \w+[\s\S]*update messages m set (provider_message_id|status = 'failed')/,
   ],
+  [BROADCAST_TRANSACTION, /update broadcast_recipients r set status = 'sending'/],
   ['fire timers', /update run_waits set due_at = null/],
   ['claim external calls', /update external_calls e set due_at/],
   ['finish external call', /delete from "external_calls"/],
@@ -28,9 +31,11 @@ const MOMENTS = ['inside', 'before', 'during', 'after'] as const
  */
 export type Failpoint = `${(typeof MOMENTS)[number]} ${string}`
 
-export function listFailpoints(role: 'http' | 'worker'): Failpoint[] {
+/** Lists the failpoints of a role; those of broadcasts only if there are any. */
+export function listFailpoints(role: 'http' | 'worker', { hasBroadcasts }: { hasBroadcasts: boolean }): Failpoint[] {
   const transactions = TRANSACTIONS.map(([name]) => name).filter(
-    (name) => HTTP_TRANSACTIONS.includes(name) === (role === 'http'),
+    (name) =>
+      HTTP_TRANSACTIONS.includes(name) === (role === 'http') && (hasBroadcasts || name !== BROADCAST_TRANSACTION),
   )
   const commits = transactions
     .flatMap((name) => MOMENTS.map((moment): Failpoint => `${moment} ${name}`))

@@ -3,6 +3,11 @@ import { FAULT_KINDS, type FaultKind } from './faults/fault.ts'
 
 const OPTIONS = {
   conversations: { default: 2000, min: 1, description: 'number of simulated customers' },
+  broadcast: {
+    default: 0,
+    min: 0,
+    description: 'recipients of a broadcast that is sent meanwhile, in each workspace a part',
+  },
   kills: { default: 200, min: 0, description: 'number of processes and databases to kill' },
   faults: { default: 100, min: 0, description: 'number of other faults' },
   'fault-seconds': { default: 60, min: 2, description: 'longest duration of a fault' },
@@ -34,6 +39,7 @@ export const USAGE = [
 
 export type ChaosSize = {
   conversations: number
+  broadcast: number
   kills: number
   faults: number
   kinds: FaultKind[]

@@ -1,4 +1,5 @@
 import { formatSpread, median } from '../bench/stats.ts'
+import type { BroadcastCounts } from './broadcast-invariants.ts'
 import { listFailpoints } from './failpoints.ts'
 import { type Fault, FAULT_KINDS, type FaultKind } from './faults/fault.ts'
 import type { InjectedFault } from './faults/inject.ts'
@@ -6,7 +7,7 @@ import type { PlanOptions } from './faults/plan.ts'
 import type { InvariantResult } from './invariant.ts'
 
 export type ChaosReport = {
-  options: PlanOptions & { conversations: number; seed: number; workers: number; workspaces: number }
+  options: PlanOptions & { conversations: number; broadcast: number; seed: number; workers: number; workspaces: number }
   /** Number of all conversations, including those that were added to reach a failpoint. */
   conversations: number
   /** Durations of the three phases. */
@@ -26,6 +27,7 @@ export type ChaosReport = {
   provider: { accepted: number; simulatedErrors: number }
   shop: { requests: number; orders: number }
   unknownDeliveries: { arrived: number; lost: number }
+  broadcast: BroadcastCounts & { faultsBeforeEnd: number }
   invariants: InvariantResult[]
 }
 
@@ -41,11 +43,12 @@ export function formatReport(report: ChaosReport): string[] {
   return [
     `${report.conversations} conversations in ${options.workspaces} workspaces, ${options.workers} workers, seed ${options.seed}`,
     `startup ${seconds.startup.toFixed(0)} s, fault injection ${seconds.faults.toFixed(0)} s, drain ${seconds.drain.toFixed(0)} s`,
-    ...formatFaults(report.faults),
+    ...formatFaults(report.faults, { hasBroadcasts: options.broadcast > 0 }),
     `${report.starts} process starts, ${report.failedStarts} failed; median start time ${median(report.startTimes).toFixed(0)} ms`,
     `${webhooks.delivered} webhooks delivered with ${webhooks.requests} requests: ${webhooks.duplicates} intentional duplicates; failed requests by status: ${failedRequests.join(', ') || 'none'}`,
     `${provider.accepted} messages accepted by the provider; ${provider.simulatedErrors} provider errors simulated`,
     `${unknownDeliveries.arrived + unknownDeliveries.lost} messages with unknown delivery (delivery_unknown): ${unknownDeliveries.arrived} arrived, ${unknownDeliveries.lost} did not; none was sent again`,
+    ...formatBroadcast(report),
     `${shop.orders} orders created with ${shop.requests} external calls`,
     '',
     ...report.invariants.flatMap(({ name, checked, violations }) => [
@@ -55,14 +58,24 @@ export function formatReport(report: ChaosReport): string[] {
   ]
 }
 
-function formatFaults(faults: InjectedFault[]): string[] {
+function formatBroadcast({ options, broadcast, faults }: ChaosReport): string[] {
+  if (options.broadcast === 0) return []
+  const { recipients, accepted, byStatus, doubts, settledDoubts, faultsBeforeEnd } = broadcast
+  const statuses = Object.entries(byStatus).map(([status, count]) => `${count} ${status}`)
+  return [
+    `${recipients} recipients of broadcasts: ${statuses.join(', ')}; ${accepted} messages of broadcasts accepted by the provider; ${faultsBeforeEnd} of ${faults.length} faults while they were sent`,
+    `${doubts} recipients with unknown delivery, ${settledDoubts} of them settled by a status; none was sent again`,
+  ]
+}
+
+function formatFaults(faults: InjectedFault[], scope: { hasBroadcasts: boolean }): string[] {
   const reached = faults.flatMap(({ fault, isFailpointReached }) =>
     isFailpointReached && 'failpoint' in fault ? (fault.failpoint ?? []) : [],
   )
   const missed = faults.filter(
     ({ fault, isFailpointReached }) => 'failpoint' in fault && fault.failpoint && !isFailpointReached,
   ).length
-  const failpoints = [...listFailpoints('http'), ...listFailpoints('worker')]
+  const failpoints = [...listFailpoints('http', scope), ...listFailpoints('worker', scope)]
   const unreached = failpoints.filter((name) => !reached.includes(name))
   const kinds = Object.keys(FAULT_KINDS) as FaultKind[]
   return [

@@ -9,6 +9,8 @@ import {
   checkStatuses,
   countUnknownDeliveries,
 } from './conversation-invariants.ts'
+import { accelerateBroadcast, type ChaosBroadcast, createBroadcast, startBroadcast } from './broadcast.ts'
+import { checkBroadcasts } from './broadcast-invariants.ts'
 import { CustomerFactory } from './customer-factory.ts'
 import { ChaosDatabase } from './database.ts'
 import { checkDatabase } from './database-invariants.ts'
@@ -27,7 +29,7 @@ import { startStatusSender, type StatusSender } from './status-sender.ts'
 import { transpileWithLeases } from './shorten-leases.ts'
 import { waitUntilIdle } from './wait-until-idle.ts'
 import { WebhookSender } from './webhook-sender.ts'
-import { createWorkspace, simulateProviderErrors, toInboundUrl, type Workspace } from './workspace.ts'
+import { createWorkspace, simulateProviderErrors, simulateTimeout, toInboundUrl, type Workspace } from './workspace.ts'
 
 export type ChaosOptions = ChaosReport['options'] & {
   /** Time limit for processing all remaining work. */
@@ -72,6 +74,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
+/** Time that a fault takes, from experience. */
+const SECONDS_PER_KILL = 5
+const SECONDS_PER_FAULT = 15
+
+/** Share of recipients whose message may be lost in a fault. */
+const UNSENT_SHARE = 0.05
+
 class ChaosTest {
   readonly #options: ChaosOptions
   readonly #startMs: number
@@ -81,6 +90,8 @@ class ChaosTest {
   readonly #random: Random
   readonly #sender: WebhookSender
   #workspaces: Workspace[] = []
+  #broadcasts: ChaosBroadcast[] = []
+  #faultsBeforeEnd = 0
   #statusSenders: StatusSender[] = []
   readonly #faults: InjectedFault[] = []
   #simulatedErrors = 0
@@ -125,8 +136,24 @@ class ChaosTest {
       startStatusSender(this.#sender, workspace, this.#random.fork()),
     )
     void this.#updateCallbackUrls()
+    await this.#prepareBroadcasts(url)
     this.#seconds.startup = secondsSince(this.#startMs)
     this.#options.onProgress(`${this.#seconds.startup.toFixed(1)} s: ready`)
+  }
+
+  /** Divides the recipients between the workspaces. The speed is such that the broadcasts last as long as the faults. */
+  async #prepareBroadcasts(url: string): Promise<void> {
+    const { broadcast, workspaces, kills, faults } = this.#options
+    const count = Math.ceil(broadcast / workspaces)
+    const perSecond = Math.max(1, Math.floor(count / (kills * SECONDS_PER_KILL + faults * SECONDS_PER_FAULT)))
+    for (const [index, workspace] of this.#workspaces.entries()) {
+      const first = index * count
+      const size = { first, count: Math.min(count, broadcast - first), perSecond }
+      if (size.count > 0) {
+        workspace.provider.webhooks.callbackUrl = toInboundUrl(url, workspace.channelId)
+        this.#broadcasts.push(await createBroadcast(url, workspace, size))
+      }
+    }
   }
 
   /** Injects faults while customers write; the share of customers that have started follows the share of faults done. */
@@ -140,16 +167,19 @@ class ChaosTest {
       customers: new CustomerFactory(this.#random.fork()),
       random: this.#random.fork(),
     })
+    const started = this.#broadcasts.map((broadcast) => startBroadcast(() => this.#pool.urls, broadcast))
     const loadDone = load.run(conversations, () => (this.#faults.length + 1) / (plan.length + 1))
     const random = this.#random.fork()
     for (const planned of plan) {
       this.#simulatedErrors += simulateProviderErrors(random.pick(this.#workspaces), random)
+      if (this.#broadcasts.length > 0) this.#simulatedErrors += simulateTimeout(random.pick(this.#workspaces))
       const fault = await injectFault({ pool: this.#pool, database: this.#database, load }, planned)
       this.#faults.push(fault)
+      if (this.#isBroadcasting()) this.#faultsBeforeEnd += 1
       const progress = `fault ${this.#faults.length} of ${plan.length}: ${describeFault(fault)}`
       onProgress(`${secondsSince(startMs).toFixed(1)} s: ${progress}`)
     }
-    await loadDone
+    await Promise.all([loadDone, ...started])
     this.#seconds.faults = secondsSince(startMs)
   }
 
@@ -160,6 +190,7 @@ class ChaosTest {
     await this.#pool.waitUntilAllReady()
     this.#pool.stopRefilling()
     this.#startsBeforeDrain = this.#pool.starts
+    for (const broadcast of this.#broadcasts) await accelerateBroadcast(this.#pool.urls[0] ?? '', broadcast)
     await this.#sender.waitUntilIdle()
     onProgress('all customer messages are delivered; waiting until the remaining work is done')
     this.#remainingWork = await waitUntilIdle(this.#database.url, timeoutMs)
@@ -170,7 +201,8 @@ class ChaosTest {
 
   async #verify(): Promise<ChaosReport> {
     const { onProgress: _onProgress, timeoutMs: _timeoutMs, ...options } = this.#options
-    const { snapshot, databaseResults } = await withClient(this.#database.url, async (client) => ({
+    const { snapshot, databaseResults, broadcast } = await withClient(this.#database.url, async (client) => ({
+      broadcast: await checkBroadcasts(client, this.#broadcasts),
       snapshot: await DatabaseSnapshot.read(client),
       databaseResults: await checkDatabase(client),
     }))
@@ -194,7 +226,9 @@ class ChaosTest {
       },
       shop: { requests: sum([...this.#shop.requests.values()]), orders: this.#shop.orders.size },
       unknownDeliveries: countUnknownDeliveries(this.#workspaces, snapshot),
+      broadcast: { ...broadcast.counts, faultsBeforeEnd: this.#faultsBeforeEnd },
       invariants: [
+        ...(this.#options.broadcast > 0 ? broadcast.results : []),
         ...checkConversations(this.#workspaces, snapshot),
         checkDelivery(this.#workspaces, snapshot),
         checkStatuses(this.#workspaces, snapshot),
@@ -216,6 +250,14 @@ class ChaosTest {
     this.#shop.stop()
     for (const { provider } of this.#workspaces) await provider.stop()
     await this.#database.stop()
+  }
+
+  /** Returns true while a provider has not yet got the messages of all recipients, apart from a few in doubt. */
+  #isBroadcasting(): boolean {
+    return this.#broadcasts.some(({ workspace, people }) => {
+      const { byRecipient } = workspace.provider.log
+      return [...people.keys()].filter((phone) => !byRecipient.has(phone)).length > people.size * UNSENT_SHARE
+    })
   }
 
   /** Points the providers to the HTTP processes in turn, as a load balancer does. */

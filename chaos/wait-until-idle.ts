@@ -7,6 +7,8 @@ const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) a
   (select count(*)::int from dead_letters) as dead_letters,
   (select count(*)::int from runs where status in ('queued', 'running')) as runs,
   (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as run_waits,
+  (select count(*)::int from broadcasts where work_at is not null) as broadcasts,
+  (select count(*)::int from broadcast_count_deltas) as broadcast_count_deltas,
   (select count(*)::int from graphile_worker.jobs) as jobs`
 
 /** Waits until no work remains or the time limit has passed, and returns descriptions of the remaining work. */

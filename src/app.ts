@@ -10,6 +10,7 @@ import { uploadMedia } from './features/media/upload-media.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { createHostCheck } from './http/security/check-host.ts'
+import { exportRecipients } from './features/broadcasts/report/export-recipients.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
@@ -143,6 +144,7 @@ async function listen(
       isKnown: (id) => isWebhook(webhooks, id),
       handle: (call) => handleWebhookCall(webhooks, call),
     },
+    exportRecipients,
     scopes: {
       system,
       auth,

@@ -2,7 +2,7 @@ import { aiProviderRouter } from './features/ai-provider/router.ts'
 import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
-import { contactConsentRouter } from './features/consent/router.ts'
+import { consentKeywordsRouter, contactConsentRouter } from './features/consent/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { credentialsRouter } from './features/credentials/router.ts'
@@ -12,6 +12,7 @@ import { contactExplanationsRouter, messageExplanationsRouter } from './features
 import { groupsRouter } from './features/groups/router.ts'
 import { inboundRouter } from './features/inbound/router.ts'
 import {
+  broadcastSubscriptionsRouter,
   conversationSubscriptionsRouter,
   eventSubscriptionsRouter,
   runSubscriptionsRouter,
@@ -51,13 +52,14 @@ export const appRouter = router({
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,
-  broadcasts: broadcastsRouter,
+  broadcasts: mergeRouters(broadcastsRouter, broadcastSubscriptionsRouter),
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
   media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
+  workspace: consentKeywordsRouter,
 })
 
 export type AppRouter = typeof appRouter

@@ -11,6 +11,8 @@ export type PlanOptions = {
   /** Longest duration of a fault, and the leases that some freezes outlast if that leaves the time. */
   longestMs: number
   leaseMs: number
+  /** Number of recipients of broadcasts. */
+  broadcast: number
 }
 
 /** Tables that every message is written to, in several places. */
@@ -27,7 +29,7 @@ const LOCKED_TABLES = [
 
 /** Plans the faults of a run; the same random numbers give the same plan. */
 export function planFaults(random: Random, options: PlanOptions): Fault[] {
-  const kills = planKills(random.fork(), options.kinds.includes('kill') ? options.kills : 0)
+  const kills = planKills(random.fork(), options.kinds.includes('kill') ? options.kills : 0, options)
   const others = planOthers(random.fork(), options)
   const toPositions = (list: Fault[]) => list.map((fault, index) => ({ fault, position: (index + 0.5) / list.length }))
   return [...toPositions(kills), ...toPositions(others)]
@@ -36,10 +38,11 @@ export function planFaults(random: Random, options: PlanOptions): Fault[] {
 }
 
 /** Plans four of five kills at failpoints, in rotation so that a long run reaches each often; the others are random. */
-function planKills(random: Random, count: number): Kill[] {
+function planKills(random: Random, count: number, { broadcast }: PlanOptions): Kill[] {
+  const scope = { hasBroadcasts: broadcast > 0 }
   const nextFailpoint = {
-    worker: rotate(orderFailpoints(random, listFailpoints('worker'))),
-    http: rotate(orderFailpoints(random, listFailpoints('http'))),
+    worker: rotate(orderFailpoints(random, listFailpoints('worker', scope))),
+    http: rotate(orderFailpoints(random, listFailpoints('http', scope))),
   }
   return Array.from({ length: count }, (_, index) => {
     const target = selectTarget(index)
@@ -65,14 +68,15 @@ function planOthers(random: Random, options: PlanOptions): Fault[] {
     options.kinds.includes(kind),
   )
   if (kinds.length === 0) return []
-  const planners = createPlanners(random)
+  const planners = createPlanners(random, options)
   const next = rotate(random.shuffle(kinds))
   return Array.from({ length: options.faults }, () => planners[next()](random, options))
 }
 
-function createPlanners(random: Random): Record<Exclude<FaultKind, 'kill'>, Planner> {
-  const nextMoment = rotateMoments(random)
-  const nextFrozen = rotateMoments(random, (failpoint) => /^inside|provider call/.test(failpoint))
+function createPlanners(random: Random, { broadcast }: PlanOptions): Record<Exclude<FaultKind, 'kill'>, Planner> {
+  const hasBroadcasts = broadcast > 0
+  const nextMoment = rotateMoments(random, hasBroadcasts)
+  const nextFrozen = rotateMoments(random, hasBroadcasts, (failpoint) => /^inside|provider call/.test(failpoint))
   const nextCut = rotate(random.shuffle<Cut['scope']>(['one', 'process', 'process', 'all', 'repeated']))
   const nextPartition = rotate(
     random.shuffle<Pick<Partition, 'scope' | 'keepsConnections'>>([
@@ -141,10 +145,14 @@ function freezeMs(random: Random, length: 'short' | 'medium' | 'long', { longest
 }
 
 /** Plans moments in rotation over the failpoints that match, of which workers have most. */
-function rotateMoments(random: Random, matches: (failpoint: Failpoint) => boolean = () => true): () => Moment {
+function rotateMoments(
+  random: Random,
+  hasBroadcasts: boolean,
+  matches: (failpoint: Failpoint) => boolean = () => true,
+): () => Moment {
   const next = {
-    worker: rotate(orderFailpoints(random, listFailpoints('worker').filter(matches))),
-    http: rotate(orderFailpoints(random, listFailpoints('http').filter(matches))),
+    worker: rotate(orderFailpoints(random, listFailpoints('worker', { hasBroadcasts }).filter(matches))),
+    http: rotate(orderFailpoints(random, listFailpoints('http', { hasBroadcasts }).filter(matches))),
   }
   const nextRole = rotate(random.shuffle<Role>(['worker', 'worker', 'http']))
   return () => {

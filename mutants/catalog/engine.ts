@@ -117,13 +117,6 @@ export const ENGINE: Area = {
       tests: STORED,
     },
     {
-      name: 'items behind a failed one overtake it',
-      file: MAILBOX,
-      original: 'and i.id > :id and i.due_at <= :now',
-      mutated: 'and i.id > :id and false',
-      tests: STORED,
-    },
-    {
       name: 'concurrent jobs each count an attempt of one failure',
       file: MAILBOX,
       original: 'and id = :id and due_at <= :now',
@@ -138,11 +131,11 @@ export const ENGINE: Area = {
       tests: STORED,
     },
     {
-      name: 'a message overtakes an earlier one that waits for its retry',
+      name: 'an item overtakes an earlier one that waits for its retry',
       file: MAILBOX,
-      original: 'greatest(x.due_at, backoff.retry_at)',
-      mutated: 'x.due_at',
-      tests: STORED,
+      original: 'and failed.retry_at > :now and failed.id < i.id)',
+      mutated: 'and false)',
+      tests: ['integration/engine/mailbox-order.test.ts', 'integration/engine/transient-failures.test.ts'],
     },
     {
       name: 'a backoff is declared while a message is being stored',
@@ -162,8 +155,8 @@ export const ENGINE: Area = {
     {
       name: 'items are claimed that are not due',
       file: MAILBOX,
-      original: 'mailbox_id = any(?) and due_at <= ? and id = coalesce',
-      mutated: 'mailbox_id = any(?) and due_at is distinct from ? and id = coalesce',
+      original: 'return `i.due_at <= :now and not exists (',
+      mutated: 'return `not exists (',
       tests: STORED,
     },
     {

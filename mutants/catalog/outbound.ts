@@ -190,15 +190,15 @@ export const OUTBOUND: Area = {
     {
       name: 'a blocked contact gets a message that was queued before',
       file: 'src/features/outbound/deliver-messages.ts',
-      original: 'if (isContactBlocked) return CONTACT_BLOCKED',
+      original: `if (obstacle === 'contact_blocked') return CONTACT_BLOCKED`,
       mutated: '',
       tests: ['integration/engine/blocked-contacts.test.ts'],
     },
     {
       name: 'a message is sent after its window has closed',
       file: 'src/features/outbound/deliver-messages.ts',
-      original: 'return isOutsideWindow ? WINDOW_CLOSED : undefined',
-      mutated: 'return undefined',
+      original: 'if (isOutsideWindow) return WINDOW_CLOSED',
+      mutated: '',
     },
     {
       name: 'the outcome of a send is dropped when the database fails once',

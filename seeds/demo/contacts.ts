@@ -76,7 +76,6 @@ export async function seedContacts(tx: Knex, now: Date): Promise<void> {
 }
 
 function contactRow(n: number, person: { name: string; phone: string; language: string; timezone: string }, now: Date) {
-  const hasOptedOut = n === 16
   const hasOptedIn = n % 2 === 1
   return {
     tenant_id: DEMO.workspaceId,
@@ -86,9 +85,9 @@ function contactRow(n: number, person: { name: string; phone: string; language: 
     country: phoneCountry(person.phone),
     email: n % 3 === 0 ? null : `${toLocalPart(person.name)}@customer.example`,
     fields: JSON.stringify(n % 4 === 0 ? { customerNumber: `C-${1000 + n}` } : {}),
-    marketing_consent: hasOptedOut ? 'opted_out' : hasOptedIn ? 'opted_in' : 'unknown',
-    consent_source: hasOptedOut ? 'keyword' : hasOptedIn ? 'import' : null,
-    consent_at: hasOptedOut || hasOptedIn ? addMs(now, -n * DAY) : null,
+    marketing_consent: hasOptedIn ? 'opted_in' : 'unknown',
+    consent_source: hasOptedIn ? 'import' : null,
+    consent_at: hasOptedIn ? addMs(now, -n * DAY) : null,
     source: n % 5 === 0 ? 'inbound' : 'import',
     created_at: addMs(now, -(50 * DAY - n * HOUR)),
     updated_at: addMs(now, -n * HOUR),
@@ -98,10 +97,9 @@ function contactRow(n: number, person: { name: string; phone: string; language: 
 /** Writes the entries of the ledger that belong to the consents. */
 async function seedConsents(tx: Knex): Promise<void> {
   await tx.raw(
-    `insert into consent_entries (tenant_id, id, contact_id, purpose, state, source, actor, keyword, created_at)
+    `insert into consent_entries (tenant_id, id, contact_id, purpose, state, source, actor, created_at)
      select tenant_id, gen_random_uuid(), id, 'marketing', marketing_consent, consent_source,
-       jsonb_build_object('type', case consent_source when 'keyword' then 'contact' else 'user' end, 'id', null, 'name', null),
-       case consent_source when 'keyword' then 'stop' end, consent_at
+       '{"type": "user", "id": null, "name": null}', consent_at
      from contacts where tenant_id = ? and marketing_consent <> 'unknown'`,
     [DEMO.workspaceId],
   )

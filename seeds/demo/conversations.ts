@@ -33,7 +33,7 @@ export async function seedConversations(history: History, owner: Actor): Promise
   await agent(2 * DAY, (scope) => updateConversation(scope, { conversationId: olivia, status: 'closed' }))
 
   const peter = await existing(26 * HOUR, PETER, demoId('conversation', 6))
-  await customer(26 * HOUR, PETER, 'stop')
+  await customer(26 * HOUR, PETER, 'Please send me no more offers')
   await agent(25 * HOUR, (scope) => markConversationRead(scope, { conversationId: peter }))
 
   const elena = await existing(5 * HOUR, ELENA, demoId('conversation', 3))

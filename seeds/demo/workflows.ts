@@ -75,13 +75,14 @@ const ORDER_STATUS: DemoWorkflow = {
 const OPT_OUT: DemoWorkflow = {
   id: demoId('workflow', 3),
   name: 'Opt-out',
-  description: 'Tags customers who write "stop" and confirms',
+  description: 'Opts customers out who ask for it in other words than the consent keywords, and confirms',
   definition: {
     version: 1,
     triggers: [
-      { type: 'message_received', match: { mode: 'exact', values: ['stop', 'parar', 'unsubscribe'] }, priority: 10 },
+      { type: 'message_received', match: { mode: 'contains', values: ['no more offers', 'remove me'] }, priority: 10 },
     ],
     steps: [
+      { id: 'opt_out', type: 'set_consent', marketing: 'opted_out' },
       { id: 'mark', type: 'add_tag', tags: ['opted-out'] },
       {
         id: 'confirm',

@@ -22,6 +22,7 @@ import { checkHost, type IsHostAllowed } from './security/check-host.ts'
 import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify } from './request-context.ts'
+import { type ExportRecipients, recipientsCsvRoute } from './csv-route.ts'
 import { requestId } from './request-id.ts'
 import { restRoutes } from './rest.ts'
 import { WebhookGuard } from './webhooks/webhook-guard.ts'
@@ -42,6 +43,7 @@ export type HttpDependencies = {
   providerWebhooks: ProviderWebhooks
   workflowWebhooks: WorkflowWebhooks
   media: MediaFiles
+  exportRecipients: ExportRecipients
   appOrigins: ReadonlySet<string>
   /** Finds the address that a request came from, behind the trusted proxies. */
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
@@ -85,6 +87,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(checkMethod(rest))
   koa.use(contexts.open)
   koa.use(mediaUploads(dependencies.media, contexts.get))
+  koa.use(recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
   koa.use(rest.routes())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
   return createNodeServer(koa.callback(), log).once('close', () => lag.stop())

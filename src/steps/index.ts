@@ -16,6 +16,7 @@ import { removeFromGroup } from './contacts/remove-from-group.ts'
 import { removeTag } from './contacts/remove-tag.ts'
 import { runWorkflow } from './flow/run-workflow.ts'
 import { sendMessage } from './messages/send-message.ts'
+import { sendTemplateStep } from './messages/send-template.ts'
 import { set } from './flow/set.ts'
 import { setConsent } from './contacts/set-consent.ts'
 import { split } from './flow/split.ts'
@@ -29,6 +30,7 @@ import { wait } from './flow/wait.ts'
 /** Step types, in the order in which documentation lists them. */
 export const stepTypes = stepRegistry([
   sendMessage,
+  sendTemplateStep,
   ask,
   waitForReply,
   wait,

@@ -5,6 +5,7 @@ import { openDatabase, seedIfEmpty } from '../../src/platform/database/database.
 import { systemClock } from '../../src/platform/time.ts'
 import { newAddress, startTestApp, type TestApp } from '../support/app.ts'
 import { type Document, listDocuments, readDocument } from '../support/documents.ts'
+import { FakeWhatsappProcess } from '../support/fake-whatsapp-process.ts'
 import { listCommands, ShellSession } from '../support/shell-session.ts'
 import { type TempDir, createTempDir } from '../support/temp-dir.ts'
 
@@ -12,10 +13,12 @@ const documents = listDocuments()
 
 describe('documentation sessions', () => {
   let app: TestApp
+  let fake: FakeWhatsappProcess
   let folder: TempDir
 
   before(async () => {
-    app = await startTestApp({}, systemClock)
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' }, systemClock)
+    fake = await FakeWhatsappProcess.start()
     const db = openDatabase(app.databaseUrl)
     await seedIfEmpty(db)
     await db.destroy()
@@ -23,6 +26,7 @@ describe('documentation sessions', () => {
   })
 
   after(async () => {
+    await fake.stop()
     await app.stop()
     await folder.remove()
   })
@@ -46,7 +50,10 @@ describe('documentation sessions', () => {
   /** Sessions of one document share a shell and a client address, so that each document has its own rate limits. */
   async function runSessions({ blocks }: Document): Promise<void> {
     writeFileSync(join(folder.path, '.curlrc'), `header = "x-forwarded-for: ${newAddress()}"\nno-progress-meter\n`)
-    const replacements: [string, string][] = [['http://127.0.0.1:3000', app.url]]
+    const replacements: [string, string][] = [
+      ['http://127.0.0.1:3000', app.url],
+      ['http://127.0.0.1:4010', fake.url],
+    ]
     const session = new ShellSession({ cwd: folder.path, env: { CURL_HOME: folder.path }, replacements })
     try {
       for (const { text } of blocks.filter(({ language }) => language === 'console')) {

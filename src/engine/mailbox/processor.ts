@@ -73,7 +73,8 @@ export class MailboxProcessor {
 
   /**
    * Offers a message in this order: to triggers with a priority above 0; to runs that debounce; to the newest run that
-   * waits for a reply and accepts it. Only a message that no run consumes starts new runs.
+   * waits for a reply and accepts it. Only a message that no run consumes starts new runs. A consent keyword is offered to
+   * none of them.
    */
   #handleMessage({ id: itemId, payload: { messageId, event } }: MailboxItem & { kind: 'message' }): void {
     const message = this.#messages.get(messageId)
@@ -81,6 +82,7 @@ export class MailboxProcessor {
     this.runs.expireOverdue()
     const occurrence = { itemId, event: { ...event, message }, depth: 0, debounces: true }
     const matches = this.#match(occurrence)
+    if (event.consentKeyword !== undefined) return
     const prioritized = matches.filter(({ priority }) => priority > 0)
     const others = matches.filter(({ priority }) => priority <= 0)
     if (this.#startAll(prioritized, occurrence)) this.#reject(occurrence, others, 'preempted_by_priority')
@@ -113,7 +115,7 @@ export class MailboxProcessor {
 
   /** Lists the workflows with a trigger for the event, the highest priority first, and records why others do not start. */
   #match(occurrence: Occurrence): Match[] {
-    const { published, unusable = [], now, registry, subject } = this.#input
+    const { published, unusable = [], now, registry } = this.#input
     const { event } = occurrence
     for (const { problem, triggerTypes, ...workflow } of unusable) {
       const mayMatch = triggerTypes === null || triggerTypes.includes(event.type)
@@ -121,9 +123,10 @@ export class MailboxProcessor {
     }
     const matches = published.flatMap((workflow): Match[] => {
       const { compiled } = workflow
-      if (subject.isBlocked) {
+      const preemption = this.#findPreemption(event)
+      if (preemption) {
         if (compiled.triggers.some(({ type }) => type === event.type))
-          this.#reject(occurrence, [{ workflow }], 'contact_blocked')
+          this.#reject(occurrence, [{ workflow }], preemption, event.consentKeyword ?? null)
         return []
       }
       const match = matchTrigger({ compiled, event, facts: this.runs.factsFor(workflow), now, registry })
@@ -133,6 +136,12 @@ export class MailboxProcessor {
       return outcome || 'outcome' in match ? [] : [{ workflow, priority: match.priority }]
     })
     return matches.sort((a, b) => b.priority - a.priority)
+  }
+
+  /** Returns the reason why the event starts no workflow at all. */
+  #findPreemption({ consentKeyword }: TriggerEvent): Outcome | undefined {
+    if (this.#input.subject.isBlocked) return 'contact_blocked'
+    return consentKeyword === undefined ? undefined : 'consent_keyword'
   }
 
   #findObstacle(workflow: PublishedWorkflow, { depth }: Occurrence): Outcome | undefined {

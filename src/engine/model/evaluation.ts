@@ -5,6 +5,7 @@ export type Outcome =
   | 'already_running'
   | 'automation_paused'
   | 'contact_blocked'
+  | 'consent_keyword'
   | 'consumed_as_reply'
   | 'preempted_by_priority'
   | 'max_depth_exceeded'

@@ -3,8 +3,11 @@ import type { Condition } from '../language/conditions.ts'
 import type { Root } from '../language/values.ts'
 import type { JsonObject, MessageFacts } from './run.ts'
 
-/** An event that may start runs. The trigger types of the same `type` read its other fields. */
-export type TriggerEvent = { type: string; message?: MessageFacts | null } & JsonObject
+/**
+ * An event that may start runs. The trigger types of the same `type` read its other fields. One with a `consentKeyword`
+ * starts no run and reaches none.
+ */
+export type TriggerEvent = { type: string; message?: MessageFacts | null; consentKeyword?: string } & JsonObject
 
 /** A trigger of a compiled definition: the fields that the schema of its type produced. */
 export type CompiledTrigger = { type: string; if?: Condition | undefined } & JsonObject

@@ -1,13 +1,13 @@
 import { addMs, DAY } from '../../platform/time.ts'
 import type { EffectRequest, ExternalCall } from '../model/decision.ts'
 import { deriveId } from '../model/derive-id.ts'
-import type { Effect } from '../model/effect.ts'
 import type { Registry } from '../model/registry.ts'
 import type { JsonObject, MessageFacts, RunState, StepRecord } from '../model/run.ts'
 import type { ExternalResult } from '../model/step.ts'
 import type { PublishedWorkflow, Subject } from '../model/subject.ts'
 import type { TriggerEvent } from '../model/trigger.ts'
 import { type SimulatedItem, SimulatedMailbox, type SimulatedRunRecord, type Timer } from './simulated-mailbox.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
 import { type SimulationEnd, type SimulationLimit, toSimulationEnd } from './simulation-end.ts'
 
 /** A message, an event or a lapse of time, `afterMs` after the previous entry. */
@@ -15,29 +15,6 @@ export type DialogueEntry =
   | { type: 'message'; body: string | null; afterMs: number; message?: Partial<MessageFacts> }
   | { type: 'event'; event: TriggerEvent; afterMs: number }
   | { type: 'advance'; afterMs: number }
-
-/** An external call of a step. */
-export type ExternalRequest = {
-  trigger: JsonObject
-  stepId: string
-  iteration: number
-  attempt: number
-  request: unknown
-}
-
-/** The surroundings of a simulation: they replace everything that a live mailbox reads and causes outside. */
-export interface SimulatedWorld {
-  /** Returns the event of a message of the customer. `isFirst`: the first one since the conversation was opened. */
-  toMessageEvent(subject: Subject, isFirst: boolean): TriggerEvent
-  /** Returns the subject after the customer wrote a message. */
-  afterMessage(subject: Subject, now: Date): Subject
-  /** Returns the subject with the facts that depend on the time. */
-  subjectAt(subject: Subject, now: Date): Subject
-  /** Returns the result of an external call; undefined if none is known, and a placeholder replaces it. */
-  callExternal(request: ExternalRequest): ExternalResult | undefined
-  /** Lists the events that an effect raises. */
-  listEvents(effect: Effect): TriggerEvent[]
-}
 
 export type Simulation = {
   /** Start time on the virtual clock. */
@@ -65,7 +42,7 @@ export type SimulatedRun = {
 
 export type TranscriptEntry = {
   at: string
-  from: 'customer' | 'workflow'
+  from: 'customer' | 'workflow' | 'system'
   body: string | null
   buttons: unknown[]
   stepId: string | null
@@ -148,11 +125,25 @@ class Simulator {
     this.#mailbox.updateSubject(world.afterMessage(this.#mailbox.subject, this.#now))
     const received = { id: this.#newId(this.#now), body, type: 'text', content: null, at, ...message }
     const messageId = received.id
-    for (const event of opening) {
+    const preemption = this.#handleKeyword(body)
+    for (const opened of opening) {
+      const event = { ...opened, ...preemption }
       this.#process({ content: { kind: 'event', payload: { event, messageId, depth: 0 } }, message: received })
     }
-    const event = world.toMessageEvent(this.#mailbox.subject, opening.length > 0)
+    const event = { ...world.toMessageEvent(this.#mailbox.subject, opening.length > 0), ...preemption }
     this.#process({ content: { kind: 'message', payload: { messageId, event } }, message: received })
+  }
+
+  #handleKeyword(body: string | null): { consentKeyword?: string } {
+    const handled = this.#simulation.world.handleKeyword?.(this.#mailbox.subject, body)
+    if (!handled) return {}
+    const { consentKeyword, subject, confirmation } = handled
+    this.#mailbox.updateSubject(subject)
+    const at = this.#now.toISOString()
+    if (confirmation !== null) {
+      this.#transcript.push({ at, from: 'system', body: confirmation, buttons: [], stepId: null })
+    }
+    return { consentKeyword }
   }
 
   #raise(event: TriggerEvent, depth: number): void {

@@ -5,7 +5,7 @@ import { advanceJob } from './jobs.ts'
 export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
   const bindings = { tenantId: tx.tenantId, now: tx.now(), conversationIds }
-  // Items that wait for another attempt after a failure keep their time.
+  // An item that waits for another attempt after a failure keeps its time, and those behind it wait for it.
   await tx.db.raw(
     `update mailbox_items set due_at = :now where tenant_id = :tenantId and mailbox_id = any(:conversationIds)
        and due_at > :now and (retry_at is null or retry_at <= :now)`,

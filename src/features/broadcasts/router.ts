@@ -1,15 +1,18 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
+import { estimateBroadcast, previewBroadcast } from './audience/preview-broadcast.ts'
 import { cancelBroadcast } from './cancel-broadcast.ts'
 import { createBroadcast } from './create-broadcast.ts'
 import { deleteBroadcast } from './delete-broadcast.ts'
 import { pauseBroadcast, resumeBroadcast } from './pause-broadcast.ts'
 import { getBroadcast, listBroadcasts, listRecipients } from './queries.ts'
 import { getReport } from './report/get-report.ts'
+import { BroadcastEstimate, BroadcastPreview, BroadcastReport, BroadcastTest } from './report/schema.ts'
 import { retryBroadcast } from './retry-broadcast.ts'
 import * as schema from './schema.ts'
 import { scheduleBroadcast, sendBroadcast } from './start-broadcast.ts'
+import { testBroadcast } from './test-broadcast.ts'
 import { updateBroadcast } from './update-broadcast.ts'
 
 const CREATE = { status: 201, description: 'The broadcast is a draft: nothing is sent.' } as const
@@ -45,6 +48,20 @@ const RETRY = {
   idempotent: true,
   description:
     'Sends the broadcast again to recipients who failed. Recipients of whom the provider accepted a message are left out, and so are those whose delivery is unknown unless they are named in `notAcceptedRecipientIds`.',
+} as const
+
+const PREVIEW = {
+  description:
+    'Shows what the first contacts of the audience would be sent, and who would be skipped. Nothing is stored.',
+}
+
+const ESTIMATE = { description: 'Counts the contacts of the audience, and those who would be skipped by reason.' }
+
+const TEST = {
+  idempotent: true,
+  description:
+    'Sends the message at once to up to 10 contacts and phone numbers, who do not become recipients of the broadcast. Contacts who may not be sent it are skipped with the reason.',
+  example: { phones: ['+14155550100'] },
 } as const
 
 const REPORT = {
@@ -88,6 +105,24 @@ export const broadcastsRouter = router({
     .input(schema.BroadcastRef)
     .output(empty)
     .mutation(({ ctx, input }) => deleteBroadcast(ctx.scope, input)),
+
+  preview: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/preview', 'Preview a broadcast', PREVIEW))
+    .input(schema.PreviewBroadcast)
+    .output(BroadcastPreview)
+    .mutation(({ ctx, input }) => previewBroadcast(ctx.scope, input)),
+
+  estimate: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/estimate', 'Estimate the audience of a broadcast', ESTIMATE))
+    .input(schema.BroadcastRef)
+    .output(BroadcastEstimate)
+    .mutation(({ ctx, input }) => estimateBroadcast(ctx.scope, input)),
+
+  test: adminProcedure
+    .meta(rest('POST', '/broadcasts/{broadcastId}/test', 'Send a broadcast to test recipients', TEST))
+    .input(schema.TestBroadcast)
+    .output(BroadcastTest)
+    .mutation(({ ctx, input }) => testBroadcast(ctx.scope, input)),
 
   send: adminProcedure
     .meta(rest('POST', '/broadcasts/{broadcastId}/send', 'Send a broadcast', SEND))
@@ -134,6 +169,6 @@ export const broadcastsRouter = router({
   report: viewerProcedure
     .meta(rest('GET', '/broadcasts/{broadcastId}/report', 'Get the report of a broadcast', REPORT))
     .input(schema.BroadcastRef)
-    .output(schema.BroadcastReport)
+    .output(BroadcastReport)
     .query(({ ctx, input }) => getReport(ctx.scope, input)),
 })

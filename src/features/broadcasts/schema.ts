@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isTimezone, parseInstant } from '../../platform/calendar/zoned-time.ts'
-import { id, timestamp, timestampText, page, toPage, text } from '../../trpc/schemas.ts'
+import { id, lastEventId, timestamp, timestampText, page, toPage, text } from '../../trpc/schemas.ts'
+import { phone } from '../contacts/schema.ts'
 import { AudienceInput, params } from './audience/schema.ts'
 
 const timeOfDay = z
@@ -8,7 +9,7 @@ const timeOfDay = z
   .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 09:30')
   .meta({ examples: ['09:30'] })
 
-const recipientStatus = z.enum([
+export const recipientStatus = z.enum([
   'pending',
   'sending',
   'sent',
@@ -136,6 +137,9 @@ export const BroadcastRecipientPage = toPage(BroadcastRecipient)
 export const BroadcastRef = z.strictObject({ broadcastId: id })
 export type BroadcastRef = z.infer<typeof BroadcastRef>
 
+export const FollowBroadcast = z.strictObject({ broadcastId: id, lastEventId })
+export type FollowBroadcast = z.infer<typeof FollowBroadcast>
+
 export const ListBroadcasts = z.strictObject(page)
 export type ListBroadcasts = z.infer<typeof ListBroadcasts>
 
@@ -194,41 +198,17 @@ export const RetryBroadcast = z.strictObject({
 })
 export type RetryBroadcast = z.infer<typeof RetryBroadcast>
 
-const RecipientRef = z.object({ recipientId: id, contactId: id, address: z.string().nullable() })
+export const PreviewBroadcast = z.strictObject({
+  broadcastId: id,
+  limit: z.int().min(1).max(20).default(5).meta({ description: 'The largest number of contacts' }),
+})
+export type PreviewBroadcast = z.infer<typeof PreviewBroadcast>
 
-export const BroadcastReport = z
-  .object({
-    broadcastId: id,
-    status: Broadcast.shape.status,
-    snapshot: z
-      .object({
-        at: timestamp,
-        hash: z.string().meta({
-          description:
-            'SHA-256, in hexadecimal, of the digests of all recipients in the order of their IDs. The digest of a recipient is the SHA-256 of its contact ID, address and parameters',
-        }),
-      })
-      .nullable()
-      .meta({ description: 'Null until the list of recipients is complete' }),
-    counts: Counts,
-    countsAddUp: z.boolean().meta({ description: 'True if each recipient is counted in exactly one status' }),
-    acceptedTwice: z
-      .array(RecipientRef.extend({ acceptedCount: z.int() }))
-      .meta({ description: 'Recipients of whom the provider accepted more than one message. It should be empty' }),
-    doubts: z.object({
-      total: z.int(),
-      open: z.int(),
-      items: z
-        .array(
-          RecipientRef.extend({
-            status: recipientStatus,
-            doubtedAt: timestamp,
-            settledAt: timestamp.nullable(),
-            settledBy: z.enum(['provider', 'member']).nullable(),
-          }),
-        )
-        .meta({ description: 'The first 1000' }),
-    }),
-  })
-  .meta({ id: 'BroadcastReport' })
-export type BroadcastReport = z.infer<typeof BroadcastReport>
+const TESTED_MAX = 10
+
+export const TestBroadcast = z.strictObject({
+  broadcastId: id,
+  contactIds: z.array(id).max(TESTED_MAX).optional(),
+  phones: z.array(phone).max(TESTED_MAX).optional().meta({ description: 'Those that are no contacts become contacts' }),
+})
+export type TestBroadcast = z.infer<typeof TestBroadcast>

@@ -40,12 +40,17 @@ type TransitionName = keyof typeof TRANSITIONS
  */
 export async function lockForTransition(tx: Scope, broadcastId: string, name: TransitionName): Promise<BroadcastRow> {
   const broadcast = await tx.lock(BroadcastRow, broadcastId)
-  const { from } = TRANSITIONS[name]
-  if (from.some((status) => status === broadcast.status)) return broadcast
+  assertStatus(broadcast, TRANSITIONS[name].from)
+  return broadcast
+}
+
+/** @throws ConflictError `broadcast_status_conflict` */
+export function assertStatus({ status }: Pick<BroadcastRow, 'status'>, allowed: readonly BroadcastStatus[]): void {
+  if (allowed.includes(status)) return
   throw new ConflictError(
     'broadcast_status_conflict',
-    `The broadcast is ${broadcast.status}. This is possible only while it is ${joinWords(from)}`,
-    { status: broadcast.status, allowed: from },
+    `The broadcast is ${status}. This is possible only while it is ${joinWords(allowed)}`,
+    { status, allowed },
   )
 }
 

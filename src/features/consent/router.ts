@@ -1,8 +1,10 @@
-import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { getConsent } from './get-consent.ts'
+import { getConsentKeywords, putConsentKeywords } from './keyword-settings.ts'
 import { recordConsent } from './record-consent.ts'
-import { ContactConsent, GetConsent, RecordConsent } from './schema.ts'
+import { ConsentKeywords, ContactConsent, GetConsent, PutConsentKeywords, RecordConsent } from './schema.ts'
 
 const GET = {
   description:
@@ -13,6 +15,16 @@ const RECORD = {
   status: 201,
   description:
     'Adds an entry to the ledger and changes the state of the purpose. An entry is added even if the state stays the same, because the contact may have agreed to another text.',
+} as const
+
+const GET_KEYWORDS = {
+  description:
+    'A message that consists of one of these words changes the marketing consent of its contact and starts no workflow.',
+}
+
+const PUT_KEYWORDS = {
+  description: 'Replaces the changes to the built-in words and texts. What is left out is the default.',
+  example: { optOut: { added: ['adios'], removed: ['sair'] } },
 } as const
 
 /** Procedures of the namespace `contacts`. */
@@ -28,4 +40,19 @@ export const contactConsentRouter = router({
     .input(RecordConsent)
     .output(ContactConsent)
     .mutation(({ ctx, input }) => recordConsent(ctx.scope, input)),
+})
+
+/** Procedures of the namespace `workspace`. */
+export const consentKeywordsRouter = router({
+  consentKeywords: viewerProcedure
+    .meta(rest('GET', '/workspace/consent-keywords', 'Get the consent keywords', GET_KEYWORDS))
+    .input(empty.strict())
+    .output(ConsentKeywords)
+    .query(({ ctx }) => getConsentKeywords(ctx.scope)),
+
+  putConsentKeywords: adminProcedure
+    .meta(rest('PUT', '/workspace/consent-keywords', 'Set the consent keywords', PUT_KEYWORDS))
+    .input(PutConsentKeywords)
+    .output(ConsentKeywords)
+    .mutation(({ ctx, input }) => putConsentKeywords(ctx.scope, input)),
 })

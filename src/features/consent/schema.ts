@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { id, page, text, timestamp, timestampInput } from '../../trpc/schemas.ts'
+import { KEYWORD_LANGUAGES } from './keyword-lists.ts'
+import { KEYWORD_LENGTH_MAX, normalizeKeyword } from './keywords.ts'
 
 const purpose = z.enum(['marketing', 'service']).meta({
   description:
@@ -57,3 +59,43 @@ export const RecordConsent = z.strictObject({
   source: z.enum(['api', 'import', 'manual']).default('api'),
 })
 export type RecordConsent = z.infer<typeof RecordConsent>
+
+const KEYWORDS_MAX = 100
+const keyword = text(KEYWORD_LENGTH_MAX).refine(
+  (word) => normalizeKeyword(word) !== '',
+  'must have a letter or a digit',
+)
+const keywords = z.array(keyword).max(KEYWORDS_MAX, `must have at most ${KEYWORDS_MAX} entries`).default([])
+
+const KeywordChanges = z.strictObject({
+  added: keywords.meta({ description: 'Words besides the built-in ones', examples: [['adios']] }),
+  removed: keywords.meta({
+    description: 'Words that are no keywords, such as a built-in one that customers answer with',
+  }),
+  confirmation: text(1000).nullable().default(null).meta({
+    description: 'The text that confirms the change; null for the built-in one in the language of the contact',
+  }),
+})
+
+const NO_CHANGES = { added: [], removed: [], confirmation: null }
+
+export const PutConsentKeywords = z.strictObject({
+  language: z.enum(KEYWORD_LANGUAGES).default('en').meta({
+    description: 'The language of confirmations to contacts whose language is not known from them or their word',
+  }),
+  optOut: KeywordChanges.default(NO_CHANGES),
+  optIn: KeywordChanges.default(NO_CHANGES),
+})
+export type PutConsentKeywords = z.infer<typeof PutConsentKeywords>
+
+const EffectiveKeywords = z.object({
+  words: z.array(z.string()).meta({ description: 'The words in effect, without case, accents and punctuation' }),
+  added: z.array(z.string()),
+  removed: z.array(z.string()),
+  confirmation: z.string().nullable(),
+})
+
+export const ConsentKeywords = z
+  .object({ language: z.enum(KEYWORD_LANGUAGES), optOut: EffectiveKeywords, optIn: EffectiveKeywords })
+  .meta({ id: 'ConsentKeywords' })
+export type ConsentKeywords = z.infer<typeof ConsentKeywords>

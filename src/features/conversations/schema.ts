@@ -39,7 +39,7 @@ export const Conversation = z
       .nullable()
       .meta({ description: 'End of the customer service window: 24 hours after the last message of the customer' }),
     canSendFreeform: z.boolean().meta({
-      description: 'True while the service window is open: only then may messages be sent outside a broadcast',
+      description: 'True while the service window is open: only then may other messages than templates be sent',
     }),
     automation: z.object({
       state: z.enum(['on', 'paused']),

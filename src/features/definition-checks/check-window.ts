@@ -21,11 +21,11 @@ export function checkWindow(compiled: CompiledDefinition, definition: unknown): 
 
 function describe(type: unknown): string {
   const description = 'may run more than 24 hours after the last message of the customer, when it cannot be sent'
-  return type === 'send_message' ? `${description}: set ifWindowClosed or onError to handle this` : description
+  return `${description}: set ifWindowClosed to ${type === 'ask' ? 'a template' : 'skip or a template'}, or onError, to handle this`
 }
 
 function isAtRisk({ type, config, onError, disabled }: CompiledStep, ms = 0): boolean {
-  const isHandled = config['ifWindowClosed'] === 'skip' || onError !== 'fail'
+  const isHandled = (config['ifWindowClosed'] ?? 'fail') !== 'fail' || onError !== 'fail'
   return ms >= WINDOW_MS && !disabled && !isHandled && (type === 'send_message' || type === 'ask')
 }
 

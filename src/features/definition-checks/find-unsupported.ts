@@ -6,12 +6,10 @@ import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } 
  * entry is removed when it is implemented.
  */
 const TRIGGERS: Record<string, string> = {
-  broadcast_replied: 'use message_received',
   message_status: 'use message_received, or a wait with a branch',
 }
 
 const STEPS: Record<string, string> = {
-  send_template: 'use send_message, which works within 24 hours after the last message of the customer',
   throttle: 'use a branch on a variable or a tag that the workflow sets',
 }
 
@@ -54,7 +52,6 @@ const STEP_FIELDS: Field[] = [
     { at: `${message}.buttons.*.description`, instead: 'use the field list of a send_message' },
   ]),
   { at: 'invalidMessage.buttons', instead: 'omit them, the choices of the question are sent again' },
-  { at: 'ifWindowClosed', isUnsupported: isTemplate, name: 'a template', instead: 'use fail or skip' },
   { at: 'expect.options.*.description', instead: 'describe it in the body' },
   {
     at: 'expect.type',
@@ -98,8 +95,4 @@ function checkFields(part: DefinitionPart, table: Field[]): Unsupported[] {
         return { ...problem, within: [problem.path, ...(insteadOf ? [`${part.location.path}.${insteadOf}`] : [])] }
       }),
   )
-}
-
-function isTemplate(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'template' in value
 }

@@ -31,6 +31,8 @@ export function describeOutcome({ outcome, detail }: Evaluation, context: Outcom
       return `Automation was paused by a person${detail ? ` until ${detail}` : ''}. Resume it in the conversation to let workflows start`
     case 'contact_blocked':
       return 'The contact was blocked. Unblock it to let workflows start'
+    case 'consent_keyword':
+      return `The message was the consent keyword "${detail ?? ''}", which takes precedence over workflows. To let workflows react to it, remove the word with PUT /api/workspace/consent-keywords`
     case 'consumed_as_reply':
       return 'A run that was waiting for a reply consumed the message. Give the trigger a priority above 0 to evaluate it before waiting runs'
     case 'preempted_by_priority':

@@ -1,5 +1,6 @@
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
 import { selectRows } from '../../platform/database/sql.ts'
@@ -22,12 +23,13 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
   const runs = await findRuns(scope, message)
   const started = runs.filter(({ trigger, replayOf }) => trigger.messageId === message.id && replayOf === null)
   const steps = await findReplySteps(scope, message, runs)
-  const debouncing = await findDebouncing(scope, message, runs)
+  const evaluations = await evaluationLinks(scope, message)
+  const keyword = await findConsentKeyword(scope, message, evaluations)
+  const debouncing = keyword === undefined ? await findDebouncing(scope, message, runs) : []
   const consumers = runs
     .filter((run) => !debouncing.includes(run) && !isInherited(run, message, { runs, steps }))
     .filter((run) => isConsumedBy(run, message) || steps.some(({ runId }) => runId === run.id))
   const deadLetters = await listDeadLettersOfMessage(scope, message)
-  const evaluations = await evaluationLinks(scope, message)
   const links: Link[] = [{ kind: 'sender', ...message.sender }, messageLink(message)]
   for (const run of started) links.push(await triggerLink(scope, run, message), runLink(run, 'started'))
   links.push(...debouncing.map((run) => runLink(run, 'debounced')))
@@ -36,7 +38,7 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
     links.push(runLink(run, 'reply_consumed'), ...runSteps.map((step) => stepLink(step, undefined)))
   }
   return {
-    summary: await summarize(scope, { message, started, debouncing, consumers, deadLetters, evaluations }),
+    summary: await summarize(scope, { message, started, debouncing, consumers, deadLetters, evaluations, keyword }),
     links: [...links, ...deadLetters.map(deadLetterLink), ...evaluations],
   }
 }
@@ -128,11 +130,30 @@ type InboundEffects = {
   consumers: RunDetails[]
   deadLetters: DeadLetter[]
   evaluations: Link[]
+  keyword: 'changed' | 'unchanged' | undefined
+}
+
+/** Finds out if the message was a consent keyword, and if it changed the consent. */
+async function findConsentKeyword(
+  scope: Scope,
+  { id, contactId }: MessageRow,
+  evaluations: Link[],
+): Promise<InboundEffects['keyword']> {
+  const entry = await scope.query(ConsentEntryRow).findOne({ contactId, messageId: id, source: 'keyword' })
+  if (entry) return 'changed'
+  const isKeyword = evaluations.some((link) => link.kind === 'evaluation' && link.outcome === 'consent_keyword')
+  return isKeyword ? 'unchanged' : undefined
+}
+
+const KEYWORD_SUMMARIES = {
+  changed: 'Changed the marketing consent of the contact by a keyword, which starts no workflow',
+  unchanged: 'Started nothing: the message is a consent keyword, and the contact had this consent already',
 }
 
 async function summarize(scope: Scope, effects: InboundEffects): Promise<string> {
-  const { message, started, debouncing, consumers, deadLetters, evaluations } = effects
+  const { message, started, debouncing, consumers, deadLetters, evaluations, keyword } = effects
   const names = (runs: RunDetails[]) => runs.map(({ workflowName }) => `"${workflowName}"`).join(', ')
+  if (keyword) return KEYWORD_SUMMARIES[keyword]
   if (started.length > 0) return `Started ${names(started)}`
   if (debouncing.length > 0) return `Was combined with earlier messages by ${names(debouncing)}`
   if (consumers.length > 0) return `Was consumed as a reply by ${names(consumers)}`

@@ -7,6 +7,7 @@ const OUTCOMES = [
   'already_running',
   'automation_paused',
   'contact_blocked',
+  'consent_keyword',
   'consumed_as_reply',
   'preempted_by_priority',
   'max_depth_exceeded',

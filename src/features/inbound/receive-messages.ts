@@ -3,11 +3,13 @@ import type { ItemContent } from '../../engine/mailbox/item.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
+import { attributeReplies } from '../broadcast-recipients/attribute-replies.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { queueMedia } from '../media/fetch-media.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
+import { applyConsentKeywords } from './apply-consent-keywords.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
@@ -46,7 +48,9 @@ export async function receiveMessages(
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
       await queueMedia(tx, channelId, inserted)
-      await deliverToMailboxes(tx, { channelId, messages: inserted, senders })
+      const keywords = await applyConsentKeywords(tx, channelId, inserted)
+      await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
+      await deliverReplies(tx, { channelId, messages: inserted, keywords })
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -78,25 +82,30 @@ function prepare(message: InboundMessage, { channelId, senders, conversations, n
   return { id, message, conversation, openingIds: { contact_created: createdId, conversation_opened: openedId } }
 }
 
+type Delivery = {
+  channelId: string
+  messages: NewInboundMessage[]
+  senders: Map<string, ResolvedSender>
+  /** Consent keywords by message. */
+  keywords: Map<string, string>
+}
+
 /** Puts what workflows may react to into the mailboxes of the conversations, in the order in which it happened. */
-async function deliverToMailboxes(
-  tx: Scope,
-  {
-    channelId,
-    messages,
-    senders,
-  }: { channelId: string; messages: NewInboundMessage[]; senders: Map<string, ResolvedSender> },
-): Promise<void> {
+async function deliverToMailboxes(tx: Scope, { channelId, messages, senders, keywords }: Delivery): Promise<void> {
   const seen = new Set<string>()
   const items = messages.flatMap(({ id, message, conversation, openingIds }) => {
     const { conversationId, isNew, wasClosed } = conversation
     const isFirst = (isNew || wasClosed) && !seen.has(conversationId)
+    const keyword = keywords.get(id)
+    const preemption = keyword === undefined ? {} : { consentKeyword: keyword }
     const occurrences = [
       ...(isFirst && senders.get(senderKey(message.from))?.isNew
-        ? [{ id: openingIds.contact_created, ...openingEvent('contact_created', null) }]
+        ? [{ id: openingIds.contact_created, ...openingEvent({ type: 'contact_created', ...preemption }, null) }]
         : []),
-      ...(isFirst ? [{ id: openingIds.conversation_opened, ...openingEvent('conversation_opened', id) }] : []),
-      { id, ...messageItem(id, { channelId, isFirst }) },
+      ...(isFirst
+        ? [{ id: openingIds.conversation_opened, ...openingEvent({ type: 'conversation_opened', ...preemption }, id) }]
+        : []),
+      { id, ...messageItem(id, { channelId, isFirst, ...preemption }) },
     ]
     seen.add(conversationId)
     const mailbox = { kind: 'conversation' as const, id: conversationId }
@@ -105,19 +114,47 @@ async function deliverToMailboxes(
   await putItems(tx, items)
 }
 
-function openingEvent(type: 'contact_created' | 'conversation_opened', messageId: string | null): ItemContent {
-  return { kind: 'event', payload: { event: { type }, messageId, depth: 0 } }
+/** Puts replies to broadcasts, other than consent keywords, into the mailboxes behind their messages. */
+async function deliverReplies(
+  tx: Scope,
+  { channelId, messages, keywords }: Pick<Delivery, 'channelId' | 'messages' | 'keywords'>,
+): Promise<void> {
+  const received = messages.map(({ id, conversation: { conversationId, contactId } }) => ({
+    messageId: id,
+    conversationId,
+    contactId,
+  }))
+  const replies = await attributeReplies(tx, channelId, received)
+  const offered = replies.filter(({ messageId }) => !keywords.has(messageId))
+  await putItems(
+    tx,
+    offered.map(({ messageId, conversationId, broadcastId, recipientId, afterMs }) => ({
+      id: nextMessageId(messageId),
+      mailbox: { kind: 'conversation' as const, id: conversationId },
+      kind: 'event' as const,
+      payload: { event: { type: 'broadcast_replied', broadcastId, recipientId, afterMs }, messageId, depth: 0 },
+    })),
+  )
 }
 
-function messageItem(messageId: string, event: { channelId: string; isFirst: boolean }): ItemContent {
+type OpeningEvent = { type: 'contact_created' | 'conversation_opened'; consentKeyword?: string }
+
+function openingEvent(event: OpeningEvent, messageId: string | null): ItemContent {
+  return { kind: 'event', payload: { event, messageId, depth: 0 } }
+}
+
+function messageItem(
+  messageId: string,
+  event: { channelId: string; isFirst: boolean; consentKeyword?: string },
+): ItemContent {
   return { kind: 'message', payload: { messageId, event: { type: 'message_received', ...event } } }
 }
 
 function toEvents(messages: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {
   const conversations = new Map(messages.map(({ conversation }) => [conversation.conversationId, conversation]))
-  const created = [...senders.values()].filter(({ isNew }) => isNew)
+  const createdIds = new Set([...senders.values()].flatMap(({ contactId, isNew }) => (isNew ? [contactId] : [])))
   return [
-    ...created.map(({ contactId }): Event => ({ type: 'contact.created', data: { contactId } })),
+    ...[...createdIds].map((contactId): Event => ({ type: 'contact.created', data: { contactId } })),
     ...[...conversations.values()].flatMap(({ conversationId, contactId, isNew, wasClosed }): Event[] => {
       if (!isNew && !wasClosed) return []
       return [{ type: isNew ? 'conversation.opened' : 'conversation.reopened', data: { conversationId, contactId } }]

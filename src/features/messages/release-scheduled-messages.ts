@@ -22,7 +22,11 @@ export async function releaseScheduledMessages(system: SystemScope): Promise<voi
   )
   for (const tenantId of new Set(due.map((message) => message.tenantId))) {
     const messages = due.filter((message) => message.tenantId === tenantId)
-    await system.forTenant(tenantId).transaction((tx) => release(tx, messages))
+    await system
+      .forTenant(tenantId)
+      .transaction((tx) => release(tx, messages))
+      // The messages stay scheduled and are released by the next attempt; other tenants do not wait for it.
+      .catch((error: unknown) => system.log.error({ err: error, tenantId }, 'failed to release scheduled messages'))
   }
 }
 

@@ -8,6 +8,7 @@ import { Run as RunRow } from '../../models/automation/run.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
+import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import type { ReplayRun } from '../runs/schema.ts'
@@ -41,6 +42,7 @@ export async function simulateReplay(
     queued: { workflow, state: { ...state, queuedAt: now.toISOString() } },
     dialogue: dialogueAfter(now, recording),
     stepOutputs: options.stepOutputs ?? {},
+    keywords: await loadKeywordSettings(scope),
     recorded: options.effects === 'rerun' ? [] : [recording],
     realMsMax: SIMULATION_MS_MAX,
   })

@@ -4,11 +4,12 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type DialogueEntry, type SimulationTrace, simulate, type Simulation } from '../../engine/simulate/simulate.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
+import type { KeywordSettings } from '../consent/keywords.ts'
 import type { RecordedRun } from './load-recording.ts'
 import { CALL_TRIGGER_TYPES, type StartedBy } from './schema.ts'
 import { simulateChildRuns } from './simulate-child-runs.ts'
 import { simulateExternalCalls } from './simulate-external-calls.ts'
-import { simulatedConversation } from './simulated-conversation.ts'
+import { handleKeyword, simulatedConversation } from './simulated-conversation.ts'
 
 /** Version number of a definition that is not published. */
 export const UNPUBLISHED = 0
@@ -27,6 +28,7 @@ export type SimulationRequest = {
   /** Events that precede the first message. */
   opening: WorkflowEvent[]
   stepOutputs: JsonObject
+  keywords: KeywordSettings
   recorded?: RecordedRun[] | undefined
   /** Limit in real time, after which the simulation ends with what it has simulated so far. */
   realMsMax: number
@@ -53,7 +55,7 @@ export function runQueuedSimulation(request: QueuedSimulationRequest): Simulatio
 type SimulationContext = Omit<SimulationRequest, 'workflow' | 'trigger' | 'input' | 'opening' | 'dialogue'>
 
 function simulateWith(
-  { others, subject, now, stepOutputs, recorded, realMsMax }: SimulationContext,
+  { others, subject, now, stepOutputs, keywords, recorded, realMsMax }: SimulationContext,
   workflows: PublishedWorkflow[],
   start: Pick<Simulation, 'queued' | 'dialogue' | 'opening'>,
 ): SimulationTrace {
@@ -63,7 +65,11 @@ function simulateWith(
     registry: simulateChildRuns(workflowLanguage, stepOutputs, recorded),
     subject,
     published: [...workflows, ...others.map(withoutTriggers)],
-    world: { ...simulatedConversation, callExternal: simulateExternalCalls(stepOutputs, recorded) },
+    world: {
+      ...simulatedConversation,
+      handleKeyword: (current, body) => handleKeyword(keywords, current, body),
+      callExternal: simulateExternalCalls(stepOutputs, recorded),
+    },
     isOutOfTime: timeLimit(realMsMax),
   })
 }

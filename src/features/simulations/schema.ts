@@ -139,7 +139,7 @@ export const SimulationResult = z
     transcript: z.array(
       z.object({
         at: timestamp,
-        from: z.enum(['customer', 'workflow']),
+        from: z.enum(['customer', 'workflow', 'system']).meta({ description: '`system`: confirms a consent keyword' }),
         body: z.string().nullable(),
         buttons: z.array(z.unknown()),
         stepId: z.string().nullable(),

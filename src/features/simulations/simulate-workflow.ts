@@ -1,5 +1,6 @@
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { Scope } from '../../scope.ts'
+import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import { parseDialogue } from './dialogue.ts'
 import { loadRecording } from './load-recording.ts'
 import { loadSimulatedSubject, toOpening } from './load-simulated-subject.ts'
@@ -31,6 +32,7 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
     dialogue: recording?.dialogue ?? parseDialogue(input.dialogue ?? []),
     opening: recording ? [{ type: 'conversation_opened' }] : toOpening(subject),
     stepOutputs,
+    keywords: await loadKeywordSettings(scope),
     recorded: recording?.runs,
     realMsMax: SIMULATION_MS_MAX,
   })

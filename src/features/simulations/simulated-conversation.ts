@@ -1,6 +1,8 @@
-import type { SimulatedWorld } from '../../engine/simulate/simulate.ts'
+import type { Subject } from '../../engine/model/subject.ts'
+import type { HandledKeyword, SimulatedWorld } from '../../engine/simulate/simulated-world.ts'
 import { isWorkflowEffect, type ContactChanges } from '../../steps/effects.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
+import { composeConfirmation, findConsentKeyword, type KeywordSettings } from '../consent/keywords.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 
 /** The conversation of a simulation: its messages open the service window, and its effects raise events. */
@@ -46,4 +48,26 @@ export const simulatedConversation: Omit<SimulatedWorld, 'callExternal'> = {
 /** Lists the changed fields, assuming that every value differs from the existing one. */
 function listChanged({ fields, ...details }: ContactChanges): string[] {
   return [...Object.keys(details), ...Object.keys(fields ?? {}).map((key) => `fields.${key}`)]
+}
+
+/** Changes the consent of the simulated contact like a live message would. */
+export function handleKeyword(
+  settings: KeywordSettings,
+  subject: Subject,
+  body: string | null,
+): HandledKeyword | undefined {
+  const found = subject.contact && findConsentKeyword(settings, body)
+  if (!found) return undefined
+  const { contact, isBlocked } = subject
+  const consent: unknown = contact?.['consent']
+  const previous: unknown = typeof consent === 'object' && consent !== null ? Reflect.get(consent, 'marketing') : null
+  const language = contact?.['language']
+  const isConfirmed = previous !== found.state && !isBlocked
+  return {
+    consentKeyword: found.keyword,
+    subject: { ...subject, contact: { ...contact, consent: { ...Object(consent), marketing: found.state } } },
+    confirmation: isConfirmed
+      ? composeConfirmation(settings, found, typeof language === 'string' ? language : null)
+      : null,
+  }
 }

@@ -59,6 +59,7 @@ const OUTCOMES: Record<Outcome, string> = {
   already_running: 'The workflow was already running, and its re-entry policy allows no second run',
   automation_paused: 'Automation of the conversation is paused',
   contact_blocked: 'The contact is blocked',
+  consent_keyword: 'The message is a consent keyword, which starts no workflow',
   consumed_as_reply: 'Another run consumed the message as a reply',
   preempted_by_priority: 'Another workflow with a higher priority consumed the message',
   max_depth_exceeded: 'Workflows triggered each other too many times in a row',

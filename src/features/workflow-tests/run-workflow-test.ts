@@ -2,6 +2,7 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { BudgetExceededError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { parseDialogue } from '../simulations/dialogue.ts'
 import { loadSimulatedSubject, toOpening } from '../simulations/load-simulated-subject.ts'
@@ -28,6 +29,7 @@ export async function runWorkflowTest(
     dialogue: parseDialogue(Dialogue.parse(test.dialogue)),
     opening: listOpeningEvents(test, subject),
     stepOutputs,
+    keywords: await loadKeywordSettings(scope),
     realMsMax,
   }
   const { expectation } = toWorkflowTest(test)

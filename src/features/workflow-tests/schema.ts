@@ -6,7 +6,7 @@ import { ContactFacts, Dialogue, StartedBy, StartsAt, StepOutputs } from '../sim
 const ENTRIES_MAX = 1000
 
 const TranscriptEntry = z.strictObject({
-  from: z.enum(['customer', 'workflow']),
+  from: z.enum(['customer', 'workflow', 'system']),
   body: z.string().nullable(),
   buttons: z.array(z.string()).optional().meta({ description: 'The titles of the buttons' }),
 })

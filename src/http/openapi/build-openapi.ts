@@ -7,7 +7,8 @@ import type { Document, GeneratedDocument, GeneratedOperation, Operation, Respon
 import { buildExample } from './example.ts'
 import { completeParameter, headerParameters, PARAMETERS } from './parameters.ts'
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
-import { mediaPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
+import { mediaPaths } from './media-paths.ts'
+import { exportPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
   auth: 'Accounts, sessions and passwords',
@@ -62,7 +63,7 @@ export function buildOpenApi(router: AppRouter): Document {
       name,
       description: TAGS[name] ?? name,
     })),
-    paths: { ...paths, ...subscriptionPaths(), ...mediaPaths(), ...webhookPaths() },
+    paths: { ...paths, ...subscriptionPaths(), ...mediaPaths(), ...webhookPaths(), ...exportPaths() },
     components: {
       schemas,
       parameters: PARAMETERS,

@@ -28,7 +28,9 @@ type MediaType = { schema: Schema; example?: unknown }
 export type Content = Partial<Record<'application/json' | 'application/octet-stream', MediaType>>
 
 /** `application/json` except for streams, files and the plain texts that providers expect. */
-export type ResponseContent = Partial<Record<keyof Content | 'text/plain' | 'text/event-stream', MediaType>>
+export type ResponseContent = Partial<
+  Record<keyof Content | 'text/plain' | 'text/event-stream' | 'text/csv', MediaType>
+>
 
 export type Response = { description: string; headers?: Record<string, object>; content?: ResponseContent }
 

@@ -1,11 +1,11 @@
 import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
 import { WORKSPACE } from './parameters.ts'
-import { errorReferences, REQUEST_ID_HEADERS } from './responses.ts'
+import { errorReferences, REQUEST_ID_HEADERS, successHeaders } from './responses.ts'
 import { TRPC_PREFIX } from '../paths.ts'
 
 type Paths = Document['paths']
 
-const ID = '0199a7a0-0000-7000-8000-000000000001'
+export const ID = '0199a7a0-0000-7000-8000-000000000001'
 
 /** Subscriptions of the tRPC router: their items, and the input of an example. */
 const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: object }> = {
@@ -18,6 +18,11 @@ const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: obj
     summary: 'Subscribe to the changes of a run',
     items: 'changes of the run, with the steps that changed',
     input: { runId: ID },
+  },
+  'broadcasts.follow': {
+    summary: 'Subscribe to the progress of a broadcast',
+    items: 'changes of the broadcast, with its counts and the number of recipients accepted per second',
+    input: { broadcastId: ID },
   },
   'events.follow': {
     summary: 'Subscribe to the events of a workspace',
@@ -72,19 +77,19 @@ function describeSubscription(
 
 const JSON_OBJECT: Schema = { type: 'object', additionalProperties: true }
 
-function pathId(name: string, description: string): Parameter {
+export function pathId(name: string, description: string): Parameter {
   return { in: 'path', name, required: true, description, schema: { type: 'string', format: 'uuid' }, example: ID }
 }
 
-function header(name: string, description: string, example: string): Parameter {
+export function header(name: string, description: string, example: string): Parameter {
   return { in: 'header', name, description, schema: { type: 'string' }, example }
 }
 
-function query(name: string, description: string, example: string): Parameter {
+export function query(name: string, description: string, example: string): Parameter {
   return { in: 'query', name, required: true, description, schema: { type: 'string' }, example }
 }
 
-function ok(description: string, example: object): Response {
+export function ok(description: string, example: object): Response {
   return {
     description,
     headers: REQUEST_ID_HEADERS,
@@ -92,7 +97,7 @@ function ok(description: string, example: object): Response {
   }
 }
 
-function text(description: string, example: string): Response {
+export function text(description: string, example: string): Response {
   const schema: Schema = { type: 'string' }
   return { description, headers: REQUEST_ID_HEADERS, content: { 'text/plain': { schema, example } } }
 }
@@ -174,70 +179,38 @@ export function webhookPaths(): Paths {
   }
 }
 
-const BINARY: Schema = { type: 'string', format: 'binary' }
-
-/** Documents the transfer of files, which are bodies of their own and no JSON. */
-export function mediaPaths(): Paths {
-  const media = {
-    id: ID,
-    mimeType: 'image/png',
-    size: 68,
-    filename: 'cat.png',
-    sha256: '0'.repeat(64),
-    url: `/media/${ID}/${ID}?expires=1772445900000&signature=x`,
-    createdAt: '2026-03-02T10:00:00.000Z',
-  }
+/** Documents answers that are files. */
+export function exportPaths(): Paths {
+  const example = 'recipientId,contactId,name,address,status\r\n'
   return {
-    '/api/media': {
-      post: {
-        operationId: 'media.upload',
-        summary: 'Upload a media file',
-        description:
-          'The body is the file itself, of at most 100 MB. Its type is detected from its content: images, audio, video, PDF, Office documents and plain text may be stored. An equal file of the workspace is stored once.',
-        tags: ['media'],
-        security: [{ session: [] }],
-        parameters: [{ ...query('filename', 'Name of the file', 'cat.png'), required: false }, WORKSPACE],
-        requestBody: {
-          required: true,
-          content: { 'application/octet-stream': { schema: BINARY, example: '<bytes>' } },
-        },
-        responses: {
-          200: ok('An equal file was stored before', media),
-          201: ok('The file is stored', media),
-          ...errorReferences(['400', '401', '403', '413', '429', '500', '503']),
-        },
-      },
-    },
-    '/media/{workspaceId}/{mediaId}': {
+    '/api/broadcasts/{broadcastId}/recipients.csv': {
       get: {
-        operationId: 'media.download',
-        summary: 'Download a media file',
+        operationId: 'broadcasts.exportRecipients',
+        summary: 'Export the recipients of a broadcast',
         description:
-          'Returns the content of a file, or one part of it. The signature in the address decides instead of a session.',
-        tags: ['media'],
-        security: [],
+          'Returns all recipients with their delivery status as CSV, in the order of their IDs. Cells that a spreadsheet would execute as a formula begin with an apostrophe.',
+        tags: ['broadcasts'],
+        security: [{ session: [] }],
         parameters: [
-          pathId('workspaceId', 'The workspace'),
-          pathId('mediaId', 'The file'),
-          query('expires', 'End of the address in milliseconds of Unix time', '1772445900000'),
-          query('signature', 'Signature of the address', 'x'),
-          header('Range', 'The part to return', 'bytes=0-1023'),
+          pathId('broadcastId', 'The broadcast'),
+          {
+            in: 'query',
+            name: 'status',
+            description: 'Only recipients with this status',
+            schema: { type: 'string' },
+            example: 'failed',
+          },
+          WORKSPACE,
         ],
         responses: {
-          200: file('The file'),
-          206: file('The part of the file'),
-          416: text('The part is outside of the file', 'The range is outside of the file'),
-          ...errorReferences(['403', '404', '500', '503']),
+          200: {
+            description: 'The file, streamed',
+            headers: successHeaders({}),
+            content: { 'text/csv': { schema: { type: 'string' }, example } },
+          },
+          ...errorReferences(['400', '401', '403', '404', '429', '500', '503']),
         },
       },
     },
-  }
-}
-
-function file(description: string): Response {
-  return {
-    description,
-    headers: REQUEST_ID_HEADERS,
-    content: { 'application/octet-stream': { schema: BINARY, example: '<bytes>' } },
   }
 }

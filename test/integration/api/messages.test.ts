@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { releaseScheduledMessages } from '../../../src/features/messages/release-scheduled-messages.ts'
 import {
   buildChannel,
   buildCloudApiChannel,
@@ -12,6 +13,7 @@ import {
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import { listMessages } from '../../support/queries.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -178,6 +180,7 @@ describe('messages API', () => {
       expect(second.status).to.equal(201)
       expect(second.body).to.deep.equal(first.body)
       expect(second.headers.get('idempotency-replayed')).to.equal('true')
+      expect(second.headers.get('location')).to.equal(`/api/messages/${first.body.id}`)
       const other = await send({ to: { phone }, body: 'Twice' }, key)
       expect(summarize(other)).to.deep.equal([422, 'idempotency_key_reused'])
     })
@@ -362,6 +365,22 @@ describe('messages API', () => {
       await app.work()
       const message = await get(body.id)
       expect([message.status, message.error.code]).to.deep.equal(['failed', 'contact_blocked'])
+    })
+
+    it('is sent once when several workers release it at the same time', async () => {
+      const phone = newPhone()
+      const { conversationId } = await receive(phone)
+      const bodies = ['one', 'two', 'three']
+      for (const body of bodies) await send({ to: { phone }, body, sendAt: later(HOUR_MS) })
+      app.clock.advance(HOUR_MS)
+      await Promise.all([1, 2, 3, 4].map(() => releaseScheduledMessages(app.system)))
+      await app.work()
+      const messages = await listMessages(workspace, conversationId)
+      const sent = messages.filter(({ direction }) => direction === 'outbound')
+      expect(sent.map(({ body }) => body)).to.deep.equal(bodies)
+      expect(sent.map(({ status }) => status)).to.deep.equal(['delivered', 'delivered', 'delivered'])
+      const events = await app.system.db('events').where({ tenant_id: workspace.tenantId, type: 'message.queued' })
+      expect(events).to.have.length(3)
     })
 
     it('can be canceled before its time and not after', async () => {

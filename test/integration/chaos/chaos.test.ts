@@ -3,7 +3,7 @@ import { FAULT_KINDS, type FaultKind } from '../../../chaos/faults/fault.ts'
 import { listViolations } from '../../../chaos/report.ts'
 import { runChaos } from '../../../chaos/run-chaos.ts'
 
-const SIZE = { conversations: 50, kills: 5, faults: 6, seed: 62, workers: 2, workspaces: 3 }
+const SIZE = { conversations: 50, broadcast: 0, kills: 5, faults: 6, seed: 62, workers: 2, workspaces: 3 }
 const KINDS = Object.keys(FAULT_KINDS) as FaultKind[]
 
 describe('chaos test', function () {

@@ -46,17 +46,7 @@ describe('POST /api/workflows/validate', () => {
       ['an input schema', { inputs: { type: 'object' } }, 'inputs'],
       ['quiet hours', { settings: { quietHours: { from: '22:00', to: '08:00' } } }, 'settings.quietHours'],
       ['failure notifications', { settings: { onFailure: { notify: [] } } }, 'settings.onFailure'],
-      [
-        'a list message',
-        { steps: [say('a', { message: { body: 'x', list: { button: 'b', options: [] } } })] },
-        'steps.0.message.list',
-      ],
-      ['a location message', { steps: [say('a', { message: { location: {} } })] }, 'steps.0.message.location'],
-      [
-        'a template for a closed service window',
-        { steps: [say('a', { ifWindowClosed: { template: { name: 't' } } })] },
-        'steps.0.ifWindowClosed',
-      ],
+      ['a footer', { steps: [say('a', { message: { body: 'x', footer: 'y' } })] }, 'steps.0.message.footer'],
       [
         'a media reply',
         { steps: [{ id: 'a', type: 'ask', message: { body: 'x' }, expect: { type: 'media' } }] },
@@ -199,6 +189,16 @@ describe('POST /api/workflows/validate', () => {
     ['a cycle of short waits', [wait('w', '6h'), say('a', { next: 'w' })], ['a']],
     ['a wait until a variable time', [{ id: 'w', type: 'wait', until: '{{vars.x}}' }, say('a')], ['a']],
     ['a message with ifWindowClosed skip', [wait('w', '2d'), say('a', { ifWindowClosed: 'skip' })], []],
+    [
+      'a message with a template for a closed window',
+      [wait('w', '2d'), say('a', { ifWindowClosed: { template: { name: 'sale', language: 'en' } } })],
+      [],
+    ],
+    [
+      'a question after a template',
+      [wait('w', '2d'), { id: 't', type: 'send_template', template: { name: 'sale', language: 'en' } }, ask('q')],
+      ['q'],
+    ],
     ['a message with onError continue', [wait('w', '2d'), say('a', { onError: 'continue' })], []],
     ['a reply after the wait', [wait('w', '2d'), { id: 'r', type: 'wait_for_reply' }, say('a')], []],
     [

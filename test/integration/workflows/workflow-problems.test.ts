@@ -31,11 +31,11 @@ describe('problems of a definition at publish', () => {
         {
           id: 'b',
           type: 'ask',
-          message: { body: '?', buttons: ['p', 'q', 'r', 's'].map((id) => ({ id, title: id })) },
+          message: { body: '?', buttons: [...'abcdefghijk'].map((id) => ({ id, title: id })) },
         },
         { id: 'c', type: 'http', url: 'http://10.0.0.1/x' },
         { id: 'd', type: 'send_message', message: { body: '{{customer.name}}' } },
-        { id: 'e', type: 'send_message', message: { location: { latitude: 1, longitude: 2 } } },
+        { id: 'e', type: 'send_message', message: { body: 'x', footer: 'y' } },
         { id: 'f', type: 'send_message', message: { media: { type: 'image', mediaId: 'm1' } } },
         { id: 'g', type: 'ask', message: { body: '?' }, expect: { type: 'text', pattern: 'x'.repeat(1001) } },
         { id: 'h', type: 'goto', to: 'b' },

@@ -218,6 +218,16 @@ describe('compileDefinition', () => {
       ['too_many_buttons steps.0.message.buttons'],
     ],
     [
+      'four expected options with a file',
+      steps(
+        ask('a', {
+          message: { body: '?', media: { type: 'image', url: 'https://a.example/x.png' } },
+          expect: { type: 'choice', options: [...'abcd'].map((id) => button(id)) },
+        }),
+      ),
+      ['too_many_buttons steps.0.expect.options'],
+    ],
+    [
       'a link with a body that is too long',
       steps({
         id: 'a',

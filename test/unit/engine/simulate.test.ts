@@ -3,9 +3,9 @@ import {
   type DialogueEntry,
   type SimulationTrace,
   simulate,
-  type SimulatedWorld,
   type Simulation,
 } from '../../../src/engine/simulate/simulate.ts'
+import type { SimulatedWorld } from '../../../src/engine/simulate/simulated-world.ts'
 import { queueRun } from '../../../src/engine/model/run.ts'
 import { defineStep } from '../../../src/engine/model/step.ts'
 import { simulatedConversation } from '../../../src/features/simulations/simulated-conversation.ts'

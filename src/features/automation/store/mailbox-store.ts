@@ -10,6 +10,17 @@ import type { StoreTransaction } from './store-transaction.ts'
 /** Id of a run's mailbox. The index `runs_tenant_id_active_mailbox_idx` is on this expression. */
 export const MAILBOX_ID_SQL = 'coalesce(conversation_id, contact_id, mailbox_run_id, id)'
 
+/**
+ * SQL condition that the item `i` is due at `:now`. An item waits behind those of its mailbox with a smaller id that are
+ * to be attempted again, also if it was put while the backoff was being written. The holder of the mailbox's lock sees
+ * every backoff. The index on `retry_at` is almost always empty.
+ */
+export function isDueSql(tenantId: ':tenantId' | 'i.tenant_id' = ':tenantId'): string {
+  return `i.due_at <= :now and not exists (
+    select from mailbox_items failed where failed.tenant_id = ${tenantId} and failed.mailbox_id = i.mailbox_id
+      and failed.retry_at > :now and failed.id < i.id)`
+}
+
 /** Lists at most `limit` of a tenant's mailboxes with due items, the longest waiting first. */
 export async function listDueMailboxes(
   db: Database,
@@ -18,8 +29,9 @@ export async function listDueMailboxes(
   return selectRows<Mailbox>(
     db,
     `select distinct mailbox_kind as kind, mailbox_id as id from (
-       select mailbox_kind, mailbox_id from mailbox_items where tenant_id = ? and due_at <= ? order by id limit ?) oldest`,
-    [tenantId, now, limit],
+       select mailbox_kind, mailbox_id from mailbox_items i where i.tenant_id = :tenantId and ${isDueSql()}
+       order by id limit :limit) oldest`,
+    { tenantId, now, limit },
   )
 }
 
@@ -63,9 +75,10 @@ export async function claimItems(
 ): Promise<MailboxItem[]> {
   const rows = await selectRows<Row>(
     tx.db,
-    `delete from mailbox_items where tenant_id = ? and mailbox_id = any(?) and due_at <= ? and id = coalesce(?::uuid, id)
+    `delete from mailbox_items i where i.tenant_id = :tenantId and i.mailbox_id = any(:mailboxIds) and ${isDueSql()}
+       and i.id = coalesce(:only::uuid, i.id)
      returning id, mailbox_kind, mailbox_id, kind, payload, attempts`,
-    [tx.tenantId, mailboxes.map(({ id }) => id), tx.now(), only],
+    { tenantId: tx.tenantId, mailboxIds: mailboxes.map(({ id }) => id), now: tx.now(), only },
   )
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(toItem)
 }
@@ -82,17 +95,16 @@ export const ATTEMPTS_MAX = 5
 export async function nextItem(tx: StoreTransaction, mailbox: Mailbox): Promise<NextItem | undefined> {
   const [item] = await selectRows<NextItem>(
     tx.db,
-    `select id, payload ->> 'runId' as run_id, attempts + 1 >= ? as is_last_attempt from mailbox_items
-     where tenant_id = ? and mailbox_id = ? and due_at <= ? order by id limit 1`,
-    [ATTEMPTS_MAX, tx.tenantId, mailbox.id, tx.now()],
+    `select id, payload ->> 'runId' as run_id, attempts + 1 >= :attemptsMax as is_last_attempt from mailbox_items i
+     where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and ${isDueSql()} order by id limit 1`,
+    { attemptsMax: ATTEMPTS_MAX, tenantId: tx.tenantId, mailboxId: mailbox.id, now: tx.now() },
   )
   return item
 }
 
 /**
- * Postpones a failed item and those behind it, longer with each attempt. `countsAttempt` is false for transient failures.
- * An item that a concurrent job has postponed stays as it is: a backoff counts one attempt. The caller holds the lock of
- * the mailbox: an item that is put after the commit finds the backoff.
+ * Postpones a failed item, and with it those behind it, longer with each attempt. `countsAttempt` is false for transient
+ * failures. An item that a concurrent job has postponed stays as it is: a backoff counts one attempt.
  */
 export async function postponeItem(
   tx: StoreTransaction,
@@ -100,14 +112,10 @@ export async function postponeItem(
   { id, countsAttempt }: { id: string; countsAttempt: boolean },
 ): Promise<void> {
   await tx.db.raw(
-    `with failed as (
-       update mailbox_items set attempts = attempts + :count::int,
-         due_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts,
-         retry_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts
-       where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id and due_at <= :now
-       returning retry_at)
-     update mailbox_items i set due_at = failed.retry_at, retry_at = failed.retry_at from failed
-     where i.tenant_id = :tenantId and i.mailbox_id = :mailboxId and i.id > :id and i.due_at <= :now`,
+    `update mailbox_items set attempts = attempts + :count::int,
+       due_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts,
+       retry_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts
+     where tenant_id = :tenantId and mailbox_id = :mailboxId and id = :id and due_at <= :now`,
     { count: countsAttempt ? 1 : 0, now: tx.now(), tenantId: tx.tenantId, mailboxId: mailbox.id, id },
   )
 }
@@ -117,30 +125,23 @@ export async function resetAttempts(tx: StoreTransaction, mailbox: Mailbox, id: 
   await tx.db('mailbox_items').where({ tenant_id: tx.tenantId, mailbox_id: mailbox.id, id }).update({ attempts: 0 })
 }
 
-/**
- * Puts items into mailboxes. Ids are time-ordered, so an item is behind those that were put before: if one of them waits
- * for another attempt after a failure, so does the new item.
- */
+/** Puts items into mailboxes, which are processed in the order of the ids. Ids are time-ordered. */
 export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<void> {
   if (items.length === 0) return
   const now = tx.now()
   const rows = items.map(({ id, mailbox, kind, payload, dueAt }) => ({
+    tenantId: tx.tenantId,
     mailboxKind: mailbox.kind,
     mailboxId: mailbox.id,
     id,
     kind,
     payload,
+    attempts: 0,
     dueAt: dueAt ?? addMs(now, -CLOCK_TOLERANCE_MS),
+    createdAt: now,
   }))
   await tx.db.raw(
-    `insert into mailbox_items (tenant_id, mailbox_kind, mailbox_id, id, kind, payload, attempts, due_at, retry_at, created_at)
-     select :tenantId::uuid, x.mailbox_kind, x.mailbox_id, x.id, x.kind, x.payload, 0, greatest(x.due_at, backoff.retry_at),
-       backoff.retry_at, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as x (mailbox_kind text, mailbox_id uuid, id uuid, kind text, payload jsonb,
-         due_at timestamptz),
-       lateral (
-         select max(retry_at) as retry_at from mailbox_items i
-         where i.tenant_id = :tenantId and i.mailbox_id = x.mailbox_id and i.retry_at > :now) backoff`,
-    { rows: toRecordset(rows), tenantId: tx.tenantId, now },
+    'insert into mailbox_items select * from jsonb_populate_recordset(null::mailbox_items, :rows::jsonb)',
+    { rows: toRecordset(rows) },
   )
 }

@@ -13,13 +13,21 @@ import type { AudienceInput } from './schema.ts'
 export async function assertAudience(tx: Scope, { exclude = {}, ...audience }: AudienceInput): Promise<void> {
   const listIds = (name: 'groupIds' | 'tagIds' | 'contactIds') => [...(audience[name] ?? []), ...(exclude[name] ?? [])]
   const [groupIds, tagIds, contactIds] = [listIds('groupIds'), listIds('tagIds'), listIds('contactIds')]
-  await assertExisting('Group', groupIds, (ids) => tx.query(Group).whereIn('id', ids).resultSize())
-  await assertExisting('Tag', tagIds, (ids) => tx.query(Tag).whereIn('id', ids).resultSize())
-  await assertExisting('Contact', contactIds, (ids) => tx.query(Contact).whereIn('id', ids).resultSize())
+  await assertExisting(tx, 'Group', groupIds)
+  await assertExisting(tx, 'Tag', tagIds)
+  await assertExisting(tx, 'Contact', contactIds)
 }
 
-async function assertExisting(noun: string, ids: string[], count: (ids: string[]) => Promise<number>): Promise<void> {
+const COUNTERS = {
+  Group: (tx: Scope, ids: string[]) => tx.query(Group).whereIn('id', ids).resultSize(),
+  Tag: (tx: Scope, ids: string[]) => tx.query(Tag).whereIn('id', ids).resultSize(),
+  Contact: (tx: Scope, ids: string[]) => tx.query(Contact).whereIn('id', ids).resultSize(),
+}
+
+/** @throws NotFoundError if one of the ids is not that of a record of the workspace */
+export async function assertExisting(tx: Scope, noun: keyof typeof COUNTERS, ids: string[]): Promise<void> {
   const distinct = [...new Set(ids.map((id) => id.toLowerCase()))]
   if (distinct.length === 0) return
-  if (!distinct.every(isUuid) || (await count(distinct)) !== distinct.length) throw new NotFoundError(noun)
+  const count = distinct.every(isUuid) ? await COUNTERS[noun](tx, distinct) : 0
+  if (count !== distinct.length) throw new NotFoundError(noun)
 }

@@ -84,18 +84,20 @@ function toPortion(ids: string[]): Portion {
   }
 }
 
-async function readPhones(tx: Scope, broadcastId: string, after: number): Promise<Portion> {
-  const rows = await selectRows<{
-    position: number
-    phone: string
-    name: string | null
-    params: Record<string, string>
-  }>(
-    tx.db,
+export type PhoneEntry = { position: number; phone: string; name: string | null; params: Record<string, string> }
+
+/** Lists phone numbers of an audience after a position. */
+export function listPhones({ db, tenantId }: Scope, broadcastId: string, after: number): Promise<PhoneEntry[]> {
+  return selectRows(
+    db,
     `select position, phone, name, params from broadcast_phones
      where tenant_id = :tenantId and broadcast_id = :broadcastId and position > :after order by position limit :limit`,
-    { tenantId: tx.tenantId, broadcastId, after, limit: PORTION },
+    { tenantId, broadcastId, after, limit: PORTION },
   )
+}
+
+async function readPhones(tx: Scope, broadcastId: string, after: number): Promise<Portion> {
+  const rows = await listPhones(tx, broadcastId, after)
   const found = await findOrCreateContacts(
     tx,
     rows.map(({ phone, name }) => ({ phone, name: name ?? undefined })),
@@ -103,8 +105,12 @@ async function readPhones(tx: Scope, broadcastId: string, after: number): Promis
   const last = rows.at(-1)
   return {
     contacts: found.map(({ contactId }, index) => ({ contactId, params: rows[index]?.params ?? {} })),
-    after: last && rows.length === PORTION ? String(last.position) : null,
+    after: last && isFullPortion(rows) ? String(last.position) : null,
   }
+}
+
+export function isFullPortion(rows: unknown[]): boolean {
+  return rows.length === PORTION
 }
 
 /** Conditions of a filter on the contact `c`. */

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { selectRows } from '../../../platform/database/sql.ts'
 import { digestSql } from '../audience/snapshot-portion.ts'
 import { addsUp, NO_COUNTS } from '../counts.ts'
-import type { BroadcastReport, Counts } from '../schema.ts'
+import type { Counts } from '../schema.ts'
 import { getReport, type ReportSource } from './get-report.ts'
+import type { BroadcastReport } from './schema.ts'
 
 const PAGE = 2000
 const NO_ID = '00000000-0000-0000-0000-000000000000'

@@ -1,0 +1,135 @@
+import type pg from 'pg'
+import { type ChaosBroadcast, toExpectedBody } from './broadcast.ts'
+import type { InvariantResult } from './invariant.ts'
+
+type Recipient = {
+  address: string
+  status: string
+  providerMessageId: string | null
+  acceptedCount: number
+  isDoubted: boolean
+}
+type Broadcast = { status: string; counts: Record<string, number>; pausedReason: string | null }
+type Outcome = ChaosBroadcast & { broadcast: Broadcast; recipients: Recipient[] }
+
+export type BroadcastCounts = {
+  recipients: number
+  accepted: number
+  byStatus: Record<string, number>
+  /** Recipients whose delivery was unknown at any time, and of those the ones that a status settled. */
+  doubts: number
+  settledDoubts: number
+}
+
+const ACCEPTED = ['sent', 'delivered', 'read']
+const FINAL = [...ACCEPTED, 'failed', 'skipped', 'canceled', 'unknown']
+
+/** Compares the broadcasts with the provider's own log of accepted messages, recipient by recipient. */
+export async function checkBroadcasts(
+  client: pg.Client,
+  broadcasts: ChaosBroadcast[],
+): Promise<{ counts: BroadcastCounts; results: InvariantResult[] }> {
+  const outcomes: Outcome[] = []
+  for (const broadcast of broadcasts) outcomes.push(await readOutcome(client, broadcast))
+  const recipients = outcomes.flatMap((outcome) => outcome.recipients)
+  return {
+    counts: {
+      recipients: recipients.length,
+      accepted: outcomes.reduce((sum, outcome) => sum + listTemplateSends(outcome).length, 0),
+      byStatus: countBy(recipients.map(({ status }) => status)),
+      doubts: recipients.filter(({ isDoubted }) => isDoubted).length,
+      settledDoubts: recipients.filter(({ isDoubted, status }) => isDoubted && status !== 'unknown').length,
+    },
+    results: [
+      check('the provider accepted at most one message of a broadcast per person', outcomes, findRepeatedSends),
+      check('every person of the audience is a recipient, and every recipient has ended', outcomes, findOpen),
+      check('recipients and the log of the provider agree line by line', outcomes, findDisagreements),
+      check('the counts of a broadcast are those of its recipients', outcomes, findWrongCounts),
+    ],
+  }
+}
+
+async function readOutcome(client: pg.Client, broadcast: ChaosBroadcast): Promise<Outcome> {
+  const keys = [broadcast.workspace.tenantId, broadcast.id]
+  const recipients = await client.query<Recipient>(
+    `select address, status, provider_message_id as "providerMessageId", accepted_count as "acceptedCount",
+       doubted_at is not null as "isDoubted"
+     from broadcast_recipients where tenant_id = $1 and broadcast_id = $2 order by id`,
+    keys,
+  )
+  const rows = await client.query<Broadcast>(
+    'select status, counts, status_reason as "pausedReason" from broadcasts where tenant_id = $1 and id = $2',
+    keys,
+  )
+  const [row = { status: 'missing', counts: {}, pausedReason: null }] = rows.rows
+  return { ...broadcast, broadcast: row, recipients: recipients.rows }
+}
+
+type Finder = (outcome: Outcome) => string[]
+
+function check(name: string, outcomes: Outcome[], find: Finder): InvariantResult {
+  const checked = outcomes.reduce((sum, { people }) => sum + people.size, 0)
+  return { name, checked, violations: outcomes.flatMap(find) }
+}
+
+function listTemplateSends({ workspace }: ChaosBroadcast) {
+  return workspace.provider.accepted.filter(({ payload }) => payload['type'] === 'template')
+}
+
+function findRepeatedSends(outcome: Outcome): string[] {
+  const counts = countBy(listTemplateSends(outcome).map(({ recipient }) => recipient))
+  return Object.entries(counts).flatMap(([phone, count]) => (count > 1 ? [`${phone} was sent ${count} messages`] : []))
+}
+
+function findOpen({ people, recipients, broadcast }: Outcome): string[] {
+  const listed = new Set(recipients.map(({ address }) => address))
+  return [
+    ...(broadcast.status === 'completed' ? [] : [`the broadcast is ${broadcast.status} (${broadcast.pausedReason})`]),
+    ...[...people.keys()].filter((phone) => !listed.has(phone)).map((phone) => `${phone} is no recipient`),
+    ...(recipients.length > people.size ? [`there are ${recipients.length} recipients for ${people.size} people`] : []),
+    ...recipients.flatMap(({ address, status }) => (FINAL.includes(status) ? [] : [`${address} is ${status}`])),
+  ]
+}
+
+function findDisagreements(outcome: Outcome): string[] {
+  const { workspace, people, recipients } = outcome
+  const { provider, providerBehavior } = workspace
+  const violations: string[] = []
+  for (const { address, status, providerMessageId, acceptedCount } of recipients) {
+    const [send] = provider.log.listFor(address).filter(({ payload }) => payload['type'] === 'template')
+    const isKnown = ACCEPTED.includes(status)
+    if (!send) {
+      if (isKnown || acceptedCount > 0) violations.push(`${address} is ${status}, but the provider accepted nothing`)
+      continue
+    }
+    if (send.body !== toExpectedBody(people.get(address) ?? '')) violations.push(`${address} was sent "${send.body}"`)
+    // Without statuses, a message whose response was lost stays unknown.
+    if (!isKnown && (status !== 'unknown' || providerBehavior.sendsStatuses))
+      violations.push(`${address} is ${status}, but the provider accepted ${send.wamid}`)
+    if (isKnown && (providerMessageId !== send.wamid || acceptedCount !== 1))
+      violations.push(`${address} states ${providerMessageId} and ${acceptedCount} accepted, not ${send.wamid}`)
+    if (isKnown && providerBehavior.sendsStatuses && status !== 'read')
+      violations.push(`${address} is ${status}, but the provider reported that it was read`)
+  }
+  const listed = new Set(recipients.map(({ address }) => address))
+  const unknownRecipients = listTemplateSends(outcome).filter(({ recipient }) => !listed.has(recipient))
+  return [
+    ...violations,
+    ...unknownRecipients.map(({ recipient }) => `${recipient} was sent a message, but is no recipient`),
+  ]
+}
+
+function findWrongCounts({ broadcast, recipients }: Outcome): string[] {
+  const counts = countBy(recipients.map(({ status }) => status))
+  const names = [...new Set([...Object.keys(counts), ...FINAL, 'pending', 'sending'])]
+  return names.flatMap((name) => {
+    const [stated, actual] = [broadcast.counts[name] ?? 0, counts[name] ?? 0]
+    return stated === actual ? [] : [`the broadcast counts ${stated} recipients that are ${name}, but has ${actual}`]
+  })
+}
+
+function countBy(names: string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,54 @@
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../scope.ts'
+import { findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
+import { ensureConversations } from '../conversations/ensure-conversations.ts'
+import { nextMessageId } from '../outbound/next-message-id.ts'
+import { queueMessages } from '../outbound/queue-messages.ts'
+import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
+import { assertExisting } from './audience/assert-audience.ts'
+import { loadCandidates } from './audience/candidates.ts'
+import { decideRecipients } from './audience/decide-recipients.ts'
+import type { BroadcastTest } from './report/schema.ts'
+import type { TestBroadcast } from './schema.ts'
+
+/**
+ * Sends the message of a broadcast to a few people at once, who do not become recipients of it. The rules of consent
+ * apply to them, too.
+ * @throws NotFoundError, UnprocessableError of templates
+ */
+export function testBroadcast(
+  scope: Scope,
+  { broadcastId, contactIds = [], phones = [] }: TestBroadcast,
+): Promise<BroadcastTest> {
+  return scope.transaction(async (tx) => {
+    const broadcast = await tx.get(BroadcastRow, broadcastId)
+    const { channelId, templateId } = broadcast
+    await assertExisting(tx, 'Contact', contactIds)
+    const template = await loadSendableTemplate(tx, channelId, { templateId })
+    const found = await findOrCreateContacts(
+      tx,
+      phones.map((phone) => ({ phone })),
+    )
+    const ids = [...new Set([...contactIds.map((id) => id.toLowerCase()), ...found.map(({ contactId }) => contactId)])]
+    const conversations = await ensureConversations(tx, channelId, ids)
+    // Nobody is excluded from a test or capped, and recipients of the broadcast may be sent it.
+    const tested = { id: newId(), channelId, audience: {}, frequencyCap: null }
+    const candidates = await loadCandidates(tx, tested, ids)
+    const items: BroadcastTest['items'] = []
+    const messages = decideRecipients(broadcast, template, candidates).flatMap(({ candidate, params, skipReason }) => {
+      const { contactId } = candidate
+      const conversation = conversations.get(contactId)
+      const messageId = skipReason === null && conversation ? nextMessageId(conversation.lastMessageId) : null
+      items.push({ contactId, messageId, skipReason })
+      if (!conversation || messageId === null) return []
+      const { type, id, name } = tx.actor
+      const sender = type === 'user' ? { type, id, name } : { type: 'system' as const, id: null, name: null }
+      const { conversationId } = conversation
+      const filled = fillTemplate(template, params)
+      return [{ id: messageId, conversationId, contactId, channelId, ...filled, sender, runId: null, stepId: null }]
+    })
+    await queueMessages(tx, messages)
+    return { items }
+  })
+}

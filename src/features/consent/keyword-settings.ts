@@ -1,0 +1,49 @@
+import { selectRows } from '../../platform/database/sql.ts'
+import type { Scope } from '../../scope.ts'
+import { DEFAULT_SETTINGS, KeywordSettings, listKeywords, normalizeKeyword } from './keywords.ts'
+import type { ConsentKeywords, PutConsentKeywords } from './schema.ts'
+
+/** Loads the keyword settings of the workspace. */
+export async function loadKeywordSettings(scope: Scope): Promise<KeywordSettings> {
+  const [row] = await selectRows<{ settings: unknown }>(
+    scope.db,
+    'select consent_keywords as settings from workspaces where id = ?',
+    [scope.tenantId],
+  )
+  return row?.settings ? KeywordSettings.parse(row.settings) : DEFAULT_SETTINGS
+}
+
+export async function getConsentKeywords(scope: Scope): Promise<ConsentKeywords> {
+  return toConsentKeywords(await loadKeywordSettings(scope))
+}
+
+/** Replaces the keyword settings of the workspace. */
+export async function putConsentKeywords(scope: Scope, input: PutConsentKeywords): Promise<ConsentKeywords> {
+  const settings: KeywordSettings = {
+    language: input.language,
+    optOut: toChanges(input.optOut),
+    optIn: toChanges(input.optIn),
+  }
+  await scope
+    .db('workspaces')
+    .where({ id: scope.tenantId })
+    .update({ consent_keywords: JSON.stringify(settings), updated_at: scope.now() })
+  return toConsentKeywords(settings)
+}
+
+function toChanges({ added, removed, confirmation }: PutConsentKeywords['optOut']): KeywordSettings['optOut'] {
+  return { added: toWords(added), removed: toWords(removed), confirmation }
+}
+
+function toWords(words: string[]): string[] {
+  return [...new Set(words.map(normalizeKeyword))].sort()
+}
+
+function toConsentKeywords(settings: KeywordSettings): ConsentKeywords {
+  const { language, optOut, optIn } = settings
+  return {
+    language,
+    optOut: { ...optOut, words: listKeywords(settings, 'opted_out') },
+    optIn: { ...optIn, words: listKeywords(settings, 'opted_in') },
+  }
+}

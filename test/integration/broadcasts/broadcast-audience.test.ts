@@ -1,0 +1,150 @@
+import { expect } from 'chai'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { buildContact, buildMember, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildBroadcastChannel, listPhones, waitForStatus } from '../../support/broadcasts.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+describe('audience of a broadcast', () => {
+  let app: TestApp
+  let owner: WorkspaceClient
+  let cloud: FakeCloudApi
+  let templateId: string
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
+  })
+
+  after(() => app.stop())
+
+  beforeEach(async () => {
+    owner = await buildWorkspace(app)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+    ;({ templateId } = await buildBroadcastChannel(owner, cloud))
+  })
+
+  afterEach(() => cloud.stop())
+
+  const createDraft = (fields: object) =>
+    owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, params: { name: '{{contact.name}}' }, ...fields })
+
+  const post = (id: string, action: string, body: object = {}) =>
+    owner.call('POST', `/api/broadcasts/${id}/${action}`, body)
+
+  async function complete(id: string) {
+    await post(id, 'send')
+    return waitForStatus(app, owner, id, 'completed')
+  }
+
+  it('POST /api/broadcasts/{broadcastId}/preview shows messages and skip reasons without storing anything', async () => {
+    const ana = await buildContact(owner, { name: 'Ana' })
+    const out = await buildContact(owner, { name: 'Out', consent: { marketing: 'opted_out' } })
+    const draft = await createDraft({
+      audience: { contactIds: [ana.id, out.id], recipients: [{ phone: '+4915112345678', name: 'Eve' }] },
+    })
+    const { items } = await post(draft.id, 'preview', { limit: 3 })
+    expect(items.map(({ name, body, skipReason }: any) => [name, body, skipReason])).to.have.deep.members([
+      ['Eve', 'Hi Eve', null],
+      ['Ana', 'Hi Ana', null],
+      ['Out', 'Hi Out', 'opted_out'],
+    ])
+    expect(items[0]).to.deep.include({ contactId: null, address: '+4915112345678', params: { name: 'Eve' } })
+    expect((await owner.call('GET', '/api/contacts')).total).to.equal(2)
+    expect((await owner.call('GET', `/api/broadcasts/${draft.id}/recipients`)).total).to.equal(0)
+  })
+
+  it('POST /api/broadcasts/{broadcastId}/estimate counts contacts by skip reason, each once', async () => {
+    const ana = await buildContact(owner)
+    const out = await buildContact(owner, { consent: { marketing: 'opted_out' } })
+    const group = await owner.call('POST', '/api/groups', { name: 'Both' })
+    await owner.call('POST', `/api/groups/${group.id}/contacts`, { contactIds: [ana.id, out.id] })
+    const draft = await createDraft({
+      audience: {
+        groupIds: [group.id],
+        contactIds: [ana.id],
+        recipients: [{ phone: ana.phone }, { phone: '+4915112345678' }],
+      },
+    })
+    expect(await post(draft.id, 'estimate')).to.deep.equal({
+      total: 3,
+      sendable: 2,
+      skipped: { opted_out: 1 },
+      isComplete: true,
+      seconds: 1,
+      remainingToday: null,
+    })
+    await complete(draft.id)
+    const started = await owner.request('POST', `/api/broadcasts/${draft.id}/estimate`, {})
+    expect([started.status, started.body.code]).to.deep.equal([409, 'broadcast_status_conflict'])
+  })
+
+  it('POST /api/broadcasts/{broadcastId}/test sends to named people only, who do not become recipients', async () => {
+    const ana = await buildContact(owner, { name: 'Ana' })
+    const out = await buildContact(owner, { consent: { marketing: 'opted_out' } })
+    const draft = await createDraft({ audience: { contactIds: [ana.id] } })
+    const { items } = await post(draft.id, 'test', { contactIds: [out.id], phones: ['+4915112345678'] })
+    expect(items.map(({ skipReason }: any) => skipReason)).to.have.members(['opted_out', null])
+    await app.work()
+    expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal(['+4915112345678'])
+    expect((await owner.call('GET', `/api/broadcasts/${draft.id}`)).counts.total).to.equal(0)
+  })
+
+  it('requiresOptIn skips contacts without consent, and frequencyCap those who were sent enough', async () => {
+    const ana = await buildContact(owner, { consent: { marketing: 'opted_in' } })
+    const bo = await buildContact(owner)
+    const audience = { contactIds: [ana.id, bo.id] }
+    const first = await complete((await createDraft({ audience, requiresOptIn: true })).id)
+    expect(first.counts).to.include({ sent: 1, skipped: 1 })
+    app.clock.advance(60_000)
+    const second = await createDraft({ audience, frequencyCap: { max: 1, hours: 24 } })
+    expect(second.frequencyCap).to.deep.equal({ max: 1, hours: 24 })
+    expect((await complete(second.id)).counts).to.include({ sent: 1, skipped: 1 })
+    const { items } = await owner.call('GET', `/api/broadcasts/${second.id}/recipients?status=skipped`)
+    expect(items.map(({ contactId, skipReason }: any) => [contactId, skipReason])).to.deep.equal([
+      [ana.id, 'frequency_cap'],
+    ])
+    app.clock.advance(25 * 3_600_000)
+    const third = await createDraft({ audience, frequencyCap: { max: 1, hours: 24 } })
+    expect((await complete(third.id)).counts).to.include({ sent: 2, skipped: 0 })
+  })
+
+  it('skips a person whose two contacts have the same address as a duplicate', async () => {
+    const ana = await buildContact(owner, { name: 'Ana' })
+    const twin = await buildContact(owner, { name: 'Twin' })
+    const { channelId } = await owner.call('GET', `/api/templates/${templateId}`)
+    await app.system.db('contact_identities').insert({
+      tenant_id: owner.tenantId,
+      id: twin.id,
+      contact_id: twin.id,
+      channel_id: channelId,
+      kind: 'phone',
+      value: ana.phone,
+      created_at: app.clock.now(),
+    })
+    const { counts } = await complete((await createDraft({ audience: { contactIds: [ana.id, twin.id] } })).id)
+    expect(counts).to.include({ sent: 1, skipped: 1 })
+    expect(cloud.log.listFor(ana.phone)).to.have.length(1)
+  })
+
+  it('GET /api/broadcasts/{broadcastId}/recipients.csv streams all recipients and escapes formulas', async () => {
+    const phones = listPhones(1200)
+    const recipients = phones.map((phone, index) => ({ phone, name: index === 0 ? '=1+1,"x"' : `P${index}` }))
+    const draft = await createDraft({ audience: { recipients }, requiresOptIn: true })
+    const viewer = await buildMember(owner, 'viewer')
+    await complete(draft.id)
+    const { status, headers, body } = await viewer.request('GET', `/api/broadcasts/${draft.id}/recipients.csv`)
+    expect([status, headers.get('content-type')]).to.deep.equal([200, 'text/csv; charset=utf-8'])
+    const lines = body.trimEnd().split('\r\n')
+    expect(lines).to.have.length(1201)
+    expect(lines[0]).to.match(/^recipientId,contactId,name,address,status,/)
+    expect(body).to.include(`,"'=1+1,""x""",${phones[0]},skipped,no_consent,`)
+    const failed = await owner.request('GET', `/api/broadcasts/${draft.id}/recipients.csv?status=failed`)
+    expect(failed.body.trimEnd().split('\r\n')).to.have.length(1)
+    const responses = [
+      await app.rest('GET', `/api/broadcasts/${draft.id}/recipients.csv`),
+      await (await buildWorkspace(app)).request('GET', `/api/broadcasts/${draft.id}/recipients.csv`),
+      await owner.request('GET', `/api/broadcasts/${draft.id}/recipients.csv?status=lost`),
+    ]
+    expect(responses.map((response) => response.status)).to.deep.equal([401, 404, 400])
+  })
+})
