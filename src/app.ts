@@ -142,7 +142,7 @@ async function listen(
     },
     workflowWebhooks: {
       isKnown: (id) => isWebhook(webhooks, id),
-      handle: (call) => handleWebhookCall(webhooks, call),
+      handle: (call) => handleWebhookCall({ system: webhooks, limits }, call),
     },
     exportRecipients,
     scopes: {

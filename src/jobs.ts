@@ -9,6 +9,7 @@ import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
+import { purgeThrottleWindows } from './features/throttle-windows/take-passage.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
@@ -56,6 +57,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge webhooks', everyMs: HOUR, run: () => purgeWebhooks(system) },
+    { name: 'purge throttle windows', everyMs: HOUR, run: () => purgeThrottleWindows(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },
   ]

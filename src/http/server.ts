@@ -90,7 +90,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
   koa.use(rest.routes())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
-  return createNodeServer(koa.callback(), log).once('close', () => lag.stop())
+  return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => lag.stop())
 }
 
 function checkMethod(rest: ReturnType<typeof restRoutes>): Koa.Middleware {
