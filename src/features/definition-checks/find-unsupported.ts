@@ -30,11 +30,6 @@ const STEP_FIELDS: Field[] = [
   ...MESSAGES.flatMap((message): Field[] => [
     { at: `${message}.footer`, instead: 'put it at the end of the body' },
     {
-      at: `${message}.template`,
-      instead: 'use a body, which works within 24 hours after the last message of the customer',
-      insteadOf: `${message}.body`,
-    },
-    {
       at: `${message}.media.mediaId`,
       instead: 'use a url that the channel can fetch',
       insteadOf: `${message}.media.url`,
