@@ -18,6 +18,7 @@ import {
   runSubscriptionsRouter,
 } from './features/live/router.ts'
 import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
+import { mediaRouter } from './features/media/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { runsRouter } from './features/runs/router.ts'
@@ -55,6 +56,7 @@ export const appRouter = router({
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
+  media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
   workspace: consentKeywordsRouter,

@@ -41,7 +41,7 @@ export const MESSAGES: Area = {
       name: 'a canceled message is released',
       file: 'src/features/outbound/message-status.ts',
       original: "release: { from: ['scheduled'], to: 'queued' }",
-      mutated: "release: { from: ['scheduled', 'canceled', 'queued'], to: 'queued' }",
+      mutated: "release: { from: ['scheduled', 'canceled'], to: 'queued' }",
     },
     {
       name: 'a released message leaves its conversation closed',

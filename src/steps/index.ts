@@ -21,6 +21,7 @@ import { set } from './flow/set.ts'
 import { setConsent } from './contacts/set-consent.ts'
 import { split } from './flow/split.ts'
 import { stop } from './flow/stop.ts'
+import { throttle } from './flow/throttle.ts'
 import { tool } from './external/tool.ts'
 import { updateContact } from './contacts/update-contact.ts'
 import { waitForEvent } from './flow/wait-for-event.ts'
@@ -51,6 +52,7 @@ export const stepTypes = stepRegistry([
   addNote,
   closeConversation,
   emit,
+  throttle,
   goto,
   stop,
   http,

@@ -2,15 +2,11 @@ import { problemAt, type Problem } from '../../engine/language/definition/proble
 import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } from '../workflows/stored-definition.ts'
 
 /**
- * Triggers, steps and fields that the language defines and that are not implemented yet, each with an alternative. An
+ * Triggers and fields that the language defines and that are not implemented yet, each with an alternative. An
  * entry is removed when it is implemented.
  */
 const TRIGGERS: Record<string, string> = {
   message_status: 'use message_received, or a wait with a branch',
-}
-
-const STEPS: Record<string, string> = {
-  throttle: 'use a branch on a variable or a tag that the workflow sets',
 }
 
 type Field = {
@@ -33,11 +29,6 @@ const MESSAGES = ['message', 'invalidMessage']
 const STEP_FIELDS: Field[] = [
   ...MESSAGES.flatMap((message): Field[] => [
     { at: `${message}.footer`, instead: 'put it at the end of the body' },
-    {
-      at: `${message}.template`,
-      instead: 'use a body, which works within 24 hours after the last message of the customer',
-      insteadOf: `${message}.body`,
-    },
     {
       at: `${message}.media.mediaId`,
       instead: 'use a url that the channel can fetch',
@@ -69,7 +60,7 @@ export function findUnsupported(definition: unknown): Unsupported[] {
   return [
     ...listTriggers(definition).flatMap((trigger) => checkType(trigger, TRIGGERS)),
     ...checkFields(toRootPart(definition), ROOT_FIELDS),
-    ...listSteps(definition).flatMap((step) => [...checkType(step, STEPS), ...checkFields(step, STEP_FIELDS)]),
+    ...listSteps(definition).flatMap((step) => checkFields(step, STEP_FIELDS)),
   ]
 }
 

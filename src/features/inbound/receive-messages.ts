@@ -6,6 +6,7 @@ import { advanceJob } from '../automation/jobs.ts'
 import { attributeReplies } from '../broadcast-recipients/attribute-replies.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
+import { queueMedia } from '../media/fetch-media.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { applyConsentKeywords } from './apply-consent-keywords.ts'
@@ -46,6 +47,7 @@ export async function receiveMessages(
     const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
+      await queueMedia(tx, channelId, inserted)
       const keywords = await applyConsentKeywords(tx, channelId, inserted)
       await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
       await deliverReplies(tx, { channelId, messages: inserted, keywords })

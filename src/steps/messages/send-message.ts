@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
 import { composeMessage, isWindowOpen } from './compose-message.ts'
 import { fillButtons, Message } from './message.ts'
-import { sendTemplate, TemplateMessage, templatePaths } from './template-message.ts'
+import { sendTemplate, TemplateMessage, templatePaths, toTemplateMessage } from './template-message.ts'
 
 /**
  * Sends a message. `ifWindowClosed` chooses the outcome when the service window is closed; a template is sent instead of
@@ -16,8 +16,12 @@ export const sendMessage = defineStep({
       .union([z.enum(['fail', 'skip']), TemplateMessage], 'must be fail, skip or a template')
       .default('fail'),
   }),
-  literal: templatePaths('ifWindowClosed.'),
+  literal: [...templatePaths('message.'), ...templatePaths('ifWindowClosed.')],
   execute({ message, ifWindowClosed }, context) {
+    if (message.template) {
+      const sent = sendTemplate(context, toTemplateMessage(message.template))
+      return { ...sent, kind: 'next', output: { messageId: sent.messageId } }
+    }
     if (ifWindowClosed !== 'fail' && !isWindowOpen(context)) {
       if (ifWindowClosed === 'skip') return { kind: 'next', output: { messageId: null }, branch: 'window_closed' }
       const sent = sendTemplate(context, ifWindowClosed)

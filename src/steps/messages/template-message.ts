@@ -12,23 +12,26 @@ import type { WorkflowEffect } from '../effects.ts'
 const PARAMS_MAX = 100
 const PROBLEMS_MAX = 5
 
-const TemplateChoice = z
-  .strictObject({
-    templateId: z.string().min(1, 'must not be empty').max(64).optional(),
-    name: z
-      .string()
-      .regex(/^[a-z0-9_]{1,512}$/, 'must have 1 to 512 lower-case letters, digits and underscores')
-      .optional(),
-    language: z.string().min(1, 'must not be empty').max(20).optional(),
-  })
-  .refine(
-    ({ templateId, name, language }) =>
-      templateId === undefined
-        ? name !== undefined && language !== undefined
-        : name === undefined && language === undefined,
-    'must have either a templateId, or a name and a language',
-  )
-  .meta({ oneOf: [{ required: ['templateId'] }, { required: ['name', 'language'] }] })
+const choiceShape = {
+  templateId: z.string().min(1, 'must not be empty').max(64).optional(),
+  name: z
+    .string()
+    .regex(/^[a-z0-9_]{1,512}$/, 'must have 1 to 512 lower-case letters, digits and underscores')
+    .optional(),
+  language: z.string().min(1, 'must not be empty').max(20).optional(),
+}
+const CHOICE_SCHEMA = { oneOf: [{ required: ['templateId'] }, { required: ['name', 'language'] }] }
+const CHOICE_RULE = 'must have either a templateId, or a name and a language'
+
+type Choice = { templateId?: string | undefined; name?: string | undefined; language?: string | undefined }
+
+function isChoice({ templateId, name, language }: Choice): boolean {
+  return templateId === undefined
+    ? name !== undefined && language !== undefined
+    : name === undefined && language === undefined
+}
+
+const TemplateChoice = z.strictObject(choiceShape).refine(isChoice, CHOICE_RULE).meta(CHOICE_SCHEMA)
 export type TemplateChoice = z.output<typeof TemplateChoice>
 
 const params = z
@@ -40,6 +43,22 @@ export const templateFields = { template: TemplateChoice, params: params.default
 
 export const TemplateMessage = z.strictObject(templateFields)
 export type TemplateMessage = z.output<typeof TemplateMessage>
+
+/** A template as the content of a message: the choice together with its parameters, as in the API. */
+export const TemplatePart = z
+  .strictObject({ ...choiceShape, params: params.default({}) })
+  .refine(isChoice, CHOICE_RULE)
+  .meta(CHOICE_SCHEMA)
+
+/** Reads the template of a message; undefined if it has none that is valid. */
+export function readTemplatePart(message: unknown): TemplateMessage | undefined {
+  const part = TemplatePart.safeParse(getField(message, 'template')).data
+  return part && toTemplateMessage(part)
+}
+
+export function toTemplateMessage({ params, ...template }: z.output<typeof TemplatePart>): TemplateMessage {
+  return { template, params }
+}
 
 /** Paths of the template, which is known before the workflow runs, so it has no placeholders. */
 export function templatePaths(prefix = ''): string[] {

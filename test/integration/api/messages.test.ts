@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { releaseScheduledMessages } from '../../../src/features/messages/release-scheduled-messages.ts'
+import { Conversation } from '../../../src/models/messaging/conversation.ts'
 import {
   buildChannel,
   buildCloudApiChannel,
@@ -13,7 +14,9 @@ import {
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { listMessages } from '../../support/queries.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -391,6 +394,23 @@ describe('messages API', () => {
       expect((await cancel(body.id)).body).to.include({ id: body.id, status: 'canceled' })
       expect(summarize(await cancel(body.id))).to.deep.equal([409, 'message_not_scheduled'])
       app.clock.advance(HOUR_MS)
+      await app.work()
+      expect((await get(body.id)).status).to.equal('canceled')
+    })
+
+    it('is not sent when it is canceled while a worker releases it', async () => {
+      const phone = newPhone()
+      const { conversationId } = await receive(phone)
+      const { body } = await send({ to: { phone }, body: 'later', sendAt: later(HOUR_MS) })
+      app.clock.advance(HOUR_MS)
+      let released: Promise<void> | undefined
+      await app.system.forTenant(workspace.tenantId).transaction(async (tx) => {
+        await tx.lock(Conversation, conversationId)
+        released = releaseScheduledMessages(app.system)
+        await waitUntil(async () => (await countLockWaits(app)) > 0)
+        await workspace.call('POST', `/api/messages/${body.id}/cancel`, {})
+      })
+      await released
       await app.work()
       expect((await get(body.id)).status).to.equal('canceled')
     })

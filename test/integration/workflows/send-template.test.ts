@@ -65,6 +65,32 @@ describe('templates in workflows', () => {
     expect(record.input.params).to.deep.equal({ name: 'Ana' })
   })
 
+  it('send_message sends the template of its message to a customer whose service window is closed', async () => {
+    await buildSale()
+    const message = { template: { ...SALE, params: { name: '{{contact.name}}' } } }
+    const { run: finished, sent } = await run([WAIT, { id: 'say', type: 'send_message', message }])
+    expect(finished.status).to.equal('completed')
+    expect(sent.map(({ type, body }: ApiResponse['body']) => [type, body])).to.deep.equal([['template', 'Hi Ana!']])
+  })
+
+  it('publishing checks the template of a message and its parameters', async () => {
+    await buildSale()
+    const validate = async (template: object) => {
+      const steps = [
+        { id: 'wait', type: 'wait', for: '2d' },
+        { id: 'say', type: 'send_message', message: { template } },
+      ]
+      const definition = { version: 1, triggers: [{ type: 'message_received', match: { mode: 'any' } }], steps }
+      const { errors, warnings } = await workspace.call('POST', '/api/workflows/validate', { definition })
+      return [...errors, ...warnings].map(({ code, path }: ApiResponse['body']) => `${code} ${path}`)
+    }
+    expect(await validate({ ...SALE, params: { name: 'Ana' } })).to.deep.equal([])
+    expect(await validate(SALE)).to.deep.equal(['template_params_invalid steps.1.message.template.params.name'])
+    expect(await validate({ name: 'unknown', language: 'en' })).to.deep.equal([
+      'unknown_template steps.1.message.template',
+    ])
+  })
+
   it('send_template sends name, language and parameters to the provider', async () => {
     const channel = await buildCloudApiChannel(workspace, cloud)
     const body = {

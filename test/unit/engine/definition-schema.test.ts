@@ -110,6 +110,10 @@ const steps: Record<string, object[]> = {
   ai: [{ instructions: 'x' }, { instructions: 'x', tools: ['time.now'], output: { type: 'object' } }],
   run_workflow: [{ workflowId: ID }, { workflowId: ID, input: { a: 1 }, wait: false }],
   emit: [{ event: 'order.paid' }, { event: 'x', data: { a: '{{contact.name}}' } }],
+  throttle: [
+    { max: 1, per: '1h' },
+    { key: '{{contact.id}}', max: 100, per: '1d', else: 'end' },
+  ],
   goto: [{ to: 'end' }],
   stop: [{}, { status: 'failed', reason: 'x' }],
 }

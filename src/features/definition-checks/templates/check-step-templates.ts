@@ -4,6 +4,7 @@ import { hasPlaceholder } from '../../../engine/language/template.ts'
 import type { Scope } from '../../../scope.ts'
 import {
   matchesChoice,
+  readTemplatePart,
   TemplateMessage,
   type TemplateChoice,
   type TemplateResource,
@@ -12,14 +13,18 @@ import { type DefinitionPart, findValues, listSteps, listTriggers } from '../../
 import { loadTemplateResources } from '../../templates/steps/load-step-templates.ts'
 
 /** A message made from a template, and where the definition has it. */
-type Use = { location: Location; path: string; message: TemplateMessage }
+type Use = { location: Location; at: string; paramsAt: string; message: TemplateMessage }
 
 /**
  * Checks that the templates of a definition exist, are approved and fit their parameters, on the channels that the
  * triggers name, or else on any channel.
  */
 export async function checkStepTemplates(scope: Scope, definition: unknown): Promise<Problem[]> {
-  const uses = listSteps(definition).flatMap((step) => [...readUse(step, ''), ...readUse(step, 'ifWindowClosed')])
+  const uses = listSteps(definition).flatMap((step) => [
+    ...readUse(step, ''),
+    ...readUse(step, 'ifWindowClosed'),
+    ...readPart(step),
+  ])
   if (uses.length === 0) return []
   const resources = await loadTemplateResources(
     scope,
@@ -34,7 +39,13 @@ function readUse(step: DefinitionPart, path: string): Use[] {
   if (typeof part !== 'object' || part === null || !('template' in part)) return []
   const input = { template: part.template, params: 'params' in part ? part.params : {} }
   const message = TemplateMessage.safeParse(input).data
-  return message ? [{ location: step.location, path: path === '' ? '' : `${path}.`, message }] : []
+  const prefix = path === '' ? '' : `${path}.`
+  return message ? [{ location: step.location, at: `${prefix}template`, paramsAt: `${prefix}params`, message }] : []
+}
+
+function readPart({ fields, location }: DefinitionPart): Use[] {
+  const message = readTemplatePart(fields['message'])
+  return message ? [{ location, at: 'message.template', paramsAt: 'message.template.params', message }] : []
 }
 
 function listChannelIds(definition: unknown): string[] {
@@ -44,11 +55,10 @@ function listChannelIds(definition: unknown): string[] {
 }
 
 function checkUse(
-  { location, path, message: { template: choice, params } }: Use,
+  { location, at, paramsAt, message: { template: choice, params } }: Use,
   resources: TemplateResource[],
   channelIds: string[],
 ): Problem[] {
-  const at = `${path}template`
   const existing = resources.filter((resource) => matchesChoice(resource, choice))
   if (existing.length === 0) {
     return [
@@ -71,7 +81,7 @@ function checkUse(
     const text = `${describeChoice(choice)} has components that cannot be sent, such as a carousel`
     return [problemAt(location, at, 'template_not_supported', text)]
   }
-  const problems = sendable.map((template) => checkParams(template, params, { location, path: `${path}params` }))
+  const problems = sendable.map((template) => checkParams(template, params, { location, path: paramsAt }))
   return problems.find((list) => list.length > 0) ?? []
 }
 

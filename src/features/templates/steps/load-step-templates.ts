@@ -8,6 +8,7 @@ import type { Scope } from '../../../scope.ts'
 import {
   listTemplateResources,
   matchesChoice,
+  readTemplatePart,
   TEMPLATE_RESOURCES,
   TemplateMessage,
   type TemplateChoice,
@@ -44,7 +45,7 @@ function listChoices(compiled: CompiledDefinition): TemplateChoice[] {
   const known = choices.get(compiled)
   if (known) return known
   const list = compiled.steps.flatMap(({ config }) =>
-    [config, config['ifWindowClosed']].flatMap((part) => readChoice(part)),
+    [config, config['ifWindowClosed'], readTemplatePart(config['message'])].flatMap((part) => readChoice(part)),
   )
   choices.set(compiled, list)
   return list
