@@ -5,6 +5,8 @@ import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
 import { handleWebhook, isWebhookChannel } from './features/inbound/handle-webhook.ts'
 import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
+import { openMedia } from './features/media/open-media.ts'
+import { uploadMedia } from './features/media/upload-media.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { createHostCheck } from './http/security/check-host.ts'
@@ -134,9 +136,13 @@ async function listen(
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
       handle: (call) => handleWebhook(inboundBatcher, call),
     },
+    media: {
+      upload: uploadMedia,
+      open: (request) => openMedia(system, request),
+    },
     workflowWebhooks: {
       isKnown: (id) => isWebhook(webhooks, id),
-      handle: (call) => handleWebhookCall(webhooks, call),
+      handle: (call) => handleWebhookCall({ system: webhooks, limits }, call),
     },
     exportRecipients,
     scopes: {

@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { findUrlProblem } from './platform/database/database-url.ts'
+import type { S3Settings } from './platform/files/s3-store.ts'
 import { readEnvFile } from './platform/process/env-file.ts'
 
 const list = z
@@ -11,6 +12,14 @@ const list = z
 function integer(min: number, max: number) {
   const message = `must be a number from ${min} to ${max}`
   return z.coerce.number(message).int(message).min(min, message).max(max, message)
+}
+
+/** An http or https address, without its trailing slash. */
+function httpUrl(message: string) {
+  return z
+    .string()
+    .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), message)
+    .transform((text) => text.replace(/\/+$/, ''))
 }
 
 const connections = integer(2, 200)
@@ -66,6 +75,14 @@ const Environment = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits (openssl rand -hex 32)')
     .optional(),
+  S3_ENDPOINT: httpUrl('must be the address of an S3-compatible service').optional(),
+  S3_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .optional(),
+  S3_REGION: z.string().min(1).default('us-east-1'),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
@@ -113,6 +130,8 @@ export type Config = {
   /** 32 bytes in hexadecimal; if undefined, a key is generated and kept in `dataDir`. */
   secretKey: string | undefined
   smtpUrl: string | undefined
+  /** Store of files; undefined for a folder in `dataDir`. */
+  s3: S3Settings | undefined
   /** The number of worker threads for computations over customers' data. */
   computeThreads: number
   /** The environment for programs that this process starts. */
@@ -121,6 +140,8 @@ export type Config = {
   /** `auto`: pretty at a terminal, otherwise JSON. */
   logFormat: z.infer<typeof Environment>['LOG_FORMAT']
 }
+
+const S3_VARIABLES = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
 
 /** All problems of a configuration in one error. */
 export class ConfigError extends Error {
@@ -155,6 +176,10 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       'SECRET_KEY: is required with DATABASE_URL (openssl rand -hex 32); all processes must share the same key',
     )
   }
+  const missing = S3_VARIABLES.filter((name) => variables[name] === undefined)
+  if (missing.length > 0 && missing.length < S3_VARIABLES.length) {
+    problems.push(`${missing.join(', ')}: must be set together with the other variables of S3`)
+  }
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems)
   const env = parsed.data
   return {
@@ -173,11 +198,19 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     allowsLoopback: env.ALLOW_LOOPBACK_CHANNELS,
     secretKey: env.SECRET_KEY,
     smtpUrl: env.SMTP_URL,
+    s3: toS3(env),
     computeThreads: env.COMPUTE_THREADS,
     environment,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   }
+}
+
+function toS3(env: z.infer<typeof Environment>): S3Settings | undefined {
+  const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = env
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env
+  if (!endpoint || !bucket || !accessKeyId || !secretAccessKey) return undefined
+  return { endpoint, bucket, region, accessKeyId, secretAccessKey }
 }
 
 function toPools(env: z.infer<typeof Environment>) {

@@ -21,6 +21,8 @@ import { RedisRevocations } from './platform/notifications/redis-revocations.ts'
 import { RedisNotifications } from './platform/notifications/redis-notifications.ts'
 import { LocalRevocations, type Revocations } from './platform/notifications/revocations.ts'
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
+import { folderStore } from './platform/files/folder-store.ts'
+import { s3Store } from './platform/files/s3-store.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
 import type { Clock } from './platform/time.ts'
 import type { Dependencies } from './scope.ts'
@@ -91,6 +93,8 @@ export async function openDependencies(
       mail,
       computePool,
       allowsLoopback: config.allowsLoopback,
+      files: config.s3 ? s3Store(config.s3) : folderStore(join(config.dataDir, 'media', 'files')),
+      uploadFolder: join(config.dataDir, 'media', 'incoming'),
       database,
       limits,
       revocations,

@@ -5,9 +5,11 @@ import { rollUpBroadcastCounts } from './features/broadcast-recipients/count-del
 import { enqueueDueBroadcasts, runBroadcasts } from './features/broadcasts/sending/run-broadcasts.ts'
 import { releaseScheduledMessages } from './features/messages/release-scheduled-messages.ts'
 import { sendReadReceipt } from './features/messages/send-read-receipt.ts'
+import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
+import { purgeThrottleWindows } from './features/throttle-windows/take-passage.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
@@ -31,6 +33,7 @@ export function createTasks(system: SystemScope): Tasks {
     deliver: (payload, signal) => deliverMessages(system, payload, signal),
     broadcast: (payload, signal) => runBroadcasts(system, payload, signal),
     execute: executeCalls(system),
+    'fetch-media': (payload, signal) => fetchMedia(system, payload, signal),
     'send-read-receipt': (payload) => sendReadReceipt(system, payload),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
@@ -45,6 +48,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due mailboxes', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
     { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
+    { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
@@ -53,6 +57,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge webhooks', everyMs: HOUR, run: () => purgeWebhooks(system) },
+    { name: 'purge throttle windows', everyMs: HOUR, run: () => purgeThrottleWindows(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },
   ]

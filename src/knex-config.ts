@@ -1,16 +1,31 @@
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
 import { loadConfig, readEnvironment } from './config.ts'
-import { MIGRATIONS, SEEDS, wrapIdentifier } from './platform/database/database.ts'
+import { describeStartError } from './describe-start-error.ts'
+import { toDatabaseUrlError } from './platform/database/database-url.ts'
+import { closeDatabase, MIGRATIONS, openDatabase, SEEDS, wrapIdentifier } from './platform/database/database.ts'
 import { resolveDatabase } from './platform/database/resolve-database.ts'
 
 /** Templates of `knex migrate:make` and `knex seed:make`. */
 const STUBS = new URL('../scripts/stubs/', import.meta.url)
 
-/** Returns the configuration of the knex command line. Starts the embedded database if no other is configured. */
+/**
+ * Returns the configuration of the knex command line. Starts the embedded database if no other is configured. If there is
+ * a mistake in the settings, or the database cannot be reached, the process ends with the reason.
+ */
 export async function knexConfig(): Promise<Knex.Config> {
+  try {
+    return await buildConfig()
+  } catch (error) {
+    process.stderr.write(`${describeStartError(error)}\n`)
+    process.exit(1)
+  }
+}
+
+async function buildConfig(): Promise<Knex.Config> {
   const { database, dataDir, environment } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ url: database.url, binDir: database.binDir, dataDir, environment })
+  if (database.url !== undefined) await assertReachable(database.url)
   return {
     client: 'pg',
     connection: { connectionString: server.url },
@@ -18,5 +33,17 @@ export async function knexConfig(): Promise<Knex.Config> {
     migrations: { ...MIGRATIONS, stub: fileURLToPath(new URL('migration.stub', STUBS)) },
     seeds: { ...SEEDS, extension: 'ts', stub: fileURLToPath(new URL('seed.stub', STUBS)) },
     pool: { min: 0, max: 2 },
+  }
+}
+
+/** @throws DatabaseUrlError */
+async function assertReachable(url: string): Promise<void> {
+  const db = openDatabase(url)
+  try {
+    await db.raw('select 1')
+  } catch (error) {
+    throw toDatabaseUrlError(error, url)
+  } finally {
+    await closeDatabase(db)
   }
 }

@@ -1,8 +1,6 @@
 import { createApp } from './app.ts'
-import { ConfigError, loadConfig, readEnvironment } from './config.ts'
-import { DatabaseUrlError } from './platform/database/database-url.ts'
-import { EmbeddedPostgresError } from './platform/embedded-postgres/embedded-postgres-error.ts'
-import { getField } from './platform/get-field.ts'
+import { loadConfig, readEnvironment } from './config.ts'
+import { describeStartError } from './describe-start-error.ts'
 import { createLogger } from './platform/log.ts'
 import { createPrettyDestination } from './platform/process/pretty-log.ts'
 import { SECOND } from './platform/time.ts'
@@ -53,12 +51,6 @@ async function main(): Promise<void> {
 
 main().catch((error: unknown) => {
   // The start failed, perhaps before logging was configured, so the reason goes to stderr.
-  const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  const isPortTaken = getField(error, 'code') === 'EADDRINUSE'
-  const isForOperator =
-    isPortTaken || [ConfigError, DatabaseUrlError, EmbeddedPostgresError].some((kind) => error instanceof kind)
-  process.stderr.write(
-    `${isPortTaken ? `${message}. Set PORT to a free port` : isForOperator ? message : (stack ?? message)}\n`,
-  )
+  process.stderr.write(`${describeStartError(error)}\n`)
   process.exit(1)
 })

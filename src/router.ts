@@ -12,11 +12,13 @@ import { contactExplanationsRouter, messageExplanationsRouter } from './features
 import { groupsRouter } from './features/groups/router.ts'
 import { inboundRouter } from './features/inbound/router.ts'
 import {
+  broadcastSubscriptionsRouter,
   conversationSubscriptionsRouter,
   eventSubscriptionsRouter,
   runSubscriptionsRouter,
 } from './features/live/router.ts'
 import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
+import { mediaRouter } from './features/media/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { runsRouter } from './features/runs/router.ts'
@@ -50,10 +52,11 @@ export const appRouter = router({
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,
-  broadcasts: broadcastsRouter,
+  broadcasts: mergeRouters(broadcastsRouter, broadcastSubscriptionsRouter),
   tools: toolsRouter,
   credentials: credentialsRouter,
   'ai-provider': aiProviderRouter,
+  media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
   workspace: consentKeywordsRouter,

@@ -1,6 +1,7 @@
 import type { TenantModel } from './models/tenant-model.ts'
 import { type DatabaseSource, singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
+import type { FileStore } from './platform/files/file-store.ts'
 import { NotFoundError } from './platform/errors.ts'
 import { isUuid, newId } from './platform/ids.ts'
 import type { Job, JobQueue } from './platform/jobs/job-queue.ts'
@@ -37,6 +38,9 @@ export type Dependencies = {
   secrets: Secrets
   mail: Mailer
   computePool: Pick<ComputePool, 'run'>
+  files: FileStore
+  /** Folder of files that are being received. */
+  uploadFolder: string
   /** True if URLs that customers enter, such as a provider's, may use loopback addresses. */
   allowsLoopback: boolean
 }
@@ -63,6 +67,8 @@ export class Scope {
   readonly log: Logger
   readonly secrets: Secrets
   readonly allowsLoopback: boolean
+  readonly files: FileStore
+  readonly uploadFolder: string
   /** For statements that the query builder cannot express. Each must name `tenantId` itself. */
   readonly db: Database
   readonly #dependencies: Dependencies
@@ -77,6 +83,8 @@ export class Scope {
     this.log = dependencies.log
     this.secrets = dependencies.secrets
     this.allowsLoopback = dependencies.allowsLoopback
+    this.files = dependencies.files
+    this.uploadFolder = dependencies.uploadFolder
   }
 
   now(): Date {

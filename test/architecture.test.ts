@@ -45,7 +45,7 @@ const LAYERS: Record<string, string[]> = {
     'platform',
   ],
   trpc: ['trpc', 'scope.ts', 'platform'],
-  steps: ['steps', 'conditions', 'engine', 'message-content', 'platform'],
+  steps: ['steps', 'conditions', 'engine', 'channels', 'message-content', 'platform'],
   triggers: ['triggers', 'conditions', 'engine', 'platform'],
   conditions: ['conditions', 'engine', 'platform'],
   engine: ['engine', 'platform'],

@@ -12,6 +12,7 @@ const UNIT = [
   'unit/engine/decide-properties.test.ts',
 ]
 const STORED = [
+  'integration/engine/mailbox-order.test.ts',
   'integration/engine/transient-failures.test.ts',
   'integration/engine/mailboxes.test.ts',
   'integration/api/dead-letters.test.ts',
@@ -88,13 +89,14 @@ export const ENGINE: Area = {
       file: 'src/engine/mailbox/cascade-limiter.ts',
       original: '>= CASCADES_MAX',
       mutated: '> CASCADES_MAX',
+      tests: ['integration/engine/chains.test.ts'],
     },
     {
       name: 'workflows trigger each other once more than the limit',
       file: 'src/engine/mailbox/cascade-limiter.ts',
       original: 'export const DEPTH_MAX = 8',
       mutated: 'export const DEPTH_MAX = 9',
-      tests: ['unit/engine/mailbox-processor.test.ts', 'integration/engine/chains.test.ts'],
+      tests: ['integration/engine/mailboxes.test.ts'],
     },
     {
       name: 'a human reply pauses workflows that are to continue',

@@ -58,7 +58,7 @@ export const INBOUND: Area = {
     {
       name: 'unknown senders are not locked while their contacts are created',
       file: SENDERS,
-      original: 'await lockSenders(tx, channelId, unknownSenders)',
+      original: 'await lockPeople(tx, channelId, unknownPeople)',
       mutated: '',
     },
     {
@@ -70,8 +70,8 @@ export const INBOUND: Area = {
     {
       name: 'senders are looked up in all tenants',
       file: SENDERS,
-      original: 'select null, phone, id from contacts where tenant_id = ? and phone = any(?)',
-      mutated: 'select null, phone, id from contacts where ?::text is not null and phone = any(?)',
+      original: 'select null, phone_key, id from contacts where tenant_id = ? and phone_key = any(?)',
+      mutated: 'select null, phone_key, id from contacts where ?::text is not null and phone_key = any(?)',
     },
     {
       name: 'a stored identity of the channel gives way to the phone number of another contact',

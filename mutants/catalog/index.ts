@@ -3,9 +3,10 @@ import { AUTH } from './auth.ts'
 import { ENGINE } from './engine.ts'
 import { INBOUND } from './inbound.ts'
 import { LISTS } from './lists.ts'
+import { MESSAGES } from './messages.ts'
 import { OUTBOUND } from './outbound.ts'
 import { RATE_LIMITS } from './rate-limits.ts'
 import { RUNS } from './runs.ts'
 import { TRPC } from './trpc.ts'
 
-export const AREAS: Area[] = [ENGINE, INBOUND, OUTBOUND, RUNS, AUTH, RATE_LIMITS, TRPC, LISTS]
+export const AREAS: Area[] = [ENGINE, INBOUND, OUTBOUND, MESSAGES, RUNS, AUTH, RATE_LIMITS, TRPC, LISTS]

@@ -197,8 +197,8 @@ export const OUTBOUND: Area = {
     {
       name: 'a message is sent after its window has closed',
       file: 'src/features/outbound/deliver-messages.ts',
-      original: 'return isOutsideWindow ? WINDOW_CLOSED : undefined',
-      mutated: 'return undefined',
+      original: 'if (isOutsideWindow) return WINDOW_CLOSED',
+      mutated: '',
     },
     {
       name: 'the outcome of a send is dropped when the database fails once',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import { createTasks } from '../../src/jobs.ts'
 import { createSingleFlight } from '../../src/platform/concurrency/single-flight.ts'
+import { FileMissingError } from '../../src/platform/files/file-store.ts'
 import { singleDatabase } from '../../src/platform/database/connection-pool.ts'
 import type { Job, JobQueue, Tasks } from '../../src/platform/jobs/job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
@@ -40,6 +41,13 @@ export class History {
       // The seed's own definitions need no budget.
       computePool: { run: async (task, input) => task.run(input) },
       allowsLoopback: false,
+      // The demo workspace has no files.
+      files: {
+        put: () => Promise.reject(new Error('the seed stores no files')),
+        open: (key) => Promise.reject(new FileMissingError(key)),
+        delete: () => Promise.resolve(),
+      },
+      uploadFolder: '',
     })
     this.#tasks = createTasks(this.#system)
   }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { TemplateProvider } from './templates/template-provider.ts'
 import { SECOND } from '../platform/time.ts'
 
@@ -18,6 +19,8 @@ export interface Channel {
    * @throws InvalidError when the body is not JSON
    */
   parse(body: Buffer): Inbound
+  /** Opens a file that a customer sent; never throws. The caller reads or destroys the stream. */
+  download(providerMediaId: string, signal: AbortSignal): Promise<FileDownload>
   /** Sends a message; never throws. A send that `signal` aborts may have been accepted: its result is `unknown`. */
   send(message: OutboundMessage, signal?: AbortSignal): Promise<SendResult>
   /** Marks a message of a customer as read, and optionally shows that somebody is typing. Throws if that fails. */
@@ -47,8 +50,23 @@ export type InboundMessage = {
   /** Content other than text, by type. `buttonId` is the chosen option. */
   content: Record<string, unknown> | null
   replyToProviderId?: string | null
+  /** File of the message, which the provider keeps; null if it has none. */
+  file?: ProviderFile | null
   at: Date
 }
+
+/** File that a provider keeps for some time. What it does not mention is null. */
+export type ProviderFile = {
+  providerMediaId: string
+  mimeType: string | null
+  filename: string | null
+  /** In hexadecimal. */
+  sha256: string | null
+}
+
+/** Content of a file, or the reason why there is none; `isFinal` if the provider will never have it again. */
+export type FileDownload =
+  { stream: Readable; sha256: string | null; mimeType: string | null } | { problem: string; isFinal: boolean }
 
 export type ProviderStatus = 'sent' | 'delivered' | 'read' | 'played' | 'failed'
 

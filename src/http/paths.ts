@@ -9,6 +9,11 @@ export const OPENAPI_PATH = '/openapi.json'
 
 export const WEBHOOK_PREFIX = '/inbound'
 
+/** `/api/media`, to which files are uploaded. */
+export const UPLOAD_PATH = `${API_PREFIX}/media`
+/** `/media/{workspaceId}/{mediaId}`, with a signature in the query. */
+export const MEDIA_PATH = /^\/media\/([0-9A-Za-z-]+)\/([0-9A-Za-z-]+)$/
+
 /** `/inbound/{kind}/{channelId}` of a channel's provider. */
 export const PROVIDER_WEBHOOK_PATH = /^\/inbound\/([a-z]+)\/([0-9A-Za-z-]+)$/
 /** `/inbound/webhooks/{webhookId}` of a workflow. */

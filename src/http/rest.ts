@@ -5,6 +5,7 @@ import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { isMethod, type Method, type ProcedureMeta } from '../trpc/rest.ts'
 import { InvalidError } from '../platform/errors.ts'
+import { getField } from '../platform/get-field.ts'
 import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readJson } from './load/read-body.ts'
 import { AUTH_PREFIX, isUnder } from './paths.ts'
 
@@ -69,6 +70,7 @@ export function restRoutes(router: AppRouter, getContext: (ctx: Context) => Requ
         signal: aborted.signal,
         batchIndex: 0,
       })
+      if (meta.location) ctx.set('Location', meta.location.replace('{id}', String(getField(output, 'id'))))
       answer(ctx, meta.status ?? 200, output)
     })
   }

@@ -16,6 +16,7 @@ import { createNodeServer } from './load/node-server.ts'
 import { rateLimit, costTable } from './load/rate-limits.ts'
 import { indexPage, type ShownAccount } from './index-page.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
+import { mediaDownloads, type MediaFiles, mediaUploads } from './media-routes.ts'
 import { openapiRoute } from './openapi/openapi-route.ts'
 import { checkHost, type IsHostAllowed } from './security/check-host.ts'
 import { type IsProxy, securityHeaders } from './security/security-headers.ts'
@@ -41,6 +42,7 @@ export type HttpDependencies = {
   isDraining: () => boolean
   providerWebhooks: ProviderWebhooks
   workflowWebhooks: WorkflowWebhooks
+  media: MediaFiles
   exportRecipients: ExportRecipients
   appOrigins: ReadonlySet<string>
   /** Finds the address that a request came from, behind the trusted proxies. */
@@ -75,6 +77,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(workflowWebhookRoutes(dependencies.workflowWebhooks, guard))
   koa.use(providerWebhookRoutes(dependencies.providerWebhooks, guard))
   koa.use(checkHost(dependencies.isHostAllowed))
+  koa.use(mediaDownloads(dependencies.media))
   koa.use(allowOrigins(dependencies.appOrigins))
   koa.use(indexPage(dependencies.demoAccount))
   koa.use(openapiRoute(router))
@@ -83,10 +86,11 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(trpcEndpoint(router, contexts.openForTrpc))
   koa.use(checkMethod(rest))
   koa.use(contexts.open)
+  koa.use(mediaUploads(dependencies.media, contexts.get))
   koa.use(recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
   koa.use(rest.routes())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
-  return createNodeServer(koa.callback(), log).once('close', () => lag.stop())
+  return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => lag.stop())
 }
 
 function checkMethod(rest: ReturnType<typeof restRoutes>): Koa.Middleware {

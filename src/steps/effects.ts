@@ -1,4 +1,5 @@
 import { effectRegistry } from '../engine/model/effect.ts'
+import type { FilledTemplate } from '../channels/templates/fill-template.ts'
 import type { ContentParts } from '../message-content/content.ts'
 import type { Media } from './messages/media.ts'
 import type { ButtonOption } from './messages/message.ts'
@@ -14,6 +15,8 @@ type EffectFields = {
     /** ID of the message that it answers. */
     replyToId?: string
   }
+  /** `replies` are the buttons to reply with. */
+  send_template: { messageId: string; replies: ButtonOption[] } & FilledTemplate
   add_tag: { tags: string[] }
   remove_tag: { tags: string[] }
   update_contact: { values: ContactChanges }
@@ -58,6 +61,7 @@ export const effectTypes = effectRegistry<WorkflowEffect>({
       buttons: content?.list?.options ?? buttons,
     }),
   },
+  send_template: { message: ({ messageId, body, replies }) => ({ id: messageId, body, buttons: replies }) },
   add_tag: {},
   remove_tag: {},
   update_contact: {},

@@ -16,10 +16,12 @@ import { removeFromGroup } from './contacts/remove-from-group.ts'
 import { removeTag } from './contacts/remove-tag.ts'
 import { runWorkflow } from './flow/run-workflow.ts'
 import { sendMessage } from './messages/send-message.ts'
+import { sendTemplateStep } from './messages/send-template.ts'
 import { set } from './flow/set.ts'
 import { setConsent } from './contacts/set-consent.ts'
 import { split } from './flow/split.ts'
 import { stop } from './flow/stop.ts'
+import { throttle } from './flow/throttle.ts'
 import { tool } from './external/tool.ts'
 import { updateContact } from './contacts/update-contact.ts'
 import { waitForEvent } from './flow/wait-for-event.ts'
@@ -29,6 +31,7 @@ import { wait } from './flow/wait.ts'
 /** Step types, in the order in which documentation lists them. */
 export const stepTypes = stepRegistry([
   sendMessage,
+  sendTemplateStep,
   ask,
   waitForReply,
   wait,
@@ -49,6 +52,7 @@ export const stepTypes = stepRegistry([
   addNote,
   closeConversation,
   emit,
+  throttle,
   goto,
   stop,
   http,

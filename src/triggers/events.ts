@@ -21,6 +21,13 @@ export const WorkflowEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tag_removed'), tag: z.string() }),
   z.object({ type: z.literal('group_joined'), groupId: z.string() }),
   z.object({ type: z.literal('group_left'), groupId: z.string() }),
+  z.object({
+    type: z.literal('broadcast_replied'),
+    broadcastId: z.string(),
+    recipientId: z.string(),
+    /** Time since the message of the broadcast was sent. */
+    afterMs: z.number(),
+  }),
   z.object({ type: z.literal('api'), input: z.unknown().exactOptional() }),
   z.object({ type: z.literal('manual'), input: z.unknown().exactOptional() }),
   z.object({ type: z.literal('event'), event: z.string(), data: z.unknown() }),

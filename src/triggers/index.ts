@@ -1,4 +1,5 @@
 import { triggerRegistry } from '../engine/model/trigger.ts'
+import { broadcastReplied } from './broadcast-replied.ts'
 import { contactUpdated } from './contact-updated.ts'
 import { customEvent } from './custom-event.ts'
 import { groupJoined, groupLeft } from './groups.ts'
@@ -19,6 +20,7 @@ export const triggerTypes = triggerRegistry([
   tagRemoved,
   groupJoined,
   groupLeft,
+  broadcastReplied,
   api,
   manual,
   schedule,

@@ -3,7 +3,7 @@ import '../platform/validation-messages.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
-import type { RequestContext } from './context.ts'
+import type { Caller, RequestContext } from './context.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError } from './errors.ts'
 import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
@@ -44,14 +44,23 @@ export const publicProcedure = baseProcedure
 
 const RANK: Record<Role, number> = { viewer: 0, agent: 1, admin: 2, owner: 3 }
 
+/**
+ * Returns the caller and their workspace.
+ * @throws UnauthorizedError; ForbiddenError unless the caller has the role in the workspace
+ */
+export function authorize(caller: Caller | null, minimumRole: Role) {
+  if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
+  const { workspace } = caller
+  if (workspace === 'refused' || RANK[workspace.role] < RANK[minimumRole]) throw new ForbiddenError()
+  return { caller, workspace }
+}
+
 function workspaceProcedure(minimumRole: Role) {
   return baseProcedure.use(({ ctx, type, path, meta, signal, getRawInput, next }) => {
-    const { caller } = ctx
-    if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
-    if (caller.workspace === 'refused' || RANK[caller.workspace.role] < RANK[minimumRole]) throw new ForbiddenError()
+    const { caller, workspace } = authorize(ctx.caller, minimumRole)
     // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
     // the reads of subscriptions are shared.
-    const scope = ctx.openScope(caller, caller.workspace, type === 'query' ? signal : undefined)
+    const scope = ctx.openScope(caller, workspace, type === 'query' ? signal : undefined)
     const proceed = (callScope: typeof scope) => next({ ctx: { caller, scope: callScope } })
     if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
     return runOnce({

@@ -20,11 +20,16 @@ export type ProcedureMeta = OpenApiMeta & {
   callsProvider?: boolean
   /** True for a 404 that neither a path parameter nor the input causes. */
   canBeMissing?: boolean
+  /** Path of the created resource for the header `Location`; `{id}` is the ID in the answer. */
+  location?: `/api/${string}`
   /** An example body, where a body with every field set would be invalid. */
   example?: Readonly<Record<string, unknown>>
 }
 
-type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'example'> & {
+type Options = Pick<
+  ProcedureMeta,
+  'tier' | 'status' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'location' | 'example'
+> & {
   description?: string
   successDescription?: string
   public?: boolean
@@ -32,7 +37,7 @@ type Options = Pick<ProcedureMeta, 'tier' | 'status' | 'idempotent' | 'canBeMiss
 
 /** Mounts a procedure at `/api` + `path`. `{names}` in the path are fields of its input. */
 export function rest(method: Method, path: `/${string}`, summary: string, options: Options = {}): ProcedureMeta {
-  const { tier, status, idempotent, canBeMissing, callsProvider, example } = options
+  const { tier, status, idempotent, canBeMissing, callsProvider, location, example } = options
   const { description, successDescription, public: isPublic } = options
   const tag = path.split('/')[1] ?? ''
   return {
@@ -49,6 +54,7 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
     ...(status ? { status } : {}),
     ...(canBeMissing ? { canBeMissing } : {}),
     ...(callsProvider ? { callsProvider } : {}),
+    ...(location ? { location } : {}),
     ...(example ? { example } : {}),
     ...((idempotent ?? status === 201) ? { idempotent: true } : {}),
   }

@@ -14,6 +14,7 @@ import {
 } from '../factories.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { insertDeadLetter } from '../support/dead-letters.ts'
+import { uploadText } from '../support/media.ts'
 import { listWebhooks, postSigned } from '../support/signed-webhook.ts'
 import type { WorkspaceClient } from '../support/workspace-client.ts'
 
@@ -33,6 +34,7 @@ type Ids = Record<
   | 'test'
   | 'deadLetter'
   | 'webhook'
+  | 'media'
   | 'user',
   string
 >
@@ -178,6 +180,7 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'broadcasts.resume': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.cancel': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.follow': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.report': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
   'tools.list': () => ({}),
@@ -218,6 +221,8 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.get': ({ channel }) => ({ channelId: channel }),
   'channels.update': ({ channel }) => ({ channelId: channel, name: 'M' }),
   'channels.delete': ({ channel }) => ({ channelId: channel }),
+  'media.get': ({ media }) => ({ mediaId: media }),
+  'media.delete': ({ media }) => ({ mediaId: media }),
   'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),
   'channels.getWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
   'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
@@ -457,6 +462,7 @@ async function createResources(workspace: WorkspaceClient): Promise<Ids> {
     workflow,
     channel: channel.id,
     webhook: webhook.id,
+    media: await uploadText(workspace),
     group,
     template,
     conversation: conversations.items[0].id,

@@ -59,11 +59,19 @@ export function readSessionCookie({ headers }: { headers: Headers }): string {
 export class TestApp {
   readonly clock: TestClock
   readonly databaseUrl: string
+  /** Folder of the stored files. */
+  readonly dataDir: string
   readonly #app: App
   readonly #drop: () => Promise<void>
 
-  constructor(app: App, clock: TestClock, databaseUrl: string, drop: () => Promise<void>) {
+  constructor(
+    app: App,
+    clock: TestClock,
+    { databaseUrl, dataDir }: { databaseUrl: string; dataDir: string },
+    drop: () => Promise<void>,
+  ) {
     this.#app = app
+    this.dataDir = dataDir
     this.clock = clock
     this.databaseUrl = databaseUrl
     this.#drop = drop
@@ -173,8 +181,13 @@ export async function startTestApp(
     EVENT_LOOP_LAG_MAX_MS: '60000',
     ...(typeof environment === 'function' ? await environment(database.url) : environment),
   })
-  return new TestApp(await createApp(config, { log, clock: customClock ?? clock }), clock, database.url, async () => {
-    await database.drop()
-    await folder.remove()
-  })
+  return new TestApp(
+    await createApp(config, { log, clock: customClock ?? clock }),
+    clock,
+    { databaseUrl: database.url, dataDir: config.dataDir },
+    async () => {
+      await database.drop()
+      await folder.remove()
+    },
+  )
 }

@@ -34,6 +34,8 @@ export function listFields(schema: unknown, prefix = ''): Field[] {
 }
 
 function listFieldsWithin({ items, additionalProperties, ...field }: Schema, path: string): Field[] {
+  const object = field.anyOf?.find(({ properties }) => properties)
+  if (object) return listFields(object, `${path}.`)
   if (field.properties) return listFields(field, `${path}.`)
   if (items?.properties) return listFields(items, `${path}[].`)
   const values = typeof additionalProperties === 'object' ? additionalProperties : undefined
@@ -52,6 +54,7 @@ export function toTypeText(schema: Schema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
   if (schema.enum) return schema.enum.map((value) => `\`${String(value)}\``).join(', ')
   if (schema.anyOf?.some(({ pattern }) => pattern?.includes('[smhdw]'))) return '[duration](#durations)'
+  if (schema.anyOf?.some(({ properties }) => properties)) return schema.anyOf.map(toTypeText).join(' or ')
   if (schema.items) {
     const entries = schema.items.properties ? 'objects' : toTypeText(schema.items)
     return `list of ${entries}${schema.maxItems ? `, at most ${schema.maxItems}` : ''}`

@@ -74,9 +74,9 @@ describe('documentation', () => {
 
   it('describes every setting in docs/operations.md and in .env.example', () => {
     const source = readFileSync(join(ROOT, 'src/config.ts'), 'utf8')
-    const settings = [...source.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name = '']) => name)
+    const settings = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = '']) => name)
     const rows = listTableRows(sectionOf(readDocument('docs/operations.md'), 'Settings'))
-    const example = [...readFileSync(join(ROOT, '.env.example'), 'utf8').matchAll(/^# ([A-Z][A-Z_]+)=/gm)]
+    const example = [...readFileSync(join(ROOT, '.env.example'), 'utf8').matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)]
     expect(settings.length).to.be.greaterThan(8)
     expect(rows.map(([name]) => name)).to.have.members(settings.map((name) => `\`${name}\``))
     expect(example.map(([, name]) => name)).to.have.members(settings)

@@ -194,12 +194,17 @@ async function call(
   throw toError(response)
 }
 
+/** Subcode of a name that the account has already in this language, such as after a submission that was cut off. */
+const ALREADY_EXISTS = 2388024
+
 function toError({ status, body }: ApiResponse): BadGatewayError {
   const error = Failure.safeParse(body).data?.error
   const reason = error?.error_user_msg || error?.error_data?.details || error?.message
   const explained =
     reason === undefined ? `the response had status ${status}` : reason.slice(0, REASON_MAX).toWellFormed()
-  return new BadGatewayError('provider_error', `WhatsApp did not accept the request: ${explained}`, {
+  const exists = error?.error_subcode === ALREADY_EXISTS
+  const remedy = exists ? '. Synchronize the templates of the channel to adopt the existing one' : ''
+  return new BadGatewayError('provider_error', `WhatsApp did not accept the request: ${explained}${remedy}`, {
     providerCode: error?.code ?? null,
     providerSubcode: error?.error_subcode ?? null,
   })

@@ -4,6 +4,7 @@ import { markRead } from './sending/mark-read.ts'
 import { parseWebhook } from './webhook/parse-webhook.ts'
 import { verifyHandshake } from './webhook/verify-handshake.ts'
 import { whatsappTemplates } from './message-templates.ts'
+import { downloadFile } from './download-file.ts'
 import { selectAgent } from './post-message.ts'
 import { sendMessage, stopAtBaseUrl } from './send-message.ts'
 import { findBaseUrlProblem, WhatsappCredentials, WhatsappSettings } from './settings.ts'
@@ -31,6 +32,10 @@ export function whatsappChannel(settings: unknown, credentials: unknown, options
       parsed.wabaId === null || urlProblem !== undefined
         ? null
         : whatsappTemplates({ ...parsed, wabaId: parsed.wabaId, accessToken, timeoutMs, agent }),
+    download: async (providerMediaId, signal) =>
+      urlProblem === undefined
+        ? downloadFile(providerMediaId, { ...parsed, accessToken, agent, allowsLoopback, signal })
+        : { problem: `The base URL ${urlProblem}`, isFinal: true },
     send: async (message, signal) =>
       urlProblem === undefined
         ? sendMessage(message, { ...parsed, accessToken, timeoutMs, signal, agent })

@@ -53,8 +53,8 @@ export class ActiveRuns {
     return this.#facts
   }
 
-  factsFor({ workflowId: id, name, version }: PublishedWorkflow): Facts {
-    return { ...this.#facts, workflow: { id, name, version } }
+  factsFor({ workflowId: id, name, version, resources = {} }: PublishedWorkflow): Facts {
+    return { ...this.#facts, workflow: { id, name, version }, resources }
   }
 
   /** True if a person has taken over and the workflow must not run beside them. */

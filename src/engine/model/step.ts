@@ -11,6 +11,8 @@ export type Facts = {
   conversation: JsonObject | null
   workspace: JsonObject
   workflow: JsonObject
+  /** Objects outside of the conversation that the steps of the workflow refer to, by kind. */
+  resources?: JsonObject
 }
 
 /** Everything that a step may read and do while it is decided. Nothing here reads a clock, draws lots or does I/O. */

@@ -3,7 +3,14 @@ import type { Mailbox } from './mailbox-key.ts'
 import type { JsonObject } from './run.ts'
 
 /** A workflow that may start runs, at the version that new runs use. */
-export type PublishedWorkflow = { workflowId: string; name: string; version: number; compiled: CompiledDefinition }
+export type PublishedWorkflow = {
+  workflowId: string
+  name: string
+  version: number
+  compiled: CompiledDefinition
+  /** Objects that its steps refer to, as they are now: plain JSON by kind. */
+  resources?: JsonObject
+}
 
 /** A published workflow that cannot be executed. `triggerTypes` is null if its triggers cannot be read. */
 export type UnusableWorkflow = { workflowId: string; version: number; problem: string; triggerTypes: string[] | null }

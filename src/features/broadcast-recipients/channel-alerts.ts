@@ -22,13 +22,31 @@ export async function recordChannelAlert(tx: Scope, channelId: string, code: str
     .insert({ tenant_id: tx.tenantId, id: newId(), channel_id: channelId, code, created_at: tx.now() })
 }
 
-/** Removes the recorded errors of a channel and returns the reason to pause its broadcasts, if there is one. */
-export async function takeChannelAlerts(tx: Scope, channelId: string): Promise<PauseReason | undefined> {
-  const alerts = await selectRows<{ code: string }>(
+export type ChannelAlert = { reason: PauseReason; at: Date }
+
+/** Removes the recorded errors of a channel and returns the newest, if there is one. */
+export async function takeChannelAlerts(tx: Scope, channelId: string): Promise<ChannelAlert | undefined> {
+  const rows = await selectRows<{ code: string; createdAt: Date }>(
     tx.db,
-    'delete from channel_alerts where tenant_id = ? and channel_id = ? returning code',
+    'delete from channel_alerts where tenant_id = ? and channel_id = ? returning code, created_at',
     [tx.tenantId, channelId],
   )
-  const [alert] = alerts
-  return alert && REASONS.get(alert.code)
+  const alerts = rows.flatMap(({ code, createdAt }) => toAlert(code, createdAt))
+  return alerts.sort((a, b) => b.at.getTime() - a.at.getTime())[0]
+}
+
+/** Returns the newest recorded error of a channel. */
+export async function findChannelAlert(tx: Scope, channelId: string): Promise<ChannelAlert | undefined> {
+  const rows = await selectRows<{ code: string; createdAt: Date }>(
+    tx.db,
+    `select code, created_at from channel_alerts where tenant_id = ? and channel_id = ?
+     order by created_at desc, id desc limit 1`,
+    [tx.tenantId, channelId],
+  )
+  return rows.flatMap(({ code, createdAt }) => toAlert(code, createdAt))[0]
+}
+
+function toAlert(code: string, at: Date): ChannelAlert[] {
+  const reason = REASONS.get(code)
+  return reason ? [{ reason, at }] : []
 }

@@ -24,7 +24,7 @@ const STATUS = `case
  */
 export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<void> {
   if (messageIds.length === 0) return
-  const rows = await selectRows<{ channelId: string; isFinished: boolean }>(
+  const rows = await selectRows<{ id: string; channelId: string; isFinished: boolean; isRepeated: boolean }>(
     tx.db,
     `with locked as (
        select r.id, r.broadcast_id, r.status as previous, r.message_id, r.accepted_count > 0 as was_accepted from broadcast_recipients r
@@ -32,7 +32,7 @@ export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<v
          select m.recipient_id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds))
        order by r.id for no key update),
      changed as (
-       select distinct on (l.id) l.id, l.broadcast_id, l.previous, l.was_accepted, ${STATUS} as status, ${SKIP_REASON} as skip_reason,
+       select distinct on (l.id) l.id, l.broadcast_id, l.previous, l.was_accepted, m.id <> l.message_id as is_repeated, ${STATUS} as status, ${SKIP_REASON} as skip_reason,
          m.channel_id, m.provider_message_id, m.sent_at, m.delivered_at, m.read_at, m.failed_at, m.error, (
            select count(*) from messages a
            join provider_message_ids p on p.tenant_id = :tenantId and p.message_id = a.id
@@ -57,9 +57,32 @@ export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<v
          doubt_settled_by = case when c.status <> 'unknown' and r.doubted_at is not null
            then coalesce(r.doubt_settled_by, 'provider') end
        from changed c where r.tenant_id = :tenantId and r.id = c.id)
-     select distinct channel_id, previous = 'sending' and status <> 'sending' as is_finished from changed`,
+     select id, channel_id, previous = 'sending' and status <> 'sending' as is_finished,
+       previous = 'sending' and coalesce(is_repeated, false) as is_repeated from changed`,
     { tenantId: tx.tenantId, messageIds, now: tx.now() },
+  )
+  await cancelRepeated(
+    tx,
+    rows.flatMap(({ id, isRepeated }) => (isRepeated ? [id] : [])),
   )
   const channelIds = rows.flatMap(({ channelId, isFinished }) => (isFinished ? [channelId] : []))
   await tx.enqueue(...channelIds.map((channelId) => broadcastJob(tx.tenantId, channelId)))
+}
+
+/** Cancels the queued messages of recipients of whom the provider turns out to have accepted an earlier one. */
+async function cancelRepeated(tx: Scope, recipientIds: string[]): Promise<void> {
+  if (recipientIds.length === 0) return
+  await tx.db.raw(
+    `with locked as (
+       select m.id from messages m
+       where m.tenant_id = :tenantId and m.recipient_id = any(:recipientIds) and m.status = 'queued'
+       order by m.id for no key update),
+     removed as (
+       delete from outbox o using locked
+       where o.tenant_id = :tenantId and o.message_id = locked.id and o.leased_at is null
+       returning o.message_id)
+     update messages m set status = 'canceled', updated_at = :now from removed
+     where m.tenant_id = :tenantId and m.id = removed.message_id and m.status = 'queued'`,
+    { tenantId: tx.tenantId, recipientIds, now: tx.now() },
+  )
 }

@@ -1,6 +1,6 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import type { Scope } from '../../scope.ts'
-import type { PauseReason } from '../broadcast-recipients/channel-alerts.ts'
+import { type PauseReason, takeChannelAlerts } from '../broadcast-recipients/channel-alerts.ts'
 import { broadcastJob } from '../automation/jobs.ts'
 import { readCounts } from './counts.ts'
 import { getBroadcast } from './queries.ts'
@@ -29,6 +29,8 @@ export async function pauseLocked(tx: Scope, broadcast: BroadcastRow, reason: Pa
 export function resumeBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
   return scope.transaction(async (tx) => {
     const broadcast = await lockForTransition(tx, broadcastId, 'resume')
+    // The errors that paused it are dealt with.
+    await takeChannelAlerts(tx, broadcast.channelId)
     await changeStatus(tx, broadcast, broadcast.snapshotAt ? 'resume' : 'resumePreparing', {
       workAt: tx.now(),
       resumedCounts: await readCounts(tx, broadcastId),

@@ -4,6 +4,7 @@ import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
+import { takeChannelAlerts } from '../broadcast-recipients/channel-alerts.ts'
 import { countChangesSql } from '../broadcast-recipients/count-deltas.ts'
 import { readCounts } from './counts.ts'
 import { getBroadcast } from './queries.ts'
@@ -26,6 +27,7 @@ export function retryBroadcast(scope: Scope, input: RetryBroadcast): Promise<Bro
         'No recipient can be retried. Those who failed can, unless the provider had accepted the message',
       )
     }
+    await takeChannelAlerts(tx, broadcast.channelId)
     await changeStatus(tx, broadcast, 'retry', {
       completedAt: null,
       workAt: tx.now(),

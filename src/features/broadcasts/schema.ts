@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isTimezone, parseInstant } from '../../platform/calendar/zoned-time.ts'
-import { id, timestamp, timestampText, page, toPage, text } from '../../trpc/schemas.ts'
+import { id, lastEventId, timestamp, timestampText, page, toPage, text } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 import { AudienceInput, params } from './audience/schema.ts'
 
@@ -136,6 +136,9 @@ export const BroadcastRecipientPage = toPage(BroadcastRecipient)
 
 export const BroadcastRef = z.strictObject({ broadcastId: id })
 export type BroadcastRef = z.infer<typeof BroadcastRef>
+
+export const FollowBroadcast = z.strictObject({ broadcastId: id, lastEventId })
+export type FollowBroadcast = z.infer<typeof FollowBroadcast>
 
 export const ListBroadcasts = z.strictObject(page)
 export type ListBroadcasts = z.infer<typeof ListBroadcasts>

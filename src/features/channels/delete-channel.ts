@@ -2,6 +2,7 @@ import { Broadcast } from '../../models/messaging/broadcast.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { deleteHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
 import type { ChannelRef } from './schema.ts'
 
@@ -11,7 +12,8 @@ import type { ChannelRef } from './schema.ts'
  */
 export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    await lockConversationsBy(tx, { column: 'channel_id', id: channelId })
+    const owner = { column: 'channel_id', id: channelId } as const
+    await lockConversationsBy(tx, owner)
     const { kind } = await tx.lock(ChannelRow, channelId)
     if (kind === 'sandbox')
       throw new ConflictError('channel_is_sandbox', 'The sandbox of a workspace cannot be deleted')
@@ -22,6 +24,7 @@ export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<
         'Broadcasts use this channel. Delete them first, or disconnect the channel',
       )
     }
+    await deleteHistory(tx, owner)
     await tx.query(ChannelRow).delete().where('id', channelId)
     await tx.record({ type: 'channel.deleted', data: { channelId } })
     return {}

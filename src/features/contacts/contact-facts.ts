@@ -6,7 +6,7 @@ import type { Scope } from '../../scope.ts'
 /** Facts of the contact `c` that placeholders such as `{{contact.name}}` read. */
 export const CONTACT_FACTS_SQL = `jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'email', c.email,
   'language', c.language, 'country', c.country, 'timezone', c.timezone, 'fields', c.fields, 'blocked', c.blocked,
-  'consent', jsonb_build_object('marketing', c.marketing_consent),
+  'consent', jsonb_build_object('marketing', c.marketing_consent, 'service', c.service_consent),
   'tags', coalesce((select jsonb_agg(t.name order by lower(t.name)) from contact_tags ct
     join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
     where ct.tenant_id = c.tenant_id and ct.contact_id = c.id), '[]'),

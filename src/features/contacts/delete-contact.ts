@@ -1,5 +1,6 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Scope } from '../../scope.ts'
+import { deleteHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import type { ContactRef } from './schema.ts'
@@ -7,9 +8,11 @@ import type { ContactRef } from './schema.ts'
 /** Deletes a contact with its conversations, messages and runs. Recipients of broadcasts stay without its data. */
 export function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    await lockConversationsBy(tx, { column: 'contact_id', id: contactId })
+    const owner = { column: 'contact_id', id: contactId } as const
+    await lockConversationsBy(tx, owner)
     await tx.lock(ContactRow, contactId)
     await eraseRecipients(tx, contactId)
+    await deleteHistory(tx, owner)
     await tx.query(ContactRow).delete().where('id', contactId)
     await tx.record({ type: 'contact.deleted', data: { contactId } })
     return {}

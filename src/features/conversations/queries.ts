@@ -6,6 +6,7 @@ import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { attachMedia } from '../media/queries.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { toAutomation } from './automation.ts'
 import type { Conversation, ConversationRef, ListConversations, ListMessages, Messages } from './schema.ts'
@@ -95,5 +96,6 @@ export async function listMessages(scope: Scope, input: ListMessages): Promise<M
       { column: 'id', order: 'desc' },
     ])
     .limit(limit + 1)
-  return { messages: rows.slice(0, limit).reverse(), hasMore: rows.length > limit }
+  const messages = await attachMedia(scope, rows.slice(0, limit).reverse())
+  return { messages, hasMore: rows.length > limit }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MessageMedia } from '../media/schema.ts'
 import { id, timestamp, page, toPage, text, lastEventId, timestampInput } from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
@@ -38,7 +39,7 @@ export const Conversation = z
       .nullable()
       .meta({ description: 'End of the customer service window: 24 hours after the last message of the customer' }),
     canSendFreeform: z.boolean().meta({
-      description: 'True while the service window is open: only then may messages be sent outside a broadcast',
+      description: 'True while the service window is open: only then may other messages than templates be sent',
     }),
     automation: z.object({
       state: z.enum(['on', 'paused']),
@@ -70,6 +71,9 @@ export const Message = z
     }),
     body: z.string().nullable(),
     content: z.record(z.string(), z.unknown()).nullable(),
+    media: MessageMedia.nullable()
+      .default(null)
+      .meta({ description: 'File of an inbound message; null if it has none, and in live messages' }),
     status: MessageStatus,
     error: z
       .object({
@@ -96,14 +100,15 @@ export const Message = z
     updatedAt: timestamp,
   })
   .meta({ id: 'Message' })
-export type Message = z.infer<typeof Message>
+/** `media` may be left out. */
+export type Message = z.input<typeof Message>
 
 export const ConversationPage = toPage(Conversation)
 export const Messages = z.object({
   messages: z.array(Message).meta({ description: 'Messages, oldest first' }),
   hasMore: z.boolean().meta({ description: 'True if there are older messages; request them with `before`' }),
 })
-export type Messages = z.infer<typeof Messages>
+export type Messages = z.input<typeof Messages>
 
 export const ConversationRef = z.strictObject({ conversationId: id })
 export type ConversationRef = z.infer<typeof ConversationRef>

@@ -1,7 +1,13 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { listSteps, listTriggers } from '../workflows/stored-definition.ts'
 
-const CONTACT_STEPS: ReadonlySet<unknown> = new Set(['send_message', 'ask', 'wait_for_reply', 'handoff'])
+const CONTACT_STEPS: ReadonlySet<unknown> = new Set([
+  'send_message',
+  'send_template',
+  'ask',
+  'wait_for_reply',
+  'handoff',
+])
 
 /** Warns of steps that need a contact in a workflow whose schedule has no group: its runs have no contact. */
 export function checkContactRequired(definition: unknown): Problem[] {

@@ -2,6 +2,7 @@ import type { Compilation } from '../../engine/compile/compile-definition.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import type { Scope } from '../../scope.ts'
 import { findAiProvider } from '../ai-provider/queries.ts'
+import { checkStepTemplates } from './templates/check-step-templates.ts'
 import { listSteps } from '../workflows/stored-definition.ts'
 import { checkSchedules } from './check-schedules.ts'
 import { checkDefinitionTask } from './check-definition-task.ts'
@@ -22,7 +23,8 @@ export async function checkInWorkspace(
   const check = await scope.compute(checkDefinitionTask, { definition, allowsLoopback })
   const { compiled, errors, warnings, fieldWarnings, stepWarnings, references } = check
   const found = await checkReferences(scope, references)
-  const allErrors = joinProblems(errors, toProblemList(found.errors))
+  const templates = await checkStepTemplates(scope, definition)
+  const allErrors = joinProblems(errors, toProblemList([...found.errors, ...templates]))
   if (!compiled || allErrors.length > 0) {
     return { compiled: null, errors: allErrors, warnings: joinProblems(warnings) }
   }

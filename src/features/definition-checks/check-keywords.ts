@@ -3,12 +3,17 @@ import { problemAt, type Problem } from '../../engine/language/definition/proble
 import { normalizeText } from '../../engine/language/normalize-text.ts'
 import type { Scope } from '../../scope.ts'
 import { listPublished } from '../automation/published-workflows.ts'
+import { loadKeywordSettings } from '../consent/keyword-settings.ts'
+import { findConsentKeyword } from '../consent/keywords.ts'
 import { messageReceived } from '../../triggers/message-received.ts'
 import { listTriggers } from '../workflows/stored-definition.ts'
 
 type Keyword = { text: string; mode: string; channelId: string | undefined; path: string }
 
-/** Warns of keywords that also start another published workflow: both would respond. */
+/**
+ * Warns of keywords that also start another published workflow, as both would respond, and of consent keywords, which
+ * start none.
+ */
 export async function checkKeywords(
   scope: Scope,
   compiled: CompiledDefinition,
@@ -18,12 +23,23 @@ export async function checkKeywords(
   if (keywords.length === 0) return []
   const others = await indexKeywords(scope, workflowId)
   const triggers = listTriggers(definition)
+  const settings = await loadKeywordSettings(scope)
   return keywords.flatMap((keyword) => {
+    const isConsentKeyword = keyword.mode === 'exact' && findConsentKeyword(settings, keyword.text) !== undefined
     const duplicate = others.get(keyword.text)?.find((other) => startsBoth(other, keyword))
     const location = triggers[Number(keyword.path.split('.')[0])]?.location
-    if (!duplicate || !location) return []
-    const description = `${JSON.stringify(keyword.text)} also starts the published workflow "${duplicate.workflowName}"`
-    return [problemAt(location, keyword.path.split('.').slice(1), 'duplicate_keyword', description)]
+    const path = keyword.path.split('.').slice(1)
+    const text = JSON.stringify(keyword.text)
+    if (!location) return []
+    if (isConsentKeyword) {
+      const advice = 'Remove it, or remove it from the consent keywords with PUT /api/workspace/consent-keywords'
+      return [
+        problemAt(location, path, 'consent_keyword', `${text} changes the consent and starts no workflow. ${advice}`),
+      ]
+    }
+    if (!duplicate) return []
+    const description = `${text} also starts the published workflow "${duplicate.workflowName}"`
+    return [problemAt(location, path, 'duplicate_keyword', description)]
   })
 }
 

@@ -3,6 +3,7 @@ import { problemAt, type Problem } from '../../engine/language/definition/proble
 import { WINDOW_MS } from '../conversations/service-window.ts'
 import { listSteps } from '../workflows/stored-definition.ts'
 import { stepTypes } from '../../steps/index.ts'
+import { readTemplatePart } from '../../steps/messages/template-message.ts'
 
 /** A possible next step, with the longest time since the customer's last message when it is reached. */
 type Transition = { to: string; ms: number }
@@ -21,11 +22,12 @@ export function checkWindow(compiled: CompiledDefinition, definition: unknown): 
 
 function describe(type: unknown): string {
   const description = 'may run more than 24 hours after the last message of the customer, when it cannot be sent'
-  return type === 'send_message' ? `${description}: set ifWindowClosed or onError to handle this` : description
+  return `${description}: set ifWindowClosed to ${type === 'ask' ? 'a template' : 'skip or a template'}, or onError, to handle this`
 }
 
 function isAtRisk({ type, config, onError, disabled }: CompiledStep, ms = 0): boolean {
-  const isHandled = config['ifWindowClosed'] === 'skip' || onError !== 'fail'
+  const isTemplate = readTemplatePart(config['message']) !== undefined
+  const isHandled = isTemplate || (config['ifWindowClosed'] ?? 'fail') !== 'fail' || onError !== 'fail'
   return ms >= WINDOW_MS && !disabled && !isHandled && (type === 'send_message' || type === 'ask')
 }
 

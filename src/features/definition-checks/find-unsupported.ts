@@ -2,17 +2,11 @@ import { problemAt, type Problem } from '../../engine/language/definition/proble
 import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } from '../workflows/stored-definition.ts'
 
 /**
- * Triggers, steps and fields that the language defines and that are not implemented yet, each with an alternative. An
+ * Triggers and fields that the language defines and that are not implemented yet, each with an alternative. An
  * entry is removed when it is implemented.
  */
 const TRIGGERS: Record<string, string> = {
-  broadcast_replied: 'use message_received',
   message_status: 'use message_received, or a wait with a branch',
-}
-
-const STEPS: Record<string, string> = {
-  send_template: 'use send_message, which works within 24 hours after the last message of the customer',
-  throttle: 'use a branch on a variable or a tag that the workflow sets',
 }
 
 type Field = {
@@ -36,11 +30,6 @@ const STEP_FIELDS: Field[] = [
   ...MESSAGES.flatMap((message): Field[] => [
     { at: `${message}.footer`, instead: 'put it at the end of the body' },
     {
-      at: `${message}.template`,
-      instead: 'use a body, which works within 24 hours after the last message of the customer',
-      insteadOf: `${message}.body`,
-    },
-    {
       at: `${message}.media.mediaId`,
       instead: 'use a url that the channel can fetch',
       insteadOf: `${message}.media.url`,
@@ -54,7 +43,6 @@ const STEP_FIELDS: Field[] = [
     { at: `${message}.buttons.*.description`, instead: 'use the field list of a send_message' },
   ]),
   { at: 'invalidMessage.buttons', instead: 'omit them, the choices of the question are sent again' },
-  { at: 'ifWindowClosed', isUnsupported: isTemplate, name: 'a template', instead: 'use fail or skip' },
   { at: 'expect.options.*.description', instead: 'describe it in the body' },
   {
     at: 'expect.type',
@@ -72,7 +60,7 @@ export function findUnsupported(definition: unknown): Unsupported[] {
   return [
     ...listTriggers(definition).flatMap((trigger) => checkType(trigger, TRIGGERS)),
     ...checkFields(toRootPart(definition), ROOT_FIELDS),
-    ...listSteps(definition).flatMap((step) => [...checkType(step, STEPS), ...checkFields(step, STEP_FIELDS)]),
+    ...listSteps(definition).flatMap((step) => checkFields(step, STEP_FIELDS)),
   ]
 }
 
@@ -98,8 +86,4 @@ function checkFields(part: DefinitionPart, table: Field[]): Unsupported[] {
         return { ...problem, within: [problem.path, ...(insteadOf ? [`${part.location.path}.${insteadOf}`] : [])] }
       }),
   )
-}
-
-function isTemplate(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'template' in value
 }

@@ -35,7 +35,11 @@ type Collector<Type extends EffectType> = (changes: Changes, effect: WorkflowEff
 
 /** One collector for each effect type: a type without one does not compile. */
 const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
-  send_message: collectMessage,
+  send_message(changes, effect, origin) {
+    const replyToId = effect.replyToId ?? effect.content?.reaction?.messageId
+    collectMessage(changes, { ...effect, content: toContent(effect), replyToId }, origin)
+  },
+  send_template: collectMessage,
   update_contact({ contacts }, { values }, { subject: { contactId }, depth }) {
     if (contactId !== null) contacts.push({ contactId, values, depth })
   },
@@ -99,19 +103,26 @@ function collect<Type extends EffectType>(changes: Changes, effect: WorkflowEffe
   COLLECTORS[effect.type](changes, effect, origin)
 }
 
-function collectMessage({ messages }: Changes, effect: WorkflowEffect<'send_message'>, origin: Origin): void {
+type Sent = Pick<NewOutbound, 'body' | 'content' | 'category' | 'replyToId'> & { messageId: string }
+
+function collectMessage(
+  { messages }: Changes,
+  { messageId, body, content, category, replyToId }: Sent,
+  origin: Origin,
+): void {
   const { run, subject, stepId } = origin
   const { conversationId, contactId, conversation } = subject
   const channelId = conversation?.['channelId']
   if (conversationId === null || contactId === null || typeof channelId !== 'string') return
   messages.push({
-    id: effect.messageId,
+    id: messageId,
     conversationId,
     contactId,
     channelId,
-    body: effect.body,
-    content: toContent(effect),
-    replyToId: effect.replyToId ?? effect.content?.reaction?.messageId,
+    body,
+    content,
+    ...(category ? { category } : {}),
+    replyToId,
     sender: toSender(run),
     runId: run.state.id,
     stepId,

@@ -8,6 +8,7 @@ import { engineStore } from '../automation/store/engine-store.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
 import { applyAdvance } from './apply-advance.ts'
+import { withTemplates } from '../templates/steps/load-step-templates.ts'
 import { loadMessages } from './load-messages.ts'
 import { loadSubjects } from './load-subjects.ts'
 
@@ -18,8 +19,11 @@ export const decisionPort: DecisionPort<Scope> = {
   newId,
   loadSubjects,
   loadMessages,
-  loadPublished,
-  loadWorkflows,
+  async loadPublished(tx) {
+    const { workflows, unusable } = await loadPublished(tx)
+    return { workflows: await withTemplates(tx, workflows), unusable }
+  },
+  loadWorkflows: async (tx, versions) => withTemplates(tx, await loadWorkflows(tx, versions)),
   apply: applyAdvance,
 }
 

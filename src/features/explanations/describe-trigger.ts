@@ -13,6 +13,7 @@ const SENTENCES: Record<string, string> = {
   group_joined: 'The contact was added to the group',
   group_left: 'The contact was removed from the group',
   contact_created: 'The contact was created',
+  broadcast_replied: 'The contact replied to a broadcast',
   api: 'The workflow was started with the API',
   manual: 'The workflow was started manually',
   webhook: 'The webhook of the workflow was called',

@@ -1,5 +1,6 @@
 import type { ExternalResult } from '../../engine/model/step.ts'
 import type { Scope } from '../../scope.ts'
+import { takePassage } from '../throttle-windows/take-passage.ts'
 import type { ClaimedCall } from './claim-calls.ts'
 import { executeAi } from './execute-ai.ts'
 import { executeHttp } from './execute-http.ts'
@@ -19,4 +20,9 @@ export const executors: ReadonlyMap<string, Executor> = new Map([
   ['http', executeHttp],
   ['tool', executeTool],
   ['ai', executeAi],
+  // The run is counted in the transaction that completes the call: exactly once.
+  [
+    'throttle',
+    async (_scope, call) => ({ complete: async (tx) => ({ ok: true, output: await takePassage(tx, call) }) }),
+  ],
 ])

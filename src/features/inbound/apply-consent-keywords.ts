@@ -8,7 +8,7 @@ import {
   KEYWORD_LENGTH_MAX,
   type KeywordSettings,
 } from '../consent/keywords.ts'
-import { findSendObstacle } from '../consent/send-permission.ts'
+import { findSendObstacle } from '../../channels/send-obstacle.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 import { isWindowOpen, windowExpiryFrom } from '../conversations/service-window.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'

@@ -1,11 +1,11 @@
-import type { NumberChange, Sender } from '../../channels/channel.ts'
+import type { NumberChange } from '../../channels/channel.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { newId } from '../../platform/ids.ts'
-import { phoneCountry } from '../../platform/phone.ts'
+import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { findContacts, senderKey } from './resolve-senders.ts'
+import { saveIdentities } from '../contacts/save-identities.ts'
+import { findContacts, senderKey, toIdentities } from './resolve-senders.ts'
 
 /** Moves contacts to the new phone numbers and ids of their people, in order. */
 export async function changeNumbers(tx: Scope, channelId: string, changes: NumberChange[]): Promise<void> {
@@ -27,14 +27,20 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
   if (contact.createdAt >= addMs(at, SECOND)) return
   await removeIdentities(tx, channelId, contactId, to.phone === null ? null : from.phone)
   const isFree = otherId === undefined
-  const hasOldNumber = to.phone !== null && (contact.phone === null || contact.phone === from.phone)
+  const hasOldNumber = to.phone !== null && (contact.phone === null || isSameNumber(contact.phone, from.phone))
   if (hasOldNumber) {
     const phone = isFree ? to.phone : null
+    const phoneKey = phone && toPhoneKey(phone)
     const country = phone === null ? contact.country : phoneCountry(phone)
-    await tx.query(ContactRow).findOne('id', contactId).patch({ phone, country, updatedAt: tx.now() })
+    await tx.query(ContactRow).findOne('id', contactId).patch({ phone, phoneKey, country, updatedAt: tx.now() })
   }
-  if (isFree) await addIdentities(tx, channelId, contactId, to)
-  else
+  if (isFree) {
+    await saveIdentities(
+      tx,
+      channelId,
+      toIdentities(to).map((identity) => ({ ...identity, contactId })),
+    )
+  } else
     await tx.record({ type: 'contact.number_conflict', data: { contactId, conflictingContactId: otherId, channelId } })
   await tx.record({ type: 'contact.updated', data: { contactId } })
   if (hasOldNumber) await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
@@ -49,20 +55,6 @@ async function removeIdentities(tx: Scope, channelId: string, contactId: string,
   )
 }
 
-async function addIdentities(
-  tx: Scope,
-  channelId: string,
-  contactId: string,
-  { phone, userId }: Sender,
-): Promise<void> {
-  const identities = [
-    ...(phone === null ? [] : [{ kind: 'phone', value: phone }]),
-    ...(userId === null ? [] : [{ kind: 'bsuid', value: userId }]),
-  ]
-  const common = { tenant_id: tx.tenantId, contact_id: contactId, channel_id: channelId, created_at: tx.now() }
-  await tx
-    .db('contact_identities')
-    .insert(identities.map((identity) => ({ ...common, ...identity, id: newId() })))
-    .onConflict(['tenant_id', 'channel_id', 'kind', 'value'])
-    .ignore()
+function isSameNumber(phone: string, other: string | null): boolean {
+  return other !== null && toPhoneKey(phone) === toPhoneKey(other)
 }

@@ -3,8 +3,10 @@ import type { ItemContent } from '../../engine/mailbox/item.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
+import { attributeReplies } from '../broadcast-recipients/attribute-replies.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
+import { queueMedia } from '../media/fetch-media.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { applyConsentKeywords } from './apply-consent-keywords.ts'
@@ -45,8 +47,10 @@ export async function receiveMessages(
     const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
+      await queueMedia(tx, channelId, inserted)
       const keywords = await applyConsentKeywords(tx, channelId, inserted)
       await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
+      await deliverReplies(tx, { channelId, messages: inserted, keywords })
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -78,22 +82,16 @@ function prepare(message: InboundMessage, { channelId, senders, conversations, n
   return { id, message, conversation, openingIds: { contact_created: createdId, conversation_opened: openedId } }
 }
 
+type Delivery = {
+  channelId: string
+  messages: NewInboundMessage[]
+  senders: Map<string, ResolvedSender>
+  /** Consent keywords by message. */
+  keywords: Map<string, string>
+}
+
 /** Puts what workflows may react to into the mailboxes of the conversations, in the order in which it happened. */
-async function deliverToMailboxes(
-  tx: Scope,
-  {
-    channelId,
-    messages,
-    senders,
-    keywords,
-  }: {
-    channelId: string
-    messages: NewInboundMessage[]
-    senders: Map<string, ResolvedSender>
-    /** Consent keywords by message. */
-    keywords: Map<string, string>
-  },
-): Promise<void> {
+async function deliverToMailboxes(tx: Scope, { channelId, messages, senders, keywords }: Delivery): Promise<void> {
   const seen = new Set<string>()
   const items = messages.flatMap(({ id, message, conversation, openingIds }) => {
     const { conversationId, isNew, wasClosed } = conversation
@@ -116,6 +114,29 @@ async function deliverToMailboxes(
   await putItems(tx, items)
 }
 
+/** Puts replies to broadcasts, other than consent keywords, into the mailboxes behind their messages. */
+async function deliverReplies(
+  tx: Scope,
+  { channelId, messages, keywords }: Pick<Delivery, 'channelId' | 'messages' | 'keywords'>,
+): Promise<void> {
+  const received = messages.map(({ id, conversation: { conversationId, contactId } }) => ({
+    messageId: id,
+    conversationId,
+    contactId,
+  }))
+  const replies = await attributeReplies(tx, channelId, received)
+  const offered = replies.filter(({ messageId }) => !keywords.has(messageId))
+  await putItems(
+    tx,
+    offered.map(({ messageId, conversationId, broadcastId, recipientId, afterMs }) => ({
+      id: nextMessageId(messageId),
+      mailbox: { kind: 'conversation' as const, id: conversationId },
+      kind: 'event' as const,
+      payload: { event: { type: 'broadcast_replied', broadcastId, recipientId, afterMs }, messageId, depth: 0 },
+    })),
+  )
+}
+
 type OpeningEvent = { type: 'contact_created' | 'conversation_opened'; consentKeyword?: string }
 
 function openingEvent(event: OpeningEvent, messageId: string | null): ItemContent {
@@ -131,9 +152,9 @@ function messageItem(
 
 function toEvents(messages: NewInboundMessage[], senders: Map<string, ResolvedSender>): Event[] {
   const conversations = new Map(messages.map(({ conversation }) => [conversation.conversationId, conversation]))
-  const created = [...senders.values()].filter(({ isNew }) => isNew)
+  const createdIds = new Set([...senders.values()].flatMap(({ contactId, isNew }) => (isNew ? [contactId] : [])))
   return [
-    ...created.map(({ contactId }): Event => ({ type: 'contact.created', data: { contactId } })),
+    ...[...createdIds].map((contactId): Event => ({ type: 'contact.created', data: { contactId } })),
     ...[...conversations.values()].flatMap(({ conversationId, contactId, isNew, wasClosed }): Event[] => {
       if (!isNew && !wasClosed) return []
       return [{ type: isNew ? 'conversation.opened' : 'conversation.reopened', data: { conversationId, contactId } }]

@@ -1,11 +1,13 @@
 import type { Sender } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
-import { phoneCountry } from '../../platform/phone.ts'
+import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
+import { findByPhone } from '../contacts/find-or-create-contacts.ts'
+import { type NewIdentity, saveIdentities } from '../contacts/save-identities.ts'
 
-type Identity = { kind: 'phone' | 'bsuid'; value: string }
+type Identity = Pick<NewIdentity, 'kind' | 'value'>
 type Lookup = {
   /** Contacts by `senderKey`. */
   contacts: Map<string, string>
@@ -13,6 +15,9 @@ type Lookup = {
   identities: Set<string>
 }
 export type ResolvedSender = { contactId: string; isNew: boolean }
+
+/** Senders of a batch that are one person: each has an id or a phone number in common with another one. */
+type Person = { senders: Sender[]; names: Set<string> }
 
 /** Key of a sender within a batch. */
 export function senderKey({ phone, userId }: Sender): string {
@@ -25,34 +30,67 @@ function identityKey({ kind, value }: { kind: string; value: string }): string {
 
 /**
  * Finds or creates the contacts of a channel's senders, by `senderKey`. A sender is found by the channel's own ids
- * first, then by phone number. Two concurrent transactions with the same unknown sender create one contact.
+ * first, then by any spelling of its phone number. Two concurrent transactions with the same unknown sender create one
+ * contact.
  */
 export async function resolveSenders(
   tx: Scope,
   channelId: string,
   senders: Sender[],
 ): Promise<Map<string, ResolvedSender>> {
-  const distinct = [...new Map(senders.map((sender) => [senderKey(sender), sender])).values()]
+  const distinct = [...new Map(senders.map((sender) => [`${sender.phone} ${sender.userId}`, sender])).values()]
+  const people = groupByPerson(distinct)
   const { contacts, identities } = await findContacts(tx, channelId, distinct)
-  const unknownSenders = distinct.filter((sender) => !contacts.has(senderKey(sender)))
-  if (unknownSenders.length > 0) {
-    await lockSenders(tx, channelId, unknownSenders)
+  const unknownPeople = people.filter((person) => findContactId(person, contacts) === undefined)
+  if (unknownPeople.length > 0) {
+    await lockPeople(tx, channelId, unknownPeople)
     // Another transaction may have created them while this one waited for the locks.
-    const found = await findContacts(tx, channelId, unknownSenders)
+    const found = await findContacts(
+      tx,
+      channelId,
+      unknownPeople.flatMap((person) => person.senders),
+    )
     for (const [key, contactId] of found.contacts) contacts.set(key, contactId)
   }
   const created = await createContacts(
     tx,
-    unknownSenders.filter((sender) => !contacts.has(senderKey(sender))),
+    unknownPeople.filter((person) => findContactId(person, contacts) === undefined),
   )
-  const all = new Map([...contacts, ...created])
-  const hasNewIdentity = (sender: Sender) =>
-    toIdentities(sender).some((identity) => !identities.has(identityKey(identity)))
-  await saveIdentities(tx, channelId, distinct.filter(hasNewIdentity), all)
-  return new Map([...all].map(([key, contactId]) => [key, { contactId, isNew: created.has(key) }]))
+  for (const person of people) {
+    const contactId = findContactId(person, contacts) ?? created.get(person)?.contactId
+    if (contactId === undefined) throw new Error('a contact was deleted while it was looked up')
+    // A sender that is known itself keeps its contact.
+    for (const key of person.senders.map(senderKey)) contacts.set(key, contacts.get(key) ?? contactId)
+  }
+  await saveNewIdentities(tx, channelId, { senders: distinct, contacts, identities })
+  const newIds = new Set([...created.values()].flatMap(({ contactId, isNew }) => (isNew ? [contactId] : [])))
+  return new Map([...contacts].map(([key, contactId]) => [key, { contactId, isNew: newIds.has(contactId) }]))
 }
 
-function toIdentities({ phone, userId }: Sender): Identity[] {
+function groupByPerson(senders: Sender[]): Person[] {
+  const byName = new Map<string, Person>()
+  for (const sender of senders) {
+    const names = toNames(sender)
+    const same = [...new Set(names.flatMap((name) => byName.get(name) ?? []))]
+    const person = {
+      senders: [...same.flatMap((one) => one.senders), sender],
+      names: new Set([...same.flatMap((one) => [...one.names]), ...names]),
+    }
+    for (const name of person.names) byName.set(name, person)
+  }
+  return [...new Set(byName.values())]
+}
+
+function findContactId({ senders }: Person, contacts: Map<string, string>): string | undefined {
+  return senders.map((sender) => contacts.get(senderKey(sender))).find((id) => id !== undefined)
+}
+
+/** Lists the ids of a person that do not depend on the spelling of the number. */
+function toNames({ phone, userId }: Sender): string[] {
+  return [...(userId === null ? [] : [userId]), ...(phone === null ? [] : [toPhoneKey(phone)])]
+}
+
+export function toIdentities({ phone, userId }: Sender): Identity[] {
   return [
     ...(userId === null ? [] : [{ kind: 'bsuid' as const, value: userId }]),
     ...(phone === null ? [] : [{ kind: 'phone' as const, value: phone }]),
@@ -61,20 +99,20 @@ function toIdentities({ phone, userId }: Sender): Identity[] {
 
 export async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Lookup> {
   const values = senders.flatMap(toIdentities).map(({ value }) => value)
-  const phones = senders.flatMap(({ phone }) => phone ?? [])
+  const phoneKeys = senders.flatMap(({ phone }) => (phone === null ? [] : [toPhoneKey(phone)]))
   const rows = await selectRows<{ kind: string | null; value: string; contactId: string }>(
     tx.db,
     `select kind, value, contact_id from contact_identities where tenant_id = ? and channel_id = ? and value = any(?)
      union all
-     select null, phone, id from contacts where tenant_id = ? and phone = any(?)`,
-    [tx.tenantId, channelId, values, tx.tenantId, phones],
+     select null, phone_key, id from contacts where tenant_id = ? and phone_key = any(?)`,
+    [tx.tenantId, channelId, values, tx.tenantId, phoneKeys],
   )
   // Identities of the channel take precedence over the phone numbers of contacts.
   const byValue = new Map(rows.toReversed().map(({ value, contactId }) => [value, contactId]))
   const contacts = new Map(
     senders.flatMap((sender) => {
-      const contactId = toIdentities(sender)
-        .map(({ value }) => byValue.get(value))
+      const contactId = [...toIdentities(sender).map(({ value }) => value), ...toNames(sender)]
+        .map((value) => byValue.get(value))
         .find((id) => id !== undefined)
       return contactId ? [[senderKey(sender), contactId]] : []
     }),
@@ -86,8 +124,8 @@ export async function findContacts(tx: Scope, channelId: string, senders: Sender
 }
 
 /** Takes advisory locks: there are no rows of unknown senders that could be locked. */
-async function lockSenders(tx: Scope, channelId: string, senders: Sender[]): Promise<void> {
-  const names = senders.flatMap(toIdentities).map(({ value }) => `${tx.tenantId}\n${channelId}\n${value}`)
+async function lockPeople(tx: Scope, channelId: string, people: Person[]): Promise<void> {
+  const names = people.flatMap((person) => [...person.names]).map((name) => `${tx.tenantId}\n${channelId}\n${name}`)
   await tx.db.raw(
     `select pg_advisory_xact_lock(key) from (
        select distinct hashtextextended(name, 1) as key from unnest(?::text[]) as name order by key) keys`,
@@ -95,63 +133,65 @@ async function lockSenders(tx: Scope, channelId: string, senders: Sender[]): Pro
   )
 }
 
-/** Creates contacts and returns their ids by `senderKey`. One that another transaction created first is used instead. */
-async function createContacts(tx: Scope, senders: Sender[]): Promise<Map<string, string>> {
-  if (senders.length === 0) return new Map()
-  const candidates = sortForLocking(senders, senderKey).map((sender) => ({
-    key: senderKey(sender),
-    id: newId(),
-    sender,
-  }))
-  const rows = candidates.map(({ id, sender: { profileName, username, phone } }) => ({
-    id,
-    name: (profileName?.trim() || username || phone || 'Unknown').slice(0, 200),
-    phone,
-    username,
-    country: phone === null ? null : phoneCountry(phone),
-  }))
+/** Creates a contact for each person. One that another transaction created first is used instead. */
+async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, ResolvedSender>> {
+  if (people.length === 0) return new Map()
+  const candidates = people.map((person) => {
+    const phone = person.senders.find((sender) => sender.phone !== null)?.phone ?? null
+    const username = person.senders.find((sender) => sender.username !== null)?.username ?? null
+    const profileName = person.senders.find((sender) => sender.profileName?.trim())?.profileName?.trim()
+    const name = (profileName || username || phone || 'Unknown').slice(0, 200)
+    return {
+      person,
+      id: newId(),
+      phone,
+      row: { name, phone, username, phoneKey: phone && toPhoneKey(phone), country: phone && phoneCountry(phone) },
+    }
+  })
   // Another channel or the API may create a contact with the same number at this moment: its row wins.
   const inserted = await selectRows<{ id: string }>(
     tx.db,
-    `insert into contacts (tenant_id, id, name, phone, username, country, source, created_at, updated_at)
-     select :tenantId::uuid, id, name, phone, username, country, 'inbound', :now::timestamptz, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, name text, phone text, username text, country text)
-     on conflict (tenant_id, phone) do nothing returning id`,
-    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
+    `insert into contacts (tenant_id, id, name, phone, phone_key, username, country, source, created_at, updated_at)
+     select :tenantId::uuid, id, name, phone, phone_key, username, country, 'inbound', :now::timestamptz, :now::timestamptz
+     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, name text, phone text, phone_key text, username text, country text)
+     on conflict do nothing returning id`,
+    {
+      rows: toRecordset(
+        sortForLocking(
+          candidates.map(({ id, row }) => ({ id, ...row })),
+          ({ phoneKey, id }) => phoneKey ?? id,
+        ),
+      ),
+      tenantId: tx.tenantId,
+      now: tx.now(),
+    },
   )
   const insertedIds = new Set(inserted.map(({ id }) => id))
-  const created = candidates.filter(({ id }) => insertedIds.has(id)).map(({ key, id }): [string, string] => [key, id])
-  const conflicting = candidates.filter(({ id }) => !insertedIds.has(id))
-  if (conflicting.length === 0) return new Map(created)
-  const winners = await selectRows<{ id: string; phone: string }>(
-    tx.db,
-    'select id, phone from contacts where tenant_id = ? and phone = any(?)',
-    [tx.tenantId, conflicting.flatMap(({ sender: { phone } }) => phone ?? [])],
+  const conflicting = candidates.flatMap(({ id, phone }) => (phone === null || insertedIds.has(id) ? [] : [{ phone }]))
+  const winners = conflicting.length > 0 ? await findByPhone(tx, conflicting) : new Map<string, string>()
+  return new Map(
+    candidates.flatMap(({ person, id, row: { phoneKey } }): [Person, ResolvedSender][] => {
+      if (insertedIds.has(id)) return [[person, { contactId: id, isNew: true }]]
+      const contactId = winners.get(phoneKey ?? '')
+      return contactId === undefined ? [] : [[person, { contactId, isNew: false }]]
+    }),
   )
-  return new Map([...created, ...winners.map(({ id, phone }): [string, string] => [phone, id])])
 }
 
-async function saveIdentities(
+type KnownSenders = Lookup & { senders: Sender[] }
+
+async function saveNewIdentities(
   tx: Scope,
   channelId: string,
-  senders: Sender[],
-  contacts: Map<string, string>,
+  { senders, contacts, identities }: KnownSenders,
 ): Promise<void> {
-  if (senders.length === 0) return
-  const rows = senders.flatMap((sender) =>
-    toIdentities(sender).map(({ kind, value }) => ({
-      tenant_id: tx.tenantId,
-      id: newId(),
-      contact_id: contacts.get(senderKey(sender)),
-      channel_id: channelId,
-      kind,
-      value,
-      created_at: tx.now(),
-    })),
+  await saveIdentities(
+    tx,
+    channelId,
+    senders.flatMap((sender) => {
+      const contactId = contacts.get(senderKey(sender)) ?? ''
+      const newIdentities = toIdentities(sender).filter((identity) => !identities.has(identityKey(identity)))
+      return newIdentities.map((identity) => ({ ...identity, contactId }))
+    }),
   )
-  await tx
-    .db('contact_identities')
-    .insert(sortForLocking(rows, ({ value }) => value))
-    .onConflict(['tenant_id', 'channel_id', 'kind', 'value'])
-    .ignore()
 }

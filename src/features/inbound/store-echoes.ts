@@ -113,9 +113,9 @@ async function pauseConversations(tx: Scope, echoes: NewEcho[]): Promise<void> {
 
 function toEvents(echoes: NewEcho[], people: Map<string, ResolvedSender>): Event[] {
   const opened = new Map(echoes.map(({ conversation }) => [conversation.conversationId, conversation]))
-  const created = [...people.values()].filter(({ isNew }) => isNew)
+  const createdIds = new Set([...people.values()].flatMap(({ contactId, isNew }) => (isNew ? [contactId] : [])))
   return [
-    ...created.map(({ contactId }): Event => ({ type: 'contact.created', data: { contactId } })),
+    ...[...createdIds].map((contactId): Event => ({ type: 'contact.created', data: { contactId } })),
     ...[...opened.values()].flatMap(({ conversationId, contactId, isNew, wasClosed }): Event[] => {
       if (!isNew && !wasClosed) return []
       return [{ type: isNew ? 'conversation.opened' : 'conversation.reopened', data: { conversationId, contactId } }]

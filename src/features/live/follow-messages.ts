@@ -4,9 +4,18 @@ import type { Scope } from '../../scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
-const TYPES = ['received', 'scheduled', 'queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled', 'noted'].map(
-  (change) => `message.${change}`,
-)
+const TYPES = [
+  'received',
+  'scheduled',
+  'queued',
+  'sent',
+  'delivered',
+  'read',
+  'played',
+  'failed',
+  'canceled',
+  'noted',
+].map((change) => `message.${change}`)
 
 export type MessageChange = { type: 'message'; message: Message } | StreamStart
 

@@ -1,8 +1,10 @@
 import { router, viewerProcedure } from '../../trpc/procedures.ts'
 import { subscription } from '../../trpc/subscriptions.ts'
 import { FollowMessages } from '../conversations/schema.ts'
+import { FollowBroadcast } from '../broadcasts/schema.ts'
 import { FollowEvents } from '../events/schema.ts'
 import { FollowRun } from '../runs/schema.ts'
+import { followBroadcast } from './follow-broadcast.ts'
 import { followMessages } from './follow-messages.ts'
 import { followRun } from './follow-run.ts'
 import { followWorkspace } from './follow-workspace.ts'
@@ -19,6 +21,14 @@ export const runSubscriptionsRouter = router({
   follow: viewerProcedure
     .input(FollowRun)
     .subscription(({ ctx, input, signal }) => subscription(ctx, signal, (until) => followRun(ctx.scope, input, until))),
+})
+
+export const broadcastSubscriptionsRouter = router({
+  follow: viewerProcedure
+    .input(FollowBroadcast)
+    .subscription(({ ctx, input, signal }) =>
+      subscription(ctx, signal, (until) => followBroadcast(ctx.scope, input, until)),
+    ),
 })
 
 export const eventSubscriptionsRouter = router({

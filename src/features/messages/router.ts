@@ -15,12 +15,14 @@ const CONTENT =
 const SEND = {
   status: 201,
   description: `Queues a message, or schedules it with \`sendAt\`. ${CONTENT} Automation of the conversation is paused, unless a template is sent, and a closed conversation is reopened.`,
+  location: '/api/messages/{id}',
   example: { body: 'Hello, how can I help?' },
 } as const
 
 const SEND_TO = {
   status: 201,
   description: `Sends a message to a contact, or to a phone number: the contact and the conversation are created if they do not exist. ${CONTENT}`,
+  location: '/api/messages/{id}',
   example: {
     to: { phone: '+14155550100' },
     template: { name: 'order_update', language: 'en', params: { number: '4711' } },
@@ -52,11 +54,7 @@ export const messagesRouter = router({
     .meta(rest('POST', '/messages', 'Send a message to a person', SEND_TO))
     .input(SendToRecipient)
     .output(Message)
-    .mutation(async ({ ctx, input }) => {
-      const message = await sendToRecipient(ctx.scope, input)
-      ctx.setHeader('Location', `/api/messages/${message.id}`)
-      return message
-    }),
+    .mutation(({ ctx, input }) => sendToRecipient(ctx.scope, input)),
 
   get: viewerProcedure
     .meta(

@@ -3,6 +3,7 @@ import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
+import { type NewIdentity, saveIdentities } from '../contacts/save-identities.ts'
 import { degradeChannel, type LoadedChannel, rescheduleOutbox, wasRepaired } from '../channels/load-channel.ts'
 import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
@@ -37,6 +38,7 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes
     channel.id,
     settled.flatMap(({ message, result }) => (result.kind === 'refused' ? [{ ...message, error: result.error }] : [])),
   )
+  await saveIdentities(tx, channel.id, settled.flatMap(toNewIdentity))
   const pause = findChannelPause(settled, tx.now())
   if (pause?.isStopped) await degradeChannel(tx, channel.id, pause.reason)
   if (pause) await recordChannelAlert(tx, channel.id, pause.code)
@@ -44,6 +46,12 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes
   await settleFailed(tx, settled)
   await settlePostponed(tx, channel, settled)
   if (pause) await rescheduleOutbox(tx, channel.id, { at: pause.until, before: pause.until })
+}
+
+/** Returns the recipient's address as the provider spells it, if it is not the one that was used: it is used from then on. */
+function toNewIdentity({ message: { contactId, to }, result }: DeliveryOutcome): NewIdentity[] {
+  const value = result.kind === 'accepted' ? result.recipientAddress : null
+  return value === null || value === to.phone ? [] : [{ contactId, kind: 'phone', value }]
 }
 
 /** Returns the first result that concerns the whole channel, with the time until which nothing is sent on it. */

@@ -8,6 +8,7 @@ import type { Scope } from '../../scope.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
+import { listTemplateChannels } from '../templates/steps/load-step-templates.ts'
 
 /** IDs of the sample contact and conversation, which belong to no row. */
 const SAMPLE_CONTACT_ID = '00000000-0000-7000-8000-000000000001'
@@ -18,7 +19,7 @@ type SubjectRequest = {
   contactId?: string | null | undefined
   /** Override the facts of the contact; null if there is neither contact nor conversation. */
   contact?: JsonObject | null | undefined
-  /** A sample conversation is on the channel that the triggers of this workflow name. */
+  /** A sample conversation is on the channel that the triggers of this workflow name, or to which its templates belong. */
   workflow: PublishedWorkflow
   at: Date
 }
@@ -56,7 +57,8 @@ async function findConversation(scope: Scope, id: string | undefined): Promise<S
 
 async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectRequest): Promise<Subject> {
   const sandbox = await scope.query(ChannelRow).findOne('kind', 'sandbox')
-  const channelId = findTriggerChannel(workflow) ?? sandbox?.id ?? SAMPLE_CONVERSATION_ID
+  const channelId =
+    findTriggerChannel(workflow) ?? findTemplateChannel(workflow) ?? sandbox?.id ?? SAMPLE_CONVERSATION_ID
   const [existing] = contactId ? await loadSubjects(scope, [{ kind: 'contact', id: contactId }]) : []
   const workspace = existing?.workspace ?? (await loadWorkspace(scope))
   return {
@@ -83,6 +85,12 @@ function findTriggerChannel({ compiled }: PublishedWorkflow): string | undefined
     messageReceived.is(trigger) ? (trigger.channelId ?? []) : [],
   )
   return channelId
+}
+
+/** The only channel of the templates that the workflow sends. */
+function findTemplateChannel({ resources }: PublishedWorkflow): string | undefined {
+  const [channelId, ...others] = listTemplateChannels(resources)
+  return others.length === 0 ? channelId : undefined
 }
 
 function loadWorkspace(scope: Scope): Promise<JsonObject> {
@@ -115,7 +123,7 @@ function sampleContact({ timezone }: JsonObject): JsonObject {
     timezone,
     fields: {},
     blocked: false,
-    consent: { marketing: 'unknown' },
+    consent: { marketing: 'unknown', service: 'unknown' },
     tags: [],
     groupIds: [],
   }

@@ -5,13 +5,20 @@ import type { Scope } from '../../scope.ts'
 import { listPublished, loadVersions } from '../automation/published-workflows.ts'
 import { checkDefinitionTask } from '../definition-checks/check-definition-task.ts'
 import { joinProblems } from '../definition-checks/problem-list.ts'
+import { withTemplates } from '../templates/steps/load-step-templates.ts'
 import { getWorkflow, getWorkflowVersion } from '../workflows/queries.ts'
 import { UNPUBLISHED } from './run-simulation.ts'
 
 type WorkflowRequest = { workflowId: string; definition?: unknown; version?: number | undefined }
 
 /** Loads the workflow to simulate: a published version, the definition in the request, or the draft. */
-export async function loadSimulatedWorkflow(
+export async function loadSimulatedWorkflow(scope: Scope, request: WorkflowRequest): Promise<PublishedWorkflow> {
+  const workflow = await loadWorkflow(scope, request)
+  const [withResources = workflow] = await withTemplates(scope, [workflow])
+  return withResources
+}
+
+async function loadWorkflow(
   scope: Scope,
   { workflowId, definition, version }: WorkflowRequest,
 ): Promise<PublishedWorkflow> {
@@ -38,5 +45,6 @@ export async function loadOtherWorkflows(
   { workflowId, compiled }: PublishedWorkflow,
 ): Promise<PublishedWorkflow[]> {
   if (!compiled.steps.some(({ type }) => type === 'run_workflow')) return []
-  return (await listPublished(scope)).filter((other) => other.workflowId !== workflowId)
+  const others = (await listPublished(scope)).filter((other) => other.workflowId !== workflowId)
+  return withTemplates(scope, others)
 }

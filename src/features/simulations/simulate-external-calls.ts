@@ -4,6 +4,7 @@ import { closestMatches } from '../../engine/language/closest-matches.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { ExternalRequest } from '../../engine/simulate/simulated-world.ts'
 import type { ExternalResult } from '../../engine/model/step.ts'
+import { getField } from '../../platform/get-field.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { RecordedRun } from './load-recording.ts'
 
@@ -12,15 +13,21 @@ import type { RecordedRun } from './load-recording.ts'
  * iteration of the step in the run that the same message started.
  */
 export function simulateExternalCalls(stepOutputs: JsonObject, recorded: RecordedRun[] = []) {
-  return ({ stepId, iteration, trigger }: ExternalRequest): ExternalResult | undefined => {
+  return ({ stepId, iteration, trigger, request }: ExternalRequest): ExternalResult | undefined => {
     const override = findOverride(stepOutputs, stepId, iteration)
     if (override) return override
     const messageId = trigger['messageId'] ?? null
     const recording = recorded.find(({ run }) => run.trigger.messageId === messageId)
+    // Without another run nothing is throttled.
+    if (isThrottle(request) && !recording) return { ok: true, output: { isAllowed: true, endsAt: null } }
     const step = recording?.steps.find((one) => one.stepId === stepId && one.iteration === iteration)
     if (step?.status === 'completed') return { ok: true, output: step.output }
     return step?.error ? { ok: false, error: { ...step.error, retryable: false } } : undefined
   }
+}
+
+function isThrottle(request: unknown): boolean {
+  return getField(request, 'type') === 'throttle'
 }
 
 /** @throws UnprocessableError `unknown_step` with similar step IDs */
@@ -39,7 +46,7 @@ export function assertKnownSteps(compiled: CompiledDefinition, stepIds: string[]
 }
 
 /** Types of steps that make external calls, whose output can be overridden. */
-export const EXTERNAL_STEPS: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow'])
+export const EXTERNAL_STEPS: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow', 'throttle'])
 
 /** @throws UnprocessableError `not_external_step`, since the output of other steps follows from their input */
 export function assertExternalSteps(compiled: CompiledDefinition, stepIds: string[]): void {

@@ -17,10 +17,14 @@ const SYNC_MS_MAX = 45 * SECOND
 /**
  * Makes the templates of a channel equal to those of its provider: creates and updates them, and marks those as deleted
  * that the provider does not have any more. Each page is committed by itself; repeating it changes nothing. Drafts that
- * the provider does not know stay as they are.
+ * the provider does not know stay as they are. Concurrent calls for a channel share one synchronization.
  * @throws BadGatewayError `provider_error`
  */
-export async function syncTemplates(scope: Scope, { channelId }: SyncTemplates): Promise<SyncResult> {
+export function syncTemplates(scope: Scope, { channelId }: SyncTemplates): Promise<SyncResult> {
+  return scope.singleFlight(`sync-templates ${channelId}`, () => syncChannel(scope, channelId))
+}
+
+async function syncChannel(scope: Scope, channelId: string): Promise<SyncResult> {
   const provider = await loadTemplateProvider(scope, channelId)
   const result: SyncResult = { total: 0, created: 0, updated: 0, deleted: 0, skipped: 0 }
   if (!provider) return result

@@ -1,6 +1,8 @@
+import { findSendObstacle, type SendObstacle } from '../../channels/send-obstacle.ts'
 import { deriveId, idTimestamp } from '../../engine/model/derive-id.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
@@ -53,6 +55,11 @@ async function closeConversation(tx: Scope, { conversationId }: JsonObject): Pro
   return {}
 }
 
+const OBSTACLES: Record<SendObstacle, string> = {
+  contact_blocked: 'The contact is blocked and receives no messages',
+  contact_opted_out: 'The contact opted out of automated messages',
+}
+
 async function sendMessage(tx: Scope, { conversationId, body }: JsonObject, caller: Caller): Promise<JsonObject> {
   const conversation = await tx.lock(ConversationRow, String(conversationId))
   const now = tx.now()
@@ -62,6 +69,8 @@ async function sendMessage(tx: Scope, { conversationId, body }: JsonObject, call
       'The 24-hour window of the conversation is closed, so free text cannot be sent',
     )
   }
+  const obstacle = findSendObstacle(await tx.get(ContactRow, conversation.contactId), null, { isAutomated: true })
+  if (obstacle) throw new StepError(obstacle, OBSTACLES[obstacle], FINAL)
   const run = await tx.get(RunRow, caller.runId)
   // Messages are sent in the order of their IDs, so this one must follow the newest, even in the same millisecond.
   const newest = conversation.lastMessage ? (idTimestamp(conversation.lastMessage.id) ?? -1) : -1

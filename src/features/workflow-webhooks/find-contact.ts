@@ -1,11 +1,10 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
-import { toE164 } from '../../platform/phone.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import { toE164, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { createContact } from '../contacts/create-contact.ts'
+import { findByPhone, findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
 
 /**
- * Finds the contact with a phone number, or creates it if `createIfMissing` is set. Concurrent calls with the same unknown
+ * Finds the contact with a phone number, in any spelling, or creates it if `createIfMissing` is set. Concurrent calls with the same unknown
  * number create one contact.
  * @throws UnprocessableError `invalid_phone`, `contact_not_found`
  */
@@ -20,7 +19,7 @@ export async function findOrCreateContact(
       `contact.phone is ${JSON.stringify(text.slice(0, 40))}, which is not a phone number such as +14155550100`,
     )
   }
-  const existing = await findByPhone(scope, phone)
+  const existing = (await findByPhone(scope, [{ phone }])).get(toPhoneKey(phone))
   if (existing) return existing
   if (!createIfMissing) {
     throw new UnprocessableError(
@@ -28,16 +27,8 @@ export async function findOrCreateContact(
       `No contact has the number ${phone}. Create it first, or set createIfMissing in the webhook trigger`,
     )
   }
-  return createContact(scope, { name: phone, phone }).then(
-    ({ id }) => id,
-    async (error: unknown) => {
-      const concurrent = error instanceof ConflictError ? await findByPhone(scope, phone) : undefined
-      if (!concurrent) throw error
-      return concurrent
-    },
-  )
-}
-
-async function findByPhone(scope: Scope, phone: string): Promise<string | undefined> {
-  return (await scope.query(ContactRow).findOne({ phone }))?.id
+  return scope.transaction(async (tx) => {
+    const [contact] = await findOrCreateContacts(tx, [{ phone }])
+    return contact?.contactId ?? ''
+  })
 }

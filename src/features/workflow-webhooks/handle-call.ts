@@ -3,8 +3,9 @@ import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
 import { STEP_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
-import { ConflictError, UnauthorizedError, UnprocessableError } from '../../platform/errors.ts'
+import { ConflictError, LimitExceededError, UnauthorizedError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import { type StartResult, startRuns } from '../runs/start-runs.ts'
@@ -15,13 +16,18 @@ import { verifyCall, type WebhookCall } from './verify-call.ts'
 
 type Response = { status: 200 | 202; body: { runId: string | null; duplicate?: true } }
 
-/** Starts the webhook's workflow. An unknown address and a wrong secret produce the same error. */
+/**
+ * Starts the webhook's workflow. An unknown address and a wrong secret produce the same error, and count for no limit of
+ * the workspace.
+ * @throws LimitExceededError `rate_limited`
+ */
 export async function handleWebhookCall(
-  system: SystemScope,
+  { system, limits }: { system: SystemScope; limits: Pick<RateLimits, 'charge'> },
   { webhookId, ...call }: WebhookCall & { webhookId: string },
 ): Promise<Response> {
   const webhook = await findCallableWebhook(system, webhookId)
   if (!webhook || !verifyCall(call, webhook.secret, system.now())) throw new UnauthorizedError()
+  await chargeWorkspace(limits, webhook.tenantId)
   const scope = system.forTenant(webhook.tenantId)
   const { trigger: definition, timezone } = await getWebhookTrigger(scope, webhook.workflowId)
   const input = parseInput(call.body)
@@ -36,6 +42,13 @@ export async function handleWebhookCall(
     ]),
   )
   return toResponse(result)
+}
+
+async function chargeWorkspace(limits: Pick<RateLimits, 'charge'>, tenantId: string): Promise<void> {
+  const { allowed, state } = await limits.charge(tenantId, ['workflowWebhook'])
+  if (allowed) return
+  const message = `The workspace takes at most ${state.limit} calls of workflow webhooks a minute. Send this one again later`
+  throw new LimitExceededError('rate_limited', message, state.resetSeconds)
 }
 
 /** Derives the event ID from the dedupe key, whenever the call arrives; without a key each call gets a new ID. */

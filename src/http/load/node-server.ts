@@ -1,13 +1,17 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { addressKey, loggableNetwork } from '../../platform/client-address.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import { SECOND } from '../../platform/time.ts'
+import type { IsProxy } from '../security/security-headers.ts'
 
 /** Bounds on connections. They keep clients that send slowly, or nothing, from using up the file descriptors. */
 export type ConnectionLimits = {
   connectionsMax: number
+  /** Share of one client address. */
+  connectionsPerAddressMax: number
   headersTimeoutMs: number
   requestTimeoutMs: number
   keepAliveMs: number
@@ -21,6 +25,7 @@ export type ConnectionLimits = {
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
   connectionsMax: 10_000,
+  connectionsPerAddressMax: 1000,
   headersTimeoutMs: 10 * SECOND,
   requestTimeoutMs: 30 * SECOND,
   keepAliveMs: 5 * SECOND,
@@ -33,7 +38,10 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
  * Creates the Node server. Errors of its HTTP parser, which Koa never sees, get the same form as all others, and their
  * connections are destroyed: the server ends only its own side, and a client could keep the other open for ever.
  */
-export function createNodeServer(listener: RequestListener, log: Logger, limits = CONNECTION_LIMITS): Server {
+export function createNodeServer(
+  listener: RequestListener,
+  { log, isProxy, limits = CONNECTION_LIMITS }: { log: Logger; isProxy: IsProxy; limits?: ConnectionLimits },
+): Server {
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
@@ -45,6 +53,7 @@ export function createNodeServer(listener: RequestListener, log: Logger, limits 
   )
   server.timeout = limits.idleMs
   server.maxConnections = limits.connectionsMax
+  server.on('connection', limitPerAddress(limits.connectionsPerAddressMax, { log, isProxy }))
   server.on('drop', () => log.warn({ connectionsMax: limits.connectionsMax }, 'connection rejected: too many are open'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     log.debug({ code: error.code }, 'request rejected by the HTTP parser')
@@ -52,6 +61,31 @@ export function createNodeServer(listener: RequestListener, log: Logger, limits 
     else closeWith(socket, errorAnswer(error.code), limits.flushMs)
   })
   return server
+}
+
+/** Destroys connections beyond the share of their address. The clients of a trusted proxy share its address and no limit. */
+function limitPerAddress(max: number, { log, isProxy }: { log: Logger; isProxy: IsProxy }): (socket: Socket) => void {
+  const counts = new Map<string, number>()
+  return (socket) => {
+    const { remoteAddress } = socket
+    if (remoteAddress === undefined || isProxy(remoteAddress)) return
+    const key = addressKey(remoteAddress)
+    const count = counts.get(key) ?? 0
+    if (count >= max) {
+      log.warn(
+        { network: loggableNetwork(key), connectionsPerAddressMax: max },
+        'connection rejected: one address has too many',
+      )
+      socket.destroy()
+      return
+    }
+    counts.set(key, count + 1)
+    socket.once('close', () => {
+      const remaining = (counts.get(key) ?? 0) - 1
+      if (remaining > 0) counts.set(key, remaining)
+      else counts.delete(key)
+    })
+  }
 }
 
 /**

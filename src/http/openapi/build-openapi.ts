@@ -7,6 +7,7 @@ import type { Document, GeneratedDocument, GeneratedOperation, Operation, Respon
 import { buildExample } from './example.ts'
 import { completeParameter, headerParameters, PARAMETERS } from './parameters.ts'
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
+import { mediaPaths } from './media-paths.ts'
 import { exportPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
@@ -62,7 +63,7 @@ export function buildOpenApi(router: AppRouter): Document {
       name,
       description: TAGS[name] ?? name,
     })),
-    paths: { ...paths, ...subscriptionPaths(), ...webhookPaths(), ...exportPaths() },
+    paths: { ...paths, ...subscriptionPaths(), ...mediaPaths(), ...webhookPaths(), ...exportPaths() },
     components: {
       schemas,
       parameters: PARAMETERS,
@@ -104,8 +105,8 @@ function toRequestBody(
   body: GeneratedOperation['requestBody'],
   { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
 ): Pick<Operation, 'requestBody'> {
-  if (!body) return {}
-  const { schema } = body.content['application/json']
+  const { schema } = body?.content['application/json'] ?? {}
+  if (!schema) return {}
   const isRequired = (schema.required ?? []).length > 0
   const content = { 'application/json': { schema, example: meta.example ?? buildExample(schema, schemas) } }
   return { requestBody: { required: isRequired, content } }

@@ -23,11 +23,13 @@ export type Parameter = {
 
 export type Reference = { $ref: string }
 
-export type Content = { 'application/json': { schema: Schema; example?: unknown } }
+type MediaType = { schema: Schema; example?: unknown }
 
-/** `application/json` except for streams and the plain texts that providers expect. */
+export type Content = Partial<Record<'application/json' | 'application/octet-stream', MediaType>>
+
+/** `application/json` except for streams, files and the plain texts that providers expect. */
 export type ResponseContent = Partial<
-  Record<keyof Content | 'text/plain' | 'text/event-stream' | 'text/csv', Content['application/json']>
+  Record<keyof Content | 'text/plain' | 'text/event-stream' | 'text/csv', MediaType>
 >
 
 export type Response = { description: string; headers?: Record<string, object>; content?: ResponseContent }

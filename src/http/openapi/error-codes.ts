@@ -38,6 +38,8 @@ export const ERROR_CODES = [
   'invalid_phone',
   'invalid_token',
   'literal_secret',
+  'media_empty',
+  'media_type_not_allowed',
   'message_not_scheduled',
   'message_not_sent',
   'method_not_allowed',

@@ -5,7 +5,7 @@ import { TRPC_PREFIX } from '../paths.ts'
 
 type Paths = Document['paths']
 
-const ID = '0199a7a0-0000-7000-8000-000000000001'
+export const ID = '0199a7a0-0000-7000-8000-000000000001'
 
 /** Subscriptions of the tRPC router: their items, and the input of an example. */
 const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: object }> = {
@@ -18,6 +18,11 @@ const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: obj
     summary: 'Subscribe to the changes of a run',
     items: 'changes of the run, with the steps that changed',
     input: { runId: ID },
+  },
+  'broadcasts.follow': {
+    summary: 'Subscribe to the progress of a broadcast',
+    items: 'changes of the broadcast, with its counts and the number of recipients accepted per second',
+    input: { broadcastId: ID },
   },
   'events.follow': {
     summary: 'Subscribe to the events of a workspace',
@@ -72,19 +77,19 @@ function describeSubscription(
 
 const JSON_OBJECT: Schema = { type: 'object', additionalProperties: true }
 
-function pathId(name: string, description: string): Parameter {
+export function pathId(name: string, description: string): Parameter {
   return { in: 'path', name, required: true, description, schema: { type: 'string', format: 'uuid' }, example: ID }
 }
 
-function header(name: string, description: string, example: string): Parameter {
+export function header(name: string, description: string, example: string): Parameter {
   return { in: 'header', name, description, schema: { type: 'string' }, example }
 }
 
-function query(name: string, description: string, example: string): Parameter {
+export function query(name: string, description: string, example: string): Parameter {
   return { in: 'query', name, required: true, description, schema: { type: 'string' }, example }
 }
 
-function ok(description: string, example: object): Response {
+export function ok(description: string, example: object): Response {
   return {
     description,
     headers: REQUEST_ID_HEADERS,
@@ -92,7 +97,7 @@ function ok(description: string, example: object): Response {
   }
 }
 
-function text(description: string, example: string): Response {
+export function text(description: string, example: string): Response {
   const schema: Schema = { type: 'string' }
   return { description, headers: REQUEST_ID_HEADERS, content: { 'text/plain': { schema, example } } }
 }

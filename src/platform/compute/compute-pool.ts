@@ -71,14 +71,13 @@ export class ComputePool {
 
   /**
    * @throws BudgetExceededError if the task exceeds its deadline or its memory
-   * @throws UnavailableError if too many tasks are queued
+   * @throws UnavailableError if too many tasks are queued, also later: a full queue serves all keys alike
    */
   run<Input, Output>(task: ComputeTask<Input, Output>, input: Input, options: RunOptions): Promise<Output> {
     const { key } = options
     const queue = this.#queues.get(key) ?? new Set()
-    if (this.#isClosed || this.#queued >= QUEUE_MAX || queue.size >= QUEUE_PER_KEY_MAX) {
-      return Promise.reject(overloadedError())
-    }
+    const hasRoom = queue.size < QUEUE_PER_KEY_MAX && (this.#queued < QUEUE_MAX || this.#makeRoom(queue.size))
+    if (this.#isClosed || !hasRoom) return Promise.reject(overloadedError())
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => queued.cancel(overloadedError()), QUEUE_MS_MAX)
       const remove = () => {
@@ -109,6 +108,14 @@ export class ComputePool {
     this.#isClosed = true
     for (const queue of this.#queues.values()) for (const queued of queue) queued.cancel(overloadedError())
     await this.#piscina.destroy()
+  }
+
+  /** Cancels the newest task of the key with the most, if that still leaves it more than a key with `size` tasks has. */
+  #makeRoom(size: number): boolean {
+    const longest = [...this.#queues.values()].reduce((a, b) => (b.size > a.size ? b : a))
+    if (longest.size <= size + 1) return false
+    ;[...longest].at(-1)?.cancel(overloadedError())
+    return true
   }
 
   #dequeue(key: string, limit: number): (() => Promise<void>)[] {

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getField } from '../get-field.ts'
@@ -27,6 +27,11 @@ export class Secrets {
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(context))
     const sealed = Buffer.concat([cipher.update(JSON.stringify(plain), 'utf8'), cipher.final()])
     return Buffer.concat([Buffer.from([VERSION]), this.#keyId, iv, cipher.getAuthTag(), sealed])
+  }
+
+  /** Returns a code that proves that this installation made the text, for one purpose. */
+  authenticate(text: string, purpose: string): string {
+    return createHmac('sha256', this.#key).update(`${purpose}\n${text}`).digest('base64url')
   }
 
   /** Decrypts a value. Throws if the key is another one, or the value was changed or belongs to another row. */

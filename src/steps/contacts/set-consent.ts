@@ -9,9 +9,9 @@ export const setConsent = defineStep({
   schema: z.strictObject({ marketing: z.enum(['opted_in', 'opted_out']) }),
   literal: ['marketing'],
   execute({ marketing }, context) {
-    requireContact(context)
+    const { consent } = requireContact(context)
     const effect: WorkflowEffect = { type: 'set_consent', marketing }
-    const facts = { contact: { consent: { marketing } } }
+    const facts = { contact: { consent: { ...(typeof consent === 'object' ? consent : {}), marketing } } }
     return { kind: 'next', input: { marketing }, output: null, effects: [effect], facts }
   },
 })

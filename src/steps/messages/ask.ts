@@ -3,8 +3,9 @@ import { target } from '../../engine/language/definition/names.ts'
 import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
 import { getField } from '../../platform/get-field.ts'
 import { BUTTONS_MAX } from '../../message-content/limits.ts'
-import { composeMessage } from './compose-message.ts'
+import { composeMessage, isWindowOpen } from './compose-message.ts'
 import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
+import { sendTemplate, TemplateMessage, templatePaths } from './template-message.ts'
 import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
 
 const ATTEMPTS_DEFAULT = 3
@@ -16,6 +17,7 @@ const schema = z
     attempts: z.int('must be a whole number').min(1, 'must be 1 or more').max(10, 'must be at most 10').optional(),
     invalidMessage: Reminder.optional(),
     onInvalid: target.optional(),
+    ifWindowClosed: z.union([z.enum(['fail']), TemplateMessage], 'must be fail or a template').optional(),
   })
   .refine(({ message: { media }, expect: { options = [] } }) => !media || options.length <= BUTTONS_MAX, {
     message: `must have at most ${BUTTONS_MAX} entries when the message has media`,
@@ -40,12 +42,13 @@ type Ask = z.output<typeof schema>
 
 /**
  * Asks a question and waits for a reply of the expected kind. Any other reply is answered with `invalidMessage`, or with
- * the question again, as often as `attempts` allows.
+ * the question again, as often as `attempts` allows. `ifWindowClosed` is a template that asks the question instead when
+ * the service window is closed.
  */
 export const ask = defineStep({
   type: 'ask',
   schema,
-  literal: ['expect.pattern'],
+  literal: ['expect.pattern', ...templatePaths('ifWindowClosed.')],
   waits: () => true,
   restoreOutput: (_config, output) => ({ saved: toReplyValue(output) }),
   targets({ message, expect, onInvalid }) {
@@ -56,7 +59,12 @@ export const ask = defineStep({
     ]
   },
   execute(config, context) {
-    return sendQuestion(config, context, { message: config.message, timesAsked: 1 })
+    const { message, ifWindowClosed = 'fail' } = config
+    if (ifWindowClosed === 'fail' || isWindowOpen(context)) {
+      return sendQuestion(config, context, { message, timesAsked: 1 })
+    }
+    const report = sendTemplate(context, ifWindowClosed)
+    return { ...report, kind: 'suspend', for: 'reply', until: null, state: { timesAsked: 1 } }
   },
   resume(config, context, wakeup) {
     if (wakeup.type !== 'reply') return { kind: 'ignore' }

@@ -11,13 +11,13 @@ import { fillBody, fillCaption, type Message, type ButtonOption } from './messag
 /** Composes a message that the step sends, with its placeholders filled in. */
 export function composeMessage(
   context: StepContext,
-  { body, media, buttons: _buttons, replyToId, ...parts }: Message,
+  { body, media, buttons: _buttons, template: _template, replyToId, ...parts }: Message,
   options: readonly ButtonOption[],
 ): StepReport & { messageId: string } {
   if (!isWindowOpen(context)) {
     throw new StepError(
       'outside_window',
-      'The 24-hour service window of the conversation is closed, so free text cannot be sent',
+      'The 24-hour service window of the conversation is closed, so only a template can be sent: use send_template or ifWindowClosed',
     )
   }
   const content = fillContent(parts, context)

@@ -13,6 +13,7 @@ import {
   TEXT_MAX,
 } from '../../message-content/limits.ts'
 import { fetchableUrl, Media } from './media.ts'
+import { TemplatePart } from './template-message.ts'
 
 export type ButtonOption = { id: string; title: string }
 /** An option with the step that follows when it is chosen. */
@@ -75,9 +76,14 @@ export const Message = z
     media: Media.optional(),
     buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX) })),
     ...contentShape({ text: title, url: fetchableUrl, degrees, messageId: templateText }),
+    template: TemplatePart.optional(),
     replyToId: templateText.optional(),
   })
   .superRefine(reportProblem)
+  .refine(({ template, replyToId }) => !template || replyToId === undefined, {
+    message: 'is not allowed with template',
+    path: ['replyToId'],
+  })
   .meta(KINDS_SCHEMA)
 export type Message = z.output<typeof Message>
 

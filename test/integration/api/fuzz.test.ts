@@ -147,7 +147,7 @@ describe('fuzzed requests', function () {
       })
       .map(({ target, id, query, changes, extra, breaks, method, identity }) => {
         const { path, method: declaredMethod, operation } = operations[target] as (typeof operations)[number]
-        const example = (operation.requestBody?.content['application/json'].example ?? {}) as Record<string, unknown>
+        const example = (operation.requestBody?.content['application/json']?.example ?? {}) as Record<string, unknown>
         const fields = Object.entries(example).map(([name, value]) => [JSON.stringify(name), JSON.stringify(value)])
         for (const [at, value] of changes) {
           const field = fields[at % Math.max(1, fields.length)]

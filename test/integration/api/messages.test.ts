@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { releaseScheduledMessages } from '../../../src/features/messages/release-scheduled-messages.ts'
+import { Conversation } from '../../../src/models/messaging/conversation.ts'
 import {
   buildChannel,
   buildCloudApiChannel,
@@ -12,6 +14,9 @@ import {
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
+import { listMessages } from '../../support/queries.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -178,6 +183,7 @@ describe('messages API', () => {
       expect(second.status).to.equal(201)
       expect(second.body).to.deep.equal(first.body)
       expect(second.headers.get('idempotency-replayed')).to.equal('true')
+      expect(second.headers.get('location')).to.equal(`/api/messages/${first.body.id}`)
       const other = await send({ to: { phone }, body: 'Twice' }, key)
       expect(summarize(other)).to.deep.equal([422, 'idempotency_key_reused'])
     })
@@ -364,6 +370,22 @@ describe('messages API', () => {
       expect([message.status, message.error.code]).to.deep.equal(['failed', 'contact_blocked'])
     })
 
+    it('is sent once when several workers release it at the same time', async () => {
+      const phone = newPhone()
+      const { conversationId } = await receive(phone)
+      const bodies = ['one', 'two', 'three']
+      for (const body of bodies) await send({ to: { phone }, body, sendAt: later(HOUR_MS) })
+      app.clock.advance(HOUR_MS)
+      await Promise.all([1, 2, 3, 4].map(() => releaseScheduledMessages(app.system)))
+      await app.work()
+      const messages = await listMessages(workspace, conversationId)
+      const sent = messages.filter(({ direction }) => direction === 'outbound')
+      expect(sent.map(({ body }) => body)).to.deep.equal(bodies)
+      expect(sent.map(({ status }) => status)).to.deep.equal(['delivered', 'delivered', 'delivered'])
+      const events = await app.system.db('events').where({ tenant_id: workspace.tenantId, type: 'message.queued' })
+      expect(events).to.have.length(3)
+    })
+
     it('can be canceled before its time and not after', async () => {
       const phone = newPhone()
       await receive(phone)
@@ -372,6 +394,23 @@ describe('messages API', () => {
       expect((await cancel(body.id)).body).to.include({ id: body.id, status: 'canceled' })
       expect(summarize(await cancel(body.id))).to.deep.equal([409, 'message_not_scheduled'])
       app.clock.advance(HOUR_MS)
+      await app.work()
+      expect((await get(body.id)).status).to.equal('canceled')
+    })
+
+    it('is not sent when it is canceled while a worker releases it', async () => {
+      const phone = newPhone()
+      const { conversationId } = await receive(phone)
+      const { body } = await send({ to: { phone }, body: 'later', sendAt: later(HOUR_MS) })
+      app.clock.advance(HOUR_MS)
+      let released: Promise<void> | undefined
+      await app.system.forTenant(workspace.tenantId).transaction(async (tx) => {
+        await tx.lock(Conversation, conversationId)
+        released = releaseScheduledMessages(app.system)
+        await waitUntil(async () => (await countLockWaits(app)) > 0)
+        await workspace.call('POST', `/api/messages/${body.id}/cancel`, {})
+      })
+      await released
       await app.work()
       expect((await get(body.id)).status).to.equal('canceled')
     })

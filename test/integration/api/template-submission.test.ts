@@ -109,6 +109,9 @@ describe('templates of a provider', () => {
     const { id } = await createDraft()
     // The provider has the template, and the process ended before it stored the response.
     cloud.templates.add({ name: 'sale', components: [BODY], parameter_format: 'NAMED', status: 'PENDING' })
+    const again = await submit(id)
+    expect([again.status, again.body.code]).to.deep.equal([502, 'provider_error'])
+    expect(again.body.error).to.include('Synchronize the templates of the channel')
     expect(await sync()).to.deep.equal({ total: 1, created: 0, updated: 1, deleted: 0, skipped: 0 })
     expect(await get(id)).to.deep.include({ status: 'pending', providerTemplateId: [...cloud.templates.all.keys()][0] })
     expect((await sync()).updated).to.equal(0)

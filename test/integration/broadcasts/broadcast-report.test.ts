@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { verifyReport } from '../../../src/features/broadcasts/report/verify-report.ts'
@@ -79,6 +80,45 @@ describe('report of a broadcast', () => {
     expect(await listProblems(id)).to.deep.equal([`recipient ${recipientId}: the provider accepted 2 messages`])
   })
 
+  it('sends no second message when a late status shows that the first was accepted', async () => {
+    cloud.dropNextResponse('reset')
+    const id = await sendTo(listPhones(1))
+    const { doubts } = await getReport(id)
+    const [{ wamid, callbackData }] = cloud.accepted as [any]
+    const { channelId } = await owner.call('GET', `/api/broadcasts/${id}`)
+    // While the channel is disconnected nothing is sent.
+    await owner.call('PATCH', `/api/channels/${channelId}`, { status: 'disconnected' })
+    await owner.call('POST', `/api/broadcasts/${id}/retry`, {
+      notAcceptedRecipientIds: [doubts.items[0].recipientId],
+    })
+    await app.work()
+    await cloud.webhooks.sendStatuses([{ wamid, status: 'delivered', callbackData }])
+    await owner.call('PATCH', `/api/channels/${channelId}`, { status: 'connected' })
+    app.clock.advance(20_000)
+    const { counts } = await waitForStatus(app, owner, id, 'completed')
+    expect(counts).to.include({ delivered: 1, accepted: 1 })
+    expect(cloud.accepted).to.have.length(1)
+    expect(await listProblems(id)).to.deep.equal([])
+  })
+
+  it('npm run verify-broadcast prints the report and exits with 1 if the rows differ', async () => {
+    const id = await sendTo(listPhones(2))
+    const verify = () =>
+      runProgram(process.execPath, ['--import', 'tsx', 'scripts/verify-broadcast.ts', id], {
+        DATABASE_URL: app.databaseUrl,
+        SECRET_KEY: 'ab'.repeat(32),
+      })
+    const agreeing = await verify()
+    expect([agreeing.code, agreeing.stdout]).to.satisfy(
+      ([code, text]: [number, string]) => code === 0 && text.endsWith('The rows agree with the report.\n'),
+    )
+    await app.system.db('broadcast_recipients').where({ broadcast_id: id }).update({ status: 'failed' })
+    const differing = await verify()
+    expect([differing.code, differing.stderr]).to.satisfy(
+      ([code, text]: [number, string]) => code === 1 && text.includes('failed: the report states 0, the rows 2'),
+    )
+  })
+
   it('stays complete and verifiable when a contact is deleted, without its address', async () => {
     const id = await sendTo(listPhones(3))
     const before = await getReport(id)
@@ -102,3 +142,13 @@ describe('report of a broadcast', () => {
     expect(problems).to.include('total: the report states 3, the rows 2')
   })
 })
+
+type Exit = { code: number; stdout: string; stderr: string }
+
+function runProgram(file: string, args: string[], env: Record<string, string>): Promise<Exit> {
+  return new Promise((resolve) => {
+    execFile(file, args, { env: { ...process.env, ...env } }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    )
+  })
+}

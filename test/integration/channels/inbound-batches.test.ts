@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Knex } from 'knex'
+import { receiveMessages } from '../../../src/features/inbound/receive-messages.ts'
 import { type Database, openDatabase } from '../../../src/platform/database/database.ts'
 import { buildCloudApiChannel, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -14,6 +15,7 @@ describe('concurrent WhatsApp webhooks', () => {
   let app: TestApp
   let workspace: WorkspaceClient
   let cloud: FakeCloudApi
+  let channelId: string
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
@@ -24,7 +26,7 @@ describe('concurrent WhatsApp webhooks', () => {
 
   beforeEach(async () => {
     cloud = await FakeCloudApi.start({ clock: app.clock })
-    await buildCloudApiChannel(workspace, cloud)
+    channelId = (await buildCloudApiChannel(workspace, cloud)).id
   })
 
   afterEach(() => cloud.stop())
@@ -38,6 +40,25 @@ describe('concurrent WhatsApp webhooks', () => {
     )
     return { bodies: rows[0]?.bodies ?? [], transactions: rows[0]?.transactions ?? 0 }
   }
+
+  it('of several processes create one contact for an unknown sender without a phone number', async () => {
+    const from = { phone: null, userId: 'US.unknown', profileName: 'Ana', username: null }
+    const at = app.clock.now()
+    const messages = Array.from({ length: 8 }, () => ({
+      providerMessageId: newWamid(),
+      from,
+      type: 'text',
+      body: 'Hi',
+      content: null,
+      at,
+    }))
+    const scope = app.system.forTenant(workspace.tenantId)
+    await Promise.all(messages.map((message) => receiveMessages(scope, { channelId, messages: [message] })))
+    const identities = app.system.db('contact_identities').where({ channel_id: channelId })
+    expect(await identities.clone().countDistinct('contact_id as count')).to.deep.equal([{ count: 1 }])
+    const contacts = app.system.db('contacts').where({ tenant_id: workspace.tenantId, name: 'Ana' })
+    expect(await contacts.select('id')).to.have.length(1)
+  })
 
   const numberedBodies = (prefix: string, count = CONCURRENCY) =>
     Array.from({ length: count }, (_, n) => `${prefix} ${n}`)

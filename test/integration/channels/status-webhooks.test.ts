@@ -134,4 +134,23 @@ describe('the service window of a conversation', () => {
     await post(text(900))
     expect(await find()).to.include({ lastInboundAt: toTime(60), windowExpiresAt, unreadCount: 4 })
   })
+
+  it('counts a message that arrives again together with a new one as unread once', async () => {
+    const from = '15550006002'
+    const text = (body: string) => ({
+      from,
+      id: newWamid(),
+      timestamp: String(Math.floor(app.clock.now().getTime() / 1000)),
+      type: 'text',
+      text: { body },
+    })
+    const post = (...messages: object[]) =>
+      cloud.webhooks.post(cloud.webhooks.envelope({ contacts: [{ wa_id: from }], messages }))
+    const first = text('one')
+    await post(first)
+    await post(first, text('two'))
+    const { items } = await workspace.call('GET', '/api/conversations')
+    const conversation = items.find(({ lastMessage }: { lastMessage: { body: string } }) => lastMessage.body === 'two')
+    expect(conversation.unreadCount).to.equal(2)
+  })
 })

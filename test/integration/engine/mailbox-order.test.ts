@@ -114,6 +114,21 @@ describe('order of a mailbox whose first item waits for another attempt', () => 
     })
   }
 
+  it('is attempted again after 5, 15, 45 and 135 seconds, and not before', async () => {
+    await receive('hello')
+    await failHello()
+    await advance()
+    const listAttempts = () => app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId }).pluck('attempts')
+    for (const [index, seconds] of [5, 15, 45, 135].entries()) {
+      app.clock.advance(seconds * SECOND - 1)
+      await advance()
+      expect(await listAttempts()).to.deep.equal([index + 1])
+      app.clock.advance(1)
+      await advance()
+    }
+    expect(await listAttempts()).to.deep.equal([])
+  })
+
   it('keeps it behind a dead letter that is put back and fails again', async () => {
     await receive('hello')
     await failHello()

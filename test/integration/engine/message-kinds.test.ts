@@ -61,13 +61,19 @@ describe('send_message step', () => {
     expect(link).to.have.nested.property('interactive.action.parameters.url', 'https://a.example/52')
   })
 
-  it('ignores a reply to an unknown message, and fails a reaction to one', async () => {
-    await run([
-      { body: 'Hi', replyToId: '{{message.body}}' },
-      { reaction: { messageId: '0199c0de-ffff-7000-8000-000000000000', emoji: '👍' } },
-    ])
-    expect(cloud.accepted.map(({ payload }) => payload['context'])).to.deep.equal([undefined])
-    const { items } = await workspace.call('GET', '/api/conversations')
+  it('ignores a reply to a message of another conversation, and fails a reaction to one', async () => {
+    await cloud.webhooks.sendText({ from: newPhone().slice(1), body: 'other' })
+    const others = await workspace.call('GET', '/api/conversations')
+    await run(
+      [
+        { body: 'Hi', replyToId: '{{message.body}}' },
+        { body: 'Hello', replyToId: 'not an ID' },
+        { reaction: { messageId: '{{message.body}}', emoji: '👍' } },
+      ],
+      others.items[0].lastMessage.id,
+    )
+    expect(cloud.accepted.map(({ payload }) => payload['context'])).to.deep.equal([undefined, undefined])
+    const { items } = await workspace.call('GET', '/api/conversations?limit=1')
     const { messages } = await workspace.call('GET', `/api/conversations/${items[0].id}/messages`)
     expect(messages.at(-1)).to.include({ type: 'reaction', status: 'failed' })
     expect(messages.at(-1).error).to.include({ code: 'message_not_sent' })

@@ -78,6 +78,21 @@ describe('a start with a mistake in DATABASE_URL', function () {
       /the server at 127\.0\.0\.1:\d+ rejected the user ".+" or the password\. Correct/,
     ))
 
+  it('is named by the command that migrates the database, too', async () => {
+    const knex = spawn('npm', ['run', '--silent', 'migrate'], {
+      env: { ...process.env, SECRET_KEY: 'ab'.repeat(32), DATABASE_URL: urlWith((url) => (url.port = '1')) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let stderr = ''
+    knex.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    const [code] = await once(knex, 'close')
+    expect(stderr).to.match(
+      /^DATABASE_URL: no server accepts connections at 127\.0\.0\.1:1\. Start PostgreSQL[^\n]*\n$/m,
+    )
+    expect(stderr).to.not.include(PASSWORD)
+    expect(code).to.equal(1)
+  })
+
   it('names a missing password', () =>
     expectSentence(
       urlWith((url) => (url.password = '')),

@@ -32,6 +32,7 @@ describe('rate limit tiers', () => {
       auth: { points: 10, seconds: 60 },
       api: { points: 100, seconds: 60 },
       webhookRejected: { points: 60, seconds: 60 },
+      workflowWebhook: { points: 600, seconds: 60 },
     })
   })
 })

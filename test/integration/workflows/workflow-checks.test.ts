@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { buildTemplate, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -14,6 +14,7 @@ describe('POST /api/workflows/validate', () => {
   before(async () => {
     app = await startTestApp()
     workspace = await buildWorkspace(app)
+    await buildTemplate(workspace, { name: 'sale', language: 'en' })
   })
 
   after(() => app.stop())
@@ -42,16 +43,10 @@ describe('POST /api/workflows/validate', () => {
   describe('with a feature that is not supported', () => {
     const cases: [name: string, definition: object, path: string][] = [
       ['a message_status trigger', { triggers: [{ type: 'message_status', status: 'read' }] }, 'triggers.0.type'],
-      ['a throttle step', { steps: [{ id: 'a', type: 'throttle', max: 1, per: '1h' }] }, 'steps.0.type'],
       ['an input schema', { inputs: { type: 'object' } }, 'inputs'],
       ['quiet hours', { settings: { quietHours: { from: '22:00', to: '08:00' } } }, 'settings.quietHours'],
       ['failure notifications', { settings: { onFailure: { notify: [] } } }, 'settings.onFailure'],
       ['a footer', { steps: [say('a', { message: { body: 'x', footer: 'y' } })] }, 'steps.0.message.footer'],
-      [
-        'a template for a closed service window',
-        { steps: [say('a', { ifWindowClosed: { template: { name: 't' } } })] },
-        'steps.0.ifWindowClosed',
-      ],
       [
         'a media reply',
         { steps: [{ id: 'a', type: 'ask', message: { body: 'x' }, expect: { type: 'media' } }] },
@@ -152,6 +147,16 @@ describe('POST /api/workflows/validate', () => {
     expect(await listWarnings({ triggers: triggers('regex', 'Price'), steps: [say('a')] })).to.deep.equal([])
   })
 
+  it('warns about a keyword that is a consent keyword of the workspace', async () => {
+    const match = { mode: 'exact', values: ['hello', 'Stop!', 'adios'] }
+    const definition = { triggers: [{ type: 'message_received', match }], steps: [say('a')] }
+    expect(await listWarnings(definition)).to.deep.equal(['consent_keyword triggers.0.match.values.1'])
+    const optOut = { added: ['adios'], removed: ['stop'] }
+    await workspace.call('PUT', '/api/workspace/consent-keywords', { optOut })
+    expect(await listWarnings(definition)).to.deep.equal(['consent_keyword triggers.0.match.values.2'])
+    await workspace.call('PUT', '/api/workspace/consent-keywords', {})
+  })
+
   it('warns about a message step under a schedule trigger without a group', async () => {
     const steps = [{ id: 'e', type: 'emit', event: 'x' }, say('a')]
     const schedule = { type: 'schedule', cron: '0 9 * * *' }
@@ -194,6 +199,16 @@ describe('POST /api/workflows/validate', () => {
     ['a cycle of short waits', [wait('w', '6h'), say('a', { next: 'w' })], ['a']],
     ['a wait until a variable time', [{ id: 'w', type: 'wait', until: '{{vars.x}}' }, say('a')], ['a']],
     ['a message with ifWindowClosed skip', [wait('w', '2d'), say('a', { ifWindowClosed: 'skip' })], []],
+    [
+      'a message with a template for a closed window',
+      [wait('w', '2d'), say('a', { ifWindowClosed: { template: { name: 'sale', language: 'en' } } })],
+      [],
+    ],
+    [
+      'a question after a template',
+      [wait('w', '2d'), { id: 't', type: 'send_template', template: { name: 'sale', language: 'en' } }, ask('q')],
+      ['q'],
+    ],
     ['a message with onError continue', [wait('w', '2d'), say('a', { onError: 'continue' })], []],
     ['a reply after the wait', [wait('w', '2d'), { id: 'r', type: 'wait_for_reply' }, say('a')], []],
     [

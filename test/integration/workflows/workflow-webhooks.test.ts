@@ -49,6 +49,20 @@ describe('call of a workflow webhook', () => {
     expect((await caller.callSigned(webhook, { order: 'A-2' })).status).to.equal(202)
   })
 
+  it('is rejected with 429 and Retry-After beyond 600 calls a minute of the workspace', async () => {
+    const limited = await buildWorkspace(app)
+    const own = new WebhookCaller(app, limited)
+    const webhook = await own.publishWithSecret()
+    expect((await own.callSigned(webhook, {})).status).to.equal(202)
+    await app.system.db('rate_limits').whereLike('key', `%${limited.tenantId}`).update({ points: 600 })
+    const { status, headers, body } = await own.callSigned(webhook, {})
+    expect(status).to.equal(429)
+    expect(body.error).to.include('at most 600 calls of workflow webhooks a minute')
+    expect(Number(headers.get('retry-after'))).to.be.within(1, 60)
+    const other = await caller.publishWithSecret()
+    expect((await caller.callSigned(other, {})).status).to.equal(202)
+  })
+
   it('deduplicates per workflow', async () => {
     const trigger = { dedupeKey: '{{input.order}}' }
     const [one, two] = [await caller.publishWithSecret(trigger), await caller.publishWithSecret(trigger)]

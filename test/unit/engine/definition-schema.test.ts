@@ -29,6 +29,7 @@ const triggers: Record<string, object[]> = {
   tag_removed: [{ tag: 'vip', if: yes }],
   group_joined: [{ groupId: ID }],
   group_left: [{ groupId: ID, if: yes }],
+  broadcast_replied: [{}, { broadcastId: ID, within: '1d', match: { mode: 'contains', values: ['yes'] }, if: yes }],
   api: [{}],
   manual: [{ if: yes }],
   schedule: [
@@ -45,6 +46,7 @@ const steps: Record<string, object[]> = {
     { message: { body: 'x' } },
     { message: { media: { type: 'document', url: 'https://a.example/x', filename: 'x.pdf' } } },
     { message: { body: 'x', buttons: [{ id: 'a', title: 'A' }] }, ifWindowClosed: 'skip' },
+    { message: { body: 'x' }, ifWindowClosed: { template: { name: 'sale', language: 'en' }, params: { a: 'b' } } },
     { message: { body: 'x', buttons: [...'abcd'].map((id) => ({ id, title: id.repeat(24) })) } },
     {
       message: { body: 'x', list: { button: 'Open', options: [{ id: '{{input.id}}', title: 'A', description: 'B' }] } },
@@ -56,7 +58,12 @@ const steps: Record<string, object[]> = {
     { message: { sticker: { url: 'https://a.example/x.webp' } } },
     { message: { body: `{{contact.name}}${'x'.repeat(5000)}`, media: { type: 'image', url: '{{contact.name}}' } } },
   ],
+  send_template: [
+    { template: { templateId: ID } },
+    { template: { name: 'sale', language: 'en' }, params: { name: '{{contact.name}}', 1: 'x', 'button.0': 'y' } },
+  ],
   ask: [
+    { message: { body: '?' }, ifWindowClosed: { template: { templateId: ID } } },
     { message: { body: '?' }, attempts: 2, invalidMessage: { body: '??' }, onInvalid: 'end' },
     { message: { body: '?', buttons: [{ id: 'a', title: 'A', next: 'end' }] }, expect: { type: 'choice' } },
     { message: { body: '?' }, expect: { type: 'choice', options: [{ id: 'a', title: 'A' }] } },
@@ -103,6 +110,10 @@ const steps: Record<string, object[]> = {
   ai: [{ instructions: 'x' }, { instructions: 'x', tools: ['time.now'], output: { type: 'object' } }],
   run_workflow: [{ workflowId: ID }, { workflowId: ID, input: { a: 1 }, wait: false }],
   emit: [{ event: 'order.paid' }, { event: 'x', data: { a: '{{contact.name}}' } }],
+  throttle: [
+    { max: 1, per: '1h' },
+    { key: '{{contact.id}}', max: 100, per: '1d', else: 'end' },
+  ],
   goto: [{ to: 'end' }],
   stop: [{}, { status: 'failed', reason: 'x' }],
 }

@@ -6,7 +6,16 @@ import { CONNECTION_LIMITS, createNodeServer } from '../../../src/http/load/node
 import { createLogger } from '../../../src/platform/log.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const LIMITS = { ...CONNECTION_LIMITS, connectionsMax: 3, headersTimeoutMs: 100, checkEveryMs: 20, idleMs: 200 }
+const LIMITS = {
+  ...CONNECTION_LIMITS,
+  connectionsMax: 3,
+  connectionsPerAddressMax: 2,
+  headersTimeoutMs: 100,
+  checkEveryMs: 20,
+  idleMs: 200,
+}
+
+const PROXY = '127.0.0.3'
 
 describe('HTTP server', () => {
   let server: Server
@@ -21,7 +30,11 @@ describe('HTTP server', () => {
       if (url === '/large') res.end(Buffer.alloc(20_000_000))
       else if (url !== '/pending') res.end('ok')
     }
-    server = createNodeServer(listener, createLogger('silent'), LIMITS)
+    server = createNodeServer(listener, {
+      log: createLogger('silent'),
+      isProxy: (address) => address === PROXY,
+      limits: LIMITS,
+    })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
   })
@@ -34,9 +47,9 @@ describe('HTTP server', () => {
   })
 
   /** A client that never closes its side of the connection. */
-  async function open(text: string): Promise<Socket> {
+  async function open(text: string, localAddress = PROXY): Promise<Socket> {
     const { port } = server.address() as AddressInfo
-    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    const client = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true })
     client.on('error', () => undefined)
     clients.push(client)
     await once(client, 'connect')
@@ -99,6 +112,17 @@ describe('HTTP server', () => {
     client.write(toRequest('/large'))
     await waitUntil(() => paths.includes('/large closed'))
     await waitUntil(async () => (await countConnections()) === 0)
+  })
+
+  it('closes connections beyond the share of their address, and none of a trusted proxy or of another address', async () => {
+    const request = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
+    const [first, second] = [await open('', '127.0.0.1'), await open('', '127.0.0.1')]
+    expect(await readAll(await open('', '127.0.0.1'))).to.equal('')
+    expect(await readAll(await open(request, '127.0.0.2'))).to.match(/^HTTP\/1.1 200 /)
+    first.destroy()
+    second.destroy()
+    await waitUntil(async () => (await countConnections()) === 0)
+    expect(await readAll(await open(request, '127.0.0.1'))).to.match(/^HTTP\/1.1 200 /)
   })
 })
 

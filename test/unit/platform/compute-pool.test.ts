@@ -86,6 +86,15 @@ describe('ComputePool', () => {
     expect(await run(tasks.echo, 1, 'victim')).to.equal(1)
   })
 
+  it('accepts a task of a tenant with none although other tenants have filled the queue, at the cost of the largest', async () => {
+    const attackers = Array.from({ length: 9 * 32 }, (_, index) => run(tasks.echo, 1, `attacker ${index % 9}`))
+    const settled = Promise.allSettled(attackers)
+    expect(await run(tasks.echo, 'answer', 'victim')).to.equal('answer')
+    const rejected = (await settled).flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    expect(rejected.length).to.be.within(1, 33)
+    for (const error of rejected) expect(error).to.be.instanceOf(UnavailableError)
+  })
+
   it('fails what runs and what is queued with 503 when it is closed', async () => {
     const closing = new ComputePool({ worker, threads: 1, log: createLogger('silent') })
     await closing.run(tasks.echo, 1, { key: 'a' })

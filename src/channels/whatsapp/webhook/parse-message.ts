@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { toE164 } from '../../../platform/phone.ts'
-import type { InboundMessage, MessageEcho, NumberChange, Sender } from '../../channel.ts'
+import type { InboundMessage, MessageEcho, NumberChange, ProviderFile, Sender } from '../../channel.ts'
 import { timestamp, parseValid, text } from '../provider-json.ts'
 
 const Message = z.looseObject({
@@ -105,8 +105,32 @@ function toParts(message: Message): Omit<InboundMessage, 'providerMessageId' | '
     body: firstText(replyPart(type, part), fields ?? []),
     content: toContent(message, part),
     replyToProviderId: message.context?.id ?? (type === 'reaction' ? stringAt(part, 'message_id') : null),
+    ...(FILE_TYPES.has(type) ? { file: toFile(part) } : {}),
     at: message.timestamp,
   }
+}
+
+const FILE_TYPES = new Set(['image', 'video', 'audio', 'document', 'sticker'])
+
+const File = z.looseObject({
+  id: z.string().regex(/^[\w-]{1,200}$/),
+  mime_type: text,
+  filename: text,
+  sha256: text,
+})
+
+/** Parses the description of a file; null if it is malformed. The hash is in hexadecimal or base64. */
+function toFile(part: unknown): ProviderFile | null {
+  const file = File.safeParse(part).data
+  if (!file) return null
+  const { id: providerMediaId, mime_type: mimeType, filename, sha256 } = file
+  return { providerMediaId, mimeType: mimeType ?? null, filename: filename ?? null, sha256: toHexHash(sha256) }
+}
+
+export function toHexHash(hash: string | undefined): string | null {
+  if (hash === undefined) return null
+  if (/^[0-9a-f]{64}$/i.test(hash)) return hash.toLowerCase()
+  return /^[A-Za-z0-9+/]{43}=$/.test(hash) ? Buffer.from(hash, 'base64').toString('hex') : null
 }
 
 type Address = Record<'phone' | 'userId' | 'parentUserId', string | undefined>

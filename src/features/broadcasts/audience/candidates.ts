@@ -3,7 +3,7 @@ import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { selectRows } from '../../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
-import { findSendObstacle } from '../../consent/send-permission.ts'
+import { findSendObstacle } from '../../../channels/send-obstacle.ts'
 import type { Audience } from './schema.ts'
 
 export type SkipReason =

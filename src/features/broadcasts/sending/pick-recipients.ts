@@ -4,7 +4,7 @@ import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
 import { addMs, SECOND } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
-import { findSendObstacle } from '../../consent/send-permission.ts'
+import { findSendObstacle } from '../../../channels/send-obstacle.ts'
 import { capBindings, IS_CAPPED, type SkipReason } from '../audience/candidates.ts'
 import { findQuietUntil } from '../schedule.ts'
 

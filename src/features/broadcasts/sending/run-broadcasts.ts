@@ -64,15 +64,17 @@ async function advanceBroadcast(tx: Scope, broadcastId: string): Promise<boolean
 /** Pauses the broadcasts of a channel after an error that concerns all of them. */
 async function applyChannelAlerts(scope: Scope, channelId: string): Promise<void> {
   await scope.transaction(async (tx) => {
-    const reason = await takeChannelAlerts(tx, channelId)
-    if (!reason) return
+    const alert = await takeChannelAlerts(tx, channelId)
+    if (!alert) return
     const active = await tx
       .query(BroadcastRow)
       .where({ channelId })
       .whereIn('status', [...TRANSITIONS.pause.from])
+      // An error from before it was started or resumed is not repeated.
+      .where('updatedAt', '<=', alert.at)
       .orderBy('id')
       .forUpdate()
-    for (const broadcast of active) await pauseLocked(tx, broadcast, reason)
+    for (const broadcast of active) await pauseLocked(tx, broadcast, alert.reason)
   })
 }
 

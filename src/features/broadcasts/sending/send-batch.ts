@@ -4,6 +4,7 @@ import { selectRows } from '../../../platform/database/sql.ts'
 import { UnprocessableError } from '../../../platform/errors.ts'
 import { addMs, MINUTE, SECOND } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
+import { findChannelAlert, type PauseReason } from '../../broadcast-recipients/channel-alerts.ts'
 import { loadSendableTemplate } from '../../templates/sendable-template.ts'
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
 import { pauseLocked } from '../pause-broadcast.ts'
@@ -29,9 +30,10 @@ export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boo
   const channel = await tx.get(ChannelRow, channelId)
   if (channel.status === 'disconnected') return waitUntil(tx, broadcast, addMs(tx.now(), BLOCKED_MS))
   const template = await findTemplate(tx, broadcast)
-  const reason = channel.status === 'degraded' ? 'account' : await findPauseReason(tx, broadcast)
+  const reason =
+    channel.status === 'degraded' ? await findStopReason(tx, channelId) : await findPauseReason(tx, broadcast)
   if (!template || reason) {
-    await pauseLocked(tx, broadcast, template ? (reason ?? 'account') : 'template_paused')
+    await pauseLocked(tx, broadcast, template && reason ? reason : 'template_paused')
     return false
   }
   const allowance = await lockAllowance(tx, channelId, channel.broadcastsPerSecond)
@@ -57,6 +59,11 @@ async function findTemplate(tx: Scope, { channelId, templateId }: BroadcastRow):
     if (error instanceof UnprocessableError) return undefined
     throw error
   }
+}
+
+/** Returns the error that stopped a channel. */
+async function findStopReason(tx: Scope, channelId: string): Promise<PauseReason> {
+  return (await findChannelAlert(tx, channelId))?.reason ?? 'account'
 }
 
 async function waitUntil(tx: Scope, { id }: BroadcastRow, workAt: Date): Promise<false> {

@@ -1,0 +1,151 @@
+import type { InboundMessage } from '../../channels/channel.ts'
+import { isOutage } from '../../platform/database/database.ts'
+import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import { DiskFullError, FileTooLargeError, receiveFile } from '../../platform/files/receive-file.ts'
+import type { Job } from '../../platform/jobs/job-queue.ts'
+import { addMs, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
+import { loadChannel } from '../channels/load-channel.ts'
+import { detectType } from './detect-type.ts'
+import { MEDIA_BYTES_MAX, storeMedia } from './store-media.ts'
+
+const BATCH = 4
+/** Longer than an attempt takes, which is repeated if its process ends. */
+const LEASE_MS = 3 * MINUTE
+const DOWNLOAD_TIMEOUT_MS = 2 * MINUTE
+/** Waits after failed attempts; after the last one the file has failed. */
+const RETRY_DELAYS_MS = [10 * SECOND, MINUTE, 5 * MINUTE, HOUR, 6 * HOUR]
+
+type PendingFile = {
+  messageId: string
+  channelId: string
+  providerMediaId: string
+  mimeType: string | null
+  filename: string | null
+  sha256: string | null
+  attempts: number
+}
+
+export function fetchMediaJob(tenantId: string): Job {
+  return { task: 'fetch-media', key: `fetch-media:${tenantId}`, payload: { tenantId } }
+}
+
+/** Puts the files of new messages on the list of those to fetch, in the transaction that stores the messages. */
+export async function queueMedia(
+  tx: Scope,
+  channelId: string,
+  messages: { id: string; message: InboundMessage }[],
+): Promise<void> {
+  const rows = messages.flatMap(({ id, message: { file } }) => (file ? [{ messageId: id, ...file }] : []))
+  if (rows.length === 0) return
+  await tx.db.raw(
+    `insert into message_media (tenant_id, message_id, channel_id, provider_media_id, mime_type, filename, sha256, status,
+       due_at, created_at)
+     select :tenantId::uuid, message_id, :channelId::uuid, provider_media_id, mime_type, filename, sha256, 'pending',
+       :now::timestamptz, :now::timestamptz
+     from jsonb_to_recordset(:rows::jsonb) as x (message_id uuid, provider_media_id text, mime_type text, filename text, sha256 text)`,
+    { tenantId: tx.tenantId, channelId, rows: toRecordset(rows), now: tx.now() },
+  )
+  await tx.enqueue(fetchMediaJob(tx.tenantId))
+}
+
+/** Enqueues the fetching of files whose job was lost, or whose next attempt is due. */
+export async function enqueueDueMedia(system: SystemScope): Promise<void> {
+  const due = await selectRows<{ tenantId: string }>(
+    system.db,
+    'select distinct tenant_id from message_media where due_at <= ?',
+    [system.now()],
+  )
+  await system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
+}
+
+/** Fetches the due files of a workspace, a few at once, until none is due or the process stops. */
+export async function fetchMedia(
+  system: SystemScope,
+  { tenantId = '' }: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const scope = system.forTenant(tenantId)
+  for (;;) {
+    const files = await claim(scope)
+    await Promise.all(files.map((file) => fetchOne(scope, file, signal)))
+    if (files.length < BATCH) return
+    if (signal?.aborted) return scope.enqueue(fetchMediaJob(tenantId))
+  }
+}
+
+function claim(scope: Scope): Promise<PendingFile[]> {
+  return selectRows<PendingFile>(
+    scope.db,
+    `update message_media x set due_at = :until, attempts = attempts + 1
+     from (select message_id from message_media where tenant_id = :tenantId and due_at <= :now
+       order by due_at limit :limit for update skip locked) due
+     where x.tenant_id = :tenantId and x.message_id = due.message_id
+     returning x.message_id, x.channel_id, x.provider_media_id, x.mime_type, x.filename, x.sha256, x.attempts`,
+    { tenantId: scope.tenantId, now: scope.now(), until: addMs(scope.now(), LEASE_MS), limit: BATCH },
+  )
+}
+
+async function fetchOne(scope: Scope, file: PendingFile, signal: AbortSignal | undefined): Promise<void> {
+  const limit = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)
+  try {
+    const channel = await loadChannel(scope, file.channelId)
+    const within = signal ? AbortSignal.any([signal, limit]) : limit
+    const download = await channel.adapter.download(file.providerMediaId, within)
+    if ('problem' in download) return await postpone(scope, file, download)
+    const { stream, mimeType } = download
+    const options = { folder: scope.uploadFolder, bytesMax: MEDIA_BYTES_MAX, signal: within }
+    await receiveFile(stream, options, async (received) => {
+      const expected = [download.sha256, file.sha256].filter((hash) => hash !== null)
+      if (expected.some((hash) => hash !== received.sha256)) {
+        return postpone(scope, file, { problem: 'The file does not have the announced hash', isFinal: false })
+      }
+      const type = (await detectType(received.path)) ?? mimeType ?? file.mimeType ?? 'application/octet-stream'
+      const { row } = await storeMedia(scope, received, { mimeType: type, filename: file.filename })
+      await settle(scope, file, row.id)
+    })
+  } catch (error) {
+    if (isOutage(error)) throw error
+    // The channel was deleted, with its messages.
+    if (error instanceof NotFoundError) return
+    scope.log.warn({ err: error, messageId: file.messageId }, 'a file of a message could not be fetched')
+    await postpone(scope, file, { problem: describe(error), isFinal: error instanceof FileTooLargeError })
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof FileTooLargeError) return 'The file is larger than 100 MB'
+  return error instanceof DiskFullError ? 'The file store is full' : 'The file could not be fetched or stored'
+}
+
+async function settle(scope: Scope, { messageId }: PendingFile, mediaId: string): Promise<void> {
+  await scope.transaction(async (tx) => {
+    const [message] = await selectRows<{ conversationId: string; contactId: string }>(
+      tx.db,
+      `with stored as (
+         update message_media set status = 'stored', media_id = :mediaId, error = null, due_at = null
+         where tenant_id = :tenantId and message_id = :messageId and status = 'pending' returning message_id)
+       select m.conversation_id, m.contact_id from stored
+       join messages m on m.tenant_id = :tenantId and m.id = stored.message_id`,
+      { tenantId: tx.tenantId, messageId, mediaId },
+    )
+    if (message) await tx.record({ type: 'message.media_stored', data: { messageId, mediaId, ...message } })
+  })
+}
+
+async function postpone(
+  scope: Scope,
+  { messageId, attempts }: PendingFile,
+  { problem, isFinal }: { problem: string; isFinal: boolean },
+): Promise<void> {
+  const delayMs = isFinal ? undefined : RETRY_DELAYS_MS[attempts - 1]
+  await scope
+    .db('message_media')
+    .where({ tenant_id: scope.tenantId, message_id: messageId, status: 'pending' })
+    .update({
+      error: problem,
+      status: delayMs === undefined ? 'failed' : 'pending',
+      due_at: delayMs === undefined ? null : addMs(scope.now(), delayMs),
+    })
+}

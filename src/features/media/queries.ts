@@ -1,0 +1,82 @@
+import { Media as MediaRow } from '../../models/messaging/media.ts'
+import type { Message as MessageRow } from '../../models/messaging/message.ts'
+import { selectRows } from '../../platform/database/sql.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+import type { Media, MediaRef, MessageMedia } from './schema.ts'
+import { toMediaUrl } from './signed-url.ts'
+import { toStoreKey } from './store-media.ts'
+
+export function toMedia(scope: Scope, { id, mimeType, bytes, filename, sha256, createdAt }: MediaRow): Media {
+  return { id, mimeType, size: Number(bytes), filename, sha256, url: toMediaUrl(scope, id), createdAt }
+}
+
+/** @throws NotFoundError */
+export async function getMedia(scope: Scope, { mediaId }: MediaRef): Promise<Media> {
+  return toMedia(scope, await scope.get(MediaRow, mediaId))
+}
+
+/**
+ * Deletes a file. Messages that have it stay, without it.
+ * @throws NotFoundError
+ */
+export async function deleteMedia(scope: Scope, { mediaId }: MediaRef): Promise<Record<string, never>> {
+  await scope.transaction(async (tx) => {
+    await tx.lock(MediaRow, mediaId)
+    await tx.query(MediaRow).delete().where('id', mediaId)
+    await tx.record({ type: 'media.deleted', data: { mediaId } })
+  })
+  await scope.files.delete(toStoreKey(scope.tenantId, mediaId))
+  return {}
+}
+
+type Row = Omit<MessageMedia, 'id' | 'size' | 'url'> & {
+  messageId: string
+  mediaId: string | null
+  bytes: string | null
+}
+
+const FILE_TYPES = new Set(['image', 'video', 'audio', 'document', 'sticker'])
+
+/** Adds the files of inbound messages, which are null for other messages. */
+export async function attachMedia<M extends MessageRow>(
+  scope: Scope,
+  messages: M[],
+): Promise<(M & { media: MessageMedia | null })[]> {
+  const ids = messages.flatMap(({ id, direction, type }) => (direction === 'inbound' && FILE_TYPES.has(type) ? id : []))
+  const media = await loadMessageMedia(scope, ids)
+  return messages.map((message) => Object.assign(message, { media: media.get(message.id) ?? null }))
+}
+
+async function loadMessageMedia(scope: Scope, messageIds: string[]): Promise<Map<string, MessageMedia>> {
+  if (messageIds.length === 0) return new Map()
+  const rows = await selectRows<Row>(
+    scope.db,
+    `select x.message_id, m.id as media_id, coalesce(m.mime_type, x.mime_type) as mime_type, m.bytes,
+       coalesce(x.filename, m.filename) as filename, coalesce(m.sha256, x.sha256) as sha256,
+       case when x.status = 'stored' and m.id is null then 'deleted' else x.status end as status
+     from message_media x left join media m on m.tenant_id = :tenantId and m.id = x.media_id
+     where x.tenant_id = :tenantId and x.message_id = any(:messageIds)`,
+    { tenantId: scope.tenantId, messageIds },
+  )
+  return new Map(
+    rows.map(({ messageId, mediaId, bytes, ...row }) => [
+      messageId,
+      {
+        ...row,
+        id: mediaId,
+        size: bytes === null ? null : Number(bytes),
+        url: mediaId === null ? null : toMediaUrl(scope, mediaId),
+      },
+    ]),
+  )
+}
+
+export type OpenedMedia = Pick<MediaRow, 'mimeType' | 'filename' | 'sha256'> & { bytes: number; key: string }
+
+/** @throws NotFoundError */
+export async function findMedia(scope: Scope, mediaId: string): Promise<OpenedMedia> {
+  const { mimeType, filename, sha256, bytes } = await scope.get(MediaRow, mediaId)
+  if (bytes === undefined) throw new NotFoundError('Media')
+  return { mimeType, filename, sha256, bytes: Number(bytes), key: toStoreKey(scope.tenantId, mediaId) }
+}

@@ -1,0 +1,25 @@
+import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
+import { empty } from '../../trpc/schemas.ts'
+import { deleteMedia, getMedia } from './queries.ts'
+import { Media, MediaRef } from './schema.ts'
+
+const GET = {
+  description: 'Returns the description of a stored file with a signed address of its content, valid for 5 minutes.',
+}
+
+const DELETE = { status: 204, description: 'Deletes the file. Messages that have it stay, without it.' } as const
+
+export const mediaRouter = router({
+  get: viewerProcedure
+    .meta(rest('GET', '/media/{mediaId}', 'Get a media file', GET))
+    .input(MediaRef)
+    .output(Media)
+    .query(({ ctx, input }) => getMedia(ctx.scope, input)),
+
+  delete: adminProcedure
+    .meta(rest('DELETE', '/media/{mediaId}', 'Delete a media file', DELETE))
+    .input(MediaRef)
+    .output(empty)
+    .mutation(({ ctx, input }) => deleteMedia(ctx.scope, input)),
+})

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { id, timestamp } from '../../trpc/schemas.ts'
+
+export const Media = z
+  .object({
+    id,
+    mimeType: z.string(),
+    size: z.int().meta({ description: 'Size in bytes' }),
+    filename: z.string().nullable(),
+    sha256: z.string(),
+    url: z.string().meta({
+      description: 'Signed address of the content, below the public address of this server, valid for 5 minutes',
+    }),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Media' })
+export type Media = z.infer<typeof Media>
+
+export const MediaRef = z.strictObject({ mediaId: id })
+export type MediaRef = z.infer<typeof MediaRef>
+
+/** File of a message, which is fetched from the provider in the background. */
+export const MessageMedia = z
+  .object({
+    id: id.nullable().meta({ description: 'ID of the stored file; null while it is not stored' }),
+    mimeType: z.string().nullable(),
+    size: z.int().nullable(),
+    filename: z.string().nullable(),
+    sha256: z.string().nullable(),
+    status: z.enum(['pending', 'stored', 'failed', 'deleted']),
+    url: z.string().nullable().meta({ description: 'Signed address of the file, valid for 5 minutes' }),
+  })
+  .meta({ id: 'MessageMedia' })
+export type MessageMedia = z.infer<typeof MessageMedia>

@@ -1,0 +1,12 @@
+import { TenantModel } from '../tenant-model.ts'
+
+export class Media extends TenantModel {
+  static override tableName = 'media'
+
+  declare id: string
+  declare sha256: string
+  declare mimeType: string
+  declare bytes: number
+  declare filename: string | null
+  declare createdAt: Date
+}

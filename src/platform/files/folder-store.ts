@@ -1,0 +1,37 @@
+import { open, mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { getField } from '../get-field.ts'
+import { FileMissingError, type FileStore } from './file-store.ts'
+
+/** Keeps files in a folder, which several processes may share. */
+export function folderStore(folder: string): FileStore {
+  const toPath = (key: string) => join(folder, ...key.split('/'))
+  return {
+    async put(key, path) {
+      const target = toPath(key)
+      await mkdir(dirname(target), { recursive: true })
+      await flush(path)
+      // The temporary file is in the same file system, so the file appears as a whole.
+      await rename(path, target)
+    },
+    async open(key, range) {
+      try {
+        const file = await open(toPath(key))
+        return file.createReadStream(range)
+      } catch (error) {
+        if (getField(error, 'code') === 'ENOENT') throw new FileMissingError(`There is no file ${key}`)
+        throw error
+      }
+    },
+    delete: (key) => rm(toPath(key), { force: true }),
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,53 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { getField } from '../get-field.ts'
+
+/** File that was received into a temporary one. */
+export type ReceivedFile = { path: string; bytes: number; sha256: string }
+
+/** A file is larger than it may be. */
+export class FileTooLargeError extends Error {
+  override name = 'FileTooLargeError'
+}
+
+/** There is no room on the disk for a file. */
+export class DiskFullError extends Error {
+  override name = 'DiskFullError'
+}
+
+/**
+ * Receives a stream into a temporary file, which exists while `work` runs and which `work` may move. Only a part of the
+ * stream is in memory at any time. Whatever fails, nothing is left behind.
+ * @throws FileTooLargeError, DiskFullError, or the error of the stream
+ */
+export async function receiveFile<T>(
+  stream: Readable,
+  { folder, bytesMax, signal }: { folder: string; bytesMax: number; signal?: AbortSignal },
+  work: (file: ReceivedFile) => Promise<T>,
+): Promise<T> {
+  const path = join(folder, randomUUID())
+  const hash = createHash('sha256')
+  let bytes = 0
+  const meter = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length
+      if (bytes > bytesMax) return done(new FileTooLargeError(`The file is larger than ${bytesMax} bytes`))
+      hash.update(chunk)
+      done(null, chunk)
+    },
+  })
+  try {
+    await mkdir(folder, { recursive: true })
+    await pipeline(stream, meter, createWriteStream(path, { flags: 'wx' }), signal ? { signal } : {})
+    return await work({ path, bytes, sha256: hash.digest('hex') })
+  } catch (error) {
+    const isFull = ['ENOSPC', 'EDQUOT'].includes(String(getField(error, 'code')))
+    throw isFull ? new DiskFullError('There is no room for the file', { cause: error }) : error
+  } finally {
+    await rm(path, { force: true })
+  }
+}

@@ -1,0 +1,97 @@
+import { expect } from 'chai'
+import { DELETION } from '../../../src/features/automation/delete-history.ts'
+import { buildChannel, buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { say } from '../../support/steps.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const PORTION = 3
+const MESSAGES = 8
+const TABLES = ['messages', 'runs', 'run_steps', 'conversations', 'message_statuses']
+
+describe('deletion of a contact or channel with many messages', () => {
+  const { portionSize } = DELETION
+  let app: TestApp
+  let workspace: WorkspaceClient
+  let other: string
+
+  before(async () => {
+    DELETION.portionSize = PORTION
+    app = await startTestApp()
+    await app.system.db.raw(`
+      create function limit_deletion() returns trigger language plpgsql as $$ begin
+        if (select count(*) from gone) > ${PORTION} then raise exception 'too many rows in one statement'; end if;
+        return null;
+      end $$`)
+    for (const table of ['messages', 'runs', 'conversations', 'message_statuses']) {
+      await app.system.db.raw(`create trigger limit_deletion after delete on ${table}
+        referencing old table as gone for each statement execute function limit_deletion()`)
+    }
+  })
+
+  after(async () => {
+    DELETION.portionSize = portionSize
+    await app.stop()
+  })
+
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { settings: { reentry: 'parallel' }, steps: [say('answer', 'Hello')] })
+    const kept = await sendAsCustomer(workspace)
+    await app.work()
+    other = kept.conversationId
+  })
+
+  async function write(count: number, phone: string): Promise<string> {
+    let conversationId = ''
+    for (let n = 0; n < count; n += 1) ({ conversationId } = await sendAsCustomer(workspace, { phone }))
+    await app.work()
+    return conversationId
+  }
+
+  async function countRows(): Promise<number[]> {
+    const rows = TABLES.map((table) => app.system.db(table).where('tenant_id', workspace.tenantId))
+    return (await Promise.all(rows)).map(({ length }) => length)
+  }
+
+  it('deletes a contact with its runs and messages in statements of bounded size, and nothing of others', async () => {
+    const before = await countRows()
+    const { contactId } = await workspace.call('GET', `/api/conversations/${await write(MESSAGES, '+4917098000001')}`)
+    await workspace.call('DELETE', `/api/contacts/${contactId}`)
+    expect(await countRows()).to.deep.equal(before)
+    expect((await workspace.request('GET', `/api/conversations/${other}`)).status).to.equal(200)
+  })
+
+  it('deletes nothing when it is interrupted after some portions, and all when it is repeated', async () => {
+    const before = await countRows()
+    const { contactId } = await workspace.call('GET', `/api/conversations/${await write(MESSAGES, '+4917098000002')}`)
+    const full = await countRows()
+    await app.system.db.raw(`
+      create function interrupt() returns trigger language plpgsql as $$ begin
+        perform pg_terminate_backend(pg_backend_pid()); return old;
+      end $$;
+      create trigger interrupt before delete on conversations for each row execute function interrupt()`)
+    const { status } = await workspace.request('DELETE', `/api/contacts/${contactId}`)
+    expect(status).to.equal(503)
+    expect(await countRows()).to.deep.equal(full)
+    await app.system.db.raw('drop function interrupt cascade')
+    await workspace.call('DELETE', `/api/contacts/${contactId}`)
+    expect(await countRows()).to.deep.equal(before)
+  })
+
+  it('deletes a channel with many conversations and with statuses of no message', async () => {
+    const { id: channelId } = await buildChannel(workspace)
+    const before = await countRows()
+    const { db, now } = { db: app.system.db, now: app.clock.now() }
+    const row = { tenant_id: workspace.tenantId, channel_id: channelId, created_at: now }
+    const ids = await Promise.all(Array.from({ length: MESSAGES }, async () => (await buildContact(workspace)).id))
+    await db('conversations').insert(
+      ids.map((id) => ({ ...row, id, contact_id: id, status: 'active', updated_at: now })),
+    )
+    await db('message_statuses').insert(
+      ids.map((id) => ({ ...row, id, provider_message_id: id, status: 'sent', provider_at: now })),
+    )
+    await workspace.call('DELETE', `/api/channels/${channelId}`)
+    expect(await countRows()).to.deep.equal(before)
+  })
+})

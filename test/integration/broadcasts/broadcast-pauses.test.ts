@@ -1,0 +1,108 @@
+import { expect } from 'chai'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildBroadcastChannel, listPhones, waitForStatus } from '../../support/broadcasts.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+describe('a broadcast pauses itself', () => {
+  let app: TestApp
+  let owner: WorkspaceClient
+  let cloud: FakeCloudApi
+  let templateId: string
+  let channelId: string
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
+  })
+
+  after(() => app.stop())
+
+  beforeEach(async () => {
+    owner = await buildWorkspace(app)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+    ;({ templateId, channelId } = await buildBroadcastChannel(owner, cloud, { body: 'Hello' }))
+  })
+
+  afterEach(() => cloud.stop())
+
+  async function send(count: number): Promise<string> {
+    const audience = { recipients: listPhones(count).map((phone) => ({ phone })) }
+    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
+    await owner.call('POST', `/api/broadcasts/${id}/send`, {})
+    return id
+  }
+
+  async function expectPaused(id: string, reason: string) {
+    const broadcast = await waitForStatus(app, owner, id, 'paused')
+    expect(broadcast.pausedReason).to.equal(reason)
+    await app.work()
+    const { counts } = await owner.call('GET', `/api/broadcasts/${id}`)
+    expect(counts.pending).to.be.greaterThan(0)
+    return counts
+  }
+
+  it('for billing, and reaches everyone once after the channel is repaired and it is resumed', async () => {
+    cloud.rejectNext(131042, { count: 64 })
+    const id = await send(200)
+    await expectPaused(id, 'billing')
+    cloud.clearFaults()
+    await owner.call('PATCH', `/api/channels/${channelId}`, { status: 'connected' })
+    await owner.call('POST', `/api/broadcasts/${id}/resume`, {})
+    const { counts } = await waitForStatus(app, owner, id, 'completed')
+    expect(counts).to.include({ sent: 200, total: 200 })
+    expect(cloud.accepted).to.have.length(200)
+    expect(new Set(cloud.accepted.map(({ recipient }) => recipient)).size).to.equal(200)
+  })
+
+  it('for authorization when the access token is rejected', async () => {
+    cloud.rejectNext(190, { count: 64, status: 401 })
+    await expectPaused(await send(200), 'auth')
+  })
+
+  it('for quality when the provider limits the number', async () => {
+    cloud.rejectNext(131048, { count: 64 })
+    await expectPaused(await send(200), 'quality')
+  })
+
+  it('for its template when the provider refuses or pauses it', async () => {
+    cloud.rejectNext(132015, { count: 10 })
+    await expectPaused(await send(300), 'template_paused')
+    cloud.clearFaults()
+  })
+
+  it('for failures when more than 30 % of its messages fail', async () => {
+    cloud.rejectNext(131026, { count: 80 })
+    const { failed } = await expectPaused(await send(400), 'failure_rate')
+    expect(failed).to.be.at.least(7).and.at.most(80)
+  })
+
+  it('keeps within the rate of the channel, which all workers share', async () => {
+    await owner.call('PATCH', `/api/channels/${channelId}`, { broadcastsPerSecond: 10 })
+    const id = await send(60)
+    await app.work()
+    const start = app.clock.now().getTime()
+    const burst = cloud.accepted.length
+    expect(burst).to.be.at.most(3)
+    for (let step = 0; step < 8; step += 1) {
+      app.clock.advance(250)
+      await app.work()
+    }
+    const seconds = (app.clock.now().getTime() - start) / 1000
+    expect(cloud.accepted.length - burst).to.be.at.most(10 * seconds + 1)
+    expect(cloud.accepted.length).to.be.at.least(15)
+    expect((await owner.call('GET', `/api/broadcasts/${id}`)).status).to.equal('sending')
+  })
+
+  it('leaves the rest pending when the messaging limit of the business is reached, and goes on a day later', async () => {
+    await app.system.db('channels').where({ id: channelId }).update({ messaging_limit: '50' })
+    const id = await send(80)
+    await app.work()
+    app.clock.advance(600_000)
+    await app.work()
+    expect(cloud.accepted).to.have.length(50)
+    app.clock.advance(26 * 3_600_000)
+    await waitForStatus(app, owner, id, 'completed')
+    expect(cloud.accepted).to.have.length(80)
+  })
+})

@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildBroadcastChannel, waitForStatus } from '../../support/broadcasts.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const HOUR = 3_600_000
+
+describe('reply to a broadcast', () => {
+  let app: TestApp
+  let owner: WorkspaceClient
+  let cloud: FakeCloudApi
+  let templateId: string
+
+  before(async () => {
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
+  })
+
+  after(() => app.stop())
+
+  beforeEach(async () => {
+    owner = await buildWorkspace(app)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+    ;({ templateId } = await buildBroadcastChannel(owner, cloud, { body: 'Hello' }))
+  })
+
+  afterEach(() => cloud.stop())
+
+  async function sendTo(phones: string[]): Promise<string> {
+    const audience = { recipients: phones.map((phone) => ({ phone })) }
+    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
+    await owner.call('POST', `/api/broadcasts/${id}/send`, {})
+    await waitForStatus(app, owner, id, 'completed')
+    return id
+  }
+
+  const reply = (phone: string, body = 'Yes please') => cloud.webhooks.sendText({ from: phone.slice(1), body })
+  const getCounts = async (id: string) => (await owner.call('GET', `/api/broadcasts/${id}`)).counts
+
+  it('is counted once for each recipient, for the last broadcast, within 72 hours', async () => {
+    const [ana, bo] = [newPhone(), newPhone()]
+    const first = await sendTo([ana])
+    app.clock.advance(HOUR)
+    const second = await sendTo([ana, bo])
+    await reply(ana)
+    await reply(ana, 'And another thing')
+    expect((await getCounts(first)).replied).to.equal(0)
+    expect((await getCounts(second)).replied).to.equal(1)
+    app.clock.advance(73 * HOUR)
+    await reply(bo)
+    expect((await getCounts(second)).replied).to.equal(1)
+    const { items } = await owner.call('GET', `/api/broadcasts/${second}/recipients`)
+    expect(items.filter(({ repliedAt }: any) => repliedAt !== null).map(({ address }: any) => address)).to.deep.equal([
+      ana,
+    ])
+  })
+
+  it('starts workflows with the trigger broadcast_replied that match the broadcast, the text and the time', async () => {
+    const phone = newPhone()
+    const id = await sendTo([phone])
+    const steps = (body: string) => [{ id: 'note', type: 'add_note', body }]
+    const trigger = { type: 'broadcast_replied', broadcastId: id }
+    await buildWorkflow(owner, { triggers: [trigger], steps: steps('any reply: {{message.body}}') })
+    await buildWorkflow(owner, {
+      triggers: [{ ...trigger, match: { mode: 'contains', values: ['yes'] } }],
+      steps: steps('it contains yes'),
+    })
+    await buildWorkflow(owner, {
+      triggers: [{ ...trigger, match: { mode: 'contains', values: ['no'] } }],
+      steps: steps('it contains no'),
+    })
+    await buildWorkflow(owner, { triggers: [{ ...trigger, within: '1h' }], steps: steps('in time') })
+    app.clock.advance(2 * HOUR)
+    await reply(phone)
+    await app.work()
+    const { items } = await owner.call('GET', '/api/conversations')
+    const { messages } = await owner.call('GET', `/api/conversations/${items[0].id}/messages`)
+    const notes = messages.filter(({ type }: any) => type === 'note').map(({ body }: any) => body)
+    expect(notes).to.have.members(['any reply: Yes please', 'it contains yes'])
+    const runs = await owner.call('GET', '/api/runs')
+    expect(runs.items[0].trigger).to.include({ type: 'broadcast_replied' })
+  })
+})
