@@ -64,14 +64,17 @@ describe('permission to send', () => {
   const MARKETING: Record<string, Sender> = {
     'a message in a conversation': async ({ conversationId }, withdraw) => {
       await post(`/api/conversations/${conversationId}/messages`, template())
+      await app.work()
       await withdraw()
     },
     'a message to a phone number': async ({ phone }, withdraw) => {
       await post('/api/messages', { to: { phone }, channelId, ...template() })
+      await app.work()
       await withdraw()
     },
     'a message to a contact': async ({ contactId }, withdraw) => {
       await post('/api/messages', { to: { contactId }, channelId, ...template() })
+      await app.work()
       await withdraw()
     },
     'a scheduled message': async ({ contactId }, withdraw) => {

@@ -68,8 +68,8 @@ describe('conversation subscription', () => {
 
   it('conversations.onMessage delivers an event that commits later than a newer one', async () => {
     const stream = await follow()
-    await receive('start')
-    await waitForItem(stream, 'start')
+    await receive('earlier')
+    await waitForItem(stream, 'earlier')
     // An open transaction delays its own event and all later ones.
     await app.system.db.transaction(async (trx) => {
       await trx.raw(

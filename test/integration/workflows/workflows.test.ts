@@ -81,7 +81,7 @@ describe('/api/workflows', () => {
   it('rejects unsupported triggers and settings with not_supported', async () => {
     const definition = {
       ...GREET,
-      triggers: [{ type: 'broadcast_replied', tag: 'vip' }],
+      triggers: [{ type: 'message_status', status: 'failed' }],
       settings: { quietHours: { from: '22:00', to: '08:00' } },
     }
     const { body } = await request('POST', '/validate', { definition })
