@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { benchAnswer } from './answer.ts'
+import { benchBroadcast } from './broadcast.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
@@ -10,6 +11,7 @@ import { benchWaits } from './waits.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
   http: benchHttp,
+  broadcast: benchBroadcast,
   answer: benchAnswer,
   engine: benchEngine,
   'engine-history': benchEngineHistory,
@@ -22,7 +24,17 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
 const text = { type: 'string' } as const
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { workspaces: text, backlog: text, rounds: text, runs: text, messages: text, seconds: text, waiting: text },
+  options: {
+    workspaces: text,
+    backlog: text,
+    rounds: text,
+    runs: text,
+    messages: text,
+    seconds: text,
+    waiting: text,
+    recipients: text,
+    large: text,
+  },
 })
 const bench = BENCHES[positionals[0] ?? '']
 if (!bench) {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type ChaosBroadcast, toExpectedBody } from './broadcast.ts'
+import { type BroadcastReport, type ChaosBroadcast, toExpectedBody } from './broadcast.ts'
 import type { InvariantResult } from './invariant.ts'
 
 type Recipient = {
@@ -10,7 +10,7 @@ type Recipient = {
   isDoubted: boolean
 }
 type Broadcast = { status: string; counts: Record<string, number>; pausedReason: string | null }
-type Outcome = ChaosBroadcast & { broadcast: Broadcast; recipients: Recipient[] }
+type Outcome = ChaosBroadcast & { broadcast: Broadcast; recipients: Recipient[]; report: BroadcastReport }
 
 export type BroadcastCounts = {
   recipients: number
@@ -24,10 +24,10 @@ export type BroadcastCounts = {
 const ACCEPTED = ['sent', 'delivered', 'read']
 const FINAL = [...ACCEPTED, 'failed', 'skipped', 'canceled', 'unknown']
 
-/** Compares the broadcasts with the provider's own log of accepted messages, recipient by recipient. */
+/** Compares the broadcasts and their reports with the provider's own log of accepted messages, recipient by recipient. */
 export async function checkBroadcasts(
   client: pg.Client,
-  broadcasts: ChaosBroadcast[],
+  broadcasts: (ChaosBroadcast & { report: BroadcastReport })[],
 ): Promise<{ counts: BroadcastCounts; results: InvariantResult[] }> {
   const outcomes: Outcome[] = []
   for (const broadcast of broadcasts) outcomes.push(await readOutcome(client, broadcast))
@@ -45,11 +45,15 @@ export async function checkBroadcasts(
       check('every person of the audience is a recipient, and every recipient has ended', outcomes, findOpen),
       check('recipients and the log of the provider agree line by line', outcomes, findDisagreements),
       check('the counts of a broadcast are those of its recipients', outcomes, findWrongCounts),
+      check('the report of a broadcast agrees with its recipients', outcomes, findWrongReport),
     ],
   }
 }
 
-async function readOutcome(client: pg.Client, broadcast: ChaosBroadcast): Promise<Outcome> {
+async function readOutcome(
+  client: pg.Client,
+  broadcast: ChaosBroadcast & { report: BroadcastReport },
+): Promise<Outcome> {
   const keys = [broadcast.workspace.tenantId, broadcast.id]
   const recipients = await client.query<Recipient>(
     `select address, status, provider_message_id as "providerMessageId", accepted_count as "acceptedCount",
@@ -126,6 +130,21 @@ function findWrongCounts({ broadcast, recipients }: Outcome): string[] {
     const [stated, actual] = [broadcast.counts[name] ?? 0, counts[name] ?? 0]
     return stated === actual ? [] : [`the broadcast counts ${stated} recipients that are ${name}, but has ${actual}`]
   })
+}
+
+function findWrongReport({ report, recipients }: Outcome): string[] {
+  const counts = countBy(recipients.map(({ status }) => status))
+  const doubted = recipients.filter(({ isDoubted }) => isDoubted)
+  const open = doubted.filter(({ status }) => status === 'unknown').length
+  const wrong = FINAL.filter((name) => (report.counts[name] ?? 0) !== (counts[name] ?? 0))
+  return [
+    ...wrong.map((name) => `the report counts ${report.counts[name]} ${name}, but there are ${counts[name] ?? 0}`),
+    ...(report.countsAddUp ? [] : ['the counts of the report do not add up']),
+    ...report.acceptedTwice.map((recipient) => `the report states a second message: ${JSON.stringify(recipient)}`),
+    ...(report.doubts.total === doubted.length && report.doubts.open === open
+      ? []
+      : [`the report states ${JSON.stringify(report.doubts)}, but there were ${doubted.length} doubts, ${open} open`]),
+  ]
 }
 
 function countBy(names: string[]): Record<string, number> {

@@ -64,6 +64,20 @@ export async function startBroadcast(listUrls: () => string[], { id, workspace }
   throw new Error('The broadcast could not be started')
 }
 
+/** The part of the report of a broadcast that the test compares. */
+export type BroadcastReport = {
+  counts: Record<string, number>
+  countsAddUp: boolean
+  acceptedTwice: unknown[]
+  doubts: { total: number; open: number }
+}
+
+export async function getReport(url: string, { id, workspace }: ChaosBroadcast): Promise<BroadcastReport> {
+  const response = await request('GET', `${url}/api/broadcasts/${id}/report`, { session: workspace.session })
+  if (!response.ok) throw new Error(`GET /report returned ${response.status}: ${await response.text()}`)
+  return (await response.json()) as BroadcastReport
+}
+
 /** Lets the rest of a broadcast be sent without a noticeable limit. */
 export async function accelerateBroadcast(url: string, { workspace }: ChaosBroadcast): Promise<void> {
   await setSpeed(url, workspace, DRAIN_PER_SECOND)

@@ -9,7 +9,7 @@ import {
   checkStatuses,
   countUnknownDeliveries,
 } from './conversation-invariants.ts'
-import { accelerateBroadcast, type ChaosBroadcast, createBroadcast, startBroadcast } from './broadcast.ts'
+import { accelerateBroadcast, type ChaosBroadcast, createBroadcast, getReport, startBroadcast } from './broadcast.ts'
 import { checkBroadcasts } from './broadcast-invariants.ts'
 import { CustomerFactory } from './customer-factory.ts'
 import { ChaosDatabase } from './database.ts'
@@ -201,8 +201,12 @@ class ChaosTest {
 
   async #verify(): Promise<ChaosReport> {
     const { onProgress: _onProgress, timeoutMs: _timeoutMs, ...options } = this.#options
+    const url = this.#pool.urls[0] ?? ''
+    const broadcasts = await Promise.all(
+      this.#broadcasts.map(async (sent) => ({ ...sent, report: await getReport(url, sent) })),
+    )
     const { snapshot, databaseResults, broadcast } = await withClient(this.#database.url, async (client) => ({
-      broadcast: await checkBroadcasts(client, this.#broadcasts),
+      broadcast: await checkBroadcasts(client, broadcasts),
       snapshot: await DatabaseSnapshot.read(client),
       databaseResults: await checkDatabase(client),
     }))

@@ -8,6 +8,7 @@ export const INBOUND: Area = {
   tests: [
     'integration/channels/whatsapp-conversation.test.ts',
     'integration/channels/inbound-batches.test.ts',
+    'integration/channels/first-messages.test.ts',
     'integration/channels/status-webhooks.test.ts',
     'integration/api/main-job.test.ts',
     'integration/api/conversations.test.ts',

@@ -15,8 +15,8 @@ export const TRPC: Area = {
     {
       name: 'a role may do what needs the next higher one',
       file: 'src/trpc/procedures.ts',
-      original: 'RANK[caller.workspace.role] < RANK[minimumRole]',
-      mutated: 'RANK[caller.workspace.role] + 1 < RANK[minimumRole]',
+      original: 'RANK[workspace.role] < RANK[minimumRole]',
+      mutated: 'RANK[workspace.role] + 1 < RANK[minimumRole]',
     },
     {
       name: 'a workspace that was refused is opened',

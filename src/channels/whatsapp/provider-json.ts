@@ -21,7 +21,7 @@ export function parseValid<Schema extends z.ZodType>(schema: Schema, values: unk
 const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g
 
 /**
- * Parses JSON without NUL characters and lone surrogates, which Postgres cannot store.
+ * Parses JSON without NUL characters, lone surrogates and values nested too deeply, which Postgres cannot store.
  * @throws SyntaxError
  */
 export function parseProviderJson(body: Buffer): unknown {
@@ -29,5 +29,23 @@ export function parseProviderJson(body: Buffer): unknown {
     if (escape === '\\u0000') return ''
     return escape.length === 6 && /^\\u[dD][89a-fA-F]/.test(escape) ? '\\ufffd' : escape
   })
-  return JSON.parse(json)
+  return removeDeepParts(JSON.parse(json))
+}
+
+/** Deeper than any message. Values with many more levels cannot be stored. */
+const DEPTH_MAX = 32
+
+/** Replaces values that are nested too deeply with null. Iterative, so that no input exhausts the stack. */
+function removeDeepParts(root: unknown): unknown {
+  const pending = [{ value: root, depth: 0 }]
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { value, depth } = next
+    if (typeof value !== 'object' || value === null) continue
+    for (const [key, child] of Object.entries(value)) {
+      if (typeof child !== 'object' || child === null) continue
+      if (depth + 1 < DEPTH_MAX) pending.push({ value: child, depth: depth + 1 })
+      else Object.defineProperty(value, key, { value: null, enumerable: true })
+    }
+  }
+  return root
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel, listPhones, waitForStatus } from '../../support/broadcasts.ts'
@@ -92,6 +93,21 @@ describe('a broadcast pauses itself', () => {
     expect(cloud.accepted.length - burst).to.be.at.most(10 * seconds + 1)
     expect(cloud.accepted.length).to.be.at.least(15)
     expect((await owner.call('GET', `/api/broadcasts/${id}`)).status).to.equal('sending')
+  })
+
+  it('takes no more from the shared budget when several workers queue batches at once', async () => {
+    await owner.call('PATCH', `/api/channels/${channelId}`, { broadcastsPerSecond: 20 })
+    await send(60)
+    await app.work()
+    for (let step = 0; step < 4; step += 1) {
+      const before = cloud.accepted.length
+      app.clock.advance(250)
+      const job = { tenantId: owner.tenantId, channelId }
+      await Promise.all(Array.from({ length: 4 }, () => runBroadcasts(app.system, job)))
+      await app.work()
+      expect(cloud.accepted.length - before).to.be.within(4, 6)
+    }
+    expect(new Set(cloud.accepted.map(({ recipient }) => recipient)).size).to.equal(cloud.accepted.length)
   })
 
   it('leaves the rest pending when the messaging limit of the business is reached, and goes on a day later', async () => {
