@@ -236,7 +236,7 @@ class ChaosTest {
         ...checkConversations(this.#workspaces, snapshot),
         checkDelivery(this.#workspaces, snapshot),
         checkStatuses(this.#workspaces, snapshot),
-        checkOrders(this.#workspaces, this.#shop),
+        checkOrders(this.#workspaces, snapshot, this.#shop),
         ...databaseResults,
         { name: 'all work is processed within the time limit', checked: 1, violations: this.#remainingWork },
         ...checkProcesses(this.#pool, this.#startsBeforeDrain),
