@@ -21,6 +21,11 @@ export interface Channel {
   parse(body: Buffer): Inbound
   /** Opens a file that a customer sent; never throws. The caller reads or destroys the stream. */
   download(providerMediaId: string, signal: AbortSignal): Promise<FileDownload>
+  /**
+   * Uploads a file that messages can then name; never throws, and reads or destroys the stream. Null if the channel needs
+   * no files.
+   */
+  readonly upload: ((file: OutboundFile, signal: AbortSignal) => Promise<UploadResult>) | null
   /** Sends a message; never throws. A send that `signal` aborts may have been accepted: its result is `unknown`. */
   send(message: OutboundMessage, signal?: AbortSignal): Promise<SendResult>
   /** Marks a message of a customer as read, and optionally shows that somebody is typing. Throws if that fails. */
@@ -192,13 +197,18 @@ export type OutboundMessage = {
   to: { phone: string | null; userId: string | null }
   body: string
   /**
-   * `buttons`, a list of `{id, title}`, are options to reply with; `media`, `{type, url, filename}`, is a file; `template`
-   * is a `TemplateContent`. Other parts are `ContentParts`.
+   * `buttons`, a list of `{id, title}`, are options to reply with; `media`, `{type, url | mediaId, filename}`, is a file;
+   * `template` is a `TemplateContent`. Other parts are `ContentParts`.
    */
   content: Record<string, unknown> | null
   /** The provider's id of the message that this one answers or reacts to. */
   replyToProviderId?: string | null
+  /** The provider's id of the stored file; absent if the message has none. */
+  providerMediaId?: string
 }
+
+/** Stored file to upload. */
+export type OutboundFile = { stream: Readable; mimeType: string; bytes: number }
 
 /**
  * Result of a send.
@@ -214,3 +224,7 @@ export type SendResult =
   | { kind: 'retry'; error: ProviderError; afterMs: number; scope: 'recipient' | 'channel'; isExact?: boolean }
   | { kind: 'stopped'; error: ProviderError }
   | { kind: 'unknown'; error: ProviderError }
+
+/** Result of an upload. Nothing was sent, so a failure is never `unknown`. */
+export type UploadResult =
+  { kind: 'uploaded'; providerMediaId: string } | Exclude<SendResult, { kind: 'accepted' | 'unknown' }>

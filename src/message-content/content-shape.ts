@@ -16,9 +16,18 @@ type ContentFields<Text extends z.ZodType, Url extends z.ZodType, Degrees extend
   url: Url
   degrees: (max: number) => Degrees
   messageId: Id
+  mediaId: z.ZodType<string>
 }
 
 const ENTRIES_MAX = 10
+
+/** Returns true for a file with exactly one source: an address, or a stored file. */
+export function hasOneSource({ url, mediaId }: { url?: unknown; mediaId?: unknown }): boolean {
+  return (url === undefined) !== (mediaId === undefined)
+}
+
+export const ONE_SOURCE = { message: 'must have either a url or a mediaId' }
+export const SOURCE_SCHEMA = { oneOf: [{ required: ['url'] }, { required: ['mediaId'] }] }
 
 /**
  * Fields of the content that the API and the `send_message` step share. A caller builds its own schemas, because the REST
@@ -29,8 +38,11 @@ export function contentShape<
   Url extends z.ZodType<string>,
   Degrees extends z.ZodType,
   Id extends z.ZodType<string>,
->({ text, url, degrees, messageId }: ContentFields<Text, Url, Degrees, Id>) {
-  const sticker = z.strictObject({ url })
+>({ text, url, degrees, messageId, mediaId }: ContentFields<Text, Url, Degrees, Id>) {
+  const sticker = z
+    .strictObject({ url: url.optional(), mediaId: mediaId.optional() })
+    .refine(hasOneSource, ONE_SOURCE)
+    .meta(SOURCE_SCHEMA)
   const location = z.strictObject({
     latitude: degrees(90),
     longitude: degrees(180),

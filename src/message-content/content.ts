@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { contentShape } from './content-shape.ts'
 import { URL_MAX } from './limits.ts'
+import type { FileKind } from './stored-file.ts'
 
 /** Returns true for an http or https address without credentials, which a provider can fetch. */
 export function isFetchableUrl(text: string): boolean {
@@ -18,9 +19,18 @@ export const ContentParts = z.object(
     url: z.string().trim().refine(isFetchableUrl, FETCHABLE_URL),
     degrees: (max) => z.number(`must be a number from -${max} to ${max}`).min(-max).max(max),
     messageId: z.string().trim().min(1, 'must not be empty').max(64),
+    mediaId: z.string().trim().min(1, 'must not be empty').max(64),
   }),
 )
 export type ContentParts = Partial<z.output<typeof ContentParts>>
+
+const FileParts = z.object({
+  media: z
+    .object({ type: z.enum(['image', 'video', 'audio', 'document']), mediaId: z.string() })
+    .optional()
+    .catch(undefined),
+  sticker: z.object({ mediaId: z.string() }).optional().catch(undefined),
+})
 
 export type Option = { id: string; title: string; description?: string | undefined }
 
@@ -37,4 +47,11 @@ export function toMessageType(content: Record<string, unknown> | null): string {
 /** Text that lists show for content without a text of its own. */
 export function toPreview({ location, contacts, reaction }: ContentParts): string | null {
   return location?.name ?? location?.address ?? contacts?.[0]?.name ?? reaction?.emoji ?? null
+}
+
+/** Stored file that a message has, with the kind of the message; undefined if it has none. */
+export function findFile(content: object | null): { kind: FileKind; mediaId: string } | undefined {
+  const { media, sticker } = FileParts.safeParse(content).data ?? {}
+  if (media) return { kind: media.type, mediaId: media.mediaId }
+  return sticker && { kind: 'sticker', mediaId: sticker.mediaId }
 }

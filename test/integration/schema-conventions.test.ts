@@ -48,6 +48,7 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'broadcast_recipients.provider_message_id': "the provider's id",
   'broadcast_count_deltas.broadcast_id': 'written while the broadcast is being deleted',
   'message_media.provider_media_id': "the provider's id",
+  'provider_media.provider_media_id': "the provider's id",
   'message_media.media_id': 'a file, which may be deleted without the message',
   'messages.step_id': 'the name of a step within a definition',
   'run_steps.step_id': 'the name of a step within a definition',

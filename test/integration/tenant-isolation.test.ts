@@ -246,6 +246,8 @@ const FILTERING: Record<string, object> = {
 const CONTENTS: Record<string, Record<string, unknown>> = {
   'reaction.messageId': { reaction: { emoji: '👍' } },
   'template.templateId': { template: {} },
+  'media.mediaId': { media: { type: 'document' } },
+  'sticker.mediaId': { sticker: {} },
 }
 
 type Leaf = { path: string[]; isList: boolean }

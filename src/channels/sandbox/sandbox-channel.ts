@@ -7,6 +7,7 @@ export const sandboxChannel: Channel = {
   parse: emptyInbound,
   markRead: () => Promise.resolve(),
   templates: null,
+  upload: null,
   download: () => Promise.resolve({ problem: 'The sandbox has no files', isFinal: true }),
   send: ({ messageId, to }) =>
     Promise.resolve({ kind: 'accepted', providerMessageId: `sandbox.${messageId}`, recipientAddress: to.phone }),

@@ -114,7 +114,7 @@ export function toProviderError({ code: providerCode, title, message, error_data
 }
 
 /** Maps an error response to a result. After an unexplained failure of the provider the outcome is unknown. */
-export function classifyError(body: ProviderErrorBody, httpStatus: number): SendResult {
+export function classifyError(body: ProviderErrorBody, httpStatus: number): Exclude<SendResult, { kind: 'accepted' }> {
   const rule = findRule(body.code)
   const error = toProviderError(body)
   if (rule === UNLISTED && httpStatus >= 500) return { kind: 'unknown', error: { ...error, code: 'delivery_unknown' } }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
 import { readBytes } from '../../platform/outbound/read-bytes.ts'
@@ -38,6 +39,8 @@ type Post = { url: string; accessToken: string; payload: object; agent: Dispatch
 type Call = Omit<Post, 'payload'> & {
   method: 'GET' | 'POST' | 'DELETE'
   payload?: object
+  /** Body other than JSON. */
+  form?: { contentType: string; bytes: number; body: Readable }
   /** Longest body of a response. */
   bytesMax: number
 }
@@ -49,7 +52,7 @@ export function postMessage(post: Post): Promise<ApiResponse> {
 
 /** Calls the API. A redirect is not followed, since it would send the access token elsewhere. */
 export async function callGraphApi(call: Call): Promise<ApiResponse> {
-  const { url, method, accessToken, payload, agent, signal, bytesMax } = call
+  const { url, method, accessToken, payload, form, agent, signal, bytesMax } = call
   const { origin, pathname, search } = new URL(url)
   const { statusCode, headers, body } = await agent.request({
     origin,
@@ -59,8 +62,9 @@ export async function callGraphApi(call: Call): Promise<ApiResponse> {
       authorization: `Bearer ${accessToken}`,
       'accept-encoding': 'identity',
       ...(payload ? { 'content-type': 'application/json' } : {}),
+      ...(form ? { 'content-type': form.contentType, 'content-length': String(form.bytes) } : {}),
     },
-    body: payload ? JSON.stringify(payload) : null,
+    body: form?.body ?? (payload ? JSON.stringify(payload) : null),
     signal,
   })
   return { status: statusCode, body: await readJson(body, bytesMax), retryAfterMs: parseRetryAfter(headers) }

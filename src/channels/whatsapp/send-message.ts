@@ -15,6 +15,9 @@ const Accepted = z.looseObject({
 })
 const Refused = z.looseObject({ error: ProviderErrorBody })
 
+export type Failure = Exclude<SendResult, { kind: 'accepted' }>
+type Retry = Extract<SendResult, { kind: 'retry' }>
+
 type Call = WhatsappSettings & {
   accessToken: string
   timeoutMs: number | undefined
@@ -41,12 +44,16 @@ export async function sendMessage(message: OutboundMessage, call: Call): Promise
     })
     return toResult(response)
   } catch (error) {
-    // The error is dropped: its text may quote the request.
-    if (error instanceof OutboundError) return stopAtBaseUrl(error.message)
-    return wasNeverSent(error)
-      ? retryLater('The Cloud API cannot be reached', { afterMs: 5 * SECOND, scope: 'channel' })
-      : inDoubt('The connection to the Cloud API ended without a response')
+    return classifyException(error)
   }
+}
+
+/** Maps an error of a call to a result. The error is dropped: its text may quote the request. */
+export function classifyException(error: unknown): Failure {
+  if (error instanceof OutboundError) return stopAtBaseUrl(error.message)
+  return wasNeverSent(error)
+    ? retryLater('The Cloud API cannot be reached', { afterMs: 5 * SECOND, scope: 'channel' })
+    : inDoubt('The connection to the Cloud API ended without a response')
 }
 
 function toResult({ status, body, retryAfterMs }: ApiResponse): SendResult {
@@ -57,8 +64,13 @@ function toResult({ status, body, retryAfterMs }: ApiResponse): SendResult {
     const waId = accepted?.contacts[0]?.wa_id
     return { kind: 'accepted', providerMessageId: message.id, recipientAddress: waId ? `+${waId}` : null }
   }
+  return classifyFailure({ status, body, retryAfterMs })
+}
+
+/** Maps a response without the expected content to a result. */
+export function classifyFailure({ status, body, retryAfterMs }: ApiResponse): Failure {
   const refused = Refused.safeParse(body).data
-  const result = !isOk && refused ? classifyError(refused.error, status) : classifyStatus(status)
+  const result = status >= 300 && refused ? classifyError(refused.error, status) : classifyStatus(status)
   return result.kind === 'retry' && retryAfterMs !== null ? { ...result, afterMs: retryAfterMs, isExact: true } : result
 }
 
@@ -66,7 +78,7 @@ function toResult({ status, body, retryAfterMs }: ApiResponse): SendResult {
 const ACCESS_DENIED = new Set([401, 403, 404, 405])
 
 /** Maps a response that is not the Cloud API's: it comes from a proxy, before or after the message was accepted. */
-function classifyStatus(status: number): SendResult {
+function classifyStatus(status: number): Failure {
   const text = `The response had status ${status} and did not come from the Cloud API`
   if (status === 429) return retryLater(text, { afterMs: MINUTE, scope: 'channel' })
   if (status < 300 || status === 408 || status >= 500) return inDoubt(text)
@@ -92,17 +104,17 @@ function toError(code: string, message: string): ProviderError {
   return { code, message, providerCode: null, retryable: false, hint: null }
 }
 
-function retryLater(message: string, retry: { afterMs: number; scope: 'recipient' | 'channel' }): SendResult {
+export function retryLater(message: string, retry: { afterMs: number; scope: 'recipient' | 'channel' }): Retry {
   return { kind: 'retry', error: { ...toError('provider_unavailable', message), retryable: true }, ...retry }
 }
 
 /** Result of a base URL that may not be called. It is the same for every host and port. */
-export function stopAtBaseUrl(message: string): SendResult {
+export function stopAtBaseUrl(message: string): Extract<SendResult, { kind: 'stopped' }> {
   const hint = 'Create the channel again with the base URL of a public host'
   return { kind: 'stopped', error: { ...toError('base_url_refused', message), hint } }
 }
 
-function inDoubt(message: string): SendResult {
+function inDoubt(message: string): Failure {
   return { kind: 'unknown', error: toError('delivery_unknown', message) }
 }
 

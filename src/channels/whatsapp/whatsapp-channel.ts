@@ -1,6 +1,7 @@
 import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import type { Channel } from '../channel.ts'
 import { markRead } from './sending/mark-read.ts'
+import { uploadFile } from './sending/upload-file.ts'
 import { parseWebhook } from './webhook/parse-webhook.ts'
 import { verifyHandshake } from './webhook/verify-handshake.ts'
 import { whatsappTemplates } from './message-templates.ts'
@@ -36,6 +37,11 @@ export function whatsappChannel(settings: unknown, credentials: unknown, options
       urlProblem === undefined
         ? downloadFile(providerMediaId, { ...parsed, accessToken, agent, allowsLoopback, signal })
         : { problem: `The base URL ${urlProblem}`, isFinal: true },
+    async upload(file, signal) {
+      if (urlProblem === undefined) return uploadFile(file, { ...parsed, accessToken, agent, signal })
+      file.stream.destroy()
+      return stopAtBaseUrl(`The base URL ${urlProblem}`)
+    },
     send: async (message, signal) =>
       urlProblem === undefined
         ? sendMessage(message, { ...parsed, accessToken, timeoutMs, signal, agent })

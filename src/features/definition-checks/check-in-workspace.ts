@@ -2,6 +2,7 @@ import type { Compilation } from '../../engine/compile/compile-definition.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import type { Scope } from '../../scope.ts'
 import { findAiProvider } from '../ai-provider/queries.ts'
+import { checkStepMedia } from './media/check-step-media.ts'
 import { checkStepTemplates } from './templates/check-step-templates.ts'
 import { listSteps } from '../workflows/stored-definition.ts'
 import { checkSchedules } from './check-schedules.ts'
@@ -24,7 +25,8 @@ export async function checkInWorkspace(
   const { compiled, errors, warnings, fieldWarnings, stepWarnings, references } = check
   const found = await checkReferences(scope, references)
   const templates = await checkStepTemplates(scope, definition)
-  const allErrors = joinProblems(errors, toProblemList([...found.errors, ...templates]))
+  const files = await checkStepMedia(scope, definition)
+  const allErrors = joinProblems(errors, toProblemList([...found.errors, ...templates, ...files]))
   if (!compiled || allErrors.length > 0) {
     return { compiled: null, errors: allErrors, warnings: joinProblems(warnings) }
   }

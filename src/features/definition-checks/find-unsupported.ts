@@ -14,8 +14,6 @@ type Field = {
   isUnsupported?: (value: unknown) => boolean
   name?: string
   instead: string
-  /** Required field that is only missing because this one is used instead. */
-  insteadOf?: string
 }
 
 const ROOT_FIELDS: Field[] = [
@@ -29,11 +27,6 @@ const MESSAGES = ['message', 'invalidMessage']
 const STEP_FIELDS: Field[] = [
   ...MESSAGES.flatMap((message): Field[] => [
     { at: `${message}.footer`, instead: 'put it at the end of the body' },
-    {
-      at: `${message}.media.mediaId`,
-      instead: 'use a url that the channel can fetch',
-      insteadOf: `${message}.media.url`,
-    },
     {
       at: `${message}.media.type`,
       isUnsupported: (value) => value === 'sticker',
@@ -77,13 +70,13 @@ function checkType({ fields: { type }, location }: DefinitionPart, table: Record
 }
 
 function checkFields(part: DefinitionPart, table: Field[]): Unsupported[] {
-  return table.flatMap(({ at, isUnsupported = () => true, name, instead, insteadOf }) =>
+  return table.flatMap(({ at, isUnsupported = () => true, name, instead }) =>
     findValues(part, at)
       .filter(({ value }) => isUnsupported(value))
       .map(({ path }) => {
         const qualifier = name === undefined ? '' : `as ${name} `
         const problem = problemAt(part.location, path, 'not_supported', `${qualifier}is not supported yet: ${instead}`)
-        return { ...problem, within: [problem.path, ...(insteadOf ? [`${part.location.path}.${insteadOf}`] : [])] }
+        return { ...problem, within: [problem.path] }
       }),
   )
 }

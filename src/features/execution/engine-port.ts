@@ -8,7 +8,7 @@ import { engineStore } from '../automation/store/engine-store.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
 import { applyAdvance } from './apply-advance.ts'
-import { withTemplates } from '../templates/steps/load-step-templates.ts'
+import { withResources } from '../templates/steps/load-resources.ts'
 import { loadMessages } from './load-messages.ts'
 import { loadSubjects } from './load-subjects.ts'
 
@@ -21,9 +21,9 @@ export const decisionPort: DecisionPort<Scope> = {
   loadMessages,
   async loadPublished(tx) {
     const { workflows, unusable } = await loadPublished(tx)
-    return { workflows: await withTemplates(tx, workflows), unusable }
+    return { workflows: await withResources(tx, workflows), unusable }
   },
-  loadWorkflows: async (tx, versions) => withTemplates(tx, await loadWorkflows(tx, versions)),
+  loadWorkflows: async (tx, versions) => withResources(tx, await loadWorkflows(tx, versions)),
   apply: applyAdvance,
 }
 

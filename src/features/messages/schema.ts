@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { FETCHABLE_URL, isFetchableUrl } from '../../message-content/content.ts'
-import { contentShape } from '../../message-content/content-shape.ts'
+import { contentShape, hasOneSource, ONE_SOURCE, SOURCE_SCHEMA } from '../../message-content/content-shape.ts'
 import { findContentProblem } from '../../message-content/find-content-problem.ts'
 import { FILENAME_MAX, LIST_MAX, LIST_TITLE_MAX, OPTION_ID_MAX, URL_MAX } from '../../message-content/limits.ts'
 import { id, text, timestampInput } from '../../trpc/schemas.ts'
@@ -12,16 +12,23 @@ const url = text(URL_MAX)
   .meta({ description: 'Public http or https address, from which the provider fetches the file' })
 const degrees = (max: number) => z.number().min(-max).max(max)
 
+const mediaId = id.meta({
+  description: 'ID of a stored file, see `POST /api/media`. The provider gets it when the message is sent',
+})
+
 const Media = z
   .strictObject({
     type: z.enum(['image', 'video', 'audio', 'document']),
-    url,
+    url: url.optional(),
+    mediaId: mediaId.optional(),
     filename: text(FILENAME_MAX).optional().meta({ description: 'Name shown for a document' }),
   })
   .refine(({ type, filename }) => filename === undefined || type === 'document', {
     message: 'is only allowed for a document',
     path: ['filename'],
   })
+  .refine(hasOneSource, ONE_SOURCE)
+  .meta(SOURCE_SCHEMA)
 
 const button = z.strictObject({ id: text(OPTION_ID_MAX), title: text(LIST_TITLE_MAX) })
 
@@ -57,7 +64,7 @@ const content = {
     .max(LIST_MAX, `must have at most ${LIST_MAX} entries`)
     .optional()
     .meta({ description: 'Options to reply with: up to 3 are shown as buttons, 4 to 10 as a list' }),
-  ...contentShape({ text, url, degrees, messageId: id }),
+  ...contentShape({ text, url, degrees, messageId: id, mediaId }),
   template: TemplateChoice.optional().meta({ description: 'An approved template, which needs no open service window' }),
   replyToId: id.optional().meta({ description: 'ID of the message of the conversation that is answered' }),
   sendAt: timestampInput

@@ -25,7 +25,7 @@ export function sendMessage(scope: Scope, { conversationId, ...input }: SendMess
 /**
  * Queues or schedules a message. It reopens the conversation and, unless it is a template, pauses its automation. A
  * scheduled message does neither before its time. The caller holds the lock of the conversation.
- * @throws UnprocessableError `contact_blocked`, `contact_opted_out`, `outside_window`, `message_not_sent`
+ * @throws UnprocessableError `contact_blocked`, `contact_opted_out`, `outside_window`, `message_not_sent`, `media_not_sendable`
  */
 export async function sendInConversation(
   tx: Scope,

@@ -10,6 +10,7 @@ import { loadChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
 import { commitClaim } from './commit-claim.ts'
 import { settleMessages } from './settle-messages.ts'
+import { FileUploads } from './upload-files.ts'
 
 /** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
 const CLAIM_MAX = 64
@@ -33,7 +34,7 @@ export async function deliverMessages(
   const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
   let channel = await findConnected(scope, channelId)
-  while (channel && (await deliverBatch(scope, channel))) {
+  while (channel && (await deliverBatch(scope, channel, signal))) {
     if (signal?.aborted) return scope.enqueue(deliverJob(tenantId, channelId))
     // Somebody may disconnect the channel or replace its access token before all of its messages are sent.
     if (channel.kind !== 'sandbox') channel = await findConnected(scope, channelId)
@@ -52,19 +53,20 @@ async function findConnected(scope: Scope, channelId: string): Promise<LoadedCha
 }
 
 /** Returns true if more messages may be due. */
-async function deliverBatch(scope: Scope, channel: LoadedChannel): Promise<boolean> {
+async function deliverBatch(scope: Scope, channel: LoadedChannel, signal: AbortSignal | undefined): Promise<boolean> {
   if (channel.kind === 'sandbox') {
     // Nothing leaves the process, so no delivery can be unknown: one transaction is enough.
     return scope.transaction(async (tx) => {
       const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
-      await settleMessages(tx, channel, await sendAll(channel, claimed))
+      const sends = claimed.map((message) => send(message, channel.adapter))
+      await settleMessages(tx, channel, await Promise.all(sends))
       return claimed.length > 0
     })
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
   const claimed = await commitClaim(scope, channel.id, CLAIM_MAX)
   if (claimed.length === 0) return false
-  const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil })
+  const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil, signal })
   // A paused channel is enqueued again when its messages are due.
   return outcomes.every(
     ({ result }) => result.kind !== 'stopped' && !(result.kind === 'retry' && result.scope === 'channel'),
@@ -92,10 +94,11 @@ function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[
 async function sendAndSettle(
   scope: Scope,
   channel: LoadedChannel,
-  { claimed, claimedUntil }: { claimed: ClaimedMessage[]; claimedUntil: Date },
+  { claimed, claimedUntil, signal }: { claimed: ClaimedMessage[]; claimedUntil: Date; signal: AbortSignal | undefined },
 ): Promise<DeliveryOutcome[]> {
   const outcomes: DeliveryOutcome[] = []
-  const sends = claimed.map(async (message) => void outcomes.push(await send(channel, message)))
+  const uploads = new FileUploads(scope, channel, { max: CLAIM_MAX, signal })
+  const sends = claimed.map(async (message) => void outcomes.push(await send(message, uploads)))
   const allSent = Promise.all(sends)
   for (let settled = 0; settled < claimed.length;) {
     await Promise.race([allSent, delay(SETTLE_EVERY_MS, undefined, { ref: false })])
@@ -106,12 +109,10 @@ async function sendAndSettle(
   return outcomes
 }
 
-function sendAll(channel: LoadedChannel, messages: ClaimedMessage[]): Promise<DeliveryOutcome[]> {
-  return Promise.all(messages.map((message) => send(channel, message)))
-}
+type Sender = { send(message: ClaimedMessage): Promise<SendResult> }
 
-async function send(channel: LoadedChannel, message: ClaimedMessage): Promise<DeliveryOutcome> {
-  return { message, result: findRefusal(message) ?? (await channel.adapter.send(message)) }
+async function send(message: ClaimedMessage, sender: Sender): Promise<DeliveryOutcome> {
+  return { message, result: findRefusal(message) ?? (await sender.send(message)) }
 }
 
 /** Returns the result of a message that must not be sent any more. */

@@ -5,7 +5,7 @@ import type { Scope } from '../../scope.ts'
 import { listPublished, loadVersions } from '../automation/published-workflows.ts'
 import { checkDefinitionTask } from '../definition-checks/check-definition-task.ts'
 import { joinProblems } from '../definition-checks/problem-list.ts'
-import { withTemplates } from '../templates/steps/load-step-templates.ts'
+import { withResources } from '../templates/steps/load-resources.ts'
 import { getWorkflow, getWorkflowVersion } from '../workflows/queries.ts'
 import { UNPUBLISHED } from './run-simulation.ts'
 
@@ -14,8 +14,8 @@ type WorkflowRequest = { workflowId: string; definition?: unknown; version?: num
 /** Loads the workflow to simulate: a published version, the definition in the request, or the draft. */
 export async function loadSimulatedWorkflow(scope: Scope, request: WorkflowRequest): Promise<PublishedWorkflow> {
   const workflow = await loadWorkflow(scope, request)
-  const [withResources = workflow] = await withTemplates(scope, [workflow])
-  return withResources
+  const [loaded = workflow] = await withResources(scope, [workflow])
+  return loaded
 }
 
 async function loadWorkflow(
@@ -46,5 +46,5 @@ export async function loadOtherWorkflows(
 ): Promise<PublishedWorkflow[]> {
   if (!compiled.steps.some(({ type }) => type === 'run_workflow')) return []
   const others = (await listPublished(scope)).filter((other) => other.workflowId !== workflowId)
-  return withTemplates(scope, others)
+  return withResources(scope, others)
 }

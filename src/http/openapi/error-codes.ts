@@ -39,6 +39,7 @@ export const ERROR_CODES = [
   'invalid_token',
   'literal_secret',
   'media_empty',
+  'media_not_sendable',
   'media_type_not_allowed',
   'message_not_scheduled',
   'message_not_sent',

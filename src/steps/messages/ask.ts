@@ -4,6 +4,7 @@ import { defineStep, type StepOutcome, type StepContext } from '../../engine/mod
 import { getField } from '../../platform/get-field.ts'
 import { BUTTONS_MAX } from '../../message-content/limits.ts'
 import { composeMessage, isWindowOpen } from './compose-message.ts'
+import { mediaPaths } from './media.ts'
 import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
 import { sendTemplate, TemplateMessage, templatePaths } from './template-message.ts'
 import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
@@ -48,7 +49,12 @@ type Ask = z.output<typeof schema>
 export const ask = defineStep({
   type: 'ask',
   schema,
-  literal: ['expect.pattern', ...templatePaths('ifWindowClosed.')],
+  literal: [
+    'expect.pattern',
+    ...templatePaths('ifWindowClosed.'),
+    ...mediaPaths('message'),
+    ...mediaPaths('invalidMessage'),
+  ],
   waits: () => true,
   restoreOutput: (_config, output) => ({ saved: toReplyValue(output) }),
   targets({ message, expect, onInvalid }) {

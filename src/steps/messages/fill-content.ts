@@ -1,13 +1,14 @@
 import { StepError } from '../../engine/language/step-error.ts'
 import type { StepContext } from '../../engine/model/step.ts'
-import { ContentParts } from '../../message-content/content.ts'
+import { ContentParts, findFile } from '../../message-content/content.ts'
+import { findSendable } from './media.ts'
 import type { Message } from './message.ts'
 
 type Parts = Pick<Message, 'sticker' | 'location' | 'contacts' | 'reaction' | 'list' | 'link'>
 
 /**
  * Fills in the placeholders of a message's content. Optional texts that become empty are left out.
- * @throws StepError `invalid_content` if the result exceeds a limit of channels
+ * @throws StepError `invalid_content` if the result exceeds a limit of channels; `unknown_media`, `media_not_sendable`
  */
 export function fillContent({ location, ...texts }: Parts, context: StepContext): ContentParts {
   const parts = {
@@ -15,7 +16,11 @@ export function fillContent({ location, ...texts }: Parts, context: StepContext)
     ...(location ? { location: fillLocation(location, context) } : {}),
   }
   const result = ContentParts.safeParse(parts)
-  if (result.success) return result.data
+  if (result.success) {
+    const file = findFile(result.data)
+    if (file) findSendable(file, context)
+    return result.data
+  }
   const [issue] = result.error.issues
   throw new StepError('invalid_content', `message.${issue?.path.join('.')} ${issue?.message}`, { retryable: false })
 }

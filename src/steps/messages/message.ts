@@ -12,7 +12,7 @@ import {
   LIST_TITLE_MAX,
   TEXT_MAX,
 } from '../../message-content/limits.ts'
-import { fetchableUrl, Media } from './media.ts'
+import { fetchableUrl, Media, mediaId } from './media.ts'
 import { TemplatePart } from './template-message.ts'
 
 export type ButtonOption = { id: string; title: string }
@@ -75,7 +75,7 @@ export const Message = z
     body: body.optional(),
     media: Media.optional(),
     buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX) })),
-    ...contentShape({ text: title, url: fetchableUrl, degrees, messageId: templateText }),
+    ...contentShape({ text: title, url: fetchableUrl, degrees, messageId: templateText, mediaId }),
     template: TemplatePart.optional(),
     replyToId: templateText.optional(),
   })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
 import { composeMessage, isWindowOpen } from './compose-message.ts'
+import { mediaPaths } from './media.ts'
 import { fillButtons, Message } from './message.ts'
 import { sendTemplate, TemplateMessage, templatePaths, toTemplateMessage } from './template-message.ts'
 
@@ -16,7 +17,7 @@ export const sendMessage = defineStep({
       .union([z.enum(['fail', 'skip']), TemplateMessage], 'must be fail, skip or a template')
       .default('fail'),
   }),
-  literal: [...templatePaths('message.'), ...templatePaths('ifWindowClosed.')],
+  literal: [...templatePaths('message.'), ...templatePaths('ifWindowClosed.'), ...mediaPaths('message')],
   execute({ message, ifWindowClosed }, context) {
     if (message.template) {
       const sent = sendTemplate(context, toTemplateMessage(message.template))

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -6,7 +6,9 @@ import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { SECOND, systemClock } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { uploadText } from '../../support/media.ts'
 import { say } from '../../support/steps.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /** A response that arrives within the time limit of a send, and later than most. */
 const SLOW_MS = 10 * SECOND
@@ -18,22 +20,22 @@ describe('a process that stops during a send', function () {
 
   before(async () => {
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' }, systemClock)
+  })
+
+  after(() => app.stop())
+
+  beforeEach(async () => {
     cloud = await FakeCloudApi.start()
   })
 
-  after(async () => {
-    await cloud.stop()
-    await app.stop()
-  })
+  afterEach(() => cloud.stop())
 
-  it('waits for a slow response of the provider, stores it and ends with code 0', async () => {
-    const workspace = await buildWorkspace(app)
-    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
-    await buildCloudApiChannel(workspace, cloud)
-    const worker = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  function startWorkerProcess(): ChildProcess {
+    return spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
       env: {
         ...process.env,
         DATABASE_URL: app.databaseUrl,
+        DATA_DIR: app.dataDir,
         ROLES: 'worker',
         ALLOW_LOOPBACK_CHANNELS: 'true',
         SECRET_KEY: 'ab'.repeat(32),
@@ -41,6 +43,34 @@ describe('a process that stops during a send', function () {
       },
       stdio: 'ignore',
     })
+  }
+
+  it('ends an upload that precedes a send, and leaves the message to another process', async () => {
+    const workspace = await buildWorkspace(app)
+    const media = { type: 'document', mediaId: await uploadText(workspace) }
+    await buildWorkflow(workspace, { steps: [{ id: 'answer', type: 'send_message', message: { media } }] })
+    await buildCloudApiChannel(workspace, cloud)
+    await cloud.webhooks.sendText({ from: '15550009002', body: 'hi' })
+    cloud.latencyMs = 30 * SECOND
+    const worker = startWorkerProcess()
+    const ended = once(worker, 'exit')
+    try {
+      await waitUntil(() => cloud.calls === 1)
+      worker.kill('SIGTERM')
+      expect(await ended).to.deep.equal([0, null])
+    } finally {
+      worker.kill('SIGKILL')
+    }
+    const messages = app.system.db('messages').where({ tenant_id: workspace.tenantId, direction: 'outbound' })
+    expect(await messages.pluck<string[]>('status')).to.deep.equal(['queued'])
+    expect(cloud.accepted).to.deep.equal([])
+  })
+
+  it('waits for a slow response of the provider, stores it and ends with code 0', async () => {
+    const workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
+    await buildCloudApiChannel(workspace, cloud)
+    const worker = startWorkerProcess()
     const ended = once(worker, 'exit')
     try {
       cloud.beforeResponse = () => delay(SLOW_MS)
@@ -51,7 +81,10 @@ describe('a process that stops during a send', function () {
     } finally {
       worker.kill('SIGKILL')
     }
-    const statuses = await app.system.db('messages').where('direction', 'outbound').pluck<string[]>('status')
+    const statuses = await app.system
+      .db('messages')
+      .where({ tenant_id: workspace.tenantId, direction: 'outbound' })
+      .pluck<string[]>('status')
     expect(statuses).to.deep.equal(['sent'])
     expect(cloud.calls).to.equal(1)
   })

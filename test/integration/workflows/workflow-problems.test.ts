@@ -49,7 +49,7 @@ describe('problems of a definition at publish', () => {
       'c private_host',
       'd unknown_root',
       'e not_supported',
-      'f not_supported',
+      'f unknown_media',
       'g invalid_pattern',
     ])
   })

@@ -9,7 +9,7 @@ const Content = z.object({
   media: z
     .object({
       type: z.enum(['image', 'video', 'audio', 'document']),
-      url: z.string(),
+      url: z.string().optional(),
       filename: z.string().optional(),
     })
     .optional()
@@ -19,7 +19,7 @@ const Content = z.object({
     .optional()
     .catch(undefined),
 })
-type Media = NonNullable<z.output<typeof Content>['media']>
+type Media = NonNullable<z.output<typeof Content>['media']> & { source: object }
 type Template = NonNullable<z.output<typeof Content>['template']>
 
 /** Builds the payload of a message for the Cloud API. It has our message id, which every status report returns. */
@@ -37,11 +37,13 @@ export function composePayload(message: OutboundMessage): Record<string, unknown
   }
 }
 
-function composeContent({ body, content, replyToProviderId }: OutboundMessage): Record<string, unknown> {
-  const { buttons = [], media, template } = Content.safeParse(content).data ?? {}
+function composeContent(message: OutboundMessage): Record<string, unknown> {
+  const { body, content, replyToProviderId } = message
+  const { buttons = [], media: file, template } = Content.safeParse(content).data ?? {}
   const { sticker, location, contacts, reaction, list, link } = ContentParts.safeParse(content).data ?? {}
   if (template) return composeTemplate(template)
-  if (sticker) return { type: 'sticker', sticker: { link: sticker.url } }
+  if (sticker) return { type: 'sticker', sticker: toSource(sticker, message) }
+  const media = file && { ...file, source: toSource(file, message) }
   if (location) return { type: 'location', location }
   if (contacts) return { type: 'contacts', contacts: contacts.map(composeContact) }
   if (reaction) {
@@ -68,10 +70,15 @@ function composeTemplate({ name, language, components }: Template): Record<strin
   return { type: 'template', template: { name, language: { code: language }, components } }
 }
 
-/** The provider fetches the file by its URL. Audio has no caption. */
-function composeMedia({ type, url, filename }: Media, text: string): Record<string, unknown> {
+/** The provider has the file already, or fetches it by its URL. */
+function toSource({ url }: { url?: string | undefined }, { providerMediaId }: OutboundMessage): object {
+  return url === undefined ? { id: providerMediaId } : { link: url }
+}
+
+/** Audio has no caption. */
+function composeMedia({ type, source, filename }: Media, text: string): Record<string, unknown> {
   const caption = type === 'audio' || text === '' ? {} : { caption: text.slice(0, CAPTION_MAX).toWellFormed() }
-  return { type, [type]: { link: url, ...caption, ...(filename ? { filename } : {}) } }
+  return { type, [type]: { ...source, ...caption, ...(filename ? { filename } : {}) } }
 }
 
 function composeContact({ name, phones, emails, organization }: NonNullable<ContentParts['contacts']>[number]): object {

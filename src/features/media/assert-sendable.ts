@@ -1,0 +1,20 @@
+import { findFileProblem, type FileKind, type StoredFile } from '../../message-content/stored-file.ts'
+import { Media as MediaRow } from '../../models/messaging/media.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+
+/**
+ * Checks that a file is in the workspace and can be sent as a message of a kind.
+ * @throws NotFoundError
+ * @throws UnprocessableError `media_not_sendable`
+ */
+export async function assertSendable(
+  scope: Scope,
+  { kind, mediaId }: { kind: FileKind; mediaId: string },
+): Promise<StoredFile> {
+  const { mimeType, bytes, filename } = await scope.get(MediaRow, mediaId)
+  const file = { mimeType, bytes: Number(bytes), filename }
+  const problem = findFileProblem(kind, file)
+  if (problem !== undefined) throw new UnprocessableError('media_not_sendable', problem)
+  return file
+}
