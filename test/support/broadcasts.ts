@@ -28,6 +28,18 @@ export function listPhones(count: number, prefix = '+4915730'): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(6, '0')}`)
 }
 
+/** Creates a broadcast to phone numbers, starts it and returns its ID. */
+export async function startBroadcast(
+  workspace: WorkspaceClient,
+  templateId: string,
+  phones: string[],
+): Promise<string> {
+  const audience = { recipients: phones.map((phone) => ({ phone })) }
+  const { id } = await workspace.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
+  await workspace.call('POST', `/api/broadcasts/${id}/send`, {})
+  return id
+}
+
 /** Waits until a broadcast has a status, advancing the clock so that pacing and retries go on. */
 export async function waitForStatus(
   app: TestApp,

@@ -1,22 +1,16 @@
 import { raw } from 'objection'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
-import type { Counts } from './schema.ts'
+import { Counts, recipientStatus } from './schema.ts'
 
-export const NO_COUNTS: Counts = {
-  total: 0,
-  pending: 0,
-  sending: 0,
-  sent: 0,
-  delivered: 0,
-  read: 0,
-  failed: 0,
-  skipped: 0,
-  canceled: 0,
-  unknown: 0,
-  accepted: 0,
-  replied: 0,
+type CounterName = keyof Counts
+
+/** Builds counts with the value of each counter. */
+function mapCounters(toValue: (name: CounterName) => number): Counts {
+  return Counts.parse(Object.fromEntries(Counts.keyof().options.map((name) => [name, toValue(name)])))
 }
+
+export const NO_COUNTS = mapCounters(() => 0)
 
 const DELTAS = `(select coalesce(jsonb_object_agg(d.counter, d.delta), '{}') from (
   select counter, sum(delta) as delta from broadcast_count_deltas
@@ -31,21 +25,7 @@ type Changes = Record<string, number>
 
 /** Adds the changes to the counts. */
 export function toCounts(counts: Changes, deltas: Changes): Counts {
-  const add = (name: keyof Counts) => (counts[name] ?? 0) + (deltas[name] ?? 0)
-  return {
-    total: add('total'),
-    pending: add('pending'),
-    sending: add('sending'),
-    sent: add('sent'),
-    delivered: add('delivered'),
-    read: add('read'),
-    failed: add('failed'),
-    skipped: add('skipped'),
-    canceled: add('canceled'),
-    unknown: add('unknown'),
-    accepted: add('accepted'),
-    replied: add('replied'),
-  }
+  return mapCounters((name) => (counts[name] ?? 0) + (deltas[name] ?? 0))
 }
 
 /** Returns the counts of a broadcast, exactly as of now. */
@@ -61,19 +41,7 @@ export async function readCounts(
   return toCounts(row?.counts ?? {}, row?.countDeltas ?? {})
 }
 
-const STATUSES = [
-  'pending',
-  'sending',
-  'sent',
-  'delivered',
-  'read',
-  'failed',
-  'skipped',
-  'canceled',
-  'unknown',
-] as const satisfies (keyof Counts)[]
-
 /** Returns true if each recipient is counted in exactly one status. */
 export function addsUp(counts: Counts): boolean {
-  return STATUSES.reduce((sum, status) => sum + counts[status], 0) === counts.total
+  return recipientStatus.options.reduce((sum, status) => sum + counts[status], 0) === counts.total
 }

@@ -1,12 +1,12 @@
 import type { MessageEcho } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
-import { LOCK_CONTACTS_SQL, sortForLocking } from '../automation/lock-order.ts'
-import { toLastMessage } from '../conversations/last-message.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { messageEvent } from '../outbound/message-event.ts'
 import { DELIVERY_UNKNOWN } from '../outbound/message-status.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
+import { touchByOutbound } from '../outbound/queue-messages.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 
@@ -89,26 +89,17 @@ async function insertEchoes(tx: Scope, channelId: string, echoes: NewEcho[]): Pr
 
 /** Updates the previews of the conversations, reopens them and pauses their automation. */
 async function pauseConversations(tx: Scope, echoes: NewEcho[]): Promise<void> {
-  const now = tx.now()
-  const newest = [...new Map(echoes.map((entry) => [entry.conversation.conversationId, entry])).values()]
-  const previews = newest.map(({ id, echo: { body, type }, conversation: { conversationId } }) => ({
-    id: conversationId,
-    last: toLastMessage({ id, body, direction: 'outbound', type, at: now }),
+  const messages = echoes.map(({ id, echo: { body, type }, conversation: { conversationId, contactId } }) => ({
+    id,
+    conversationId,
+    contactId,
+    body,
+    type,
   }))
-  await tx.db.raw(
-    `with touched as (
-       update conversations cv set last_message = x.last, last_message_at = :now, ${REOPEN_SQL}, automation_state = 'paused',
-         automation_reason = 'human_reply', automation_until = null, updated_at = :now
-       from jsonb_to_recordset(:previews::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
-     locked as (${LOCK_CONTACTS_SQL})
-     update contacts c set last_outbound_at = :now from locked where c.tenant_id = :tenantId and c.id = locked.id`,
-    {
-      previews: toRecordset(previews),
-      contactIds: newest.map(({ conversation: { contactId } }) => contactId),
-      tenantId: tx.tenantId,
-      now,
-    },
-  )
+  await touchByOutbound(tx, messages, [
+    REOPEN_SQL,
+    `automation_state = 'paused', automation_reason = 'human_reply', automation_until = null`,
+  ])
 }
 
 function toEvents(echoes: NewEcho[], people: Map<string, ResolvedSender>): Event[] {

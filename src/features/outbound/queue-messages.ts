@@ -96,24 +96,37 @@ export type QueuedMessage = Pick<NewOutbound, 'id' | 'conversationId' | 'contact
 
 /** Updates what depends on messages that were put into the outbox, and enqueues their delivery. */
 export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Promise<void> {
-  await touchConversations(tx, messages)
+  await touchByOutbound(
+    tx,
+    messages.map((message) => ({ ...message, type: toMessageType(message.content) })),
+  )
   await tx.record(
     ...messages.map(({ id, ...message }) => messageEvent('message.queued', { ...message, messageId: id })),
   )
   await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
 }
 
-/** Updates the last message of the conversations and the last outbound time of the contacts. */
-async function touchConversations(tx: Scope, messages: QueuedMessage[]): Promise<void> {
+type OutboundPreview = Pick<QueuedMessage, 'id' | 'conversationId' | 'contactId' | 'body'> & { type: string }
+
+/**
+ * Updates the last message of the conversations and the last outbound time of the contacts. `assignments` are further
+ * SQL assignments to the conversations.
+ */
+export async function touchByOutbound(
+  tx: Scope,
+  messages: OutboundPreview[],
+  assignments: string[] = [],
+): Promise<void> {
   const now = tx.now()
   const newest = [...new Map(messages.map((message) => [message.conversationId, message])).values()]
-  const previews = newest.map(({ id, conversationId, body, content }) => ({
+  const previews = newest.map(({ id, conversationId, body, type }) => ({
     id: conversationId,
-    last: toLastMessage({ id, body, direction: 'outbound', type: toMessageType(content), at: now }),
+    last: toLastMessage({ id, body, direction: 'outbound', type, at: now }),
   }))
+  const changes = ['last_message = x.last', 'last_message_at = :now', 'updated_at = :now', ...assignments]
   await tx.db.raw(
     `with touched as (
-       update conversations cv set last_message = x.last, last_message_at = :now, updated_at = :now
+       update conversations cv set ${changes.join(', ')}
        from jsonb_to_recordset(:previews::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
      locked as (${LOCK_CONTACTS_SQL})
      update contacts c set last_outbound_at = :now from locked where c.tenant_id = :tenantId and c.id = locked.id`,

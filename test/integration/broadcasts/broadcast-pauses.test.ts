@@ -3,7 +3,7 @@ import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { buildBroadcastChannel, listPhones, waitForStatus } from '../../support/broadcasts.ts'
+import { buildBroadcastChannel, listPhones, startBroadcast, waitForStatus } from '../../support/broadcasts.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('a broadcast pauses itself', () => {
@@ -27,12 +27,7 @@ describe('a broadcast pauses itself', () => {
 
   afterEach(() => cloud.stop())
 
-  async function send(count: number): Promise<string> {
-    const audience = { recipients: listPhones(count).map((phone) => ({ phone })) }
-    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
-    await owner.call('POST', `/api/broadcasts/${id}/send`, {})
-    return id
-  }
+  const send = (count: number) => startBroadcast(owner, templateId, listPhones(count))
 
   async function expectPaused(id: string, reason: string) {
     const broadcast = await waitForStatus(app, owner, id, 'paused')

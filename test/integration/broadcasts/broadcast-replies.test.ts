@@ -1,11 +1,10 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { HOUR } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { buildBroadcastChannel, waitForStatus } from '../../support/broadcasts.ts'
+import { buildBroadcastChannel, startBroadcast, waitForStatus } from '../../support/broadcasts.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
-
-const HOUR = 3_600_000
 
 describe('reply to a broadcast', () => {
   let app: TestApp
@@ -28,9 +27,7 @@ describe('reply to a broadcast', () => {
   afterEach(() => cloud.stop())
 
   async function sendTo(phones: string[]): Promise<string> {
-    const audience = { recipients: phones.map((phone) => ({ phone })) }
-    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
-    await owner.call('POST', `/api/broadcasts/${id}/send`, {})
+    const id = await startBroadcast(owner, templateId, phones)
     await waitForStatus(app, owner, id, 'completed')
     return id
   }

@@ -4,7 +4,7 @@ import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { verifyReport } from '../../../src/features/broadcasts/report/verify-report.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { buildBroadcastChannel, listPhones, waitForStatus } from '../../support/broadcasts.ts'
+import { buildBroadcastChannel, listPhones, startBroadcast, waitForStatus } from '../../support/broadcasts.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('report of a broadcast', () => {
@@ -28,9 +28,7 @@ describe('report of a broadcast', () => {
   afterEach(() => cloud.stop())
 
   async function sendTo(phones: string[]): Promise<string> {
-    const audience = { recipients: phones.map((phone) => ({ phone })) }
-    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
-    await owner.call('POST', `/api/broadcasts/${id}/send`, {})
+    const id = await startBroadcast(owner, templateId, phones)
     await waitForStatus(app, owner, id, 'completed')
     return id
   }

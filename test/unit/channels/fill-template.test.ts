@@ -15,7 +15,7 @@ function sendable(components: object[]): SendableTemplate {
   return template
 }
 
-function componentsOf(template: SendableTemplate, params: Record<string, string>): unknown {
+function toComponents(template: SendableTemplate, params: Record<string, string>): unknown {
   return fillTemplate(template, params).content.template.components
 }
 
@@ -56,7 +56,7 @@ describe('filling in a template', () => {
       { type: 'HEADER', format: 'TEXT', text: 'Order {{1}}' },
       { type: 'BODY', text: '{{2}} before {{1}}' },
     ])
-    expect(componentsOf(template, { 'header.1': '17', 1: 'one', 2: 'two' })).to.deep.equal([
+    expect(toComponents(template, { 'header.1': '17', 1: 'one', 2: 'two' })).to.deep.equal([
       { type: 'header', parameters: [{ type: 'text', text: '17' }] },
       {
         type: 'body',
@@ -88,7 +88,7 @@ describe('filling in a template', () => {
       'button.1': 'orders/1',
       'button.2': 'X1',
     }
-    expect(componentsOf(template, params)).to.deep.equal([
+    expect(toComponents(template, params)).to.deep.equal([
       {
         type: 'header',
         parameters: [{ type: 'document', document: { link: 'https://example.com/a.pdf', filename: 'a.pdf' } }],
@@ -111,7 +111,7 @@ describe('filling in a template', () => {
     ])
     const location = { latitude: '52.52', longitude: '13.4', name: 'Shop', address: 'Main St 1' }
     const params = Object.fromEntries(Object.entries(location).map(([field, value]) => [`header.${field}`, value]))
-    expect(componentsOf(template, params)).to.deep.equal([
+    expect(toComponents(template, params)).to.deep.equal([
       { type: 'header', parameters: [{ type: 'location', location }] },
       {
         type: 'button',

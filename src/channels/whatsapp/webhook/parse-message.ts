@@ -67,22 +67,35 @@ export function isKnownType(type: string): boolean {
  * messages, since a reply would go to one person only.
  */
 export function parseMessage(input: unknown, contacts: unknown[]): InboundMessage | undefined {
-  const message = Message.safeParse(input).data
-  if (!message || message.type === 'system' || message.group_id !== undefined) return undefined
-  const { from: phone, from_user_id: userId, from_parent_user_id: parentUserId } = message
-  const from = toSender({ phone, userId, parentUserId }, contacts)
-  if (from.phone === null && from.userId === null) return undefined
-  return { providerMessageId: message.id, from, ...toParts(message) }
+  const parsed = parsePersonal(input, contacts, (message) => ({
+    phone: message.from,
+    userId: message.from_user_id,
+    parentUserId: message.from_parent_user_id,
+  }))
+  return parsed && { ...parsed.parts, from: parsed.person }
 }
 
 /** Parses a message that a member wrote in the app on the phone; undefined as for `parseMessage`. */
 export function parseEcho(input: unknown, contacts: unknown[]): MessageEcho | undefined {
+  const parsed = parsePersonal(input, contacts, (message) => ({
+    phone: message.to,
+    userId: message.to_user_id,
+    parentUserId: message.to_parent_user_id,
+  }))
+  return parsed && { ...parsed.parts, to: parsed.person }
+}
+
+/** Parses a message to or from one person, whose ids are in the fields that `toIds` reads. */
+function parsePersonal(
+  input: unknown,
+  contacts: unknown[],
+  toIds: (message: Message) => Parameters<typeof toSender>[0],
+): { person: Sender; parts: Omit<InboundMessage, 'from'> } | undefined {
   const message = Message.safeParse(input).data
   if (!message || message.type === 'system' || message.group_id !== undefined) return undefined
-  const { to: phone, to_user_id: userId, to_parent_user_id: parentUserId } = message
-  const to = toSender({ phone, userId, parentUserId }, contacts)
-  if (to.phone === null && to.userId === null) return undefined
-  return { providerMessageId: message.id, to, ...toParts(message) }
+  const person = toSender(toIds(message), contacts)
+  if (person.phone === null && person.userId === null) return undefined
+  return { person, parts: { providerMessageId: message.id, ...toParts(message) } }
 }
 
 /** Parses the notice that a person has another number or id; undefined for any other message. */
