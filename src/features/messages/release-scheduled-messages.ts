@@ -1,5 +1,5 @@
-import { selectRows } from '../../platform/database/sql.ts'
 import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { allowsSql, statusSql } from '../outbound/message-status.ts'
@@ -14,12 +14,9 @@ type DueMessage = { tenantId: string; id: string; conversationId: string }
  * once: a message leaves its status `scheduled` once.
  */
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
-  const due = await selectRows<DueMessage>(
-    system.db,
-    `select tenant_id, id, conversation_id from messages where status = 'scheduled' and send_at <= ?
-     order by send_at limit ?`,
-    [system.now(), BATCH],
-  )
+  const due = await system.acrossTenants<DueMessage>('listDueMessages')`
+      select tenant_id, id, conversation_id from messages where status = 'scheduled' and send_at <= ${system.now()}
+     order by send_at limit ${BATCH}`
   for (const tenantId of new Set(due.map((message) => message.tenantId))) {
     const messages = due.filter((message) => message.tenantId === tenantId)
     await system
@@ -34,27 +31,23 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
   const { tenantId } = tx
   const now = tx.now()
   const conversationIds = due.map(({ conversationId }) => conversationId)
-  await tx.db.raw('select from conversations where tenant_id = ? and id = any(?) order by id for no key update', [
-    tenantId,
-    conversationIds,
-  ])
-  const released = await selectRows<QueuedMessage>(
-    tx.db,
-    `with locked as (
-       select m.id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds) and ${allowsSql('release')}
+  await tx.sql(
+    'release',
+  )`select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
+  const released = await tx.sql<QueuedMessage>('release')`
+      with locked as (
+       select m.id from messages m where m.tenant_id = ${tenantId} and m.id = any(${due.map(({ id }) => id)}) and ${sqlText(allowsSql('release'))}
        order by m.id for no key update),
      released as (
-       update messages m set ${statusSql('release')}, updated_at = :now from locked
-       where m.tenant_id = :tenantId and m.id = locked.id and ${allowsSql('release')}
+       update messages m set ${sqlText(statusSql('release'))}, updated_at = ${now} from locked
+       where m.tenant_id = ${tenantId} and m.id = locked.id and ${sqlText(allowsSql('release'))}
        returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
      entered as (
        insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)
-       select :tenantId::uuid, channel_id, conversation_id, id, :notBefore::timestamptz, :now::timestamptz from released),
+       select ${tenantId}::uuid, channel_id, conversation_id, id, ${addMs(now, -CLOCK_TOLERANCE_MS)}::timestamptz, ${now}::timestamptz from released),
      reopened as (
-       update conversations cv set ${REOPEN_SQL}, updated_at = :now from released
-       where cv.tenant_id = :tenantId and cv.id = released.conversation_id and cv.status <> 'active')
-     select * from released order by id`,
-    { tenantId, messageIds: due.map(({ id }) => id), now, notBefore: addMs(now, -CLOCK_TOLERANCE_MS) },
-  )
+       update conversations cv set ${sqlText(REOPEN_SQL)}, updated_at = ${now} from released
+       where cv.tenant_id = ${tenantId} and cv.id = released.conversation_id and cv.status <> 'active')
+     select * from released order by id`
   if (released.length > 0) await announceQueued(tx, released)
 }

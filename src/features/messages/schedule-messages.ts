@@ -5,9 +5,9 @@ import { type NewOutbound, toMessageRows } from '../outbound/queue-messages.ts'
 
 /** Stores messages that are put into the outbox at their `sendAt`. Until then they hold up no other message. */
 export async function scheduleMessages(tx: Scope, messages: (NewOutbound & { sendAt: Date })[]): Promise<void> {
-  await tx.db.raw('insert into messages select * from jsonb_populate_recordset(null::messages, ?::jsonb)', [
-    toRecordset(await toMessageRows(tx, messages, 'scheduled')),
-  ])
+  await tx.sql(
+    'scheduleMessages',
+  )`insert into messages select * from jsonb_populate_recordset(null::messages, ${toRecordset(await toMessageRows(tx, messages, 'scheduled'))}::jsonb)`
   await tx.record(
     ...messages.map(({ id, ...message }) => messageEvent('message.scheduled', { ...message, messageId: id })),
   )

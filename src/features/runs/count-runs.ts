@@ -1,4 +1,4 @@
-import { selectRows } from '../../platform/database/sql.ts'
+import { joinFragments, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { type RunFilters, toRunCondition } from './run-filters.ts'
@@ -10,29 +10,26 @@ export function countRuns(scope: Scope, filters: RunFilters): Promise<number> {
 }
 
 async function readCounts(scope: Scope, { status, workflowId, version }: RunFilters): Promise<number> {
-  const condition = [
-    'tenant_id = :tenantId',
-    ...(workflowId === undefined ? [] : ['workflow_id = :workflowId']),
-    ...(version === undefined ? [] : ['version = :version']),
-    ...(status === undefined ? [] : ['status = any(:status)']),
-  ].join(' and ')
-  const [row] = await selectRows<{ total: number }>(
-    scope.db,
-    `select coalesce(sum(count), 0)::int as total from (
-       select count from run_counts where ${condition}
-       union all select delta from run_count_deltas where ${condition}) counted`,
-    { tenantId: scope.tenantId, ...definedFields({ workflowId, version, status }) },
+  const condition = joinFragments(
+    [
+      sqlFragment`tenant_id = ${scope.tenantId}`,
+      ...(workflowId === undefined ? [] : [sqlFragment`workflow_id = ${workflowId}`]),
+      ...(version === undefined ? [] : [sqlFragment`version = ${version}`]),
+      ...(status === undefined ? [] : [sqlFragment`status = any(${status})`]),
+    ],
+    ' and ',
   )
+  const [row] = await scope.sql<{ total: number }>('readRunCounts')`
+    select coalesce(sum(count), 0)::int as total from (
+      select count from run_counts where ${condition}
+      union all select delta from run_count_deltas where ${condition}) counted`
   return row?.total ?? 0
 }
 
 async function countRows(scope: Scope, filters: RunFilters): Promise<number> {
-  const { sql, bindings, statuses } = toRunCondition(scope, filters)
+  const { sql, statuses } = toRunCondition(scope, filters)
   const statusCondition = statuses ? ` and status in (${statuses.map((status) => `'${status}'`).join()})` : ''
-  const [row] = await selectRows<{ total: number }>(
-    scope.db,
-    `select count(*)::int as total from runs where ${sql}${statusCondition}`,
-    bindings,
-  )
+  const [row] = await scope.sql<{ total: number }>('countRuns')`
+    select count(*)::int as total from runs where ${sql}${sqlText(statusCondition)}`
   return row?.total ?? 0
 }

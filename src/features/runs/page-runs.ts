@@ -1,8 +1,8 @@
-import { selectRows } from '../../platform/database/sql.ts'
+import { joinFragments, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import { type RunFilters, toRunCondition } from './run-filters.ts'
 
-const NEWEST_FIRST = 'order by created_at desc, id desc'
+const NEWEST_FIRST = sqlFragment`order by created_at desc, id desc`
 /** A workflow with more versions than this is read without splitting by version. */
 const VERSIONS_MAX = 100
 
@@ -15,22 +15,20 @@ export async function pageRuns(
   filters: RunFilters,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<string[]> {
-  const { sql, bindings, statuses } = toRunCondition(scope, filters)
+  const { sql, statuses } = toRunCondition(scope, filters)
   const versions = await listVersions(scope, filters)
   // Literals, validated by the schema: a partial index is used for a constant, but not for every parameter.
   const byStatus = statuses?.map((status) => ` and status = '${status}'`) ?? ['']
   const byVersion = versions?.map((version) => ` and workflow_version = ${version}`) ?? ['']
   const scans = byVersion.flatMap((version) =>
     byStatus.map(
-      (status) => `(select id, created_at from runs where ${sql}${version}${status} ${NEWEST_FIRST} limit :reach)`,
+      (status) => sqlFragment`(
+        select id, created_at from runs where ${sql}${sqlText(version + status)} ${NEWEST_FIRST} limit ${limit + offset})`,
     ),
   )
   if (scans.length === 0) return []
-  const rows = await selectRows<{ id: string }>(
-    scope.db,
-    `select id from (${scans.join(' union all ')}) merged ${NEWEST_FIRST} limit :limit offset :offset`,
-    { ...bindings, limit, offset, reach: limit + offset },
-  )
+  const rows = await scope.sql<{ id: string }>('pageRuns')`
+    select id from (${joinFragments(scans, ' union all ')}) merged ${NEWEST_FIRST} limit ${limit} offset ${offset}`
   return rows.map(({ id }) => id)
 }
 
@@ -40,13 +38,10 @@ async function listVersions(scope: Scope, filters: RunFilters): Promise<number[]
   if (workflowId === undefined || [version, contactId, conversationId, replayOf].some((one) => one !== undefined)) {
     return undefined
   }
-  const rows = await selectRows<{ version: number }>(
-    scope.db,
-    `select version from (
-       select version from run_counts where tenant_id = :tenantId and workflow_id = :workflowId
-       union select version from run_count_deltas where tenant_id = :tenantId and workflow_id = :workflowId) counted
-     limit :max`,
-    { tenantId: scope.tenantId, workflowId, max: VERSIONS_MAX + 1 },
-  )
+  const rows = await scope.sql<{ version: number }>('listVersions')`
+      select version from (
+       select version from run_counts where tenant_id = ${scope.tenantId} and workflow_id = ${workflowId}
+       union select version from run_count_deltas where tenant_id = ${scope.tenantId} and workflow_id = ${workflowId}) counted
+     limit ${VERSIONS_MAX + 1}`
   return rows.length > VERSIONS_MAX ? undefined : rows.map((row) => row.version)
 }

@@ -1,5 +1,6 @@
 import { definedFields } from '../../platform/defined-fields.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { joinFragments, type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type { ListRuns } from './schema.ts'
 
@@ -10,30 +11,28 @@ export function isImpossible({ workflowId, contactId, conversationId, replayOf }
   return [workflowId, contactId, conversationId, replayOf].some((id) => id !== undefined && !isUuid(id))
 }
 
-const CONDITIONS: Record<Exclude<keyof RunFilters, 'status'>, string> = {
-  workflowId: 'workflow_id = :workflowId',
-  version: 'workflow_version = :version',
-  contactId: 'contact_id = :contactId',
-  conversationId: 'conversation_id = :conversationId',
-  waitingFor: 'waiting_for = :waitingFor',
-  replayOf: 'replay_of = :replayOf',
-  startedAfter: 'created_at >= :startedAfter',
-  startedBefore: 'created_at < :startedBefore',
+const COMPARISONS: Record<Exclude<keyof RunFilters, 'status'>, SqlFragment> = {
+  workflowId: sqlFragment`workflow_id =`,
+  version: sqlFragment`workflow_version =`,
+  contactId: sqlFragment`contact_id =`,
+  conversationId: sqlFragment`conversation_id =`,
+  waitingFor: sqlFragment`waiting_for =`,
+  replayOf: sqlFragment`replay_of =`,
+  startedAfter: sqlFragment`created_at >=`,
+  startedBefore: sqlFragment`created_at <`,
 }
 
-export type RunCondition = {
-  sql: string
-  bindings: Record<string, string | number | Date>
-  statuses: string[] | undefined
-}
+export type RunCondition = { sql: SqlFragment; statuses: string[] | undefined }
 
 /** Converts filters to an SQL condition on `runs`, with the statuses apart. A run that waits for something is `waiting`. */
 export function toRunCondition(scope: Scope, { status, ...filters }: RunFilters): RunCondition {
-  const bindings = { tenantId: scope.tenantId, ...definedFields(filters) }
-  const conditions = Object.entries(CONDITIONS).filter(([name]) => Object.hasOwn(bindings, name))
+  const values = new Map(Object.entries(definedFields(filters)))
+  const conditions = Object.entries(COMPARISONS).flatMap(([name, comparison]) => {
+    const value = values.get(name)
+    return value === undefined ? [] : [sqlFragment`${comparison} ${value}`]
+  })
   return {
-    sql: ['tenant_id = :tenantId', ...conditions.map(([, sql]) => sql)].join(' and '),
-    bindings,
+    sql: joinFragments([sqlFragment`tenant_id = ${scope.tenantId}`, ...conditions], ' and '),
     statuses: status ? [...new Set(status)] : filters.waitingFor ? ['waiting'] : undefined,
   }
 }
