@@ -3,7 +3,7 @@ import { itemContentSchema } from '../../../engine/mailbox/item.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
-import { addMs, CLOCK_TOLERANCE_MS } from '../../../platform/time.ts'
+import { DUE_AT_ONCE } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
@@ -128,7 +128,7 @@ export async function resetAttempts(tx: StoreTransaction, mailbox: Mailbox, id: 
 /** Puts items into mailboxes, which are processed in the order of the ids. Ids are time-ordered. */
 export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<void> {
   if (items.length === 0) return
-  const now = tx.now()
+  const createdAt = tx.now()
   const rows = items.map(({ id, mailbox, kind, payload, dueAt }) => ({
     tenantId: tx.tenantId,
     mailboxKind: mailbox.kind,
@@ -137,8 +137,8 @@ export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<
     kind,
     payload,
     attempts: 0,
-    dueAt: dueAt ?? addMs(now, -CLOCK_TOLERANCE_MS),
-    createdAt: now,
+    dueAt: dueAt ?? DUE_AT_ONCE,
+    createdAt,
   }))
   await tx.db.raw(
     'insert into mailbox_items select * from jsonb_populate_recordset(null::mailbox_items, :rows::jsonb)',
