@@ -11,7 +11,7 @@ import { pauseLocked } from '../pause-broadcast.ts'
 import { changeStatus } from '../transitions.ts'
 import { findPauseReason } from './find-pause-reason.ts'
 import { parseMessagingLimit } from './messaging-limit.ts'
-import { lockAllowance, takeTokens } from './pacing.ts'
+import { type Bucket, readAllowance, takeTokens } from './pacing.ts'
 import { pickRecipients } from './pick-recipients.ts'
 import { queueBatch } from './queue-batch.ts'
 
@@ -22,10 +22,10 @@ const LIMITED_MS = 5 * MINUTE
 const IN_FLIGHT_MS = SECOND
 
 /**
- * Queues the next batch of a locked broadcast, as far as pacing allows, or completes it. Returns true if another batch
- * can follow now.
+ * Queues the next batch of a locked broadcast, as far as the locked bucket of its channel allows, or completes it. Returns
+ * true if another batch can follow now.
  */
-export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boolean> {
+export async function sendBatch(tx: Scope, broadcast: BroadcastRow, bucket: Bucket): Promise<boolean> {
   const { channelId } = broadcast
   const channel = await tx.get(ChannelRow, channelId)
   if (channel.status === 'disconnected') return waitUntil(tx, broadcast, addMs(tx.now(), BLOCKED_MS))
@@ -36,7 +36,7 @@ export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boo
     await pauseLocked(tx, broadcast, template && reason ? reason : 'template_paused')
     return false
   }
-  const allowance = await lockAllowance(tx, channelId, channel.broadcastsPerSecond)
+  const allowance = await readAllowance(tx, channelId, bucket, channel.broadcastsPerSecond)
   if (allowance.room === 0) return waitForRoom(tx, broadcast, allowance.refilledAt)
   const { picked, hasMore } = await pickRecipients(tx, broadcast, {
     category: template.category,
