@@ -14,9 +14,12 @@ const TOKENS_MS = 150
 export type Allowance = {
   /** Messages that may be queued now. */
   room: number
-  tokens: number
   /** Time at which there are enough tokens for a batch. */
   refilledAt: Date
+  /** Messages for which there is room, whatever the tokens. */
+  free: number
+  tokens: number
+  perSecond: number
 }
 
 export type Bucket = { tokens: number; refilledAt: Date }
@@ -60,21 +63,34 @@ export async function readAllowance(
     { tenantId: tx.tenantId, channelId, max: IN_FLIGHT_MAX },
   )
   const burst = Math.max(1, (perSecond * BURST_MS) / SECOND)
-  const tokensMin = Math.max(1, Math.min(ROOM_MIN, (perSecond * TOKENS_MS) / SECOND))
   const elapsedMs = Math.max(0, now.getTime() - bucket.refilledAt.getTime())
   const tokens = Math.min(burst, bucket.tokens + (elapsedMs * perSecond) / SECOND)
-  const free = IN_FLIGHT_MAX - (outbox?.count ?? 0)
-  const room = free < ROOM_MIN || tokens < tokensMin ? 0 : Math.min(free, Math.floor(tokens))
-  const waitMs = Math.max(0, Math.ceil(((tokensMin - tokens) * SECOND) / perSecond))
-  return { room, tokens, refilledAt: addMs(now, waitMs) }
+  return toAllowance(now, { free: IN_FLIGHT_MAX - (outbox?.count ?? 0), tokens, perSecond })
 }
 
-/** Takes tokens out of the bucket that the transaction has locked. */
-export async function takeTokens(tx: Scope, channelId: string, { tokens }: Allowance, count: number): Promise<void> {
+function toAllowance(
+  now: Date,
+  { free, tokens, perSecond }: Pick<Allowance, 'free' | 'tokens' | 'perSecond'>,
+): Allowance {
+  const tokensMin = Math.max(1, Math.min(ROOM_MIN, (perSecond * TOKENS_MS) / SECOND))
+  const room = free < ROOM_MIN || tokens < tokensMin ? 0 : Math.min(free, Math.floor(tokens))
+  const waitMs = Math.max(0, Math.ceil(((tokensMin - tokens) * SECOND) / perSecond))
+  return { room, refilledAt: addMs(now, waitMs), free, tokens, perSecond }
+}
+
+/** Takes tokens out of the bucket that the transaction has locked, and returns what may be queued after that. */
+export async function takeTokens(
+  tx: Scope,
+  channelId: string,
+  { free, tokens, perSecond }: Allowance,
+  count: number,
+): Promise<Allowance> {
+  const now = tx.now()
   await tx.db.raw('update channel_pacing set tokens = ?, refilled_at = ? where tenant_id = ? and channel_id = ?', [
     tokens - count,
-    tx.now(),
+    now,
     tx.tenantId,
     channelId,
   ])
+  return toAllowance(now, { free: free - count, tokens: tokens - count, perSecond })
 }

@@ -25,22 +25,28 @@ export async function runBroadcasts(
   const scope = system.forTenant(tenantId)
   for (let isDone = false; !isDone;) {
     if (signal?.aborted) return scope.enqueue(broadcastJob(tenantId, channelId))
-    await applyChannelAlerts(scope, channelId)
+    const working = await listWorking(scope, channelId)
+    if (working.some(({ hasAlert }) => hasAlert)) await applyChannelAlerts(scope, channelId)
     isDone = true
-    for (const { id } of await listWorking(scope, channelId)) {
+    for (const { id } of working) {
       const hasMore = await scope.transaction((tx) => advanceBroadcast(tx, channelId, id))
       if (hasMore) isDone = false
     }
   }
 }
 
-/** Lists the broadcasts of a channel that have work, those first whose turn was longest ago. */
-function listWorking({ db, tenantId }: Scope, channelId: string): Promise<{ id: string }[]> {
+/**
+ * Lists the broadcasts of a channel that have work, those first whose turn was longest ago. `hasAlert` states that the
+ * channel has errors to act on.
+ */
+function listWorking({ db, tenantId }: Scope, channelId: string): Promise<{ id: string; hasAlert: boolean }[]> {
   return selectRows(
     db,
-    `select id from broadcasts where tenant_id = ? and channel_id = ? and work_at is not null
+    `select id, exists (
+       select from channel_alerts where tenant_id = :tenantId and channel_id = :channelId) as has_alert
+     from broadcasts where tenant_id = :tenantId and channel_id = :channelId and work_at is not null
      order by work_at, id limit 20`,
-    [tenantId, channelId],
+    { tenantId, channelId },
   )
 }
 
