@@ -5,7 +5,7 @@ import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
 /** Indexes on tenant tables that do not start with tenant_id, and the reason. */
 const CROSS_TENANT_INDEXES: Record<string, string> = {
-  messages_send_at_scheduled_idx: 'due messages are looked up across tenants',
+  messages_release_at_not_null_idx: 'due messages are looked up across tenants',
   run_waits_due_at_not_null_idx: 'due waits are looked up across tenants',
   idempotency_keys_created_at_idx: 'old keys are purged across tenants',
   throttle_windows_ends_at_idx: 'windows that have ended are purged across tenants',
