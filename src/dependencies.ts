@@ -2,6 +2,7 @@ import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
 import { openPools, type Pools } from './platform/database/pools.ts'
+import { findServers } from './platform/database/servers/servers.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
@@ -52,6 +53,7 @@ export async function openDependencies(
       environment: config.environment,
     })
     closers.push(() => database.close())
+    closers.push(logPrimaryChanges(database.url, log))
     const pools = openPools(database.url, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
     await prepareDatabase(database, config.database, log)
@@ -99,4 +101,12 @@ export async function openDependencies(
     )
     throw error
   }
+}
+
+/** Returns the function that ends it. */
+function logPrimaryChanges(url: string, log: Logger): () => void {
+  const servers = findServers(url)
+  const logChange = (from: string, to: string) => log.warn({ from, to }, 'the database has another primary server')
+  servers?.on('change', logChange)
+  return () => servers?.off('change', logChange)
 }

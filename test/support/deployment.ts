@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { newAddress } from './app.ts'
 import type { Checkout } from './checkout.ts'
 import { say } from './steps.ts'
 import { waitUntil } from './wait-until.ts'
@@ -38,10 +39,15 @@ export class Owner {
     return new Owner({ cookie, 'x-tenant-id': workspaces[0]?.id ?? '' })
   }
 
-  async call<Body>(url: string, method: string, path: string, body?: object): Promise<Body> {
+  async call<Body>(url: string, method: string, path: string, body?: object, signal?: AbortSignal): Promise<Body> {
     const response = await fetch(`${url}${path}`, {
       method,
-      headers: { ...this.#headers, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(signal ? { signal } : {}),
+      headers: {
+        ...this.#headers,
+        'x-forwarded-for': newAddress(),
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
     const text = await response.text()
@@ -60,21 +66,14 @@ export class Owner {
     await this.call(url, 'POST', `/api/workflows/${id}/publish`, {})
   }
 
-  /** Writes as a customer; returns the conversation. */
-  async write(url: string, phone: string): Promise<string> {
-    const message = { phone, body: 'Hello' }
-    const { conversationId } = await this.call<{ conversationId: string }>(
-      url,
-      'POST',
-      '/api/sandbox/messages',
-      message,
-    )
-    return conversationId
+  /** Writes as a customer; returns the message. */
+  send(url: string, phone: string, signal?: AbortSignal): Promise<{ id: string; conversationId: string }> {
+    return this.call(url, 'POST', '/api/sandbox/messages', { phone, body: 'Hello' }, signal)
   }
 
   /** Writes as a customer and waits for the answer. */
   async writeAndWait(url: string, phone: string): Promise<void> {
-    const conversationId = await this.write(url, phone)
+    const { conversationId } = await this.send(url, phone)
     await waitUntil(async () => (await this.countAnswers(url, conversationId)) === 1)
   }
 

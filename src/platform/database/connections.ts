@@ -55,7 +55,12 @@ export class OpenSockets {
   }
 }
 
-function findSocket(client: object): Socket | undefined {
+/** Closes a connection now; the statement in progress fails as an outage. */
+export function destroySocket(client: object): void {
+  findSocket(client)?.destroy(new Error('Connection terminated: the server is not the primary'))
+}
+
+export function findSocket(client: object): Socket | undefined {
   const stream = getField(getField(client, 'connection'), 'stream')
   return stream instanceof Socket ? stream : undefined
 }

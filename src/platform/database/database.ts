@@ -14,6 +14,7 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
+import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -92,6 +93,8 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
     compileSqlOnError: false,
     migrations: MIGRATIONS,
   })
+  // knex creates its connections with this class.
+  db.client.driver = { ...pg, Client: ServerClient }
   sockets.set(db, open)
   return db.on('query-error', removeStatement)
 }
