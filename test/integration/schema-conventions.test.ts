@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { type Database, isMigrated, migrate, openDatabase } from '../../src/platform/database/database.ts'
+import { type Database, openDatabase } from '../../src/platform/database/database.ts'
+import { compareMigrations, migrate } from '../../src/platform/database/migrate.ts'
 import { LOCAL_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../../src/platform/database/statements/tables.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
@@ -68,7 +69,7 @@ describe('database schema', () => {
   before(async () => {
     database = await cloneDatabase(skipMigrations)
     db = openDatabase(database.url)
-    await migrate(db)
+    await migrate(database.url)
   })
 
   after(async () => {
@@ -206,15 +207,15 @@ describe('database schema', () => {
   it('is empty after all migrations are rolled back and complete after they are applied again', async () => {
     const target = await cloneDatabase(skipMigrations)
     const other = openDatabase(target.url)
-    await migrate(other)
+    await migrate(target.url)
     await other.migrate.rollback(undefined, true)
     const remaining = await other.raw<{ rows: object[] }>(`
       select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
         and relname not like 'migrations%'
       union all select proname from pg_proc where pronamespace = 'public'::regnamespace`)
     expect(remaining.rows).to.deep.equal([])
-    await migrate(other)
-    expect(await isMigrated(other)).to.equal(true)
+    await migrate(target.url)
+    expect(await compareMigrations(other)).to.deep.equal({ missing: [], unknown: [] })
     await other.destroy()
     await target.drop()
   })
