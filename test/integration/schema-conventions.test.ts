@@ -12,7 +12,7 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   throttle_windows_ends_at_idx: 'windows that have ended are purged across tenants',
   broadcasts_work_at_not_null_idx: 'broadcasts with work are looked up across tenants',
   schedules_next_at_not_null_idx: 'due schedules are looked up across tenants',
-  workflow_webhooks_id_key: 'a call names a webhook and no tenant',
+  workflow_webhook_routes_pkey: 'a call names a webhook and no tenant',
   events_created_at_idx: 'old events are purged across tenants',
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',
   message_media_due_at_not_null_idx: 'files to fetch are looked up across tenants',
@@ -51,6 +51,8 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'runs.mailbox_run_id': 'the root of a tree of runs, which is never deleted alone',
   'runs.root_run_id': 'the first of a chain of replays; replay_of is the foreign key',
   'trigger_evaluations.conversation_id': 'kept for a week; deleting the contact cascades to the row',
+  'channel_routes.channel_id': 'every node has the routes, and one node has the channel',
+  'workflow_webhook_routes.webhook_id': 'every node has the routes, and one node has the webhook',
   'run_count_deltas.workflow_id': 'written while the workflow is being deleted',
   'consent_entries.channel_id': 'evidence, which outlives the channel',
   'consent_entries.message_id': 'evidence, which outlives the message',
@@ -113,9 +115,11 @@ describe('database schema', () => {
        from ${WITH_TENANT_ID} t`,
     )
     expect(tables.length).to.be.greaterThan(20)
-    for (const { table, hasId, keys } of tables.filter(({ table }) => table !== 'channel_routes')) {
+    for (const { table, hasId, keys } of tables.filter(({ table }) => !table.endsWith('_routes'))) {
       const expected =
-        hasId && table !== 'mailbox_items' ? /^(?:PRIMARY KEY|UNIQUE) \(tenant_id, id\)$/ : /^PRIMARY KEY \(tenant_id, /
+        hasId && table !== 'mailbox_items'
+          ? /^(?:PRIMARY KEY|UNIQUE) \(tenant_id, id\)$/
+          : /^PRIMARY KEY \(tenant_id[,)]/
       expect(
         keys.some((key) => expected.test(key)),
         `${table}: ${keys.join('; ')}`,
