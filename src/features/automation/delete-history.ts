@@ -1,6 +1,7 @@
 import { isUuid } from '../../platform/ids.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { recordCounts } from '../counts/record-counts.ts'
 
 /** Rows per statement, whose time limit is 10 seconds. Each row takes others with it by foreign keys. */
 export const DELETION = { portionSize: 10_000 }
@@ -25,18 +26,21 @@ export async function deleteHistory(tx: Scope, { column, id }: Owner): Promise<v
     const ids = conversations.map((conversation) => conversation.id)
     await deletePortions(tx, 'runs', { column: 'conversation_id', ids })
     await deletePortions(tx, 'messages', { column: 'conversation_id', ids })
-    await deletePortions(tx, 'conversations', { column: 'id', ids })
+    const deleted = await deletePortions(tx, 'conversations', { column: 'id', ids })
+    await recordCounts(tx, [{ counter: 'conversations', delta: -deleted }])
   }
   const rest: Table[] = column === 'contact_id' ? ['runs'] : ['message_statuses', 'channel_webhooks']
   for (const table of rest) await deletePortions(tx, table, { column, ids: [id] })
 }
 
+/** Returns the number of deleted rows. */
 async function deletePortions(
   tx: Scope,
   table: Table,
   { column, ids }: { column: 'id' | 'contact_id' | 'channel_id' | 'conversation_id'; ids: string[] },
-): Promise<void> {
+): Promise<number> {
   const limit = DELETION.portionSize
+  let total = 0
   for (let deleted = limit; deleted === limit;) {
     const { rowCount } = await tx.db.raw<{ rowCount: number }>(
       `with portion as (
@@ -45,5 +49,7 @@ async function deletePortions(
       { tenantId: tx.tenantId, ids, limit },
     )
     deleted = rowCount
+    total += rowCount
   }
+  return total
 }

@@ -1,4 +1,3 @@
-import { raw } from 'objection'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { Counts, recipientStatus } from './schema.ts'
@@ -12,14 +11,10 @@ function mapCounters(toValue: (name: CounterName) => number): Counts {
 
 export const NO_COUNTS = mapCounters(() => 0)
 
-const DELTAS = `(select coalesce(jsonb_object_agg(d.counter, d.delta), '{}') from (
+/** Column `countDeltas` of a row of `broadcasts`: the changes that are not in its counts yet. Binds `:tenantId`. */
+export const COUNT_DELTAS = `(select coalesce(jsonb_object_agg(d.counter, d.delta), '{}') from (
   select counter, sum(delta) as delta from broadcast_count_deltas
   where tenant_id = :tenantId and broadcast_id = broadcasts.id group by counter) d) as count_deltas`
-
-/** Column `countDeltas`: the changes that are not in the counts of the row yet. */
-export function countDeltasColumn({ tenantId }: Scope) {
-  return raw(DELTAS, { tenantId })
-}
 
 type Changes = Record<string, number>
 
@@ -35,7 +30,7 @@ export async function readCounts(
 ): Promise<Counts> {
   const [row] = await selectRows<{ counts: Changes; countDeltas: Changes }>(
     db,
-    `select counts, ${DELTAS} from broadcasts where tenant_id = :tenantId and id = :broadcastId`,
+    `select counts, ${COUNT_DELTAS} from broadcasts where tenant_id = :tenantId and id = :broadcastId`,
     { tenantId, broadcastId },
   )
   return toCounts(row?.counts ?? {}, row?.countDeltas ?? {})

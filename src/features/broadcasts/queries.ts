@@ -1,12 +1,11 @@
 import { raw } from 'objection'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
-import { BroadcastRecipient as RecipientRow } from '../../models/messaging/broadcast-recipient.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { countDeltasColumn, readCounts, toCounts } from './counts.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
+import { COUNT_DELTAS, readCounts, toCounts } from './counts.ts'
 import type { Audience } from './audience/schema.ts'
 import {
   type Broadcast,
@@ -14,6 +13,7 @@ import {
   type BroadcastRef,
   type ListBroadcasts,
   type ListRecipients,
+  recipientStatus,
   Schedule,
 } from './schema.ts'
 
@@ -23,18 +23,14 @@ class BroadcastView extends BroadcastRow {
   declare countDeltas: Record<string, number>
 }
 
-/** Recipient with its contact. */
-class RecipientView extends RecipientRow {
-  declare contact: BroadcastRecipient['contact']
-}
+const TEMPLATE = `(
+  select json_build_object('id', template.id, 'name', template.name, 'language', template.language) from templates template
+  where template.tenant_id = :tenantId and template.id = broadcasts.template_id) as template`
 
 function broadcastQuery(scope: Scope) {
-  const template = raw(
-    `(select json_build_object('id', t.id, 'name', t.name, 'language', t.language) from templates t
-      where t.tenant_id = ? and t.id = broadcasts.template_id) as template`,
-    [scope.tenantId],
-  )
-  return scope.query(BroadcastView).select('broadcasts.*', template, countDeltasColumn(scope))
+  return scope
+    .query(BroadcastView)
+    .select('broadcasts.*', ...[TEMPLATE, COUNT_DELTAS].map((sql) => raw(sql, { tenantId: scope.tenantId })))
 }
 
 function toBroadcast(row: BroadcastView): Broadcast {
@@ -62,40 +58,46 @@ export async function getBroadcast(scope: Scope, { broadcastId }: BroadcastRef):
 }
 
 /** Lists broadcasts, newest first. */
-export async function listBroadcasts(scope: Scope, { limit, offset }: ListBroadcasts): Promise<Page<Broadcast>> {
-  const [total, rows] = await Promise.all([
-    scope.query(BroadcastRow).resultSize(),
-    broadcastQuery(scope)
-      .orderBy([
-        { column: 'createdAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map(toBroadcast), total }
+export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promise<Page<Broadcast>> {
+  const page = await readPage<BroadcastView>(
+    scope,
+    {
+      from: 'broadcasts t',
+      id: 't.id',
+      conditions: ['t.tenant_id = :tenantId'],
+      order: NEWEST_FIRST,
+      item: { from: 'broadcasts', id: 'broadcasts.id', columns: `broadcasts.*, ${TEMPLATE}, ${COUNT_DELTAS}` },
+      bindings: {},
+    },
+    input,
+  )
+  return { ...page, items: page.items.map(toBroadcast) }
 }
 
 /** Lists the recipients of a broadcast with their delivery status, newest first. Their number is that which is kept. */
 export async function listRecipients(
   scope: Scope,
-  { id: broadcastId, limit, offset, status }: ListRecipients,
+  { id: broadcastId, status, ...input }: ListRecipients,
 ): Promise<Page<BroadcastRecipient>> {
   await scope.get(BroadcastRow, broadcastId)
-  const contact = raw(
-    `(select json_build_object('id', c.id, 'name', c.name) from contacts c
-      where c.tenant_id = ? and c.id = broadcast_recipients.contact_id) as contact`,
-    [scope.tenantId],
+  const counts = await readCounts(scope, broadcastId)
+  const statuses = status === undefined ? recipientStatus.options : [status]
+  return readPage<BroadcastRecipient>(
+    scope,
+    {
+      from: 'broadcast_recipients t',
+      id: 't.id',
+      conditions: ['t.tenant_id = :tenantId', 't.broadcast_id = :broadcastId'],
+      alternatives: statuses.map((each) => `t.status = '${each}'`),
+      order: { sort: '-id', value: 't.id', kind: 'id', direction: 'desc' },
+      total: String(counts[status ?? 'total']),
+      item: { from: 'broadcast_recipients', id: 'broadcast_recipients.id', columns: RECIPIENT_COLUMNS },
+      bindings: { broadcastId },
+    },
+    input,
   )
-  const [counts, items] = await Promise.all([
-    readCounts(scope, broadcastId),
-    scope
-      .query(RecipientView)
-      .select('broadcast_recipients.*', contact)
-      .where(definedFields({ broadcastId, status }))
-      .orderBy('id', 'desc')
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items, total: counts[status ?? 'total'] }
 }
+
+const RECIPIENT_COLUMNS = `broadcast_recipients.*, (
+  select json_build_object('id', c.id, 'name', c.name) from contacts c
+  where c.tenant_id = :tenantId and c.id = broadcast_recipients.contact_id) as contact`

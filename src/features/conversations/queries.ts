@@ -1,16 +1,18 @@
 import { raw } from 'objection'
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import type { TenantQueryBuilder } from '../../models/tenant-model.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { attachMedia } from '../media/queries.ts'
-import type { Page } from '../../trpc/schemas.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
+import { addMs } from '../../platform/time.ts'
+import { countSql } from '../counts/read-count.ts'
+import { NO_TIME, readPage } from '../paging/read-page.ts'
 import { toAutomation } from './automation.ts'
 import type { Conversation, ConversationRef, ListConversations, ListMessages, Messages } from './schema.ts'
-import { isWindowOpen, WINDOW_OPEN_SQL } from './service-window.ts'
+import { isWindowOpen, WINDOW_MS, WINDOW_OPEN_SQL } from './service-window.ts'
 
 /** Conversation with what the API shows of its channel, contact and run. */
 class ConversationView extends ConversationRow {
@@ -20,16 +22,17 @@ class ConversationView extends ConversationRow {
 }
 
 const JOINED = [
-  raw(`(select ch.kind from channels ch where ch.tenant_id = conversations.tenant_id
-    and ch.id = conversations.channel_id) as channel`),
-  raw(`(select json_build_object('id', c.id, 'name', c.name, 'phone', c.phone) from contacts c
-    where c.tenant_id = conversations.tenant_id and c.id = conversations.contact_id) as contact`),
-  raw(`(select r.id from runs r where r.tenant_id = conversations.tenant_id and r.conversation_id = conversations.id
-    and r.status in ('queued', 'running', 'waiting') order by r.id desc limit 1) as active_run_id`),
+  `(select ch.kind from channels ch where ch.tenant_id = :tenantId and ch.id = conversations.channel_id) as channel`,
+  `(select json_build_object('id', c.id, 'name', c.name, 'phone', c.phone) from contacts c
+    where c.tenant_id = :tenantId and c.id = conversations.contact_id) as contact`,
+  `(select r.id from runs r where r.tenant_id = :tenantId and r.conversation_id = conversations.id
+    and r.status in ('queued', 'running', 'waiting') order by r.id desc limit 1) as active_run_id`,
 ]
 
 function conversationQuery(scope: Scope) {
-  return scope.query(ConversationView).select('conversations.*', ...JOINED)
+  return scope
+    .query(ConversationView)
+    .select('conversations.*', ...JOINED.map((sql) => raw(sql, { tenantId: scope.tenantId })))
 }
 
 function toConversation(row: ConversationView, now: Date): Conversation {
@@ -50,34 +53,51 @@ export async function getConversation(scope: Scope, { conversationId }: Conversa
   return toConversation(row, scope.now())
 }
 
-/** Lists conversations by their newest message, newest first; those without messages come last. */
+const LAST_MESSAGE = `coalesce(t.last_message_at, '${NO_TIME}')`
+
+/** Lists conversations, by default those with the newest message first; those without messages come last. */
 export async function listConversations(scope: Scope, input: ListConversations): Promise<Page<Conversation>> {
-  const { limit, offset, ...filters } = input
+  const { limit, offset, cursor, sort, ...filters } = input
   const ids = [filters.contactId, filters.channelId, filters.assigneeId]
-  if (ids.some((id) => id !== undefined && !isUuid(id))) return { items: [], total: 0 }
+  if (ids.some((id) => id !== undefined && !isUuid(id))) return EMPTY_PAGE
   const now = scope.now()
-  const [total, rows] = await Promise.all([
-    filter(scope.query(ConversationRow), filters, now).resultSize(),
-    filter(conversationQuery(scope), filters, now)
-      .orderByRaw('last_message_at desc nulls last, id desc')
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map((row) => toConversation(row, now)), total }
+  const conditions = toConditions(filters)
+  const page = await readPage<ConversationView>(
+    scope,
+    {
+      from: 'conversations t',
+      id: 't.id',
+      conditions: ['t.tenant_id = :tenantId', ...conditions],
+      order: { sort, value: LAST_MESSAGE, kind: 'time', direction: sort === 'lastMessageAt' ? 'asc' : 'desc' },
+      total: conditions.length === 0 ? countSql('conversations', ':tenantId') : undefined,
+      item: { from: 'conversations', id: 'conversations.id', columns: `conversations.*, ${JOINED.join(', ')}` },
+      bindings: { ...definedFields(filters), now, windowStart: addMs(now, -WINDOW_MS) },
+    },
+    { limit, offset, cursor },
+  )
+  return { ...page, items: page.items.map((row) => toConversation(row, now)) }
 }
 
-type Filters = Omit<ListConversations, 'limit' | 'offset'>
+type Filters = Omit<ListConversations, 'limit' | 'offset' | 'cursor' | 'sort'>
 
-function filter<Row extends ConversationRow>(
-  query: TenantQueryBuilder<Row>,
-  { unread, windowOpen, ...columns }: Filters,
-  now: Date,
-): TenantQueryBuilder<Row> {
-  void query.where(definedFields(columns))
-  if (unread !== undefined) void query.where('unreadCount', unread ? '>' : '=', 0)
-  if (windowOpen !== undefined) void query.whereRaw(`${WINDOW_OPEN_SQL} = :windowOpen`, { now, windowOpen })
-  return query
+const COLUMNS = {
+  contactId: 't.contact_id = :contactId',
+  channelId: 't.channel_id = :channelId',
+  assigneeId: 't.assignee_id = :assigneeId',
+  status: 't.status = :status',
+} as const satisfies Record<Exclude<keyof Filters, 'unread' | 'windowOpen'>, string>
+
+function toConditions({ unread, windowOpen, ...columns }: Filters): string[] {
+  const conditions = Object.entries(COLUMNS).filter(([name]) => Object.hasOwn(definedFields(columns), name))
+  return [
+    ...conditions.map(([, sql]) => sql),
+    ...(unread === undefined ? [] : [`t.unread_count ${unread ? '>' : '='} 0`]),
+    ...(windowOpen === undefined ? [] : [windowOpen ? OPEN_SQL : `not ${WINDOW_OPEN_SQL}`]),
+  ]
 }
+
+/** The message that opened the window is at most as old as the window, and so is the last message: this uses its index. */
+const OPEN_SQL = `${WINDOW_OPEN_SQL} and ${LAST_MESSAGE} >= :windowStart`
 
 const MESSAGES_MAX = 1000
 

@@ -4,7 +4,8 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/schemas.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
+import { readPage } from '../paging/read-page.ts'
 import type { DeadLetter, DeadLetterFilters, DeadLetterRef, ListDeadLetters } from './schema.ts'
 
 /** A message has one item of its own, and few events. */
@@ -28,25 +29,33 @@ export async function getDeadLetter(scope: Scope, { deadLetterId }: DeadLetterRe
   return toDeadLetter(row)
 }
 
+const COLUMNS = {
+  kind: 't.kind = :kind',
+  contactId: 't.contact_id = :contactId',
+  conversationId: 't.conversation_id = :conversationId',
+} as const satisfies Record<keyof DeadLetterFilters, string>
+
 /** Lists dead letters, those that failed last first. */
 export async function listDeadLetters(
   scope: Scope,
-  { limit, offset, ...filters }: ListDeadLetters,
+  { limit, offset, cursor, ...filters }: ListDeadLetters,
 ): Promise<Page<DeadLetter>> {
-  if (isImpossible(filters)) return { items: [], total: 0 }
-  const [total, rows] = await Promise.all([
-    countDeadLetters(scope, filters),
-    scope
-      .query(DeadLetterRow)
-      .where(definedFields(filters))
-      .orderBy([
-        { column: 'failedAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map(toDeadLetter), total }
+  if (isImpossible(filters)) return EMPTY_PAGE
+  const bindings = definedFields(filters)
+  const conditions = Object.entries(COLUMNS).filter(([name]) => Object.hasOwn(bindings, name))
+  const page = await readPage<DeadLetterRow>(
+    scope,
+    {
+      from: 'dead_letters t',
+      id: 't.id',
+      conditions: ['t.tenant_id = :tenantId', ...conditions.map(([, sql]) => sql)],
+      order: { sort: '-failedAt', value: 't.failed_at', kind: 'time', direction: 'desc' },
+      item: { from: 'dead_letters', id: 'dead_letters.id', columns: 'dead_letters.*' },
+      bindings,
+    },
+    { limit, offset, cursor },
+  )
+  return { ...page, items: page.items.map(toDeadLetter) }
 }
 
 /** Lists the dead letters of a message: the message itself, and events that belong to it. */

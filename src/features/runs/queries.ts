@@ -5,12 +5,8 @@ import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/schemas.ts'
-import { countRuns } from './count-runs.ts'
-import { pageRuns } from './page-runs.ts'
 import { redactSecrets } from './redact-secrets.ts'
-import { isImpossible } from './run-filters.ts'
-import type { ListRuns, Run, RunRef, RunStep } from './schema.ts'
+import type { Run, RunRef, RunStep } from './schema.ts'
 
 /** A run with the columns that are read from other tables. */
 export class RunDetails extends RunRow {
@@ -19,18 +15,17 @@ export class RunDetails extends RunRow {
   declare hasDeliveryFailures: boolean
 }
 
-const WORKFLOW_NAME = raw(`(
-  select w.name from workflows w where w.tenant_id = runs.tenant_id and w.id = runs.workflow_id) as workflow_name`)
-
-const REPLAY_COUNT = raw(`(
-  select count(*)::int from runs r where r.tenant_id = runs.tenant_id and r.replay_of = runs.id) as replay_count`)
-
-const HAS_DELIVERY_FAILURES = raw(`exists (
-  select from messages m where m.tenant_id = runs.tenant_id and m.run_id = runs.id and m.status = 'failed')
-  as has_delivery_failures`)
+/** Columns of `RunDetails`; the statement binds `:tenantId`. */
+export const RUN_COLUMNS = [
+  'runs.*',
+  `(select w.name from workflows w where w.tenant_id = :tenantId and w.id = runs.workflow_id) as workflow_name`,
+  `(select count(*)::int from runs r where r.tenant_id = :tenantId and r.replay_of = runs.id) as replay_count`,
+  `exists (select from messages m where m.tenant_id = :tenantId and m.run_id = runs.id and m.status = 'failed')
+    as has_delivery_failures`,
+]
 
 export function runQuery(scope: Scope) {
-  return scope.query(RunDetails).select('runs.*', WORKFLOW_NAME, REPLAY_COUNT, HAS_DELIVERY_FAILURES)
+  return scope.query(RunDetails).select(RUN_COLUMNS.map((sql) => raw(sql, { tenantId: scope.tenantId })))
 }
 
 /** State of a stored run as the engine wrote it. */
@@ -56,14 +51,6 @@ export async function getRun(scope: Scope, { runId }: RunRef): Promise<Run> {
   const row = isUuid(runId) ? await runQuery(scope).findOne('id', runId) : undefined
   if (!row) throw new NotFoundError('Run')
   return toRun(row)
-}
-
-export async function listRuns(scope: Scope, { limit, offset, ...filters }: ListRuns): Promise<Page<Run>> {
-  if (isImpossible(filters)) return { items: [], total: 0 }
-  const [total, ids] = await Promise.all([countRuns(scope, filters), pageRuns(scope, filters, { limit, offset })])
-  const rows = ids.length === 0 ? [] : await runQuery(scope).whereIn('id', ids)
-  rows.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
-  return { items: rows.map(toRun), total }
 }
 
 class StepWithDelivery extends StepRow {

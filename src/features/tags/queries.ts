@@ -3,6 +3,8 @@ import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { countSql } from '../counts/read-count.ts'
+import { deleteCount } from '../counts/delete-count.ts'
 import type { Tag, TagRef } from './schema.ts'
 
 /** Tag with the number of contacts that have it. */
@@ -10,11 +12,10 @@ class TagView extends TagRow {
   declare contactCount: number
 }
 
-const CONTACT_COUNT = raw(`(
-  select count(*)::int from contact_tags ct where ct.tenant_id = tags.tenant_id and ct.tag_id = tags.id) as contact_count`)
+const CONTACT_COUNT = `${countSql('tag_contacts', 'tags.id')} as contact_count`
 
 function tagQuery(scope: Scope) {
-  return scope.query(TagView).select('tags.*', CONTACT_COUNT)
+  return scope.query(TagView).select('tags.*', raw(CONTACT_COUNT, { tenantId: scope.tenantId }))
 }
 
 /** @throws NotFoundError */
@@ -38,6 +39,7 @@ export function deleteTag(scope: Scope, { tagId }: TagRef): Promise<Record<strin
   return scope.transaction(async (tx) => {
     await tx.lock(TagRow, tagId)
     await tx.query(TagRow).delete().where('id', tagId)
+    await deleteCount(tx, { counter: 'tag_contacts', ownerId: tagId })
     return {}
   })
 }

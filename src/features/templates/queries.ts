@@ -2,6 +2,7 @@ import { listVariables, readTemplate } from '../../channels/templates/variables.
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { ListTemplates, Template, TemplateRef } from './schema.ts'
 
 export function toTemplate(row: TemplateRow): Template {
@@ -15,17 +16,18 @@ export async function getTemplate(scope: Scope, { templateId }: TemplateRef): Pr
 }
 
 /** Lists templates, newest first. */
-export async function listTemplates(scope: Scope, { limit, offset }: ListTemplates): Promise<Page<Template>> {
-  const [total, rows] = await Promise.all([
-    scope.query(TemplateRow).resultSize(),
-    scope
-      .query(TemplateRow)
-      .orderBy([
-        { column: 'createdAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map(toTemplate), total }
+export async function listTemplates(scope: Scope, input: ListTemplates): Promise<Page<Template>> {
+  const page = await readPage<TemplateRow>(
+    scope,
+    {
+      from: 'templates t',
+      id: 't.id',
+      conditions: ['t.tenant_id = :tenantId'],
+      order: NEWEST_FIRST,
+      item: { from: 'templates', id: 'templates.id', columns: 'templates.*' },
+      bindings: {},
+    },
+    input,
+  )
+  return { ...page, items: page.items.map(toTemplate) }
 }
