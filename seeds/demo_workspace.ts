@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { recount } from '../src/features/counts/recount.ts'
 import { seedBroadcast } from './demo/broadcast.ts'
 import { seedContacts } from './demo/contacts.ts'
 import { seedConversations } from './demo/conversations.ts'
@@ -22,5 +23,6 @@ export async function seed(knex: Knex): Promise<void> {
     await seedWorkflows(history, owner)
     await seedConversations(history, owner)
     await seedBroadcast(tx, now)
+    await recount(tx, DEMO.workspaceId)
   })
 }
