@@ -1,22 +1,7 @@
 import { expect } from 'chai'
 import { type Database, isMigrated, migrate, openDatabase } from '../../src/platform/database/database.ts'
+import { LOCAL_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../../src/platform/database/statements/tables.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
-
-/** Tables without a tenant_id. */
-const GLOBAL_TABLES = [
-  'users',
-  'credentials',
-  'sessions',
-  'password_resets',
-  'known_addresses',
-  'workspaces',
-  'memberships',
-  'rate_limits',
-  'workers',
-  'readiness_probes',
-  'migrations',
-  'migrations_lock',
-]
 
 /** Indexes on tenant tables that do not start with tenant_id, and the reason. */
 const CROSS_TENANT_INDEXES: Record<string, string> = {
@@ -97,15 +82,26 @@ describe('database schema', () => {
     return (await db.raw<{ rows: Row[] }>(sql)).rows
   }
 
-  const TENANT_TABLES = `(select c.oid, c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
+  const WITH_TENANT_ID = `(select c.oid, c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attname = 'tenant_id')`
 
-  it('has a tenant_id in every table that is not listed as global', async () => {
+  it('lists every table as one of tenants, a reference or a local one, and those of tenants have a tenant_id', async () => {
     const tables = await select<{ name: string }>(
-      `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
-       and oid not in (select oid from ${TENANT_TABLES} t) order by 1`,
+      `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
     )
-    expect(tables.map(({ name }) => name)).to.have.members(GLOBAL_TABLES)
+    expect(tables.map(({ name }) => name)).to.have.members([...TENANT_TABLES, ...REFERENCE_TABLES, ...LOCAL_TABLES])
+    const withTenantId = await select<{ name: string }>(`select relname as name from ${WITH_TENANT_ID} t`)
+    expect(withTenantId.map(({ name }) => name)).to.include.members([...TENANT_TABLES])
+  })
+
+  it('lists a tenant table after those that its foreign keys name', async () => {
+    const keys = await select<{ table: string; target: string }>(
+      `select conrelid::regclass::text as table, confrelid::regclass::text as target
+       from pg_constraint where contype = 'f' and conrelid <> confrelid`,
+    )
+    const position = (table: string) => TENANT_TABLES.findIndex((name) => name === table)
+    const wrong = keys.filter(({ table, target }) => position(table) >= 0 && position(target) > position(table))
+    expect(wrong).to.deep.equal([])
   })
 
   it('has a key on (tenant_id, id) in every tenant table with an id and a primary key on tenant_id in the others', async () => {
@@ -115,7 +111,7 @@ describe('database schema', () => {
          array(select pg_get_constraintdef(k.oid) from pg_constraint k where k.conrelid = t.oid and k.contype in ('p', 'u'))
            || array(select 'UNIQUE (' || substring(pg_get_indexdef(i.indexrelid) from '\\((.*)\\)') || ')'
              from pg_index i where i.indrelid = t.oid and i.indisunique and i.indpred is null) as keys
-       from ${TENANT_TABLES} t`,
+       from ${WITH_TENANT_ID} t`,
     )
     expect(tables.length).to.be.greaterThan(20)
     for (const { table, hasId, keys } of tables.filter(({ table }) => table !== 'channel_routes')) {
@@ -131,7 +127,7 @@ describe('database schema', () => {
   it('includes tenant_id in every foreign key between tenant tables', async () => {
     const references = await select<{ name: string; definition: string }>(
       `select conrelid::regclass::text as name, pg_get_constraintdef(oid) as definition from pg_constraint
-       where contype = 'f' and conrelid in (select oid from ${TENANT_TABLES} t) and confrelid <> 'workspaces'::regclass`,
+       where contype = 'f' and conrelid in (select oid from ${WITH_TENANT_ID} t) and confrelid <> 'workspaces'::regclass`,
     )
     expect(references.length).to.be.greaterThan(30)
     for (const { name, definition } of references) {
@@ -141,7 +137,7 @@ describe('database schema', () => {
 
   it('has a foreign key on every column ending in _id that is not listed as an exception', async () => {
     const columns = await select<{ name: string }>(
-      `select t.relname || '.' || a.attname as name from ${TENANT_TABLES} t
+      `select t.relname || '.' || a.attname as name from ${WITH_TENANT_ID} t
        join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and a.attname like '%\\_id' and a.attname <> 'tenant_id'
        where not exists (select from pg_constraint k where k.conrelid = t.oid and k.contype = 'f' and a.attnum = any(k.conkey))`,
     )
@@ -152,7 +148,7 @@ describe('database schema', () => {
     const indexes = await select<{ name: string }>(
       `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
        join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-       where i.indrelid in (select oid from ${TENANT_TABLES} t) and a.attname <> 'tenant_id'`,
+       where i.indrelid in (select oid from ${WITH_TENANT_ID} t) and a.attname <> 'tenant_id'`,
     )
     expect(indexes.map(({ name }) => name)).to.have.members(Object.keys(CROSS_TENANT_INDEXES))
   })

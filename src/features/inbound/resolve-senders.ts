@@ -5,7 +5,7 @@ import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { findByPhone } from '../contacts/find-or-create-contacts.ts'
-import { type NewIdentity, saveIdentities } from '../contacts/save-identities.ts'
+import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
 import { recordCounts } from '../counts/record-counts.ts'
 
 type Identity = Pick<NewIdentity, 'kind' | 'value'>
