@@ -1,11 +1,11 @@
-import { raw } from 'objection'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
+import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
-import { COUNT_DELTAS, readCounts, toCounts } from './counts.ts'
+import { countDeltasSql, readCounts, toCounts } from './counts.ts'
 import type { Audience } from './audience/schema.ts'
 import {
   type Broadcast,
@@ -18,19 +18,21 @@ import {
 } from './schema.ts'
 
 /** Broadcast with its template. */
-class BroadcastView extends BroadcastRow {
-  declare template: Broadcast['template']
-  declare countDeltas: Record<string, number>
+type BroadcastView = BroadcastRow & { template: Broadcast['template']; countDeltas: Record<string, number> }
+
+const BROADCAST_SOURCE: ItemSource = {
+  table: sqlFragment`broadcasts`,
+  columns: (tenantId) => sqlFragment`broadcasts.*, ${countDeltasSql(tenantId)} as count_deltas,
+    (select json_build_object('id', template.id, 'name', template.name, 'language', template.language)
+      from templates template
+      where template.tenant_id = ${tenantId} and template.id = broadcasts.template_id) as template`,
 }
 
-const TEMPLATE = `(
-  select json_build_object('id', template.id, 'name', template.name, 'language', template.language) from templates template
-  where template.tenant_id = :tenantId and template.id = broadcasts.template_id) as template`
-
-function broadcastQuery(scope: Scope) {
-  return scope
-    .query(BroadcastView)
-    .select('broadcasts.*', ...[TEMPLATE, COUNT_DELTAS].map((sql) => raw(sql, { tenantId: scope.tenantId })))
+const RECIPIENT_SOURCE: ItemSource = {
+  table: sqlFragment`broadcast_recipients`,
+  columns: (tenantId) => sqlFragment`broadcast_recipients.*,
+    (select json_build_object('id', c.id, 'name', c.name) from contacts c
+      where c.tenant_id = ${tenantId} and c.id = broadcast_recipients.contact_id) as contact`,
 }
 
 function toBroadcast(row: BroadcastView): Broadcast {
@@ -52,7 +54,7 @@ function toIds({ groupIds = [], tagIds = [], contactIds = [] }: Audience) {
 
 /** @throws NotFoundError */
 export async function getBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
-  const row = isUuid(broadcastId) ? await broadcastQuery(scope).findOne('broadcasts.id', broadcastId) : undefined
+  const row = await readItem<BroadcastView>(scope, 'getBroadcast', BROADCAST_SOURCE, broadcastId)
   if (!row) throw new NotFoundError('Broadcast')
   return toBroadcast(row)
 }
@@ -62,19 +64,19 @@ export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promi
   const page = await readPage<BroadcastView>(
     scope,
     {
-      from: 'broadcasts t',
-      id: 't.id',
-      conditions: ['t.tenant_id = :tenantId'],
+      name: 'listBroadcasts',
+      from: sqlFragment`broadcasts`,
+      id: sqlFragment`t.id`,
+      conditions: [],
       order: NEWEST_FIRST,
-      item: { from: 'broadcasts', id: 'broadcasts.id', columns: `broadcasts.*, ${TEMPLATE}, ${COUNT_DELTAS}` },
-      bindings: {},
+      item: BROADCAST_SOURCE,
     },
     input,
   )
   return { ...page, items: page.items.map(toBroadcast) }
 }
 
-/** Lists the recipients of a broadcast with their delivery status, newest first. Their number is that which is kept. */
+/** Lists the recipients of a broadcast with their delivery status, newest first. */
 export async function listRecipients(
   scope: Scope,
   { id: broadcastId, status, ...input }: ListRecipients,
@@ -85,19 +87,15 @@ export async function listRecipients(
   return readPage<BroadcastRecipient>(
     scope,
     {
-      from: 'broadcast_recipients t',
-      id: 't.id',
-      conditions: ['t.tenant_id = :tenantId', 't.broadcast_id = :broadcastId'],
-      alternatives: statuses.map((each) => `t.status = '${each}'`),
-      order: { sort: '-id', value: 't.id', kind: 'id', direction: 'desc' },
-      total: String(counts[status ?? 'total']),
-      item: { from: 'broadcast_recipients', id: 'broadcast_recipients.id', columns: RECIPIENT_COLUMNS },
-      bindings: { broadcastId },
+      name: 'listRecipients',
+      from: sqlFragment`broadcast_recipients`,
+      id: sqlFragment`t.id`,
+      conditions: [sqlFragment`t.broadcast_id = ${broadcastId}`],
+      alternatives: statuses.map((each) => sqlFragment`t.status = ${each}`),
+      order: { sort: '-id', value: sqlFragment`t.id`, kind: 'id', direction: 'desc' },
+      total: counts[status ?? 'total'],
+      item: RECIPIENT_SOURCE,
     },
     input,
   )
 }
-
-const RECIPIENT_COLUMNS = `broadcast_recipients.*, (
-  select json_build_object('id', c.id, 'name', c.name) from contacts c
-  where c.tenant_id = :tenantId and c.id = broadcast_recipients.contact_id) as contact`

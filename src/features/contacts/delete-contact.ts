@@ -1,9 +1,9 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { deleteHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
+import type { CountChange } from '../counts/counter.ts'
 import { recordCounts } from '../counts/record-counts.ts'
 import type { ContactRef } from './schema.ts'
 
@@ -15,22 +15,26 @@ export function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<
     await tx.lock(ContactRow, contactId)
     await eraseRecipients(tx, contactId)
     await deleteHistory(tx, owner)
-    await recordCounts(tx, await listCounters(tx, contactId))
+    const memberships = await deleteMemberships(tx, contactId)
+    await recordCounts(tx, [{ counter: 'contacts', delta: -1 }, ...memberships])
     await tx.query(ContactRow).delete().where('id', contactId)
     await tx.record({ type: 'contact.deleted', data: { contactId } })
     return {}
   })
 }
 
-/** Returns the changes of the counters that counted the contact. The caller holds its lock, so that none is added. */
-async function listCounters(tx: Scope, contactId: string) {
-  const memberships = await selectRows<{ counter: 'group_contacts' | 'tag_contacts'; ownerId: string }>(
-    tx.db,
-    `select 'tag_contacts' as counter, tag_id as owner_id from contact_tags
-     where tenant_id = :tenantId and contact_id = :contactId
-     union all
-     select 'group_contacts', group_id from group_contacts where tenant_id = :tenantId and contact_id = :contactId`,
-    { tenantId: tx.tenantId, contactId },
-  )
-  return [{ counter: 'contacts' as const }, ...memberships].map((counter) => ({ ...counter, delta: -1 }))
+/**
+ * Deletes the tags and groups of a contact, and returns the changes of the counters that counted it. What a concurrent
+ * transaction deletes is not returned here: that one counts it.
+ */
+async function deleteMemberships(tx: Scope, contactId: string): Promise<CountChange[]> {
+  const { tenantId } = tx
+  const tags = await tx.sql<{ ownerId: string }>('deleteTagsOfContact')`
+    delete from contact_tags where tenant_id = ${tenantId} and contact_id = ${contactId} returning tag_id as owner_id`
+  const groups = await tx.sql<{ ownerId: string }>('deleteGroupsOfContact')`
+    delete from group_contacts where tenant_id = ${tenantId} and contact_id = ${contactId} returning group_id as owner_id`
+  return [
+    ...tags.map(({ ownerId }) => ({ counter: 'tag_contacts' as const, ownerId, delta: -1 })),
+    ...groups.map(({ ownerId }) => ({ counter: 'group_contacts' as const, ownerId, delta: -1 })),
+  ]
 }

@@ -5,6 +5,8 @@
 export type Counter =
   { counter: 'contacts' | 'conversations' } | { counter: 'group_contacts' | 'tag_contacts'; ownerId: string }
 
+export type CountChange = Counter & { delta: number }
+
 /** Returns the ID that a counter is stored under: for a total of the workspace its own. */
 export function toOwnerId(tenantId: string, counter: Counter): string {
   return 'ownerId' in counter ? counter.ownerId : tenantId

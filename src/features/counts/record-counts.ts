@@ -1,12 +1,12 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
-import { type Counter, toOwnerId } from './counter.ts'
+import { type CountChange, toOwnerId } from './counter.ts'
 
 /**
  * Records changes of counters. Every statement that inserts or deletes counted rows is followed by a call in the same
  * transaction, so that a counter is exact as soon as the transaction has committed.
  */
-export async function recordCounts(tx: Scope, changes: (Counter & { delta: number })[]): Promise<void> {
+export async function recordCounts(tx: Scope, changes: CountChange[]): Promise<void> {
   const deltas = new Map<string, { counter: string; ownerId: string; delta: number }>()
   for (const change of changes) {
     const ownerId = toOwnerId(tx.tenantId, change)
@@ -16,11 +16,8 @@ export async function recordCounts(tx: Scope, changes: (Counter & { delta: numbe
   }
   const rows = [...deltas.values()].filter(({ delta }) => delta !== 0)
   if (rows.length === 0) return
-  await selectRows(
-    tx.db,
-    `insert into count_deltas (tenant_id, counter, owner_id, delta)
-     select :tenantId::uuid, counter, owner_id, delta
-     from jsonb_to_recordset(:rows::jsonb) as x (counter text, owner_id uuid, delta integer)`,
-    { tenantId: tx.tenantId, rows: toRecordset(rows) },
-  )
+  await tx.sql('recordCounts')`
+    insert into count_deltas (tenant_id, counter, owner_id, delta)
+    select ${tx.tenantId}::uuid, counter, owner_id, delta
+    from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (counter text, owner_id uuid, delta integer)`
 }

@@ -1,5 +1,4 @@
-import { selectRows } from '../../platform/database/sql.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
 
 const BATCH = 10_000
 
@@ -8,21 +7,26 @@ const BATCH = 10_000
  * concurrent roll-ups take different changes.
  */
 export async function rollUpCounts(system: SystemScope): Promise<void> {
-  const tenants = await selectRows<{ tenantId: string }>(system.db, 'select distinct tenant_id from count_deltas')
+  const tenants = await system.acrossTenants<{ tenantId: string }>('findTenantsWithCountDeltas')`
+    select distinct tenant_id from count_deltas`
   for (const { tenantId } of tenants) {
-    for (let taken = BATCH; taken === BATCH;) {
-      const [row] = await selectRows<{ taken: number }>(system.db, ROLL_UP, { tenantId, limit: BATCH })
-      taken = row?.taken ?? 0
-    }
+    const scope = system.forTenant(tenantId)
+    for (let taken = BATCH; taken === BATCH;) taken = await rollUpBatch(scope)
   }
 }
 
-const ROLL_UP = `with taken as (
-    delete from count_deltas where tenant_id = :tenantId and seq in (
-      select seq from count_deltas where tenant_id = :tenantId order by seq limit :limit for update skip locked)
-    returning counter, owner_id, delta),
-  added as (
-    insert into counts as base (tenant_id, counter, owner_id, count)
-    select :tenantId::uuid, counter, owner_id, sum(delta) from taken group by counter, owner_id order by counter, owner_id
-    on conflict (tenant_id, counter, owner_id) do update set count = base.count + excluded.count)
-  select count(*)::int as taken from taken`
+async function rollUpBatch(scope: Scope): Promise<number> {
+  const { tenantId } = scope
+  const [row] = await scope.sql<{ taken: number }>('rollUpCounts')`
+    with taken as (
+      delete from count_deltas where tenant_id = ${tenantId} and seq in (
+        select seq from count_deltas where tenant_id = ${tenantId} order by seq limit ${BATCH} for update skip locked)
+      returning counter, owner_id, delta),
+    added as (
+      insert into counts as base (tenant_id, counter, owner_id, count)
+      select ${tenantId}::uuid, counter, owner_id, sum(delta) from taken
+      group by counter, owner_id order by counter, owner_id
+      on conflict (tenant_id, counter, owner_id) do update set count = base.count + excluded.count)
+    select count(*)::int as taken from taken`
+  return row?.taken ?? 0
+}

@@ -3,6 +3,7 @@ import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { readPage } from '../paging/read-page.ts'
@@ -29,31 +30,25 @@ export async function getDeadLetter(scope: Scope, { deadLetterId }: DeadLetterRe
   return toDeadLetter(row)
 }
 
-const COLUMNS = {
-  kind: 't.kind = :kind',
-  contactId: 't.contact_id = :contactId',
-  conversationId: 't.conversation_id = :conversationId',
-} as const satisfies Record<keyof DeadLetterFilters, string>
-
 /** Lists dead letters, those that failed last first. */
-export async function listDeadLetters(
-  scope: Scope,
-  { limit, offset, cursor, ...filters }: ListDeadLetters,
-): Promise<Page<DeadLetter>> {
-  if (isImpossible(filters)) return EMPTY_PAGE
-  const bindings = definedFields(filters)
-  const conditions = Object.entries(COLUMNS).filter(([name]) => Object.hasOwn(bindings, name))
+export async function listDeadLetters(scope: Scope, input: ListDeadLetters): Promise<Page<DeadLetter>> {
+  if (isImpossible(input)) return EMPTY_PAGE
+  const { kind, contactId, conversationId } = input
   const page = await readPage<DeadLetterRow>(
     scope,
     {
-      from: 'dead_letters t',
-      id: 't.id',
-      conditions: ['t.tenant_id = :tenantId', ...conditions.map(([, sql]) => sql)],
-      order: { sort: '-failedAt', value: 't.failed_at', kind: 'time', direction: 'desc' },
-      item: { from: 'dead_letters', id: 'dead_letters.id', columns: 'dead_letters.*' },
-      bindings,
+      name: 'listDeadLetters',
+      from: sqlFragment`dead_letters`,
+      id: sqlFragment`t.id`,
+      conditions: [
+        ...(kind === undefined ? [] : [sqlFragment`t.kind = ${kind}`]),
+        ...(contactId === undefined ? [] : [sqlFragment`t.contact_id = ${contactId}`]),
+        ...(conversationId === undefined ? [] : [sqlFragment`t.conversation_id = ${conversationId}`]),
+      ],
+      order: { sort: '-failedAt', value: sqlFragment`t.failed_at`, kind: 'time', direction: 'desc' },
+      item: { table: sqlFragment`dead_letters`, columns: () => sqlFragment`dead_letters.*` },
     },
-    { limit, offset, cursor },
+    input,
   )
   return { ...page, items: page.items.map(toDeadLetter) }
 }

@@ -1,45 +1,40 @@
-import { raw } from 'objection'
 import { Group as GroupRow } from '../../models/contacts/group.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
+import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries.ts'
+import type { Contact } from '../contacts/schema.ts'
 import { deleteCount } from '../counts/delete-count.ts'
 import { countSql } from '../counts/read-count.ts'
-import { CONTACT_ITEM, type ContactView, toContact } from '../contacts/queries.ts'
+import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
-import type { Contact } from '../contacts/schema.ts'
 import type { Group, GroupRef, ListGroupContacts, ListGroups } from './schema.ts'
 
-/** Group with the number of its contacts. */
-class GroupView extends GroupRow {
-  declare contactCount: number
-}
-
-const CONTACT_COUNT = `${countSql('group_contacts', 'groups.id')} as contact_count`
-
-function groupQuery(scope: Scope) {
-  return scope.query(GroupView).select('groups.*', raw(CONTACT_COUNT, { tenantId: scope.tenantId }))
+const GROUP_SOURCE: ItemSource = {
+  table: sqlFragment`groups`,
+  columns: (tenantId) =>
+    sqlFragment`groups.*, ${countSql(tenantId, 'group_contacts', sqlFragment`groups.id`)} as contact_count`,
 }
 
 /** @throws NotFoundError */
 export async function getGroup(scope: Scope, { groupId }: GroupRef): Promise<Group> {
-  const row = isUuid(groupId) ? await groupQuery(scope).findOne('id', groupId) : undefined
+  const row = await readItem<Group>(scope, 'getGroup', GROUP_SOURCE, groupId)
   if (!row) throw new NotFoundError('Group')
   return row
 }
 
 /** Lists groups, newest first. */
 export function listGroups(scope: Scope, input: ListGroups): Promise<Page<Group>> {
-  return readPage<GroupView>(
+  return readPage<Group>(
     scope,
     {
-      from: 'groups t',
-      id: 't.id',
-      conditions: ['t.tenant_id = :tenantId'],
+      name: 'listGroups',
+      from: sqlFragment`groups`,
+      id: sqlFragment`t.id`,
+      conditions: [],
       order: NEWEST_FIRST,
-      item: { from: 'groups', id: 'groups.id', columns: `groups.*, ${CONTACT_COUNT}` },
-      bindings: {},
+      item: GROUP_SOURCE,
     },
     input,
   )
@@ -51,13 +46,13 @@ export async function listGroupContacts(scope: Scope, { id, ...input }: ListGrou
   const page = await readPage<ContactView>(
     scope,
     {
-      from: 'group_contacts t',
-      id: 't.contact_id',
-      conditions: ['t.tenant_id = :tenantId', 't.group_id = :groupId'],
-      order: { ...NEWEST_FIRST, sort: 'addedAt' },
-      total: countSql('group_contacts', ':groupId'),
-      item: CONTACT_ITEM,
-      bindings: { groupId: group.id },
+      name: 'listGroupContacts',
+      from: sqlFragment`group_contacts`,
+      id: sqlFragment`t.contact_id`,
+      conditions: [sqlFragment`t.group_id = ${group.id}`],
+      order: { ...NEWEST_FIRST, sort: '-addedAt' },
+      total: countSql(scope.tenantId, 'group_contacts', group.id),
+      item: CONTACT_SOURCE,
     },
     input,
   )

@@ -10,6 +10,8 @@ const VALUES = {
   id: z.uuid(),
 }
 
+export type ValueKind = keyof typeof VALUES
+
 /** Position of an item in a list: its value in the order of the list, and its ID. */
 export type Position = { value: string; id: string }
 
@@ -22,7 +24,7 @@ export function toCursor(sort: string, { value, id }: Position): string {
  * Reads the position from a cursor of a list with the order `sort`, whose values are of the type `kind`.
  * @throws InvalidError
  */
-export function parseCursor(cursor: string, sort: string, kind: keyof typeof VALUES): Position {
+export function parseCursor(cursor: string, sort: string, kind: ValueKind): Position {
   const fields = Fields.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString())).data
   if (!fields) throw invalidCursor('must be the nextCursor of an earlier page')
   const [cursorSort, value, id] = fields

@@ -1,7 +1,8 @@
-import { selectRows } from '../../platform/database/sql.ts'
+import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { type Position, parseCursor, toCursor } from './cursor.ts'
+import { type Position, parseCursor, toCursor, type ValueKind } from './cursor.ts'
+import type { ItemSource } from './read-items.ts'
 
 /** Matches of a filter are counted up to this number: the cost of a count does not grow with the data. */
 export const TOTAL_MAX = 10_000
@@ -15,33 +16,37 @@ const NEAR = 1000
 export type Order = {
   /** Name that a client chooses the order by; part of the cursor. */
   sort: string
-  /** SQL over the row, of an index that starts with the tenant and ends with the ID. Never null. */
-  value: string
-  kind: 'text' | 'time' | 'id'
+  /** Value of a row, by which an index over the tenant, the value and the ID orders it. Never null. */
+  value: SqlFragment
+  kind: ValueKind
   direction: 'asc' | 'desc'
 }
 
 /** The order of the rows `t`, those that were created last first. */
-export const NEWEST_FIRST: Order = { sort: '-createdAt', value: 't.created_at', kind: 'time', direction: 'desc' }
-
-export type Listing = {
-  /** Table of the listed rows, with an alias. */
-  from: string
-  /** SQL of the ID of a listed row, which decides between rows of equal value and goes in the same direction. */
-  id: string
-  /** Conditions on the listed rows, all of which hold. The first names `:tenantId`. */
-  conditions: string[]
-  /** Conditions of which one holds. Each is read by an index scan of its own, and the scans are merged. */
-  alternatives?: string[]
-  order: Order
-  /** SQL of the kept number of rows that match; without it the matches are counted up to `TOTAL_MAX`. */
-  total?: string | undefined
-  /** What is selected for the IDs of the page: the table with its alias, and columns. */
-  item: { from: string; id: string; columns: string }
-  bindings: Bindings
+export const NEWEST_FIRST: Order = {
+  sort: '-createdAt',
+  value: sqlFragment`t.created_at`,
+  kind: 'time',
+  direction: 'desc',
 }
 
-type Bindings = Record<string, string | number | boolean | string[] | Date | null>
+export type Listing = {
+  /** Name of the statement. */
+  name: string
+  /** Table of the listed rows. Its alias is `t`. */
+  from: SqlFragment
+  /** ID of the item of a listed row. It decides between rows of equal value, and goes in the same direction. */
+  id: SqlFragment
+  /** Conditions on the listed rows, all of which hold. */
+  conditions: SqlFragment[]
+  /** Conditions of which one holds. Each is read by an index scan of its own, and the scans are merged. */
+  alternatives?: SqlFragment[]
+  order: Order
+  /** The kept number of rows that match, or how to read it. Without it the matches are counted up to `TOTAL_MAX`. */
+  total?: SqlFragment | number | undefined
+  item: ItemSource
+}
+
 type Bounds = { limit: number; offset: number }
 type PageInput = Bounds & { cursor?: string | undefined }
 type Row<Item> = Item & { pageTotal: number; pageId: string | null; pageValue: Date | string | number }
@@ -53,110 +58,108 @@ type Row<Item> = Item & { pageTotal: number; pageId: string | null; pageValue: D
  */
 export async function readPage<Item>(scope: Scope, listing: Listing, input: PageInput): Promise<Page<Item>> {
   const { limit, offset } = input
-  const after =
-    input.cursor === undefined ? undefined : parseCursor(input.cursor, listing.order.sort, listing.order.kind)
-  const read = new PageReader<Item>(scope, listing, after)
-  if (listing.total !== undefined) {
-    if (after || offset <= NEAR) return read.forward(listing.total, { limit, offset })
-    const total = await read.total(listing.total)
-    if (offset < total / 2 || offset >= total) return read.forward(String(total), { limit, offset })
-    return read.backward(total, { limit, offset })
+  const { total, order } = listing
+  const after = input.cursor === undefined ? undefined : parseCursor(input.cursor, order.sort, order.kind)
+  const reader = new PageReader<Item>(scope, listing, after)
+  if (total === undefined) {
+    const page = await reader.readMatches({ limit, offset })
+    if (page.total <= TOTAL_MAX) return page
+    return { ...(await reader.readForward(TOTAL_MAX, { limit, offset })), totalCapped: true }
   }
-  const page = await read.matches({ limit, offset })
-  return page.total <= TOTAL_MAX
-    ? page
-    : { ...(await read.forward(String(TOTAL_MAX), { limit, offset })), totalCapped: true }
+  if (after || offset <= NEAR) return reader.readForward(total, { limit, offset })
+  const count = typeof total === 'number' ? total : await reader.readTotal(total)
+  if (offset < count / 2 || offset >= count) return reader.readForward(count, { limit, offset })
+  return reader.readBackward(count, { limit, offset })
 }
 
-const TYPES = { text: 'text', time: 'timestamptz', id: 'uuid' }
+const TYPES = { text: sqlFragment`text`, time: sqlFragment`timestamptz`, id: sqlFragment`uuid` }
+const DIRECTIONS = { asc: sqlFragment`asc`, desc: sqlFragment`desc` }
 
 class PageReader<Item> {
   readonly #scope: Scope
   readonly #listing: Listing
-  readonly #bindings: Bindings
   readonly #after: Position | undefined
 
   constructor(scope: Scope, listing: Listing, after: Position | undefined) {
     this.#scope = scope
     this.#listing = listing
     this.#after = after
-    this.#bindings = {
-      ...listing.bindings,
-      tenantId: scope.tenantId,
-      ...(after ? { afterValue: after.value, afterId: after.id } : {}),
-    }
   }
 
-  async total(sql: string): Promise<number> {
-    const [row] = await selectRows<{ total: number }>(this.#scope.db, `select ${sql} as total`, this.#bindings)
+  async readTotal(total: SqlFragment): Promise<number> {
+    const [row] = await this.#scope.sql<{ total: number }>(`${this.#listing.name}.total`)`select ${total} as total`
     return row?.total ?? 0
   }
 
-  async forward(total: string, { limit, offset }: Bounds): Promise<Page<Item>> {
-    const { direction } = this.#listing.order
-    const reach = `${limit + 1 + offset}`
-    const scans = this.#scans(`order by ${this.#sortBy(direction)} limit ${reach}`, [this.#afterSql()])
-    const walk = `select id, value from (${scans}) merged order by value ${direction}, id ${direction}
-      limit ${limit + 1} offset ${offset}`
-    return this.#toPage(await this.#select(`select ${total} as total`, walk), limit)
+  async readForward(total: SqlFragment | number, { limit, offset }: Bounds): Promise<Page<Item>> {
+    const { value, direction } = this.#listing.order
+    const after = this.#after ? [this.#isAfter(this.#after, value, this.#listing.id)] : []
+    return this.#toPage(await this.#walk(total, DIRECTIONS[direction], { limit: limit + 1, offset }, after), limit)
   }
 
   /** Walks from the end of the list. */
-  async backward(total: number, { limit, offset }: Bounds): Promise<Page<Item>> {
-    const direction = this.#listing.order.direction === 'asc' ? 'desc' : 'asc'
+  async readBackward(total: number, { limit, offset }: Bounds): Promise<Page<Item>> {
+    const direction = this.#listing.order.direction === 'asc' ? DIRECTIONS.desc : DIRECTIONS.asc
     const rest = Math.max(0, total - offset - limit)
-    const count = Math.min(limit, total - offset)
-    const scans = this.#scans(`order by ${this.#sortBy(direction)} limit ${rest + count}`, [])
-    const walk = `select id, value from (${scans}) merged order by value ${direction}, id ${direction}
-      limit ${count} offset ${rest}`
-    const rows = await this.#select(`select ${total} as total`, walk)
+    const rows = await this.#walk(total, direction, { limit: Math.min(limit, total - offset), offset: rest }, [])
     return { ...this.#toPage(rows, limit), nextCursor: rest > 0 ? this.#cursorAfter(rows.at(-1)) : null }
   }
 
   /** Reads all matches, at most one more than are counted, and of these the page. */
-  async matches({ limit, offset }: Bounds): Promise<Page<Item>> {
-    const { direction } = this.#listing.order
-    const matches = `select * from (${this.#scans(`limit ${TOTAL_MAX + 1}`, [])}) merged limit ${TOTAL_MAX + 1}`
-    const after = this.#after ? `where ${this.#compare('value', 'id')}` : ''
-    const walk = `select id, value from matches ${after} order by value ${direction}, id ${direction}
+  async readMatches({ limit, offset }: Bounds): Promise<Page<Item>> {
+    const end = sqlFragment`limit ${TOTAL_MAX + 1}`
+    const matches = sqlFragment`with matches as materialized (select * from (${this.#scans(end, [])}) merged ${end})`
+    const after = this.#after
+      ? sqlFragment`where ${this.#isAfter(this.#after, sqlFragment`value`, sqlFragment`id`)}`
+      : sqlFragment``
+    const direction = DIRECTIONS[this.#listing.order.direction]
+    const ids = sqlFragment`select id, value from matches ${after} order by value ${direction}, id ${direction}
       limit ${limit + 1} offset ${offset}`
-    const rows = await this.#select('select count(*)::int as total from matches', walk, matches)
+    const rows = await this.#readItems(sqlFragment`select count(*)::int as total from matches`, ids, matches)
     return this.#toPage(rows, limit)
   }
 
-  #sortBy(direction: string): string {
+  #walk(
+    total: SqlFragment | number,
+    direction: SqlFragment,
+    { limit, offset }: Bounds,
+    conditions: SqlFragment[],
+  ): Promise<Row<Item>[]> {
     const { id, order } = this.#listing
-    return `${order.value} ${direction}, ${id} ${direction}`
-  }
-
-  #afterSql(): string {
-    return this.#after ? this.#compare(this.#listing.order.value, this.#listing.id) : ''
-  }
-
-  #compare(value: string, id: string): string {
-    const { kind, direction } = this.#listing.order
-    return `(${value}, ${id}) ${direction === 'asc' ? '>' : '<'} (:afterValue::${TYPES[kind]}, :afterId::uuid)`
-  }
-
-  #scans(end: string, further: string[]): string {
-    const { from, id, order, conditions, alternatives = [''] } = this.#listing
-    return alternatives
-      .map((alternative) => [...conditions, alternative, ...further].filter((condition) => condition !== ''))
-      .map((all) => `(select ${id} as id, ${order.value} as value from ${from} where ${all.join(' and ')} ${end})`)
-      .join(' union all ')
-  }
-
-  #select(total: string, walk: string, matches?: string): Promise<Row<Item>[]> {
-    const { item, order } = this.#listing
-    return selectRows<Row<Item>>(
-      this.#scope.db,
-      `${matches === undefined ? '' : `with matches as materialized (${matches})`}
-       select counted.total as page_total, page.id as page_id, page.value as page_value, ${item.columns}
-       from (${total}) counted left join (${walk}) page on true
-       left join ${item.from} on ${item.from.split(' ').at(-1)}.tenant_id = :tenantId and ${item.id} = page.id
-       order by page.value ${order.direction}, page.id ${order.direction}`,
-      this.#bindings,
+    const end = sqlFragment`order by ${order.value} ${direction}, ${id} ${direction} limit ${limit + offset}`
+    const ids = sqlFragment`select id, value from (${this.#scans(end, conditions)}) merged
+      order by value ${direction}, id ${direction} limit ${limit} offset ${offset}`
+    return this.#readItems(
+      typeof total === 'number' ? sqlFragment`select ${total}::int as total` : sqlFragment`select ${total} as total`,
+      ids,
     )
+  }
+
+  #isAfter(after: Position, value: SqlFragment, id: SqlFragment): SqlFragment {
+    const { kind, direction } = this.#listing.order
+    const operator = direction === 'asc' ? sqlFragment`>` : sqlFragment`<`
+    return sqlFragment`(${value}, ${id}) ${operator} (${after.value}::${TYPES[kind]}, ${after.id}::uuid)`
+  }
+
+  #scans(end: SqlFragment, further: SqlFragment[]): SqlFragment {
+    const { from, id, order, conditions, alternatives } = this.#listing
+    const isOwn = sqlFragment`t.tenant_id = ${this.#scope.tenantId}`
+    const scans = (alternatives?.map((alternative) => [alternative]) ?? [[]]).map((alternative) => {
+      const all = joinFragments([isOwn, ...conditions, ...alternative, ...further], ' and ')
+      return sqlFragment`(select ${id} as id, ${order.value} as value from ${from} t where ${all} ${end})`
+    })
+    return joinFragments(scans, ' union all ')
+  }
+
+  #readItems(total: SqlFragment, ids: SqlFragment, matches = sqlFragment``): Promise<Row<Item>[]> {
+    const { name, order, item } = this.#listing
+    const { tenantId } = this.#scope
+    const direction = DIRECTIONS[order.direction]
+    return this.#scope.sql<Row<Item>>(name)`${matches}
+      select counted.total as page_total, page.id as page_id, page.value as page_value, ${item.columns(tenantId)}
+      from (${total}) counted left join (${ids}) page on true
+      left join ${item.table} on ${item.table}.tenant_id = ${tenantId} and ${item.table}.id = page.id
+      order by page.value ${direction}, page.id ${direction}`
   }
 
   #toPage(rows: Row<Item>[], limit: number): Page<Item> {

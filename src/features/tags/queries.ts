@@ -1,37 +1,30 @@
-import { raw } from 'objection'
 import { Tag as TagRow } from '../../models/contacts/tag.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { countSql } from '../counts/read-count.ts'
 import { deleteCount } from '../counts/delete-count.ts'
+import { countSql } from '../counts/read-count.ts'
+import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
 import type { Tag, TagRef } from './schema.ts'
 
-/** Tag with the number of contacts that have it. */
-class TagView extends TagRow {
-  declare contactCount: number
-}
-
-const CONTACT_COUNT = `${countSql('tag_contacts', 'tags.id')} as contact_count`
-
-function tagQuery(scope: Scope) {
-  return scope.query(TagView).select('tags.*', raw(CONTACT_COUNT, { tenantId: scope.tenantId }))
+const TAG_SOURCE: ItemSource = {
+  table: sqlFragment`tags`,
+  columns: (tenantId) =>
+    sqlFragment`tags.*, ${countSql(tenantId, 'tag_contacts', sqlFragment`tags.id`)} as contact_count`,
 }
 
 /** @throws NotFoundError */
 export async function getTag(scope: Scope, { tagId }: TagRef): Promise<Tag> {
-  const row = isUuid(tagId) ? await tagQuery(scope).findOne('id', tagId) : undefined
+  const row = await readItem<Tag>(scope, 'getTag', TAG_SOURCE, tagId)
   if (!row) throw new NotFoundError('Tag')
   return row
 }
 
 /** Lists all tags, newest first. */
 export async function listTags(scope: Scope): Promise<{ items: Tag[] }> {
-  const items = await tagQuery(scope).orderBy([
-    { column: 'createdAt', order: 'desc' },
-    { column: 'id', order: 'desc' },
-  ])
-  return { items }
+  return {
+    items: await readItems<Tag>(scope, 'listTags', TAG_SOURCE, sqlFragment`true order by created_at desc, id desc`),
+  }
 }
 
 /** Deletes a tag and removes it from its contacts. */

@@ -1,5 +1,6 @@
 import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
@@ -20,12 +21,12 @@ export async function listTemplates(scope: Scope, input: ListTemplates): Promise
   const page = await readPage<TemplateRow>(
     scope,
     {
-      from: 'templates t',
-      id: 't.id',
-      conditions: ['t.tenant_id = :tenantId'],
+      name: 'listTemplates',
+      from: sqlFragment`templates`,
+      id: sqlFragment`t.id`,
+      conditions: [],
       order: NEWEST_FIRST,
-      item: { from: 'templates', id: 'templates.id', columns: 'templates.*' },
-      bindings: {},
+      item: { table: sqlFragment`templates`, columns: () => sqlFragment`templates.*` },
     },
     input,
   )
