@@ -76,21 +76,22 @@ export const page = {
   }),
 }
 
-export type Page<T> = { items: T[]; total: number; totalCapped: boolean; nextCursor: string | null }
+export type Page<T> = { items: T[]; total: number; totalCapped?: true | undefined; nextCursor?: string | undefined }
 
-export const EMPTY_PAGE = { items: [], total: 0, totalCapped: false, nextCursor: null }
+export const EMPTY_PAGE = { items: [], total: 0 }
 
 export function toPage<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
     total: z.int().meta({ description: 'The number of items on all pages' }),
-    totalCapped: z.boolean().meta({
-      description: 'True if more than `total` items match: the matches of a filter are counted up to 10,000',
-    }),
+    totalCapped: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present if more than `total` items match: those of a filter are counted up to 10,000' }),
     nextCursor: z
       .string()
-      .nullable()
-      .meta({ description: 'Send it as `cursor` to read the next page. Null on the last page' }),
+      .optional()
+      .meta({ description: 'Send it as `cursor` to read the next page. Absent on the last page' }),
   })
 }
 

@@ -102,7 +102,7 @@ class PageReader<Item> {
     const direction = this.#listing.order.direction === 'asc' ? DIRECTIONS.desc : DIRECTIONS.asc
     const rest = Math.max(0, total - offset - limit)
     const rows = await this.#walk(total, direction, { limit: Math.min(limit, total - offset), offset: rest }, [])
-    return { ...this.#toPage(rows, limit), nextCursor: rest > 0 ? this.#cursorAfter(rows.at(-1)) : null }
+    return { ...this.#toPage(rows, limit), ...(rest > 0 ? this.#cursorAfter(rows.at(-1)) : {}) }
   }
 
   /** Reads all matches, at most one more than are counted, and of these the page. */
@@ -164,15 +164,18 @@ class PageReader<Item> {
 
   #toPage(rows: Row<Item>[], limit: number): Page<Item> {
     const items = rows.filter(({ pageId }) => pageId !== null)
-    const nextCursor = items.length > limit ? this.#cursorAfter(items[limit - 1]) : null
-    return { items: items.slice(0, limit), total: rows[0]?.pageTotal ?? 0, totalCapped: false, nextCursor }
+    return {
+      items: items.slice(0, limit),
+      total: rows[0]?.pageTotal ?? 0,
+      ...(items.length > limit ? this.#cursorAfter(items[limit - 1]) : {}),
+    }
   }
 
-  #cursorAfter(row: Row<Item> | undefined): string | null {
-    if (!row?.pageId) return null
+  #cursorAfter(row: Row<Item> | undefined): { nextCursor?: string } {
+    if (!row?.pageId) return {}
     const { pageId: id, pageValue } = row
     const value =
       pageValue instanceof Date ? pageValue.toISOString() : String(pageValue === -Infinity ? NO_TIME : pageValue)
-    return toCursor(this.#listing.order.sort, { value, id })
+    return { nextCursor: toCursor(this.#listing.order.sort, { value, id }) }
   }
 }

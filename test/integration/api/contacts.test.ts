@@ -81,7 +81,7 @@ describe('contacts API', () => {
       const { total, items } = await owner.call('GET', `/api/contacts?${query}`)
       expect([query, total, items[0]?.id]).to.deep.equal([query, 1, id])
     }
-    expect(await owner.call('GET', '/api/contacts?q=100x')).to.deep.equal({ items: [], total: 0, totalCapped: false, nextCursor: null })
+    expect(await owner.call('GET', '/api/contacts?q=100x')).to.deep.equal({ items: [], total: 0 })
   })
 
   it('GET /api/contacts takes %, _ and backslashes of a search literally', async () => {

@@ -87,8 +87,8 @@ describe('dead letters', () => {
       expect([messageIds(ofOne), ofOne.total]).to.deep.equal([[first.id], 1])
       const { contactId } = await workspace.call('GET', `/api/conversations/${second.conversationId}`)
       expect(messageIds(await list(`contactId=${contactId}&kind=message`))).to.deep.equal([second.id])
-      expect(await list('kind=timer')).to.deep.equal({ items: [], total: 0, totalCapped: false, nextCursor: null })
-      expect(await list('contactId=nobody')).to.deep.equal({ items: [], total: 0, totalCapped: false, nextCursor: null })
+      expect(await list('kind=timer')).to.deep.equal({ items: [], total: 0 })
+      expect(await list('contactId=nobody')).to.deep.equal({ items: [], total: 0 })
       expect((await workspace.request('GET', '/api/dead-letters?kind=letter')).status).to.equal(400)
     })
 
@@ -131,7 +131,7 @@ describe('dead letters', () => {
       ])
       app.clock.advance(60_000)
       await exhaustAttempts(app)
-      expect(await list()).to.deep.equal({ items: [], total: 0, totalCapped: false, nextCursor: null })
+      expect(await list()).to.deep.equal({ items: [], total: 0 })
       expect((await listRuns(workspace, `conversationId=${conversationId}&status=failed`)).length).to.equal(1)
     })
 
@@ -159,7 +159,7 @@ describe('dead letters', () => {
       expect(body).to.deep.equal(letter)
       await app.work()
       expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['one!'])
-      expect(await list()).to.deep.equal({ items: [], total: 0, totalCapped: false, nextCursor: null })
+      expect(await list()).to.deep.equal({ items: [], total: 0 })
       const [event] = await listEvents('dead_letter.retried')
       expect(event).to.include({ deadLetterId: letter.id, conversationId, userId: workspace.userId })
     })
@@ -288,7 +288,7 @@ describe('dead letters', () => {
     const { conversationId } = await deadLetterMessage(workspace, { body: 'one' })
     const { contactId } = await workspace.call('GET', `/api/conversations/${conversationId}`)
     await workspace.call('DELETE', `/api/contacts/${contactId}`)
-    expect(await list()).to.deep.equal({ items: [], total: 0, totalCapped: false, nextCursor: null })
+    expect(await list()).to.deep.equal({ items: [], total: 0 })
   })
 
   it('are counted in a log line, and none is written without them', async () => {

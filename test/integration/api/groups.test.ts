@@ -58,7 +58,7 @@ describe('groups API', () => {
     const page = await workspace.request('GET', '/api/groups?limit=2&offset=1')
     expect(page.body.items.map((group: any) => group.name)).to.deep.equal(['b', 'a'])
     expect(page.body.total).to.equal(3)
-    expect((await workspace.request('GET', '/api/groups?offset=9')).body).to.deep.equal({ items: [], total: 3, totalCapped: false, nextCursor: null })
+    expect((await workspace.request('GET', '/api/groups?offset=9')).body).to.deep.equal({ items: [], total: 3 })
     expect((await app.client(workspace).groups.list.query({ limit: 1 })).items.map(({ name }) => name)).to.deep.equal([
       'c',
     ])
@@ -149,7 +149,7 @@ describe('groups API', () => {
     const path = `/api/groups/${id}/contacts/${contactId}`
     expect((await owner.request('DELETE', path)).status).to.equal(204)
     expect((await owner.request('DELETE', path)).body.error).to.equal('Contact not found')
-    expect((await owner.request('GET', `/api/groups/${id}/contacts`)).body).to.deep.equal({ items: [], total: 0, totalCapped: false, nextCursor: null })
+    expect((await owner.request('GET', `/api/groups/${id}/contacts`)).body).to.deep.equal({ items: [], total: 0 })
     expect((await owner.request('GET', `/api/contacts/${contactId}`)).status).to.equal(200)
   })
 

@@ -75,8 +75,8 @@ describe('pages of lists', function () {
     for (const list of lists) {
       const whole = await workspace.call('GET', `${list}limit=100`)
       const ids: string[] = []
-      let cursor: string | null = ''
-      while (cursor !== null) {
+      let cursor: string | undefined = ''
+      while (cursor !== undefined) {
         const page = await workspace.call('GET', `${list}limit=4${cursor && `&cursor=${cursor}`}`)
         expect(page.total, list).to.equal(whole.total)
         ids.push(...toIds(page))
@@ -84,7 +84,7 @@ describe('pages of lists', function () {
       }
       expect(ids, list).to.deep.equal(toIds(whole))
       expect(ids.length, list).to.equal(whole.total)
-      expect(whole).to.include({ nextCursor: null, totalCapped: false })
+      expect(whole, list).to.have.all.keys('items', 'total')
     }
   })
 
@@ -161,7 +161,7 @@ describe('pages of lists', function () {
         const expected = Array.from({ length: Math.min(5, MANY - offset) }, (_, n) => `Person ${MANY - offset - n}`)
         expect(page.items.map(({ name }: { name: string }) => name)).to.deep.equal(expected)
         expect(page.total).to.equal(MANY)
-        expect(page.nextCursor === null).to.equal(offset >= MANY - 5)
+        expect(page.nextCursor === undefined).to.equal(offset >= MANY - 5)
       }
     })
 
@@ -175,8 +175,9 @@ describe('pages of lists', function () {
       const page = await large.call('GET', '/api/contacts?q=person&limit=2')
       expect(page).to.include({ total: 10_000, totalCapped: true })
       expect(page.items[0].name).to.equal(`Person ${MANY}`)
-      const { total, totalCapped } = await large.call('GET', '/api/contacts?q=person 99')
-      expect({ total, totalCapped }).to.deep.equal({ total: 111, totalCapped: false })
+      const exact = await large.call('GET', '/api/contacts?q=person 99')
+      expect(exact.total).to.equal(111)
+      expect(exact).to.not.have.property('totalCapped')
     })
   })
 })
