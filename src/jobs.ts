@@ -17,6 +17,7 @@ import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
 import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
+import { rollUpCounts } from './features/counts/roll-up-counts.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
@@ -52,6 +53,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
+    { name: 'roll up counts', everyMs: 5 * SECOND, run: () => rollUpCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },

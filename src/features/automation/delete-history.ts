@@ -1,6 +1,7 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { recordCounts } from '../counts/record-counts.ts'
 import { countRunsSql } from './store/run-counts.ts'
 
 /** Rows per statement, whose time limit is 10 seconds. Each row takes others with it by foreign keys. */
@@ -37,7 +38,7 @@ export async function deleteHistory(tx: Scope, { column, id }: Owner): Promise<v
     await deleteSteps(tx, ids)
     await deletePortions(tx, { table: 'messages', column: 'conversation_id', ids }, deleteMessages)
     await deletePortions(tx, { table: 'runs', column: 'conversation_id', ids }, deleteRuns)
-    await deletePortions(tx, { table: 'conversations', column: 'id', ids })
+    await deleteConversations(tx, ids)
   }
   if (column === 'contact_id') return deletePortions(tx, { table: 'runs', column, ids: [id] }, deleteRuns)
   await deletePortions(tx, { table: 'message_statuses', column, ids: [id] })
@@ -65,6 +66,12 @@ async function listPortion(tx: Scope, { table, column, ids }: Rows): Promise<str
 
 async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promise<void> {
   await tx.sql('deleteRows')`delete from ${TABLES[table]} where tenant_id = ${tx.tenantId} and id = any(${ids})`
+}
+
+async function deleteConversations(tx: Scope, ids: string[]): Promise<void> {
+  const deleted = await tx.sql('deleteConversations')`
+    delete from conversations where tenant_id = ${tx.tenantId} and id = any(${ids}) returning id`
+  await recordCounts(tx, [{ counter: 'conversations', delta: -deleted.length }])
 }
 
 async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> {

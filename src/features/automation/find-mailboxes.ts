@@ -9,7 +9,7 @@ export async function findMailboxes(tx: Scope, contactIds: string[]): Promise<Ma
   const rows = await tx.sql<{ contactId: string; conversationId: string | null }>('findMailboxes')`
       select c.id as contact_id, newest.id as conversation_id
      from contacts c left join lateral (
-       select cv.id from conversations cv where cv.tenant_id = c.tenant_id and cv.contact_id = c.id
+       select cv.id from conversations cv where cv.tenant_id = ${tx.tenantId} and cv.contact_id = c.id
        order by cv.last_message_at desc nulls last, cv.id desc limit 1) newest on true
      where c.tenant_id = ${tx.tenantId} and c.id = any(${contactIds})`
   return new Map(

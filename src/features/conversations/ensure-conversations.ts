@@ -1,6 +1,7 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { recordCounts } from '../counts/record-counts.ts'
 
 export type EnsuredConversation = {
   conversationId: string
@@ -44,5 +45,6 @@ async function createMissing(tx: Scope, channelId: string, contactIds: string[])
      select ${tx.tenantId}::uuid, id, contact_id, ${channelId}::uuid, 'active', ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(missing.map((contactId) => ({ id: newId(), contactId })))}::jsonb) as x (id uuid, contact_id uuid)
      on conflict (tenant_id, channel_id, contact_id) do nothing returning id`
+  await recordCounts(tx, [{ counter: 'conversations', delta: created.length }])
   return new Set(created.map(({ id }) => id))
 }

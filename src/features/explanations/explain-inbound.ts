@@ -4,11 +4,13 @@ import { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-e
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
 import { addMs } from '../../platform/time.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
+import { readItems } from '../paging/read-items.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import { listDeadLettersOfMessage } from '../dead-letters/queries.ts'
 import type { DeadLetter } from '../dead-letters/schema.ts'
-import { type RunDetails, runQuery, toRunState } from '../runs/queries.ts'
+import { RUN_SOURCE, type RunDetails, toRunState } from '../runs/queries.ts'
 import { describeOutcome } from './describe-outcome.ts'
 import { deadLetterLink, messageLink, runLink, stepLink, triggerLink } from './links.ts'
 import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
@@ -43,12 +45,11 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
 }
 
 /** Finds the runs of the conversation that may have received the message: those that it started, then the oldest. */
-async function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<RunDetails[]> {
-  return await runQuery(scope)
-    .where({ conversationId })
-    .where((open) => open.whereNull('finishedAt').orWhere('finishedAt', '>=', createdAt))
-    .orderByRaw(`trigger ->> 'messageId' is not distinct from ? desc, id`, [id])
-    .limit(RUNS_MAX)
+function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<RunDetails[]> {
+  const isPossible = sqlFragment`runs.conversation_id = ${conversationId}
+    and (runs.finished_at is null or runs.finished_at >= ${createdAt})
+    order by runs.trigger ->> 'messageId' is not distinct from ${id} desc, runs.id limit ${RUNS_MAX}`
+  return readItems<RunDetails>(scope, 'findRunsOfMessage', RUN_SOURCE, isPossible)
 }
 
 /** Returns true for a child run or replay that only copied the message from another run's state. */
@@ -104,7 +105,7 @@ async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[
       select e.created_at as at, e.event, x.value as evaluation, w.name as workflow_name
      from trigger_evaluations e
      cross join lateral jsonb_array_elements(e.evaluations) x
-     left join workflows w on w.tenant_id = e.tenant_id and w.id = (x.value ->> 'workflowId')::uuid
+     left join workflows w on w.tenant_id = ${scope.tenantId} and w.id = (x.value ->> 'workflowId')::uuid
      where e.tenant_id = ${scope.tenantId} and e.contact_id = ${message.contactId} and e.created_at >= ${message.createdAt} and e.event ->> 'messageId' = ${message.id}
      order by e.id, w.created_at`
   const versions = await loadVersions(

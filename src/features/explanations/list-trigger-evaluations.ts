@@ -57,7 +57,7 @@ async function readEvaluations(
        case when m.id is not null then jsonb_build_object('body', m.body, 'channelId', m.channel_id) end as message
      from trigger_evaluations e
      cross join lateral jsonb_array_elements(e.evaluations) x
-     left join messages m on m.tenant_id = e.tenant_id and m.id = (e.event ->> 'messageId')::uuid
+     left join messages m on m.tenant_id = ${scope.tenantId} and m.id = (e.event ->> 'messageId')::uuid
      where e.tenant_id = ${scope.tenantId} and e.contact_id = ${contactId} and e.created_at >= ${since} and x.value ->> 'workflowId' = ${workflowId}
      order by e.id desc limit ${limit} offset ${offset}`
 }

@@ -30,7 +30,7 @@ export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCa
       with due as (
        select e.run_id, e.step_index, e.attempt, r.contact_id, r.conversation_id, r.mailbox_run_id,
          r.status = 'waiting' and r.epoch = e.epoch as is_awaited
-       from external_calls e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
+       from external_calls e join runs r on r.tenant_id = ${scope.tenantId} and r.id = e.run_id
        where e.tenant_id = ${scope.tenantId} and e.due_at <= ${now}
        order by e.due_at, e.run_id, e.step_index limit ${limit} for update of e skip locked),
      dropped as (

@@ -1,4 +1,4 @@
-import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
+import { DUE_AT_ONCE } from '../../platform/time.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
@@ -14,9 +14,9 @@ type DueMessage = { tenantId: string; id: string; conversationId: string }
  * once: a message leaves its status `scheduled` once.
  */
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
-  const due = await system.acrossTenants<DueMessage>('listDueMessages')`
-      select tenant_id, id, conversation_id from messages where status = 'scheduled' and send_at <= ${system.now()}
-     order by send_at limit ${BATCH}`
+  const due = await system.acrossTenants<DueMessage>(
+    'listDueMessages',
+  )`select tenant_id, id, conversation_id from messages where release_at <= ${system.now()} order by release_at limit ${BATCH}`
   for (const tenantId of new Set(due.map((message) => message.tenantId))) {
     const messages = due.filter((message) => message.tenantId === tenantId)
     await system
@@ -39,12 +39,12 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
        select m.id from messages m where m.tenant_id = ${tenantId} and m.id = any(${due.map(({ id }) => id)}) and ${sqlText(allowsSql('release'))}
        order by m.id for no key update),
      released as (
-       update messages m set ${sqlText(statusSql('release'))}, updated_at = ${now} from locked
+       update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now} from locked
        where m.tenant_id = ${tenantId} and m.id = locked.id and ${sqlText(allowsSql('release'))}
        returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
      entered as (
        insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)
-       select ${tenantId}::uuid, channel_id, conversation_id, id, ${addMs(now, -CLOCK_TOLERANCE_MS)}::timestamptz, ${now}::timestamptz from released),
+       select ${tenantId}::uuid, channel_id, conversation_id, id, ${DUE_AT_ONCE}::timestamptz, ${now}::timestamptz from released),
      reopened as (
        update conversations cv set ${sqlText(REOPEN_SQL)}, updated_at = ${now} from released
        where cv.tenant_id = ${tenantId} and cv.id = released.conversation_id and cv.status <> 'active')

@@ -1,7 +1,7 @@
 import type { ProviderTemplate, TemplateProvider } from '../../channels/templates/template-provider.ts'
 import { Channel } from '../../models/messaging/channel.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
-import { toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { BadGatewayError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
@@ -96,7 +96,6 @@ async function insertTemplates(tx: Scope, channelId: string, templates: Provider
   if (templates.length === 0) return
   const now = tx.now()
   const rows = templates.map((template) => ({
-    tenantId: tx.tenantId,
     id: newId(),
     channelId,
     ...toColumns(template),
@@ -105,8 +104,7 @@ async function insertTemplates(tx: Scope, channelId: string, templates: Provider
     updatedAt: now,
   }))
   const inserted = await tx.sql<{ id: string }>('insertTemplates')`
-      insert into templates select * from jsonb_populate_recordset(null::templates, ${toRecordset(rows)}::jsonb)
-     where tenant_id = ${tx.tenantId} on conflict do nothing returning id`
+    ${insertRowsSql('templates', tx.tenantId, rows)} on conflict do nothing returning id`
   await tx.record(...inserted.map(({ id }) => ({ type: 'template.created' as const, data: { templateId: id } })))
 }
 

@@ -1,4 +1,5 @@
-import { type Database, isMigrated } from './database.ts'
+import type { Database } from './database.ts'
+import { compareMigrations } from './migrate.ts'
 import { REFERENCE_TABLES, TENANT_TABLES } from './statements/tables.ts'
 
 /** Reason why a database cannot be distributed, with what to do. */
@@ -67,7 +68,8 @@ async function assertDistributable(db: Database): Promise<void> {
         : 'The server has no Citus. Install it, add it to shared_preload_libraries and create the extension',
     )
   }
-  if (!(await isMigrated(db)))
+  const { missing } = await compareMigrations(db)
+  if (missing.length > 0)
     throw new DistributionError('The database has not all migrations. Execute npm run migrate first')
 }
 

@@ -3,7 +3,7 @@ import { itemContentSchema } from '../../../engine/mailbox/item.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
 import { insertRowsSql } from '../../../platform/database/statements/recordset.ts'
 import { type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'
-import { addMs, CLOCK_TOLERANCE_MS } from '../../../platform/time.ts'
+import { DUE_AT_ONCE } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
@@ -116,7 +116,7 @@ export async function resetAttempts(tx: StoreTransaction, mailbox: Mailbox, id: 
 /** Puts items into mailboxes, which are processed in the order of the ids. Ids are time-ordered. */
 export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<void> {
   if (items.length === 0) return
-  const now = tx.now()
+  const createdAt = tx.now()
   const rows = items.map(({ id, mailbox, kind, payload, dueAt }) => ({
     mailboxKind: mailbox.kind,
     mailboxId: mailbox.id,
@@ -124,8 +124,8 @@ export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<
     kind,
     payload,
     attempts: 0,
-    dueAt: dueAt ?? addMs(now, -CLOCK_TOLERANCE_MS),
-    createdAt: now,
+    dueAt: dueAt ?? DUE_AT_ONCE,
+    createdAt,
   }))
   await tx.sql('putItems')`${insertRowsSql('mailbox_items', tx.tenantId, rows)}`
 }

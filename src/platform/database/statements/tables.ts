@@ -50,6 +50,8 @@ export const TENANT_TABLES = [
   'broadcast_phones',
   'broadcast_count_deltas',
   'throttle_windows',
+  'counts',
+  'count_deltas',
   'provider_media',
 ] as const
 
