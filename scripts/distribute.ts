@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
-import { distribute, DistributionError } from '../src/platform/database/distribute.ts'
+import { distribute, DistributionError } from '../src/platform/database/distribution/distribute.ts'
 import { DAY } from '../src/platform/time.ts'
 
 const SHARDS = 32

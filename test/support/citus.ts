@@ -1,6 +1,6 @@
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { closeDatabase, openDatabase } from '../../src/platform/database/database.ts'
-import { distribute } from '../../src/platform/database/distribute.ts'
+import { distribute } from '../../src/platform/database/distribution/distribute.ts'
 
 /** Few shards, as every test file copies them. */
 const SHARDS = 2

@@ -23,7 +23,7 @@ Reflect.set(pg.Client.prototype, 'query', function queryChecked(this: pg.Client,
     const [config] = args
     const text = typeof config === 'string' ? config : getField(config, 'text')
     const problem = typeof text === 'string' ? findProblem(text) : null
-    if (problem !== null && process.env['X_THROW']) throw new Error(problem)
+    if (problem !== null) throw new Error(problem)
   }
   return Reflect.apply(query, this, args)
 })

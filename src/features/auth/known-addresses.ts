@@ -33,7 +33,7 @@ export async function rememberAddress(tx: SystemScope, userId: string, addressKe
     .onConflict(['user_id', 'address_hash'])
     .merge()
   await tx.sql('rememberAddress')`
-      delete from known_addresses where user_id = ${userId} and address_hash in (
+    delete from known_addresses where user_id = ${userId} and address_hash in (
        select address_hash from known_addresses where user_id = ${userId}
        order by seen_at desc, address_hash offset ${KEPT_PER_USER_MAX})`
 }

@@ -30,7 +30,7 @@ export async function lockConversationsBy(
   if (!isUuid(id)) return
   // Counted in the database: a channel may have a great many conversations.
   await tx.sql('lockConversationsBy')`
-      select count(*) from (
+    select count(*) from (
        select id from conversations where tenant_id = ${tx.tenantId} and ${sqlText(column)} = ${id} order by id for update) locked`
 }
 

@@ -56,7 +56,7 @@ export async function rescheduleOutbox(
   { at, before }: { at: Date; before: Date | null },
 ): Promise<void> {
   await tx.sql('rescheduleOutbox')`
-      with locked as (
+    with locked as (
        select message_id from outbox where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and leased_at is null
          and (${before}::timestamptz is null or not_before < ${before}) order by message_id for no key update)
      update outbox o set not_before = ${at} from locked

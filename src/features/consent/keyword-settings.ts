@@ -4,9 +4,8 @@ import type { ConsentKeywords, PutConsentKeywords } from './schema.ts'
 
 /** Loads the keyword settings of the workspace. */
 export async function loadKeywordSettings(scope: Scope): Promise<KeywordSettings> {
-  const [row] = await scope.sql<{ settings: unknown }>(
-    'loadKeywordSettings',
-  )`select consent_keywords as settings from workspaces where id = ${scope.tenantId}`
+  const [row] = await scope.sql<{ settings: unknown }>('loadKeywordSettings')`
+    select consent_keywords as settings from workspaces where id = ${scope.tenantId}`
   return row?.settings ? KeywordSettings.parse(row.settings) : DEFAULT_SETTINGS
 }
 

@@ -100,7 +100,7 @@ async function writeConsents(tx: Scope, changes: ConsentChange[]): Promise<void>
   }))
   const now = tx.now()
   await tx.sql('writeConsents')`
-      with input as materialized (
+    with input as materialized (
        select x.*, greatest(coalesce(x.chosen_at, ${now}::timestamptz), case x.purpose when 'marketing' then c.consent_at else c.service_consent_at end) as at
        from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, contact_id uuid, purpose text, state text, source text,
          actor jsonb, text text, keyword text, channel_id uuid, message_id uuid,

@@ -31,7 +31,7 @@ export async function changeContacts(tx: Scope, changes: ContactChange[]): Promi
   }
   const rows = sortForLocking([...merged.values()], ({ contactId }) => contactId)
   const changed = await tx.sql<{ contactId: string; previous: Details; updated: Details }>('changeContacts')`
-      with input as (select * from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, values jsonb)),
+    with input as (select * from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, values jsonb)),
      previous as (
        select c.id, c.name, c.email, c.language, c.timezone, c.fields from contacts c
        where c.tenant_id = ${tx.tenantId} and c.id in (select contact_id from input)),

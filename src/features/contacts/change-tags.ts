@@ -36,7 +36,7 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
 /** Returns the tags that were removed. */
 async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
   const deleted = await tx.sql<Omit<TagChange, 'isAdded'> & { tagId: string }>('deleteTags')`
-      delete from contact_tags ct using tags t, jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (contact_id uuid, tag text, depth int)
+    delete from contact_tags ct using tags t, jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (contact_id uuid, tag text, depth int)
      where ct.tenant_id = ${tx.tenantId} and ct.contact_id = x.contact_id and t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
        and lower(t.name) = lower(x.tag)
      returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth, ct.tag_id`
@@ -50,7 +50,7 @@ async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChan
 /** Returns the inserted pairs as `contactId tagId`. */
 async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[]): Promise<Set<string>> {
   const inserted = await tx.sql<{ contactId: string; tagId: string }>('insertTags')`
-      insert into contact_tags (tenant_id, contact_id, tag_id, created_at)
+    insert into contact_tags (tenant_id, contact_id, tag_id, created_at)
      select ${tx.tenantId}::uuid, contact_id, tag_id, ${tx.now()}::timestamptz
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, tag_id uuid)
      on conflict do nothing returning contact_id, tag_id`
@@ -72,7 +72,7 @@ function removedEvent({ contactId, tag, depth = 0 }: Omit<TagChange, 'isAdded'>)
 /** Replaces all tags of a contact with `names`. */
 export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
   const obsolete = await tx.sql<{ tag: string }>('replaceTags')`
-      select t.name as tag from contact_tags ct join tags t on t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
+    select t.name as tag from contact_tags ct join tags t on t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
      where ct.tenant_id = ${tx.tenantId} and ct.contact_id = ${contactId} and lower(t.name) <> all(${names.map((name) => name.toLowerCase())})`
   await changeTags(tx, [
     ...obsolete.map(({ tag }) => ({ contactId, tag, isAdded: false })),

@@ -27,7 +27,7 @@ export type ContactFacts = { contact: Record<string, unknown> | null; workspace:
 export async function loadContactFacts(scope: Scope, contactId: string | null): Promise<ContactFacts> {
   if (contactId !== null && !isUuid(contactId)) throw new NotFoundError('Contact')
   const [facts] = await scope.sql<ContactFacts>('loadContactFacts')`
-      select ${contactFactsSql(scope.tenantId)} as contact, ${WORKSPACE_FACTS_SQL} as workspace
+    select ${contactFactsSql(scope.tenantId)} as contact, ${WORKSPACE_FACTS_SQL} as workspace
      from workspaces w left join contacts c on c.tenant_id = ${scope.tenantId} and c.id = ${contactId} where w.id = ${scope.tenantId}`
   if (!facts || (contactId !== null && facts.contact?.['id'] !== contactId.toLowerCase())) {
     throw new NotFoundError('Contact')

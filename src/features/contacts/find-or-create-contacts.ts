@@ -37,7 +37,7 @@ export async function findOrCreateContacts(
 /** Finds contacts by match key. A contact without one, of before there were match keys, is found by its exact number. */
 export async function findByPhone(tx: Scope, people: { phone: string }[]): Promise<Map<string, string>> {
   const rows = await tx.sql<Row>('findByPhone')`
-      select id, phone, phone_key from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${people.map(({ phone }) => toPhoneKey(phone))})
+    select id, phone, phone_key from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${people.map(({ phone }) => toPhoneKey(phone))})
      union all
      select id, phone, phone_key from contacts
      where tenant_id = ${tx.tenantId} and phone = any(${people.map(({ phone }) => phone)}) and phone_key is null`
@@ -58,7 +58,7 @@ async function insertContacts(tx: Scope, people: Person[], source: 'api' | 'impo
   }))
   const now = tx.now()
   const inserted = await tx.sql<{ id: string }>('insertContacts')`
-      insert into contacts (tenant_id, id, name, phone, phone_key, country, source, created_at, updated_at)
+    insert into contacts (tenant_id, id, name, phone, phone_key, country, source, created_at, updated_at)
      select ${tx.tenantId}::uuid, id, name, phone, phone_key, country, ${source}, ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(sortForLocking(rows, ({ phoneKey }) => phoneKey))}::jsonb) as x (id uuid, name text, phone text, phone_key text, country text)
      on conflict do nothing returning id`

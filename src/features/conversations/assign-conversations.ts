@@ -36,14 +36,14 @@ export async function assignConversations(tx: Scope, assignments: Assignment[]):
 /** Locks the members, so that the second of two concurrent batches sees the assignments of the first. */
 function lockMembers(tx: Scope): Promise<Member[]> {
   return tx.sql<Member>('lockMembers')`
-      select m.user_id, m.role <> 'viewer' as is_agent, m.last_assigned_at, 0 as open_count
+    select m.user_id, m.role <> 'viewer' as is_agent, m.last_assigned_at, 0 as open_count
      from memberships m where m.workspace_id = ${tx.tenantId} order by m.user_id for no key update of m`
 }
 
 /** Counts the open conversations of each member. Those about to be reassigned do not count. */
 async function countOpen(tx: Scope, members: Member[], reassigned: Assignment[]): Promise<void> {
   const rows = await tx.sql<{ userId: string; openCount: number }>('countOpen')`
-      select assignee_id as user_id, count(*)::int as open_count from conversations
+    select assignee_id as user_id, count(*)::int as open_count from conversations
      where tenant_id = ${tx.tenantId} and assignee_id is not null and status <> 'closed' and id <> all(${reassigned.map(({ conversationId }) => conversationId)}) group by assignee_id`
   const counts = new Map(rows.map(({ userId, openCount }) => [userId, openCount]))
   for (const member of members) member.openCount = counts.get(member.userId) ?? 0
@@ -75,7 +75,7 @@ function lastAssignedMs({ lastAssignedAt }: Member): number {
 async function saveAssignees(tx: Scope, assignees: Assignee[]): Promise<void> {
   if (assignees.length === 0) return
   const changed = await tx.sql<Assignee & { contactId: string }>('saveAssignees')`
-      update conversations cv set assignee_id = x.assignee_id, updated_at = ${tx.now()}
+    update conversations cv set assignee_id = x.assignee_id, updated_at = ${tx.now()}
      from jsonb_to_recordset(${toRecordset(assignees)}::jsonb) as x (conversation_id uuid, assignee_id uuid)
      where cv.tenant_id = ${tx.tenantId} and cv.id = x.conversation_id and cv.assignee_id is distinct from x.assignee_id
      returning cv.id as conversation_id, cv.contact_id, cv.assignee_id`
@@ -85,7 +85,7 @@ async function saveAssignees(tx: Scope, assignees: Assignee[]): Promise<void> {
 async function saveAssignmentTimes(tx: Scope, members: Member[]): Promise<void> {
   if (members.length === 0) return
   await tx.sql('saveAssignmentTimes')`
-      update memberships m set last_assigned_at = x.last_assigned_at
+    update memberships m set last_assigned_at = x.last_assigned_at
      from jsonb_to_recordset(${toRecordset(members)}::jsonb) as x (user_id uuid, last_assigned_at timestamptz)
      where m.workspace_id = ${tx.tenantId} and m.user_id = x.user_id`
 }

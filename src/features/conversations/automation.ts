@@ -61,7 +61,7 @@ export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void>
   if (pauses.length === 0) return
   const last = [...new Map(pauses.map((pause) => [pause.conversationId, pause])).values()]
   await tx.sql('pauseAutomation')`
-      update conversations cv set automation_state = 'paused', automation_reason = 'handoff', automation_until = x.until, updated_at = ${tx.now()}
+    update conversations cv set automation_state = 'paused', automation_reason = 'handoff', automation_until = x.until, updated_at = ${tx.now()}
      from jsonb_to_recordset(${toRecordset(last)}::jsonb) as x (conversation_id uuid, until timestamptz)
      where cv.tenant_id = ${tx.tenantId} and cv.id = x.conversation_id`
   await tx.record(
@@ -76,7 +76,7 @@ export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void>
 export async function resumeAutomation(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
   await tx.sql('resumeAutomation')`
-      update conversations set ${sqlText(automationOnSql('true'))}, updated_at = ${tx.now()}
+    update conversations set ${sqlText(automationOnSql('true'))}, updated_at = ${tx.now()}
      where tenant_id = ${tx.tenantId} and id = any(${conversationIds})`
   await resumePausedRuns(tx, conversationIds)
   await tx.record(

@@ -22,7 +22,7 @@ export async function closeConversations(tx: Scope, closes: Close[]): Promise<vo
   const last = [...new Map(closes.map((close) => [close.conversationId, close])).values()]
   const now = tx.now()
   const closed = await tx.sql<{ conversationId: string; contactId: string }>('closeConversations')`
-      update conversations cv set status = 'closed', closed_at = ${now}, snoozed_until = null, updated_at = ${now},
+    update conversations cv set status = 'closed', closed_at = ${now}, snoozed_until = null, updated_at = ${now},
        ${sqlText(automationOnSql('not x.keep_paused'))}
      from jsonb_to_recordset(${toRecordset(last)}::jsonb) as x (conversation_id uuid, keep_paused boolean)
      where cv.tenant_id = ${tx.tenantId} and cv.id = x.conversation_id and cv.status <> 'closed'

@@ -24,7 +24,7 @@ export async function ensureConversations(
 ): Promise<Map<string, EnsuredConversation>> {
   const created = await createMissing(tx, channelId, contactIds)
   const rows = await tx.sql<Omit<EnsuredConversation, 'isNew'>>('ensureConversations')`
-      select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
+    select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
        window_expires_at
      from conversations
      where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds}) order by id for no key update`
@@ -33,15 +33,14 @@ export async function ensureConversations(
 
 /** Creates missing conversations and returns their ids. Most contacts have one, so a look-up first is cheaper. */
 async function createMissing(tx: Scope, channelId: string, contactIds: string[]): Promise<Set<string>> {
-  const existing = await tx.sql<{ contactId: string }>(
-    'createMissing',
-  )`select contact_id from conversations where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds})`
+  const existing = await tx.sql<{ contactId: string }>('createMissing')`
+    select contact_id from conversations where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds})`
   const existingIds = new Set(existing.map(({ contactId }) => contactId))
   const missing = [...new Set(contactIds)].filter((contactId) => !existingIds.has(contactId)).sort()
   if (missing.length === 0) return new Set()
   const now = tx.now()
   const created = await tx.sql<{ id: string }>('createMissing')`
-      insert into conversations (tenant_id, id, contact_id, channel_id, status, created_at, updated_at)
+    insert into conversations (tenant_id, id, contact_id, channel_id, status, created_at, updated_at)
      select ${tx.tenantId}::uuid, id, contact_id, ${channelId}::uuid, 'active', ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(missing.map((contactId) => ({ id: newId(), contactId })))}::jsonb) as x (id uuid, contact_id uuid)
      on conflict (tenant_id, channel_id, contact_id) do nothing returning id`

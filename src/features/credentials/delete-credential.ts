@@ -29,14 +29,14 @@ export function deleteCredential(scope: Scope, { credentialId }: CredentialRef):
 
 function listTools(tx: Scope, credentialId: string): Promise<User[]> {
   return tx.sql<User>('listTools')`
-      select id, name from tools where tenant_id = ${tx.tenantId} and config ->> 'credentialId' = ${credentialId}
+    select id, name from tools where tenant_id = ${tx.tenantId} and config ->> 'credentialId' = ${credentialId}
      order by name limit ${USERS_LISTED_MAX}`
 }
 
 /** The ID of a credential is in a definition at most as the `credentialId` of a step, so its text is searched. */
 function listWorkflows(tx: Scope, credentialId: string): Promise<User[]> {
   return tx.sql<User>('listWorkflows')`
-      select w.id, w.name from workflows w
+    select w.id, w.name from workflows w
      left join workflow_versions v on v.tenant_id = ${tx.tenantId} and v.workflow_id = w.id and v.version = w.version
      where w.tenant_id = ${tx.tenantId} and w.status <> 'archived'
        and (w.draft::text ilike ${`%${credentialId}%`} or v.definition::text ilike ${`%${credentialId}%`})

@@ -53,7 +53,7 @@ type Retried = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runI
 async function putBack(tx: Scope, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0
   const retried = await tx.sql<Retried>('putBack')`
-      with retried as (delete from dead_letters where tenant_id = ${tx.tenantId} and id = any(${ids}) returning *),
+    with retried as (delete from dead_letters where tenant_id = ${tx.tenantId} and id = any(${ids}) returning *),
      items as (
        insert into mailbox_items (tenant_id, mailbox_kind, mailbox_id, id, kind, payload, attempts, due_at, created_at)
        select ${tx.tenantId}, mailbox_kind, mailbox_id, id, kind, payload, 0, ${DUE_AT_ONCE}, created_at from retried)

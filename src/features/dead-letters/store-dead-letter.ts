@@ -46,7 +46,7 @@ type Origin = {
 /** Finds what an item belongs to, as far as it exists. `runIds`: the runs that it may be about, the likeliest first. */
 async function findOrigin(tx: Scope, { kind, id }: Mailbox, runIds: string[]): Promise<Origin> {
   const [origin] = await tx.sql<Origin>('findOrigin')`
-      select cv.id as conversation_id, coalesce(cv.contact_id, c.id) as contact_id, r.id as run_id, r.workflow_id
+    select cv.id as conversation_id, coalesce(cv.contact_id, c.id) as contact_id, r.id as run_id, r.workflow_id
      from (select 1) one
      left join conversations cv on cv.tenant_id = ${tx.tenantId} and ${kind} = 'conversation' and cv.id = ${id}
      left join contacts c on c.tenant_id = ${tx.tenantId} and ${kind} = 'contact' and c.id = ${id}

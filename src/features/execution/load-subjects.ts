@@ -27,7 +27,7 @@ export async function loadSubjects(tx: Scope, mailboxes: Mailbox[]): Promise<Sub
 
 async function loadConversations(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await tx.sql<ConversationRow>('loadConversations')`
-      select cv.id as conversation_id, cv.contact_id, cv.automation_state, cv.automation_reason, cv.automation_until,
+    select cv.id as conversation_id, cv.contact_id, cv.automation_state, cv.automation_reason, cv.automation_until,
        c.blocked as is_blocked, ${contactFactsSql(tx.tenantId)} as contact,
        jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
          'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
@@ -69,7 +69,7 @@ async function loadContacts(tx: Scope, ids: string[]): Promise<Subject[]> {
 
 async function loadRuns(tx: Scope, ids: string[]): Promise<Subject[]> {
   const rows = await tx.sql<{ id: string; workspace: JsonObject }>('loadRuns')`
-      select r.id, ${WORKSPACE_FACTS_SQL} as workspace from runs r join workspaces w on w.id = ${tx.tenantId}
+    select r.id, ${WORKSPACE_FACTS_SQL} as workspace from runs r join workspaces w on w.id = ${tx.tenantId}
      where r.tenant_id = ${tx.tenantId} and r.id = any(${ids})`
   return rows.map(({ id, workspace }) => ({
     ...NO_CONVERSATION,

@@ -102,7 +102,7 @@ type EvaluationRow = {
 
 async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[]> {
   const rows = await scope.sql<EvaluationRow>('evaluationLinks')`
-      select e.created_at as at, e.event, x.value as evaluation, w.name as workflow_name
+    select e.created_at as at, e.event, x.value as evaluation, w.name as workflow_name
      from trigger_evaluations e
      cross join lateral jsonb_array_elements(e.evaluations) x
      left join workflows w on w.tenant_id = ${scope.tenantId} and w.id = (x.value ->> 'workflowId')::uuid
@@ -173,7 +173,7 @@ function describeDeadLetter({ id, attempts, error }: DeadLetter): string {
 
 async function isPending(scope: Scope, { id, conversationId }: MessageRow): Promise<boolean> {
   const rows = await scope.sql<object>('isPending')`
-      select 1 from mailbox_items
+    select 1 from mailbox_items
      where tenant_id = ${scope.tenantId} and mailbox_id = ${conversationId} and kind = 'message' and payload ->> 'messageId' = ${id} limit 1`
   return rows.length > 0
 }

@@ -46,7 +46,7 @@ async function findRunOrigin(scope: Scope, message: MessageRow): Promise<Origin 
 async function findCallers(scope: Scope, { id, parentRunId }: RunDetails): Promise<RunDetails[]> {
   if (parentRunId === null) return []
   const rows = await scope.sql<{ id: string }>('findCallers')`
-      with recursive callers as (
+    with recursive callers as (
        select r.id, r.parent_run_id, 0 as distance from runs r where r.tenant_id = ${scope.tenantId} and r.id = ${id}
        union all
        select r.id, r.parent_run_id, c.distance + 1 from callers c

@@ -94,7 +94,7 @@ function deadLetterReasons(count: number): Reason[] {
 
 async function findPause(scope: Scope, contactId: string): Promise<Reason | undefined> {
   const [pause] = await scope.sql<{ conversationId: string; until: Date | null }>('findPause')`
-      select id as conversation_id, automation_until as until from conversations
+    select id as conversation_id, automation_until as until from conversations
      where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and ${automationPausedSql(scope.now())}
      order by last_message_at desc nulls last limit 1`
   if (!pause) return undefined

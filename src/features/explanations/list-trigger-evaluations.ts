@@ -53,7 +53,7 @@ async function readEvaluations(
   { contactId, workflowId, since, limit, offset }: EvaluationQuery & { limit: number; offset: number },
 ): Promise<EvaluationRow[]> {
   return await scope.sql<EvaluationRow>('readEvaluations')`
-      select e.created_at as at, e.event, x.value as evaluation,
+    select e.created_at as at, e.event, x.value as evaluation,
        case when m.id is not null then jsonb_build_object('body', m.body, 'channelId', m.channel_id) end as message
      from trigger_evaluations e
      cross join lateral jsonb_array_elements(e.evaluations) x
@@ -64,7 +64,7 @@ async function readEvaluations(
 
 async function countRuns(scope: Scope, { contactId, workflowId, since }: EvaluationQuery): Promise<number> {
   const [row] = await scope.sql<{ total: number }>('countRuns')`
-      select count(*)::int as total from runs
+    select count(*)::int as total from runs
      where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and workflow_id = ${workflowId} and created_at >= ${since} and replay_of is null`
   return row?.total ?? 0
 }

@@ -70,7 +70,7 @@ export class AiTranscript {
     const { runId, stepIndex } = this.#call
     const now = tx.now()
     const appended = await tx.sql('appendEntry')`
-      insert into ai_transcripts as t (tenant_id, run_id, step_index, version, entries, created_at, updated_at)
+    insert into ai_transcripts as t (tenant_id, run_id, step_index, version, entries, created_at, updated_at)
       values (${tx.tenantId}, ${runId}, ${stepIndex}, 1, ${JSON.stringify([entry])}::jsonb, ${now}, ${now})
       on conflict (tenant_id, run_id, step_index) do update
         set version = t.version + 1, entries = t.entries || excluded.entries, updated_at = excluded.updated_at

@@ -27,7 +27,7 @@ export function idempotencyKey({ runId, stepIndex }: ClaimedCall): string {
 export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCall[]> {
   const now = scope.now()
   const rows = await scope.sql<Row>('claimCalls')`
-      with due as (
+    with due as (
        select e.run_id, e.step_index, e.attempt, r.contact_id, r.conversation_id, r.mailbox_run_id,
          r.status = 'waiting' and r.epoch = e.epoch as is_awaited
        from external_calls e join runs r on r.tenant_id = ${scope.tenantId} and r.id = e.run_id

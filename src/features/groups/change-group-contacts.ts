@@ -50,7 +50,7 @@ function toRaisedEvent({ groupId, contactId, isAdded, depth = 0 }: GroupChange) 
 async function insertContacts(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
   if (changes.length === 0) return []
   return tx.sql<GroupChange>('insertContacts')`
-      with input as (select * from jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (group_id uuid, contact_id uuid)),
+    with input as (select * from jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (group_id uuid, contact_id uuid)),
      existing as (
        select g.id from groups g where g.tenant_id = ${tx.tenantId} and g.id in (select group_id from input)
        order by g.id for key share)
@@ -65,7 +65,7 @@ async function insertContacts(tx: Scope, changes: GroupChange[]): Promise<GroupC
 async function deleteContacts(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
   if (changes.length === 0) return []
   return tx.sql<GroupChange>('deleteContacts')`
-      delete from group_contacts gc using jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (group_id uuid, contact_id uuid)
+    delete from group_contacts gc using jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (group_id uuid, contact_id uuid)
      where gc.tenant_id = ${tx.tenantId} and gc.group_id = x.group_id and gc.contact_id = x.contact_id
      returning gc.group_id, gc.contact_id, false as is_added`
 }

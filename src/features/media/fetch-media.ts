@@ -41,7 +41,7 @@ export async function queueMedia(
   if (rows.length === 0) return
   const now = tx.now()
   await tx.sql('queueMedia')`
-      insert into message_media (tenant_id, message_id, channel_id, provider_media_id, mime_type, filename, sha256, status,
+    insert into message_media (tenant_id, message_id, channel_id, provider_media_id, mime_type, filename, sha256, status,
        due_at, created_at)
      select ${tx.tenantId}::uuid, message_id, ${channelId}::uuid, provider_media_id, mime_type, filename, sha256, 'pending',
        ${now}::timestamptz, ${now}::timestamptz
@@ -51,9 +51,8 @@ export async function queueMedia(
 
 /** Enqueues the fetching of files whose job was lost, or whose next attempt is due. */
 export async function enqueueDueMedia(system: SystemScope): Promise<void> {
-  const due = await system.acrossTenants<{ tenantId: string }>(
-    'listTenantsWithDueMedia',
-  )`select distinct tenant_id from message_media where due_at <= ${system.now()}`
+  const due = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueMedia')`
+    select distinct tenant_id from message_media where due_at <= ${system.now()}`
   await system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
 }
 
@@ -74,7 +73,7 @@ export async function fetchMedia(
 
 function claim(scope: Scope): Promise<PendingFile[]> {
   return scope.sql<PendingFile>('claim')`
-      update message_media x set due_at = ${addMs(scope.now(), LEASE_MS)}, attempts = attempts + 1
+    update message_media x set due_at = ${addMs(scope.now(), LEASE_MS)}, attempts = attempts + 1
      from (select message_id from message_media where tenant_id = ${scope.tenantId} and due_at <= ${scope.now()}
        order by due_at limit ${BATCH} for update skip locked) due
      where x.tenant_id = ${scope.tenantId} and x.message_id = due.message_id
@@ -116,7 +115,7 @@ function describe(error: unknown): string {
 async function settle(scope: Scope, { messageId }: PendingFile, mediaId: string): Promise<void> {
   await scope.transaction(async (tx) => {
     const [message] = await tx.sql<{ conversationId: string; contactId: string }>('settle')`
-      with stored as (
+    with stored as (
          update message_media set status = 'stored', media_id = ${mediaId}, error = null, due_at = null
          where tenant_id = ${tx.tenantId} and message_id = ${messageId} and status = 'pending' returning message_id)
        select m.conversation_id, m.contact_id from stored

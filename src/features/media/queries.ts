@@ -50,7 +50,7 @@ export async function attachMedia<M extends MessageRow>(
 async function loadMessageMedia(scope: Scope, messageIds: string[]): Promise<Map<string, MessageMedia>> {
   if (messageIds.length === 0) return new Map()
   const rows = await scope.sql<Row>('loadMessageMedia')`
-      select x.message_id, m.id as media_id, coalesce(m.mime_type, x.mime_type) as mime_type, m.bytes,
+    select x.message_id, m.id as media_id, coalesce(m.mime_type, x.mime_type) as mime_type, m.bytes,
        coalesce(x.filename, m.filename) as filename, coalesce(m.sha256, x.sha256) as sha256,
        case when x.status = 'stored' and m.id is null then 'deleted' else x.status end as status
      from message_media x left join media m on m.tenant_id = ${scope.tenantId} and m.id = x.media_id

@@ -14,9 +14,8 @@ type DueMessage = { tenantId: string; id: string; conversationId: string }
  * once: a message leaves its status `scheduled` once.
  */
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
-  const due = await system.acrossTenants<DueMessage>(
-    'listDueMessages',
-  )`select tenant_id, id, conversation_id from messages where release_at <= ${system.now()} order by release_at limit ${BATCH}`
+  const due = await system.acrossTenants<DueMessage>('listDueMessages')`
+    select tenant_id, id, conversation_id from messages where release_at <= ${system.now()} order by release_at limit ${BATCH}`
   for (const tenantId of new Set(due.map((message) => message.tenantId))) {
     const messages = due.filter((message) => message.tenantId === tenantId)
     await system
@@ -31,16 +30,16 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
   const { tenantId } = tx
   const now = tx.now()
   const conversationIds = due.map(({ conversationId }) => conversationId)
-  await tx.sql(
-    'release',
-  )`select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
-  const released = await tx.sql<QueuedMessage>('release')`
-      with locked as (
-       select m.id from messages m where m.tenant_id = ${tenantId} and m.id = any(${due.map(({ id }) => id)}) and ${sqlText(allowsSql('release'))}
-       order by m.id for no key update),
-     released as (
-       update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now} from locked
-       where m.tenant_id = ${tenantId} and m.id = locked.id and ${sqlText(allowsSql('release'))}
+  await tx.sql('lockConversations')`
+    select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
+  const ids = due.map(({ id }) => id)
+  // A distributed database cannot insert within a statement that locks.
+  await tx.sql('lockMessages')`
+    select from messages where tenant_id = ${tenantId} and id = any(${ids}) order by id for no key update`
+  const released = await tx.sql<QueuedMessage>('releaseMessages')`
+    with released as (
+       update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now}
+       where m.tenant_id = ${tenantId} and m.id = any(${ids}) and ${sqlText(allowsSql('release'))}
        returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
      entered as (
        insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)

@@ -42,7 +42,7 @@ export async function listProviderWebhooks(
   await scope.get(Channel, channelId)
   const newer = before === undefined ? undefined : await loadWebhook(scope, { channelId, webhookId: before })
   const rows = await scope.sql<Row>('listProviderWebhooks')`
-      select id, channel_id, status, outcome, error, attempts, due_at, octet_length(body) as bytes, created_at
+    select id, channel_id, status, outcome, error, attempts, due_at, octet_length(body) as bytes, created_at
      from channel_webhooks
      where tenant_id = ${scope.tenantId} and channel_id = ${channelId} and ${statusCondition(status)}
        and (${newer?.id ?? null}::uuid is null or (created_at, id) < (${newer?.createdAt ?? null}, ${newer?.id ?? null}))

@@ -135,12 +135,10 @@ async function findStartedKeys(tx: Scope, plans: PlannedRun[]): Promise<Set<stri
   if (deduplicated.length === 0) return new Set()
   const ids = [...new Set(deduplicated.map(({ run }) => run.triggerEventId))].sort()
   // Of two concurrent calls with one event ID, the second waits here and then finds the first one's run.
-  await tx.sql(
-    'findStartedKeys',
-  )`select pg_advisory_xact_lock(hashtextextended(id, 2)) from unnest(${ids}::text[]) with ordinality as x (id, n) order by n`
-  const rows = await tx.sql<{ key: string }>(
-    'findStartedKeys',
-  )`select workflow_id || ':' || trigger_event_id as key from runs where tenant_id = ${tx.tenantId} and trigger_event_id = any(${ids})`
+  await tx.sql('findStartedKeys')`
+    select pg_advisory_xact_lock(hashtextextended(id, 2)) from unnest(${ids}::text[]) with ordinality as x (id, n) order by n`
+  const rows = await tx.sql<{ key: string }>('findStartedKeys')`
+    select workflow_id || ':' || trigger_event_id as key from runs where tenant_id = ${tx.tenantId} and trigger_event_id = any(${ids})`
   return new Set(rows.map(({ key }) => key))
 }
 

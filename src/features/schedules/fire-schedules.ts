@@ -75,7 +75,7 @@ async function startChunk(tx: Scope, { workflowId, key, time, contacts }: Chunk)
 
 async function lockDue(tx: Scope, workflowId: string, key: string): Promise<DueSchedule | undefined> {
   const [schedule] = await tx.sql<DueSchedule>('lockDue')`
-      select cron, at, timezone, group_id, next_at, cursor from schedules
+    select cron, at, timezone, group_id, next_at, cursor from schedules
      where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and key = ${key} and next_at <= ${tx.now()} for update skip locked`
   return schedule
 }

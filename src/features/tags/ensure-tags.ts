@@ -16,7 +16,7 @@ export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string
   const rows = sortForLocking(missing, ([lower]) => lower).map(([, name]) => ({ id: newId(), name }))
   const now = tx.now()
   await tx.sql('ensureTags')`
-      insert into tags (tenant_id, id, name, color, created_at, updated_at)
+    insert into tags (tenant_id, id, name, color, created_at, updated_at)
      select ${tx.tenantId}::uuid, id, name, ${DEFAULT_COLOR}, ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, name text)
      on conflict (tenant_id, lower(name)) do nothing`
@@ -24,8 +24,7 @@ export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string
 }
 
 async function findTags(tx: Scope, lowerNames: string[]): Promise<Map<string, string>> {
-  const rows = await tx.sql<{ id: string; name: string }>(
-    'findTags',
-  )`select id, name from tags where tenant_id = ${tx.tenantId} and lower(name) = any(${lowerNames})`
+  const rows = await tx.sql<{ id: string; name: string }>('findTags')`
+    select id, name from tags where tenant_id = ${tx.tenantId} and lower(name) = any(${lowerNames})`
   return new Map(rows.map(({ id, name }) => [name.toLowerCase(), id]))
 }

@@ -19,7 +19,7 @@ function listWorkflows(scope: Scope, template: TemplateRow): Promise<TemplateUse
   const { id: templateId, name, language } = template
   const reference = JSON.stringify({ templateId, name, language })
   return scope.sql<TemplateUses['workflows'][number]>('listWorkflows')`
-      select * from (
+    select * from (
        select w.id, w.name, w.status, jsonb_path_exists(w.draft, ${REFERS}, ${reference}::jsonb) as in_draft,
          coalesce(jsonb_path_exists(v.definition, ${REFERS}, ${reference}::jsonb), false) as in_published
        from workflows w
@@ -30,6 +30,6 @@ function listWorkflows(scope: Scope, template: TemplateRow): Promise<TemplateUse
 
 function listBroadcasts(scope: Scope, { id }: TemplateRow): Promise<TemplateUses['broadcasts']> {
   return scope.sql<TemplateUses['broadcasts'][number]>('listBroadcasts')`
-      select id, name, status from broadcasts where tenant_id = ${scope.tenantId} and template_id = ${id}
+    select id, name, status from broadcasts where tenant_id = ${scope.tenantId} and template_id = ${id}
      order by created_at desc, id desc limit ${USES_MAX}`
 }

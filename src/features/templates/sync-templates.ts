@@ -157,7 +157,7 @@ const LIST_DELAY_MS = MINUTE
 /** Marks templates of the provider that a complete synchronization has not seen. */
 async function markDeleted(tx: Scope, channelId: string, startedAt: Date): Promise<number> {
   const deleted = await tx.sql<{ id: string }>('markDeleted')`
-      update templates set status = 'deleted', updated_at = ${tx.now()}
+    update templates set status = 'deleted', updated_at = ${tx.now()}
      where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and provider_template_id is not null
        and status <> 'deleted' and (last_synced_at is null or last_synced_at < ${startedAt})
        and (submitted_at is null or submitted_at < ${addMs(startedAt, -LIST_DELAY_MS)})

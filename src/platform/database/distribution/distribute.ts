@@ -1,6 +1,6 @@
-import type { Database } from './database.ts'
-import { compareMigrations } from './migrate.ts'
-import { REFERENCE_TABLES, TENANT_TABLES } from './statements/tables.ts'
+import type { Database } from '../database.ts'
+import { compareMigrations } from '../migrate.ts'
+import { REFERENCE_TABLES, TENANT_TABLES } from '../statements/tables.ts'
 
 /** Reason why a database cannot be distributed, with what to do. */
 export class DistributionError extends Error {}
