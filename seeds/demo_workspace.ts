@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
-import { seedBroadcast } from './demo/broadcast.ts'
+import { recount } from '../src/features/counts/recount.ts'
+import { seedCompletedBroadcast, seedPausedBroadcast } from './demo/broadcasts.ts'
 import { seedContacts } from './demo/contacts.ts'
 import { seedConversations } from './demo/conversations.ts'
 import { History } from './demo/history.ts'
@@ -20,7 +21,9 @@ export async function seed(knex: Knex): Promise<void> {
     await seedContacts(tx, now)
     const history = new History(tx, now)
     await seedWorkflows(history, owner)
+    await seedCompletedBroadcast(history, owner)
     await seedConversations(history, owner)
-    await seedBroadcast(tx, now)
+    await seedPausedBroadcast(history, owner)
+    await recount(tx, DEMO.workspaceId)
   })
 }

@@ -1,9 +1,12 @@
 import type { TenantModel } from './models/tenant-model.ts'
 import { type DatabaseSource, singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
+import { createSqlTag, type SqlTag } from './platform/database/sql.ts'
+import { writeEvents } from './platform/database/write-events.ts'
+import { assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import { NotFoundError } from './platform/errors.ts'
-import { isUuid, newId } from './platform/ids.ts'
+import { isUuid } from './platform/ids.ts'
 import type { Job, JobQueue } from './platform/jobs/job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import type { Mailer } from './platform/mail.ts'
@@ -95,6 +98,15 @@ export class Scope {
     return model.query(this.db).context({ tenantId: this.tenantId })
   }
 
+  /**
+   * Returns the tag of a named statement, which binds the values in the template and composes fragments. Each reference to
+   * a tenant table needs a condition `alias.tenant_id = ${scope.tenantId}`, each inserted row the same as its `tenant_id`.
+   * @throws Error if the statement may reach the rows of other tenants
+   */
+  sql<Row = unknown>(name: string): SqlTag<Row> {
+    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId))
+  }
+
   /** Returns undefined for a malformed id, a missing row and a row of another tenant alike. */
   async find<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M | undefined> {
     if (!isUuid(id)) return undefined
@@ -138,7 +150,7 @@ export class Scope {
       const dependencies = { ...this.#dependencies, connections: singleDatabase(db) }
       const tx = new Scope(dependencies, this.tenantId, this.actor, { recorded })
       const value = await work(tx)
-      if (!this.#recorded) await tx.#writeEvents(recorded)
+      if (!this.#recorded) await writeEvents(db, { tenantId: this.tenantId, now: this.now() }, recorded)
       return value
     })
     // The outermost transaction writes the events and publishes them.
@@ -173,18 +185,8 @@ export class Scope {
   async record(...events: Event[]): Promise<void> {
     if (this.#recorded) return void this.#recorded.push(...events)
     if (events.length === 0) return
-    await this.#writeEvents(events)
+    await writeEvents(this.db, { tenantId: this.tenantId, now: this.now() }, events)
     this.#dependencies.notifications.publish(this.tenantId)
-  }
-
-  async #writeEvents(events: Event[]): Promise<void> {
-    if (events.length === 0) return
-    const rows = events.map(({ type, data }) => ({ id: newId(), type, data }))
-    await this.db.raw(
-      `insert into events (tenant_id, id, type, data, created_at)
-       select ?::uuid, id, type, data, ?::timestamptz from jsonb_to_recordset(?::jsonb) as x (id uuid, type text, data jsonb)`,
-      [this.tenantId, this.now(), JSON.stringify(rows)],
-    )
   }
 }
 
@@ -209,6 +211,22 @@ export class SystemScope {
 
   now(): Date {
     return this.#dependencies.clock.now()
+  }
+
+  /**
+   * Returns the tag of a named statement, as that of a scope, for tables that do not belong to tenants.
+   * @throws Error if the statement touches a tenant table
+   */
+  sql<Row = unknown>(name: string): SqlTag<Row> {
+    return createSqlTag(this.db, name, assertNoTenantTable)
+  }
+
+  /**
+   * Returns the tag of a named statement that reads the tables of all tenants: to find those with work, which is then
+   * done in the scope of each. On a distributed database it is executed by every node.
+   */
+  acrossTenants<Row = unknown>(name: string): SqlTag<Row> {
+    return createSqlTag(this.db, name)
   }
 
   forTenant(tenantId: string, actor: Actor = { type: 'system', id: null, name: null }): Scope {

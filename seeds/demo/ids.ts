@@ -8,7 +8,7 @@ const KINDS = {
   workflow: '0004',
   conversation: '0005',
   broadcast: '0008',
-  recipient: '0009',
+  template: '0009',
 } as const
 
 /** The fixed ID of the nth demo row of a kind. */

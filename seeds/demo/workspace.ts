@@ -20,6 +20,8 @@ export async function seedWorkspace(tx: Knex, now: Date): Promise<Actor> {
     name: 'Sandbox',
     status: 'connected',
     settings: {},
+    // Slow enough to watch the progress of a broadcast.
+    broadcasts_per_second: 10,
     ...times,
   })
   await tx('channel_routes').insert({ channel_id: sandboxId, tenant_id: workspaceId })

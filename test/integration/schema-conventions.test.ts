@@ -1,32 +1,18 @@
 import { expect } from 'chai'
-import { type Database, isMigrated, migrate, openDatabase } from '../../src/platform/database/database.ts'
+import { type Database, openDatabase } from '../../src/platform/database/database.ts'
+import { compareMigrations, migrate } from '../../src/platform/database/migrate.ts'
+import { LOCAL_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../../src/platform/database/statements/tables.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
-
-/** Tables without a tenant_id. */
-const GLOBAL_TABLES = [
-  'users',
-  'credentials',
-  'sessions',
-  'password_resets',
-  'known_addresses',
-  'workspaces',
-  'memberships',
-  'rate_limits',
-  'workers',
-  'readiness_probes',
-  'migrations',
-  'migrations_lock',
-]
 
 /** Indexes on tenant tables that do not start with tenant_id, and the reason. */
 const CROSS_TENANT_INDEXES: Record<string, string> = {
-  messages_send_at_scheduled_idx: 'due messages are looked up across tenants',
+  messages_release_at_not_null_idx: 'due messages are looked up across tenants',
   run_waits_due_at_not_null_idx: 'due waits are looked up across tenants',
   idempotency_keys_created_at_idx: 'old keys are purged across tenants',
   throttle_windows_ends_at_idx: 'windows that have ended are purged across tenants',
   broadcasts_work_at_not_null_idx: 'broadcasts with work are looked up across tenants',
   schedules_next_at_not_null_idx: 'due schedules are looked up across tenants',
-  workflow_webhooks_id_key: 'a call names a webhook and no tenant',
+  workflow_webhook_routes_pkey: 'a call names a webhook and no tenant',
   events_created_at_idx: 'old events are purged across tenants',
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',
   message_media_due_at_not_null_idx: 'files to fetch are looked up across tenants',
@@ -50,6 +36,8 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'message_media.provider_media_id': "the provider's id",
   'provider_media.provider_media_id': "the provider's id",
   'message_media.media_id': 'a file, which may be deleted without the message',
+  'counts.owner_id': 'a tag, a group or the workspace',
+  'count_deltas.owner_id': 'written while the tag or group is being deleted',
   'messages.step_id': 'the name of a step within a definition',
   'run_steps.step_id': 'the name of a step within a definition',
   'external_calls.step_id': 'the name of a step within a definition',
@@ -65,6 +53,8 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'runs.mailbox_run_id': 'the root of a tree of runs, which is never deleted alone',
   'runs.root_run_id': 'the first of a chain of replays; replay_of is the foreign key',
   'trigger_evaluations.conversation_id': 'kept for a week; deleting the contact cascades to the row',
+  'channel_routes.channel_id': 'every node has the routes, and one node has the channel',
+  'workflow_webhook_routes.webhook_id': 'every node has the routes, and one node has the webhook',
   'run_count_deltas.workflow_id': 'written while the workflow is being deleted',
   'consent_entries.channel_id': 'evidence, which outlives the channel',
   'consent_entries.message_id': 'evidence, which outlives the message',
@@ -83,7 +73,7 @@ describe('database schema', () => {
   before(async () => {
     database = await cloneDatabase(skipMigrations)
     db = openDatabase(database.url)
-    await migrate(db)
+    await migrate(database.url)
   })
 
   after(async () => {
@@ -95,15 +85,26 @@ describe('database schema', () => {
     return (await db.raw<{ rows: Row[] }>(sql)).rows
   }
 
-  const TENANT_TABLES = `(select c.oid, c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
+  const WITH_TENANT_ID = `(select c.oid, c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attname = 'tenant_id')`
 
-  it('has a tenant_id in every table that is not listed as global', async () => {
+  it('lists every table as one of tenants, a reference or a local one, and those of tenants have a tenant_id', async () => {
     const tables = await select<{ name: string }>(
-      `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
-       and oid not in (select oid from ${TENANT_TABLES} t) order by 1`,
+      `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
     )
-    expect(tables.map(({ name }) => name)).to.have.members(GLOBAL_TABLES)
+    expect(tables.map(({ name }) => name)).to.have.members([...TENANT_TABLES, ...REFERENCE_TABLES, ...LOCAL_TABLES])
+    const withTenantId = await select<{ name: string }>(`select relname as name from ${WITH_TENANT_ID} t`)
+    expect(withTenantId.map(({ name }) => name)).to.include.members([...TENANT_TABLES])
+  })
+
+  it('lists a tenant table after those that its foreign keys name', async () => {
+    const keys = await select<{ table: string; target: string }>(
+      `select conrelid::regclass::text as table, confrelid::regclass::text as target
+       from pg_constraint where contype = 'f' and conrelid <> confrelid`,
+    )
+    const position = (table: string) => TENANT_TABLES.findIndex((name) => name === table)
+    const wrong = keys.filter(({ table, target }) => position(table) >= 0 && position(target) > position(table))
+    expect(wrong).to.deep.equal([])
   })
 
   it('has a key on (tenant_id, id) in every tenant table with an id and a primary key on tenant_id in the others', async () => {
@@ -113,12 +114,14 @@ describe('database schema', () => {
          array(select pg_get_constraintdef(k.oid) from pg_constraint k where k.conrelid = t.oid and k.contype in ('p', 'u'))
            || array(select 'UNIQUE (' || substring(pg_get_indexdef(i.indexrelid) from '\\((.*)\\)') || ')'
              from pg_index i where i.indrelid = t.oid and i.indisunique and i.indpred is null) as keys
-       from ${TENANT_TABLES} t`,
+       from ${WITH_TENANT_ID} t`,
     )
     expect(tables.length).to.be.greaterThan(20)
-    for (const { table, hasId, keys } of tables.filter(({ table }) => table !== 'channel_routes')) {
+    for (const { table, hasId, keys } of tables.filter(({ table }) => !table.endsWith('_routes'))) {
       const expected =
-        hasId && table !== 'mailbox_items' ? /^(?:PRIMARY KEY|UNIQUE) \(tenant_id, id\)$/ : /^PRIMARY KEY \(tenant_id, /
+        hasId && table !== 'mailbox_items'
+          ? /^(?:PRIMARY KEY|UNIQUE) \(tenant_id, id\)$/
+          : /^PRIMARY KEY \(tenant_id[,)]/
       expect(
         keys.some((key) => expected.test(key)),
         `${table}: ${keys.join('; ')}`,
@@ -129,7 +132,7 @@ describe('database schema', () => {
   it('includes tenant_id in every foreign key between tenant tables', async () => {
     const references = await select<{ name: string; definition: string }>(
       `select conrelid::regclass::text as name, pg_get_constraintdef(oid) as definition from pg_constraint
-       where contype = 'f' and conrelid in (select oid from ${TENANT_TABLES} t) and confrelid <> 'workspaces'::regclass`,
+       where contype = 'f' and conrelid in (select oid from ${WITH_TENANT_ID} t) and confrelid <> 'workspaces'::regclass`,
     )
     expect(references.length).to.be.greaterThan(30)
     for (const { name, definition } of references) {
@@ -139,7 +142,7 @@ describe('database schema', () => {
 
   it('has a foreign key on every column ending in _id that is not listed as an exception', async () => {
     const columns = await select<{ name: string }>(
-      `select t.relname || '.' || a.attname as name from ${TENANT_TABLES} t
+      `select t.relname || '.' || a.attname as name from ${WITH_TENANT_ID} t
        join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and a.attname like '%\\_id' and a.attname <> 'tenant_id'
        where not exists (select from pg_constraint k where k.conrelid = t.oid and k.contype = 'f' and a.attnum = any(k.conkey))`,
     )
@@ -150,7 +153,7 @@ describe('database schema', () => {
     const indexes = await select<{ name: string }>(
       `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
        join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-       where i.indrelid in (select oid from ${TENANT_TABLES} t) and a.attname <> 'tenant_id'`,
+       where i.indrelid in (select oid from ${WITH_TENANT_ID} t) and a.attname <> 'tenant_id'`,
     )
     expect(indexes.map(({ name }) => name)).to.have.members(Object.keys(CROSS_TENANT_INDEXES))
   })
@@ -210,15 +213,16 @@ describe('database schema', () => {
   it('is empty after all migrations are rolled back and complete after they are applied again', async () => {
     const target = await cloneDatabase(skipMigrations)
     const other = openDatabase(target.url)
-    await migrate(other)
+    await migrate(target.url)
     await other.migrate.rollback(undefined, true)
     const remaining = await other.raw<{ rows: object[] }>(`
       select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
         and relname not like 'migrations%'
-      union all select proname from pg_proc where pronamespace = 'public'::regnamespace`)
+      union all select proname from pg_proc where pronamespace = 'public'::regnamespace and not exists (
+        select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e')`)
     expect(remaining.rows).to.deep.equal([])
-    await migrate(other)
-    expect(await isMigrated(other)).to.equal(true)
+    await migrate(target.url)
+    expect(await compareMigrations(other)).to.deep.equal({ missing: [], unknown: [] })
     await other.destroy()
     await target.drop()
   })

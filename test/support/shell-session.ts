@@ -42,7 +42,7 @@ export class ShellSession {
   }
 
   async run({ line, output }: Command): Promise<void> {
-    const isRead = !/ (?:-d|--data|--json|-X|-c) /.test(line)
+    const isRead = !/ (?:-d|--data|--data-binary|--json|-X|-c) /.test(line)
     const patience = performance.now() + (isRead ? PATIENCE_MS : 0)
     for (;;) {
       const printed = await this.#print(line)
@@ -103,6 +103,6 @@ type Part = { isFirst: boolean; isLast: boolean; known: ReadonlyMap<string, stri
 
 function toPattern(part: string, { isFirst, isLast, known }: Part): string {
   const literal = part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-  const named = literal.replaceAll(/<(\w+)>/g, (_, name: string) => known.get(name) ?? `(?<${name}>[\\w.:/+-]+)`)
+  const named = literal.replaceAll(/<(\w+)>/g, (_, name: string) => known.get(name) ?? `(?<${name}>[\\w.:/?=&+-]+)`)
   return `${isFirst ? '^' : ''}${named}${isLast ? '$' : ''}`
 }

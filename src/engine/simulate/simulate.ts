@@ -27,6 +27,8 @@ export type Simulation = {
   dialogue: DialogueEntry[]
   /** Events that precede the first message; if there are any, it is the first one of the conversation. */
   opening?: TriggerEvent[]
+  /** Events that the first message causes behind itself, unless it is preempted. */
+  following?: TriggerEvent[]
   world: SimulatedWorld
   /** True once the simulation has taken too long in real time. */
   isOutOfTime?(): boolean
@@ -78,13 +80,15 @@ class Simulator {
   #idsCount = 0
   #itemsCount = 0
   #opening: TriggerEvent[]
+  #following: TriggerEvent[]
   #limit: SimulationLimit | null = null
 
   constructor(simulation: Simulation) {
-    const { registry, subject, published, now, opening = [], world } = simulation
+    const { registry, subject, published, now, opening = [], following = [], world } = simulation
     this.#simulation = simulation
     this.#now = now
     this.#opening = [...opening]
+    this.#following = [...following]
     this.#mailbox = new SimulatedMailbox({
       registry,
       subject,
@@ -132,6 +136,11 @@ class Simulator {
     }
     const event = { ...world.toMessageEvent(this.#mailbox.subject, opening.length > 0), ...preemption }
     this.#process({ content: { kind: 'message', payload: { messageId, event } }, message: received })
+    const following = this.#following.splice(0)
+    if (preemption.consentKeyword !== undefined) return
+    for (const caused of following) {
+      this.#process({ content: { kind: 'event', payload: { event: caused, messageId, depth: 0 } }, message: received })
+    }
   }
 
   #handleKeyword(body: string | null): { consentKeyword?: string } {

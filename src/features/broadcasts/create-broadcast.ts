@@ -8,8 +8,10 @@ import { replaceAudience } from './audience/replace-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
 /** Creates a draft. Nothing is sent. */
-export function createBroadcast(scope: Scope, input: CreateBroadcast): Promise<Broadcast> {
-  const broadcastId = newId()
+export function createBroadcast(
+  scope: Scope,
+  { id: broadcastId = newId(), ...input }: CreateBroadcast & { id?: string },
+): Promise<Broadcast> {
   return scope.transaction(async (tx) => {
     const template = await lockTemplate(tx, input.templateId, input.channelId)
     const now = tx.now()

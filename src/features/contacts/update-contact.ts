@@ -8,6 +8,7 @@ import { storeConsents } from './change-consents.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
 import { diffDetails } from './diff-details.ts'
 import { getContact } from './queries.ts'
+import { removeIdentities } from './identities.ts'
 import { toUniqueContactError } from './unique-contact-error.ts'
 import type { Contact, UpdateContact } from './schema.ts'
 
@@ -26,6 +27,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
           ...(fields ? { fields: mergeFields(existing.fields, fields) } : {}),
           updatedAt: tx.now(),
         })
+      if (columns.phone) await forgetFormerNumber(tx, existing, columns.phone)
       if (consent) {
         await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
       }
@@ -42,6 +44,16 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
       return getContact(tx, { contactId })
     }),
   )
+}
+
+/**
+ * Removes the names by which channels know a contact under its former number: messages would go on to that, and a person
+ * who writes from it would be this contact. Names under another spelling of the new number stay.
+ */
+async function forgetFormerNumber(tx: Scope, { id, phone: former }: ContactRow, phone: string): Promise<void> {
+  const key = toPhoneKey(phone)
+  const isOther = former !== null && toPhoneKey(former) !== key
+  await removeIdentities(tx, id, ({ kind, value }) => (kind === 'phone' ? toPhoneKey(value) !== key : isOther))
 }
 
 /** A null removes the key. */

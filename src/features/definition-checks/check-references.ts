@@ -39,6 +39,7 @@ const LOADERS: Record<ReferenceKind, Loader> = {
   group: (scope, names) => loadStates(scope, { table: 'groups', names, state: `'on'` }),
   channel: (scope, names) =>
     loadStates(scope, { table: 'channels', names, state: `case status when 'disconnected' then 'off' else 'on' end` }),
+  broadcast: (scope, names) => loadStates(scope, { table: 'broadcasts', names, state: `'on'` }),
   credential: (scope, names) => loadStates(scope, { table: 'http_credentials', names, state: `'on'` }),
   workflow: (scope, names) =>
     loadStates(scope, { table: 'workflows', names, state: `case status when 'published' then 'on' else 'off' end` }),
@@ -67,7 +68,7 @@ async function loadStates(
     table,
     names,
     state,
-  }: { table: 'groups' | 'channels' | 'workflows' | 'http_credentials'; names: string[]; state: string },
+  }: { table: 'groups' | 'channels' | 'workflows' | 'http_credentials' | 'broadcasts'; names: string[]; state: string },
 ): Promise<Map<string, State>> {
   const rows = await scope
     .db(table)
@@ -82,6 +83,8 @@ const MISSING: Record<ReferenceKind, string> = {
   channel: 'is not the ID of a channel of this workspace',
   workflow: 'is not the ID of a workflow of this workspace',
   member: 'is not the ID of a member of this workspace: the step will not assign the conversation',
+  broadcast:
+    'is not the ID of a broadcast of this workspace: no reply starts the workflow. Leave it out for replies to all broadcasts',
   credential: 'is not the ID of a credential of this workspace. Create one with POST /api/credentials',
   tool: 'is not the name of a tool of this workspace',
 }

@@ -1,7 +1,7 @@
 import type { Location } from '../../engine/language/definition/problems.ts'
 import { listSteps, listTriggers, findValues } from '../workflows/stored-definition.ts'
 
-export type ReferenceKind = 'group' | 'channel' | 'workflow' | 'member' | 'tool' | 'credential'
+export type ReferenceKind = 'group' | 'channel' | 'workflow' | 'member' | 'tool' | 'credential' | 'broadcast'
 
 /** A name or ID of an object of the workspace. */
 export type Reference = { kind: ReferenceKind; location: Location; path: string; name: string }
@@ -12,6 +12,7 @@ const TRIGGER_FIELDS: [type: string, at: string, kind: ReferenceKind][] = [
   ['schedule', 'groupId', 'group'],
   ['group_joined', 'groupId', 'group'],
   ['group_left', 'groupId', 'group'],
+  ['broadcast_replied', 'broadcastId', 'broadcast'],
 ]
 const STEP_FIELDS: [type: string, at: string, kind: ReferenceKind][] = [
   ['add_to_group', 'groupId', 'group'],

@@ -4,7 +4,7 @@ import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { saveIdentities } from '../contacts/save-identities.ts'
+import { removeIdentities, saveIdentities } from '../contacts/identities.ts'
 import { findContacts, senderKey, toIdentities } from './resolve-senders.ts'
 
 /** Moves contacts to the new phone numbers and ids of their people, in order. */
@@ -25,7 +25,12 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
   const contact = await tx.get(ContactRow, contactId)
   // The provider's times have no milliseconds.
   if (contact.createdAt >= addMs(at, SECOND)) return
-  await removeIdentities(tx, channelId, contactId, to.phone === null ? null : from.phone)
+  // The old number goes on every channel in all of its spellings, and the person's ids on this one end with the number.
+  await removeIdentities(tx, contactId, (identity) =>
+    identity.kind === 'phone'
+      ? to.phone !== null && isSameNumber(identity.value, from.phone)
+      : identity.channelId === channelId,
+  )
   const isFree = otherId === undefined
   const hasOldNumber = to.phone !== null && (contact.phone === null || isSameNumber(contact.phone, from.phone))
   if (hasOldNumber) {
@@ -44,15 +49,6 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
     await tx.record({ type: 'contact.number_conflict', data: { contactId, conflictingContactId: otherId, channelId } })
   await tx.record({ type: 'contact.updated', data: { contactId } })
   if (hasOldNumber) await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
-}
-
-/** Removes the old number on every channel, and the person's ids on this one, which end with the number. */
-async function removeIdentities(tx: Scope, channelId: string, contactId: string, phone: string | null): Promise<void> {
-  await tx.db.raw(
-    `delete from contact_identities where tenant_id = :tenantId and contact_id = :contactId
-       and (kind = 'phone' and value = :phone or kind = 'bsuid' and channel_id = :channelId)`,
-    { tenantId: tx.tenantId, contactId, channelId, phone },
-  )
 }
 
 function isSameNumber(phone: string, other: string | null): boolean {

@@ -16,8 +16,7 @@ type DueMessage = { tenantId: string; id: string; conversationId: string }
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
   const due = await selectRows<DueMessage>(
     system.db,
-    `select tenant_id, id, conversation_id from messages where status = 'scheduled' and send_at <= ?
-     order by send_at limit ?`,
+    `select tenant_id, id, conversation_id from messages where release_at <= ? order by release_at limit ?`,
     [system.now(), BATCH],
   )
   for (const tenantId of new Set(due.map((message) => message.tenantId))) {
@@ -44,7 +43,7 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
        select m.id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds) and ${allowsSql('release')}
        order by m.id for no key update),
      released as (
-       update messages m set ${statusSql('release')}, updated_at = :now from locked
+       update messages m set ${statusSql('release')}, release_at = null, updated_at = :now from locked
        where m.tenant_id = :tenantId and m.id = locked.id and ${allowsSql('release')}
        returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
      entered as (

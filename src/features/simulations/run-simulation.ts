@@ -2,6 +2,7 @@ import { deriveId } from '../../engine/model/derive-id.ts'
 import { type JsonObject, queueRun } from '../../engine/model/run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type DialogueEntry, type SimulationTrace, simulate, type Simulation } from '../../engine/simulate/simulate.ts'
+import { broadcastReplied } from '../../triggers/broadcast-replied.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
 import type { KeywordSettings } from '../consent/keywords.ts'
@@ -13,6 +14,9 @@ import { handleKeyword, simulatedConversation } from './simulated-conversation.t
 
 /** Version number of a definition that is not published. */
 export const UNPUBLISHED = 0
+
+/** ID of a broadcast and a recipient that belong to no row. */
+const SAMPLE_ID = '00000000-0000-7000-8000-000000000003'
 
 /** The data of a simulation, which are handed to a compute thread. */
 export type SimulationRequest = {
@@ -38,9 +42,9 @@ export type QueuedSimulationRequest = Omit<SimulationRequest, 'trigger' | 'input
   Pick<Simulation, 'queued'>
 
 export function runSimulation(request: SimulationRequest): SimulationTrace {
-  const { queued, dialogue } = toStart(request)
+  const { dialogue, ...start } = toStart(request)
   return simulateWith(request, [request.workflow], {
-    queued,
+    ...start,
     dialogue: [...dialogue, ...request.dialogue],
     opening: request.opening,
   })
@@ -57,7 +61,7 @@ type SimulationContext = Omit<SimulationRequest, 'workflow' | 'trigger' | 'input
 function simulateWith(
   { others, subject, now, stepOutputs, keywords, recorded, realMsMax }: SimulationContext,
   workflows: PublishedWorkflow[],
-  start: Pick<Simulation, 'queued' | 'dialogue' | 'opening'>,
+  start: Start & Pick<Simulation, 'opening'>,
 ): SimulationTrace {
   return simulate({
     ...start,
@@ -84,11 +88,14 @@ function timeLimit(ms: number): () => boolean {
   return () => performance.now() > deadline
 }
 
-/** Converts the trigger of a simulation to a queued run, or to an event before the dialogue. */
-function toStart(request: SimulationRequest): Pick<Simulation, 'queued' | 'dialogue'> {
+type Start = Pick<Simulation, 'queued' | 'dialogue' | 'following'>
+
+/** Converts the trigger of a simulation to a queued run, or to an event before the dialogue or behind its first message. */
+function toStart(request: SimulationRequest): Start {
   const { workflow, input, dialogue, now } = request
   const trigger = request.trigger ?? (dialogue.length === 0 ? findCallTrigger(workflow) : undefined)
   if (!trigger) return { dialogue: [] }
+  if (trigger.type === 'broadcast_replied') return { following: [toReply(trigger, workflow)], dialogue: [] }
   if (!isCallTrigger(trigger)) return { dialogue: [{ type: 'event', event: toEvent(trigger), afterMs: 0 }] }
   const { type, data } = trigger
   const hasTrigger = type === 'workflow' || workflow.compiled.triggers.some((one) => one.type === type)
@@ -113,7 +120,17 @@ function findCallTrigger({ compiled }: PublishedWorkflow): StartedBy | undefined
   return type && { type }
 }
 
-function toEvent(trigger: Exclude<StartedBy, CallTrigger>): WorkflowEvent {
+type ReplyTrigger = Extract<StartedBy, { type: 'broadcast_replied' }>
+
+/** Converts the trigger to the reply of a sample recipient. */
+function toReply({ type, broadcastId, afterMs }: ReplyTrigger, { compiled }: PublishedWorkflow): WorkflowEvent {
+  const [ownId] = compiled.triggers.flatMap((trigger) =>
+    broadcastReplied.is(trigger) ? (trigger.broadcastId ?? []) : [],
+  )
+  return { type, broadcastId: broadcastId ?? ownId ?? SAMPLE_ID, recipientId: SAMPLE_ID, afterMs }
+}
+
+function toEvent(trigger: Exclude<StartedBy, CallTrigger | ReplyTrigger>): WorkflowEvent {
   if (trigger.type !== 'event') return trigger
   return { type: 'event', event: trigger.event, data: trigger.data ?? null }
 }

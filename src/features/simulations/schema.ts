@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { duration } from '../../engine/language/definition/duration.ts'
+import { HOUR } from '../../platform/time.ts'
 import { json, jsonValue, id, timestamp, text, timestampText } from '../../trpc/schemas.ts'
 import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
 import { draft } from '../workflows/schema.ts'
 
 const ENTRIES_MAX = 200
+/** Time within which a message counts as a reply to a broadcast. */
+const REPLY_MS = 72 * HOUR
 const YEARS = /^20\d\d-/
 
 const wait = duration.meta({ override: { type: 'string' }, description: 'Such as 30s, 10m or 24h', examples: ['10m'] })
@@ -35,6 +38,18 @@ export const StartedBy = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('contact_updated'), fields: z.array(text(200)).max(100).default([]) }),
   z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
   z.strictObject({ type: z.enum(['group_joined', 'group_left']), groupId: id }),
+  z
+    .strictObject({
+      type: z.literal('broadcast_replied'),
+      broadcastId: id.optional().meta({ description: 'The broadcast that the trigger names, if absent' }),
+      afterMs: z
+        .int()
+        .min(0)
+        .max(REPLY_MS)
+        .default(0)
+        .meta({ description: 'Milliseconds from the message of the broadcast to the reply' }),
+    })
+    .meta({ description: 'The first message of the dialogue is the reply' }),
   z.strictObject({ type: z.literal('event'), event: eventName, data: jsonValue.optional() }),
 ])
 export type StartedBy = z.output<typeof StartedBy>

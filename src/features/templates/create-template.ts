@@ -12,9 +12,11 @@ import { contentColumns, toComponents } from './template-columns.ts'
  * Creates a template. The sandbox needs no approval by a provider: there it is approved at once.
  * @throws ConflictError `template_exists` when the channel has a template of this name in this language
  */
-export function createTemplate(scope: Scope, input: CreateTemplate): Promise<Template> {
+export function createTemplate(
+  scope: Scope,
+  { id: templateId = newId(), ...input }: CreateTemplate & { id?: string },
+): Promise<Template> {
   const { name, language, category } = input
-  const templateId = newId()
   return withUniqueName(() =>
     scope.transaction(async (tx) => {
       const channel = await tx.lock(Channel, input.channelId)

@@ -63,13 +63,14 @@ function assertCanSave(run: RunRow): void {
   }
 }
 
-/** Returns null if a message started the run, since the dialogue of the test repeats that message. */
+/** Returns null if a message alone started the run, since the dialogue of the test repeats that message. */
 function toTrigger({ trigger }: RunRow): StartedBy | null {
   const { type, messageId, ...data } = trigger
   if (type === 'message_received' || (type === 'conversation_opened' && messageId !== null)) return null
   if (type === 'contact_updated') return { type, fields: [data['fields']].flat().map(String) }
   if (type === 'tag_added' || type === 'tag_removed') return { type, tag: String(data['tag']) }
   if (type === 'group_joined' || type === 'group_left') return { type, groupId: String(data['groupId']) }
+  if (type === 'broadcast_replied') return { type, broadcastId: String(data['broadcastId']), afterMs: 0 }
   if (type === 'event') return { type, event: String(data['event']), data: data['data'] ?? null }
   if (type === 'conversation_opened' || type === 'conversation_closed' || type === 'contact_created') return { type }
   const callType = CALL_TRIGGER_TYPES.find((one) => one === type)

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { snakeCaseMappers } from 'objection'
+import { composeStatement, SqlFragment, type SqlPart, type Statement } from './statements/statement.ts'
 
 type Bindings = readonly Knex.RawBinding[] | Knex.ValueDict
 
@@ -11,6 +12,34 @@ const { parse: toCamelCase, format: toSnakeCase } = snakeCaseMappers()
  */
 export async function selectRows<Row>(db: Knex, sql: string, bindings: Bindings = []): Promise<Row[]> {
   const { rows } = await db.raw<{ rows: object[] }>(sql, bindings)
+  return camelRows<Row>(rows)
+}
+
+/** The tag of a template that is a statement. `Row` states what it selects or returns; nothing checks it at run time. */
+export type SqlTag<Row> = (strings: TemplateStringsArray, ...values: SqlPart[]) => Promise<Row[]>
+
+/** Returns the tag of a named statement, which is executed unless `assertAllowed` throws. */
+export function createSqlTag<Row>(
+  db: Knex,
+  name: string,
+  assertAllowed: (statement: Statement) => void = () => {},
+): SqlTag<Row> {
+  return async (strings, ...values) => {
+    const statement = composeStatement(name, new SqlFragment(strings, values))
+    assertAllowed(statement)
+    return executeStatement<Row>(db, statement)
+  }
+}
+
+/**
+ * Executes a composed statement and returns its rows with their column names in camelCase. Its parameters are those of
+ * Postgres already, so knex only passes it on: on the connection of the transaction, with events and timeouts.
+ */
+async function executeStatement<Row>(db: Knex, { text, values }: Statement): Promise<Row[]> {
+  const query = db.raw<{ rows: object[] }>('')
+  // knex would replace question marks in the text, so the driver gets it beside.
+  const toSQL = () => ({ method: 'raw', sql: text, bindings: values, options: { text } })
+  const { rows } = await Object.assign(query, { toSQL })
   return camelRows<Row>(rows)
 }
 

@@ -78,4 +78,62 @@ describe('reply to a broadcast', () => {
     const runs = await owner.call('GET', '/api/runs')
     expect(runs.items[0].trigger).to.include({ type: 'broadcast_replied' })
   })
+
+  it('that a trigger waits for must exist: publishing names an unknown broadcast', async () => {
+    const broadcastId = '0199c0de-ffff-7000-8000-000000000000'
+    const { id } = await owner.call('POST', '/api/workflows', {
+      name: 'Replies',
+      definition: {
+        version: 1,
+        triggers: [{ type: 'broadcast_replied', broadcastId: broadcastId.toUpperCase() }],
+        steps: [{ id: 'note', type: 'add_note', body: 'replied' }],
+      },
+    })
+    const { status, body } = await owner.request('POST', `/api/workflows/${id}/publish`, {})
+    expect(status).to.equal(422)
+    expect(body.details[0]).to.include({ path: 'triggers.0.broadcastId', code: 'unknown_broadcast' })
+    expect(body.details[0].message).to.include(`"${broadcastId}" is not the ID of a broadcast of this workspace`)
+  })
+
+  it('is simulated by the first message of a dialogue, behind that message', async () => {
+    const broadcastId = await startBroadcast(owner, templateId, [newPhone()])
+    const definition = (trigger: object) => ({
+      version: 1,
+      triggers: [{ type: 'broadcast_replied', broadcastId, match: { mode: 'contains', values: ['yes'] }, ...trigger }],
+      steps: [{ id: 'answer', type: 'send_message', message: { body: 'Great: {{message.body}}' } }],
+    })
+    const simulate = async (body: string, trigger: object = {}, own: object = {}) => {
+      const { id } = await buildWorkflow(owner, { triggers: [{ type: 'manual' }], steps: [] })
+      return owner.call('POST', `/api/workflows/${id}/simulate`, {
+        definition: definition(own),
+        dialogue: [{ type: 'message', body }],
+        trigger: { type: 'broadcast_replied', ...trigger },
+      })
+    }
+    const { runs, transcript } = await simulate('Yes please')
+    expect(runs[0].trigger).to.include({ type: 'broadcast_replied', broadcastId })
+    expect(transcript.map(({ body }: any) => body)).to.deep.equal(['Yes please', 'Great: Yes please'])
+    expect((await simulate('No')).ended).to.equal('not_started')
+    expect((await simulate('Yes', { afterMs: 2 * HOUR }, { within: '1h' })).ended).to.equal('not_started')
+    expect((await simulate('Yes', { broadcastId: '0199c0de-ffff-7000-8000-000000000000' })).ended).to.equal(
+      'not_started',
+    )
+  })
+
+  it('that started a run can be saved as a workflow test that passes', async () => {
+    const phone = newPhone()
+    const broadcastId = await sendTo([phone])
+    const { id: workflowId } = await buildWorkflow(owner, {
+      triggers: [{ type: 'broadcast_replied', broadcastId, within: '24h' }],
+      steps: [{ id: 'answer', type: 'send_message', message: { body: 'Thanks' } }],
+    })
+    await reply(phone)
+    await app.work()
+    const { items } = await owner.call('GET', '/api/runs')
+    await owner.call('POST', `/api/runs/${items[0].id}/save-as-test`, { name: 'A reply' })
+    const report = await owner.call('POST', `/api/workflows/${workflowId}/tests/run`, {})
+    expect(report.items.map(({ status, differences }: any) => ({ status, differences }))).to.deep.equal([
+      { status: 'passed', differences: [] },
+    ])
+  })
 })

@@ -173,7 +173,7 @@ describe('webhook of a channel', () => {
     it('ignores the echo of a message that the application sent', async () => {
       await buildWorkflow(workspace, ANSWER)
       await cloud.webhooks.sendText({ from: '15550007003', body: 'hi' })
-      await app.work()
+      await cloud.whenAccepted(1)
       const { id } = await findContact('+15550007003')
       const [sent] = cloud.accepted
       expect(await echo('15550007003', 'Hello', sent?.wamid)).to.equal(200)
@@ -186,7 +186,7 @@ describe('webhook of a channel', () => {
       await buildWorkflow(workspace, ANSWER)
       await cloud.webhooks.sendText({ from: '15550007004', body: 'hi' })
       cloud.beforeResponse = ({ wamid }) => echo('15550007004', 'Hello', wamid)
-      await app.work()
+      await cloud.whenAccepted(1)
       const { messages } = await readConversation((await findContact('+15550007004')).id)
       expect(messages.map(({ sender }: ApiResponse['body']) => sender.type)).to.deep.equal(['contact', 'workflow'])
     })
@@ -211,6 +211,19 @@ describe('webhook of a channel', () => {
       expect(messages.map(({ body }: { body: string }) => body)).to.deep.equal(['hi', 'it is me'])
     })
 
+    it('moves the contact to the new number in all of its spellings, and frees the old one', async () => {
+      await cloud.webhooks.sendText({ from: '551187650001', body: 'hi' })
+      const { id } = await findContact('+551187650001')
+      await cloud.webhooks.sendText({ from: '5511987650001', body: 'hi again' })
+      await changeNumber('+5511987650001', '+5511987650002')
+      const taken = await workspace.request('POST', '/api/contacts', { name: 'N', phone: '+551187650002' })
+      expect([taken.status, taken.body.details.contactId]).to.deep.equal([409, id])
+      expect((await buildContact(workspace, { phone: '+551187650001' })).id).to.not.equal(id)
+      await workspace.call('POST', '/api/messages', { to: { contactId: id }, channelId: channel.id, body: 'hello' })
+      await cloud.whenAccepted(1)
+      expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal(['+5511987650002'])
+    })
+
     it('takes the old number from the contact when another contact has the new one', async () => {
       const [oldPhone, phone] = [newPhone(), newPhone()]
       await cloud.webhooks.sendText({ from: digits(oldPhone), body: 'hi' })
@@ -233,6 +246,30 @@ describe('webhook of a channel', () => {
       await cloud.webhooks.sendMessage({ from: digits(oldPhone), message: notice })
       expect(await findContact(oldPhone)).to.not.equal(undefined)
       expect(await findContact(phone)).to.not.equal(undefined)
+    })
+  })
+
+  describe('of a contact whose number a member changes', () => {
+    it('sends to the new number, and knows the former one as that of somebody else', async () => {
+      await cloud.webhooks.sendText({ from: '15550002001', body: 'hi', userId: 'US.2001' })
+      const { items } = await workspace.call('GET', '/api/contacts?phone=%2B15550002001')
+      const { id } = items[0]
+      await workspace.call('PATCH', `/api/contacts/${id}`, { phone: '+15550002002' })
+      await workspace.call('POST', '/api/messages', { to: { contactId: id }, channelId: channel.id, body: 'hello' })
+      await cloud.whenAccepted(1)
+      expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal(['+15550002002'])
+      await cloud.webhooks.sendText({ from: '15550002001', body: 'who is this?' })
+      const [other] = (await workspace.call('GET', '/api/contacts?phone=%2B15550002001')).items
+      expect(other.id).to.not.equal(id)
+    })
+
+    it('sends to the address that it knows if the new number is another spelling of it', async () => {
+      await cloud.webhooks.sendText({ from: '551187654321', body: 'hi' })
+      const [{ id }] = (await workspace.call('GET', '/api/contacts?phone=%2B551187654321')).items
+      await workspace.call('PATCH', `/api/contacts/${id}`, { phone: '+5511987654321' })
+      await workspace.call('POST', '/api/messages', { to: { contactId: id }, channelId: channel.id, body: 'hello' })
+      await cloud.whenAccepted(1)
+      expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal(['+551187654321'])
     })
   })
 })

@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 import { Contact } from '../../../src/models/contacts/contact.ts'
+import { joinFragments, sqlFragment } from '../../../src/platform/database/statements/statement.ts'
 import type { Scope } from '../../../src/scope.ts'
 import { purgeIdempotencyKeys } from '../../../src/trpc/idempotency.ts'
 import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { errorMessage } from '../../support/error-message.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -31,6 +33,36 @@ describe('the scope of a tenant', () => {
     const own = await buildContact(workspace, { name: 'Here' })
     const rows = await scope.query(Contact).where('name', 'Here').orWhere('name', 'Elsewhere')
     expect(rows.map(({ id }) => id)).to.deep.equal([own.id])
+  })
+
+  it('executes a statement with composed fragments and returns its rows in camelCase', async () => {
+    const { id } = await buildContact(workspace, { name: 'Is it a ? or {a}' })
+    const isNamed = sqlFragment`c.name like ${'%?%'} and c.name ~ '\\?'`
+    const rows = await scope.sql<{ id: string; tenantId: string; found: string[] }>('findContact')`
+      select c.id, c.tenant_id, ${['a', 'b']}::text[] as found from contacts c
+      where c.tenant_id = ${scope.tenantId} and ${joinFragments([isNamed, sqlFragment`c.id = ${id}`], ' and ')}`
+    expect(rows).to.deep.equal([{ id, tenantId: scope.tenantId, found: ['a', 'b'] }])
+  })
+
+  it('refuses a statement that names no tenant, or another one, for one of its tables', async () => {
+    const other = await buildWorkspace(app)
+    const inContact = sqlFragment`select m.id from messages m join contacts c on c.tenant_id = m.tenant_id`
+    const missing = await errorMessage(scope.sql('x')`${inContact} where m.tenant_id = ${scope.tenantId}`)
+    expect(missing).to.equal('The statement "x" has no condition c.tenant_id = <the tenant> for table contacts')
+    const wrong = await errorMessage(scope.sql('x')`select id from messages where tenant_id = ${other.tenantId}`)
+    expect(wrong).to.equal('The statement "x" binds another tenant as $1')
+  })
+
+  it('refuses a statement on a tenant table outside of the scope of a tenant', async () => {
+    const message = await errorMessage(app.system.sql('x')`select id from messages`)
+    expect(message).to.equal('The statement "x" touches the tenant table messages. Execute it in the scope of a tenant')
+    expect(await app.system.acrossTenants('x')`select id from messages`).to.deep.equal([])
+  })
+
+  it('shows the name of a statement to the server', async () => {
+    const [row] = await app.system.sql<{ query: string }>('showName')`
+      select query from pg_stat_activity where pid = pg_backend_pid()`
+    expect(row?.query).to.match(/^\/\* showName \*\//)
   })
 
   it('repeats a transaction that lost a deadlock, so that the caller gets its result', async () => {

@@ -1,3 +1,4 @@
+import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
@@ -21,4 +22,23 @@ export async function saveIdentities(tx: Scope, channelId: string, identities: N
     .insert(sortForLocking(rows, ({ value }) => value))
     .onConflict(['tenant_id', 'channel_id', 'kind', 'value'])
     .ignore()
+}
+
+type Identity = { id: string; kind: 'phone' | 'bsuid'; value: string; channelId: string }
+
+/** Removes those of a contact's names on channels that `isRemoved` selects. Messages then go to the others, or its number. */
+export async function removeIdentities(
+  tx: Scope,
+  contactId: string,
+  isRemoved: (identity: Identity) => boolean,
+): Promise<void> {
+  const { db, tenantId } = tx
+  const identities = await selectRows<Identity>(
+    db,
+    'select id, kind, value, channel_id from contact_identities where tenant_id = ? and contact_id = ?',
+    [tenantId, contactId],
+  )
+  const ids = identities.filter(isRemoved).map(({ id }) => id)
+  if (ids.length === 0) return
+  await db('contact_identities').where({ tenant_id: tenantId }).whereIn('id', ids).delete()
 }

@@ -1,0 +1,84 @@
+/**
+ * Tables whose rows belong to one tenant each and are stored with the other rows of that tenant, in an order in which
+ * each table follows those that its foreign keys name. The tenant is in the column `tenant_id`.
+ */
+export const TENANT_TABLES = [
+  'idempotency_keys',
+  'contacts',
+  'tags',
+  'contact_tags',
+  'groups',
+  'group_contacts',
+  'channels',
+  'contact_identities',
+  'conversations',
+  'workflows',
+  'workflow_versions',
+  'schedules',
+  'workflow_webhooks',
+  'runs',
+  'run_waits',
+  'run_count_deltas',
+  'run_counts',
+  'mailbox_items',
+  'templates',
+  'broadcasts',
+  'broadcast_recipients',
+  'messages',
+  'provider_message_ids',
+  'message_statuses',
+  'outbox',
+  'run_steps',
+  'external_calls',
+  'ai_transcripts',
+  'workflow_tests',
+  'tools',
+  'ai_providers',
+  'event_positions',
+  'events',
+  'trigger_evaluations',
+  'dead_letters',
+  'http_credentials',
+  'channel_webhooks',
+  'media',
+  'message_media',
+  'consent_entries',
+  'channel_pacing',
+  'channel_alerts',
+  'first_contacts',
+  'first_contact_hours',
+  'broadcast_phones',
+  'broadcast_count_deltas',
+  'throttle_windows',
+  'counts',
+  'count_deltas',
+  'provider_media',
+] as const
+
+const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)
+
+export function isTenantTable(name: string): boolean {
+  return tenantTables.has(name)
+}
+
+/** Tables that every node has a copy of: they are looked up without a tenant, and joined with the tables of tenants. */
+export const REFERENCE_TABLES = [
+  'users',
+  'workspaces',
+  'memberships',
+  'channel_routes',
+  'workflow_webhook_routes',
+] as const
+
+/** Tables that only the coordinator has. */
+export const LOCAL_TABLES = [
+  'credentials',
+  'sessions',
+  'password_resets',
+  'known_addresses',
+  'rate_limits',
+  'workers',
+  'readiness_probes',
+  'migrations',
+  'migrations_lock',
+] as const
