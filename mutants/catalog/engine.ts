@@ -27,6 +27,7 @@ export const ENGINE: Area = {
       file: ACTIVE,
       original: 'if (!next || this.#mustQueue(next)) return',
       mutated: 'if (!next) return',
+      tests: ['integration/engine/mailboxes.test.ts'],
     },
     {
       name: 'the timer of an earlier wait fires',
@@ -58,6 +59,7 @@ export const ENGINE: Area = {
       file: 'src/engine/mailbox/processor.ts',
       original: `this.runs.listWaiting('reply').filter((run) => !this.runs.isPaused(run))`,
       mutated: `this.runs.listWaiting('reply')`,
+      tests: ['integration/engine/mailboxes.test.ts'],
     },
     {
       name: 'overdue runs still consume a message',

@@ -91,6 +91,7 @@ export const RUNS: Area = {
       file: 'src/features/runs/lock-open-run.ts',
       original: 'if (isFinished(await tx.get(RunRow, runId))) throw',
       mutated: 'if (false) throw',
+      tests: ['integration/runs/run-races.test.ts'],
     },
     {
       name: 'canceling does not lock the mailbox of the run',
@@ -104,19 +105,21 @@ export const RUNS: Area = {
       file: 'src/features/outbound/cancel-queued-messages.ts',
       original: `where r.status = 'canceled'),`,
       mutated: `where r.status = 'canceled' and false),`,
+      tests: ['integration/runs/run-races.test.ts'],
     },
     {
       name: 'canceling a run cancels the messages of a child run that finished',
       file: 'src/features/outbound/cancel-queued-messages.ts',
       original: `where r.status = 'canceled'),`,
       mutated: 'where true),',
+      tests: ['integration/runs/run-races.test.ts'],
     },
     {
       name: 'canceling cancels a message that the provider has',
       file: 'src/features/outbound/cancel-queued-messages.ts',
       original: 'and o.leased_at is null',
       mutated: '',
-      tests: ['integration/runs/run-races.test.ts'],
+      equivalent: 'A claimed message is `sending`, and only a `queued` one is canceled',
     },
     {
       name: 'the roll-up drops the deltas of other workflows',
