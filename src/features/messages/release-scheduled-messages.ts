@@ -1,5 +1,5 @@
 import { selectRows } from '../../platform/database/sql.ts'
-import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
+import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { allowsSql, statusSql } from '../outbound/message-status.ts'
@@ -53,7 +53,7 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
        update conversations cv set ${REOPEN_SQL}, updated_at = :now from released
        where cv.tenant_id = :tenantId and cv.id = released.conversation_id and cv.status <> 'active')
      select * from released order by id`,
-    { tenantId, messageIds: due.map(({ id }) => id), now, notBefore: addMs(now, -CLOCK_TOLERANCE_MS) },
+    { tenantId, messageIds: due.map(({ id }) => id), now, notBefore: DUE_AT_ONCE },
   )
   if (released.length > 0) await announceQueued(tx, released)
 }
