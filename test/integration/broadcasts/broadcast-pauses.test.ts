@@ -68,6 +68,27 @@ describe('a broadcast pauses itself', () => {
     cloud.clearFaults()
   })
 
+  it('for its template when that was changed at the provider and does not fit the recipients any more', async () => {
+    await owner.call('PATCH', `/api/channels/${channelId}`, { broadcastsPerSecond: 20 })
+    const id = await send(40)
+    await app.work()
+    const accepted = cloud.accepted.length
+    expect(accepted).to.be.within(1, 39)
+    const changed = [
+      {
+        type: 'BODY',
+        text: 'Hi {{name}}',
+        example: { body_text_named_params: [{ param_name: 'name', example: 'Ana' }] },
+      },
+    ]
+    const [template] = [...cloud.templates.all.values()]
+    Object.assign(template ?? {}, { components: changed, parameter_format: 'NAMED' })
+    await owner.call('PATCH', `/api/channels/${channelId}`, { wabaId: cloud.wabaId })
+    await owner.call('POST', '/api/templates/sync', { channelId })
+    const { pending } = await expectPaused(id, 'template_paused')
+    expect([pending, cloud.accepted.length]).to.deep.equal([40 - accepted, accepted])
+  })
+
   it('for failures when more than 30 % of its messages fail', async () => {
     cloud.rejectNext(131026, { count: 80 })
     const { failed } = await expectPaused(await send(400), 'failure_rate')
