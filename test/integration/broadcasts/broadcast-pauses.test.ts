@@ -171,4 +171,31 @@ describe('a broadcast pauses itself', () => {
     await waitForStatus(app, owner, id, 'completed')
     expect(cloud.accepted).to.have.length(80)
   })
+
+  it('counts people to whom single templates were sent towards the messaging limit, each once in 24 hours', async () => {
+    await app.system.db('channels').where({ id: channelId }).update({ messaging_limit: '20' })
+    const singles = listPhones(5, '+4915790')
+    for (const phone of [...singles, ...singles]) {
+      await owner.call('POST', '/api/messages', {
+        to: { phone },
+        channelId,
+        template: { name: 'sale', language: 'en' },
+      })
+    }
+    const dueAt = new Date(app.clock.now().getTime() + 60_000).toISOString()
+    await owner.call('POST', '/api/messages', {
+      to: { phone: '+4915791000001' },
+      channelId,
+      template: { name: 'sale', language: 'en' },
+      sendAt: dueAt,
+    })
+    app.clock.advance(61_000)
+    await app.work()
+    expect(cloud.accepted).to.have.length(11)
+    await send(30)
+    await app.work()
+    app.clock.advance(1000)
+    await app.work()
+    expect(cloud.accepted.length).to.equal(11 + 14)
+  })
 })

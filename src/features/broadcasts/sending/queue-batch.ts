@@ -11,7 +11,7 @@ import { ensureConversations, type EnsuredConversation } from '../../conversatio
 import { isWindowOpen } from '../../conversations/service-window.ts'
 import { nextMessageId } from '../../outbound/next-message-id.ts'
 import { queueMessages } from '../../outbound/queue-messages.ts'
-import { countFirstContacts, listUncounted, readRemainingLimit } from './messaging-limit.ts'
+import { listUncounted, readRemainingLimit } from '../../broadcast-recipients/messaging-limit.ts'
 import { type PickedRecipient, skipRecipients } from './pick-recipients.ts'
 
 export type FilledRecipient = PickedRecipient & FilledTemplate
@@ -57,7 +57,7 @@ export async function queueBatch(
     const conversation = conversations.get(recipient.contactId)
     return conversation ? [{ recipient, conversation, messageId: nextMessageId(conversation.lastMessageId) }] : []
   })
-  const { allowed, first, isLimited } = await applyMessagingLimit(tx, reachable, messagingLimit)
+  const { allowed, isLimited } = await applyMessagingLimit(tx, reachable, messagingLimit)
   const startedIds = await startSending(tx, allowed)
   const started = allowed.filter(({ recipient }) => startedIds.has(recipient.id))
   await queueMessages(
@@ -77,25 +77,21 @@ export async function queueBatch(
       recipientId: recipient.id,
     })),
   )
-  await countFirstContacts(
-    tx,
-    started.flatMap(({ recipient }) => (first.has(recipient.contactId) ? [recipient.contactId] : [])),
-  )
   return { queued: started.length, isLimited }
 }
 
 /** Leaves out the recipients to whom the business would write first and may not any more today. */
 async function applyMessagingLimit(tx: Scope, prepared: Prepared[], limit: number | null) {
+  if (limit === null) return { allowed: prepared, isLimited: false }
   const now = tx.now()
   const outside = prepared.filter(({ conversation }) => !isWindowOpen(conversation.windowExpiresAt, now))
   const first = await listUncounted(
     tx,
     outside.map(({ recipient }) => recipient.contactId),
   )
-  if (limit === null) return { allowed: prepared, first, isLimited: false }
   let remaining = await readRemainingLimit(tx, limit)
   const allowed = prepared.filter(({ recipient }) => !first.has(recipient.contactId) || remaining-- > 0)
-  return { allowed, first, isLimited: allowed.length < prepared.length }
+  return { allowed, isLimited: allowed.length < prepared.length }
 }
 
 /** Makes recipients who are still pending `sending`, each with the message of its next attempt, and returns their ids. */

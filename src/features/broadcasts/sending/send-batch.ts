@@ -10,7 +10,7 @@ import type { SendableTemplate } from '../../../channels/templates/fill-template
 import { pauseLocked } from '../pause-broadcast.ts'
 import { changeStatus } from '../transitions.ts'
 import { findPauseReason } from './find-pause-reason.ts'
-import { parseMessagingLimit } from './messaging-limit.ts'
+import { parseMessagingLimit } from '../../broadcast-recipients/messaging-limit.ts'
 import { type Allowance, type Bucket, readAllowance, takeTokens } from './pacing.ts'
 import { pickRecipients } from './pick-recipients.ts'
 import { fillRecipients, queueBatch } from './queue-batch.ts'
