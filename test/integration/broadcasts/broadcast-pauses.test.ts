@@ -160,6 +160,18 @@ describe('a broadcast pauses itself', () => {
     expect(cloud.accepted).to.have.length(before + 15)
   })
 
+  it('goes on while as many as 100 of its messages wait for another attempt', async () => {
+    cloud.rejectNext(131016, { count: 100 })
+    await send(300)
+    const start = app.clock.now().getTime()
+    for (let step = 0; step < 16; step += 1) {
+      await app.work()
+      app.clock.advance(250)
+    }
+    expect(app.clock.now().getTime() - start).to.be.below(5000)
+    expect(cloud.accepted).to.have.length(200)
+  })
+
   it('leaves the rest pending when the messaging limit of the business is reached, and goes on a day later', async () => {
     await app.system.db('channels').where({ id: channelId }).update({ messaging_limit: '50' })
     const id = await send(80)
