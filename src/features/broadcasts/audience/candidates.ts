@@ -1,6 +1,7 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { selectRows } from '../../../platform/database/sql.ts'
+import { countryTimezone } from '../../../platform/calendar/country-timezone.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
@@ -52,18 +53,18 @@ export function capBindings({ frequencyCap }: Pick<BroadcastRow, 'frequencyCap'>
  * Loads what decides on the contacts of a portion. Excluded contacts and those who are recipients already are left out.
  * In a transaction that inserts recipients, `isLocked` keeps the contacts from being deleted until it ends.
  */
-export function loadCandidates(
+export async function loadCandidates(
   tx: Scope,
   broadcast: Pick<BroadcastRow, 'id' | 'channelId' | 'audience' | 'frequencyCap'>,
   contactIds: string[],
   { isLocked = false } = {},
 ): Promise<Candidate[]> {
-  if (contactIds.length === 0) return Promise.resolve([])
+  if (contactIds.length === 0) return []
   const { exclude = {} }: Audience = broadcast.audience
   const source = isLocked
     ? `(select * from contacts where tenant_id = :tenantId and id = any(:contactIds) order by id for key share)`
     : `(select * from contacts where tenant_id = :tenantId and id = any(:contactIds))`
-  return selectRows<Candidate>(
+  const rows = await selectRows<Candidate>(
     tx.db,
     `select x.*, x.address is not null and exists (
          select from broadcast_recipients r where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId
@@ -94,6 +95,10 @@ export function loadCandidates(
       ...capBindings(broadcast, tx.now()),
     },
   )
+  return rows.map((row) => {
+    const { timezone, country } = row.facts.contact
+    return timezone === null ? { ...row, timezone: countryTimezone(country) ?? row.timezone } : row
+  })
 }
 
 type Rules = { category: TemplateCategory; requiresOptIn: boolean }
