@@ -4,6 +4,7 @@ import { newId } from '../../platform/ids.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { attributeOptOuts } from '../broadcast-recipients/attribute-opt-outs.ts'
 
 export type ConsentChange = Pick<ConsentEntryRow, 'contactId' | 'purpose' | 'state' | 'source'> &
   Partial<Pick<ConsentEntryRow, 'actor' | 'text' | 'keyword' | 'channelId' | 'messageId'>> & {
@@ -63,6 +64,16 @@ export async function storeConsents(tx: Scope, changes: ConsentChange[]): Promis
     const [before, after] = [previous.get(contactId), current.get(contactId)]
     return before?.marketing !== after?.marketing || before?.service !== after?.service
   })
+  const optOuts = changed.filter(
+    ({ contactId, actor }) =>
+      actor?.type === 'contact' &&
+      previous.get(contactId)?.marketing !== 'opted_out' &&
+      current.get(contactId)?.marketing === 'opted_out',
+  )
+  await attributeOptOuts(
+    tx,
+    optOuts.map(({ contactId }) => contactId),
+  )
   await tx.record(
     ...changed.flatMap(({ contactId }) => [
       { type: 'contact.consent_changed' as const, data: { contactId } },
