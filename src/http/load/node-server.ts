@@ -16,7 +16,13 @@ export type ConnectionLimits = {
   headersTimeoutMs: number
   /** Time in which a body must arrive, unless it has limits of its own. */
   requestTimeoutMs: number
+  /** The idle time that answers announce. */
   keepAliveMs: number
+  /**
+   * Idle time after which a connection is closed: longer than announced, and longer than proxies use one, which have a
+   * setting of their own. Otherwise a request could meet a connection that is just being closed.
+   */
+  idleCloseMs: { client: number; proxy: number }
   /** Interval at which the timeouts are checked. */
   checkEveryMs: number
   /** The time in which the client of a rejected request must take its answer. */
@@ -31,6 +37,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeoutMs: 10 * SECOND,
   requestTimeoutMs: 30 * SECOND,
   keepAliveMs: 5 * SECOND,
+  idleCloseMs: { client: 8 * SECOND, proxy: 75 * SECOND },
   checkEveryMs: 2 * SECOND,
   flushMs: 2 * SECOND,
   idleMs: 60 * SECOND,
@@ -53,7 +60,7 @@ export function createNodeServer(
       connectionsCheckingInterval: limits.checkEveryMs,
     },
     rejectPipelining(
-      limitRequestTime(listener, {
+      limitRequestTime(keepIdle(listener, limits.idleCloseMs, isProxy), {
         timeoutMs: limits.requestTimeoutMs,
         onTimeout: ({ socket }) => closeWith(socket, errorAnswer('ERR_HTTP_REQUEST_TIMEOUT'), limits.flushMs),
       }),
@@ -120,6 +127,20 @@ function rejectPipelining(listener: RequestListener): RequestListener {
       waiting.delete(socket)
       if (socket.writable) start(req, res)
     })
+  }
+}
+
+/** Sets the idle time of a connection after each answer, as Node closes it exactly when the announced time is over. */
+function keepIdle(
+  listener: RequestListener,
+  { client, proxy }: ConnectionLimits['idleCloseMs'],
+  isProxy: IsProxy,
+): RequestListener {
+  return (req, res) => {
+    const { socket } = req
+    const idleMs = isProxy(socket.remoteAddress ?? '') ? proxy : client
+    res.once('finish', () => socket.setTimeout(idleMs))
+    listener(req, res)
   }
 }
 

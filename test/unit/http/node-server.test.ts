@@ -12,6 +12,8 @@ const LIMITS = {
   connectionsPerAddressMax: 2,
   headersTimeoutMs: 100,
   checkEveryMs: 20,
+  keepAliveMs: 1,
+  idleCloseMs: { client: 100, proxy: 60_000 },
   idleMs: 200,
 }
 
@@ -123,6 +125,16 @@ describe('HTTP server', () => {
       await once(client, 'data')
     }
     expect(paths.filter((path) => path === '/')).to.have.length(3)
+  })
+
+  it('keeps idle connections longer than it announces, and those of a trusted proxy longer than those of clients', async () => {
+    const [client, proxy] = [await open(toRequest('/'), '127.0.0.1'), await open(toRequest('/'))]
+    const [answer] = await once(proxy, 'data')
+    expect(String(answer)).to.match(/^Keep-Alive: timeout=0\r$/m)
+    await readAll(client)
+    proxy.write(toRequest('/again'))
+    await once(proxy, 'data')
+    expect(paths).to.include('/again')
   })
 
   it('destroys the connection of a client that does not take its answer', async () => {
