@@ -3,6 +3,7 @@ import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { reportDeadLetters } from './features/dead-letters/report-dead-letters.ts'
 import { rollUpBroadcastCounts } from './features/broadcast-recipients/count-deltas.ts'
 import { enqueueDueBroadcasts, runBroadcasts } from './features/broadcasts/sending/run-broadcasts.ts'
+import { purgeMediaWrites } from './features/media/media-writes.ts'
 import { releaseScheduledMessages } from './features/messages/release-scheduled-messages.ts'
 import { sendReadReceipt } from './features/messages/send-read-receipt.ts'
 import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
@@ -11,11 +12,13 @@ import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
 import { purgeThrottleWindows } from './features/throttle-windows/take-passage.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
+import { numberUnfollowedEvents } from './features/events/number-events.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
 import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
+import { rollUpCounts } from './features/counts/roll-up-counts.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
@@ -51,12 +54,15 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
+    { name: 'roll up counts', everyMs: 5 * SECOND, run: () => rollUpCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
+    { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge webhooks', everyMs: HOUR, run: () => purgeWebhooks(system) },
+    { name: 'purge media writes', everyMs: HOUR, run: () => purgeMediaWrites(system) },
     { name: 'purge throttle windows', everyMs: HOUR, run: () => purgeThrottleWindows(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },
