@@ -11,6 +11,7 @@ import {
 import { openPools, type Pools } from './platform/database/pools.ts'
 import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
+import { HandoverQueue } from './platform/jobs/handover-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
@@ -23,6 +24,7 @@ import { LocalRevocations, type Revocations } from './platform/notifications/rev
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
 import { folderStore } from './platform/files/folder-store.ts'
 import { s3Store } from './platform/files/s3-store.ts'
+import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
 import type { Clock } from './platform/time.ts'
 import type { Dependencies } from './scope.ts'
@@ -30,10 +32,21 @@ import type { Dependencies } from './scope.ts'
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
   pools: Pools
-  jobs: GraphileJobQueue
+  jobs: HandoverQueue
+  /** Jobs that any process may execute. */
+  sharedJobs: GraphileJobQueue
   limits: RateLimits
   revocations: Revocations
   close(): Promise<void>
+}
+
+/**
+ * Tasks whose jobs are executed by the process that has enqueued them. Few advance at once, so that each does more and the
+ * database has connections left; sends mostly wait for a provider.
+ */
+const LOCAL_TASKS = {
+  advance: { working: 2 },
+  deliver: { working: 2, releasedPerKey: 4, released: 16 },
 }
 
 /** Beside this module, and of its kind: TypeScript source or compiled. */
@@ -62,9 +75,10 @@ export async function openDependencies(
     const pools = openPools(database.url, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
     await prepareDatabase(database, log)
-    const jobs = new GraphileJobQueue({ url: database.url, log })
+    const sharedJobs = new GraphileJobQueue({ url: database.url, log })
+    const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
-    await jobs.prepare()
+    await sharedJobs.prepare()
     const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
     const notifications = redis
@@ -87,8 +101,10 @@ export async function openDependencies(
       clock,
       log,
       jobs,
+      sharedJobs,
       notifications,
       singleFlight: createSingleFlight(),
+      cache: new ExpiringCache(),
       secrets,
       mail,
       computePool,

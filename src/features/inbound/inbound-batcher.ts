@@ -29,15 +29,6 @@ const BODY_BYTES_PER_ITEM = 64 * 1024
 
 /** Creates the batcher of a process. Only calls that the same process handles share a batch. */
 export function createInboundBatcher(system: SystemScope): InboundBatcher {
-  const channels = new Batcher<null, InboundChannel>({
-    batchMax: WAITING_MAX,
-    waitingMax: WAITING_MAX,
-    isItemError: () => false,
-    async work(channelId, calls) {
-      const channel = await findInboundChannel(system, channelId)
-      return calls.map(() => channel)
-    },
-  })
   const messages = batchByChannel<InboundMessage>({
     toKey: ({ from }) => senderKey(from),
     store: (scope, { items, ...batch }) => receiveMessages(scope, { messages: items, ...batch }),
@@ -51,7 +42,7 @@ export function createInboundBatcher(system: SystemScope): InboundBatcher {
     store: (scope, { items, ...batch }) => applyUpdates(scope, { calls: items, ...batch }),
   })
   return {
-    findChannel: (channelId) => channels.do(channelId, null),
+    findChannel: (channelId) => findInboundChannel(system, channelId),
     receiveMessages: messages,
     applyStatuses: statuses,
     applyUpdates: updates,

@@ -33,7 +33,7 @@ type Row = MessageRef & {
 }
 
 /**
- * Claims due messages of a channel, at most the oldest of each conversation. The next one is claimed after that one is
+ * Claims due messages of a channel that is connected, at most the oldest of each conversation. The next one is claimed after that one is
  * settled, so a customer receives messages in order. Messages that another process claims or postpones first, while this
  * one waits for a lock, are skipped: only a queued message is unclaimed, and the time is compared again. The statement
  * forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a join), because the table
@@ -48,6 +48,7 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
        where o.tenant_id = :tenantId and o.channel_id = :channelId and o.leased_at is null and o.not_before <= :now
          and not exists (select from outbox e where e.tenant_id = o.tenant_id and e.conversation_id = o.conversation_id
            and e.message_id < o.message_id offset 0)
+         and exists (select from channels ch where ch.tenant_id = :tenantId and ch.id = :channelId and ch.status <> 'disconnected')
        order by o.priority, o.message_id limit :limit),
      locked as (
        select m.id, due.conversation_id from due join messages m on m.tenant_id = :tenantId and m.id = due.message_id
