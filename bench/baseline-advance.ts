@@ -92,7 +92,7 @@ async function loadTemplates(): Promise<Templates> {
   const { rows: events } = await pool.query<Row>(
     `select id, tenant_id, type, data, to_jsonb(created_at) as created_at from events
      where tenant_id = $1 and (data ->> 'runId' = $2 or data ->> 'messageId' = $3 or data ->> 'contactId' = $4)
-       and xid = (select xid from events where tenant_id = $1 and type = 'run.completed' and data ->> 'runId' = $2)
+       and created_at = (select created_at from events where tenant_id = $1 and type = 'run.completed' and data ->> 'runId' = $2)
      order by id`,
     [run['tenant_id'], run['id'], message['id'], run['contact_id']],
   )

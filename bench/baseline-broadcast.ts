@@ -63,7 +63,7 @@ const SQL = {
 async function loadSamples(): Promise<Samples> {
   const { rows } = await pool.query<{ message: Row; conversation: Row; events: Row[] }>(
     `select to_jsonb(m) as message, to_jsonb(cv) as conversation, (
-       select jsonb_agg(to_jsonb(e) - 'xid') from events e
+       select jsonb_agg(to_jsonb(e) - 'position') from events e
        where e.tenant_id = m.tenant_id and e.data ->> 'messageId' = m.id::text) as events
      from messages m join conversations cv on cv.tenant_id = m.tenant_id and cv.id = m.conversation_id
      where m.status = 'sent' and m.broadcast_id is not null order by m.id desc limit 1`,

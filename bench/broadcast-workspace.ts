@@ -90,6 +90,12 @@ export class BroadcastWorkspace {
       this.channelId,
       isConnected ? 'connected' : 'disconnected',
     ])
+    // A disconnected channel is looked at every 10 s, and the time until then is not to be measured.
+    if (isConnected) {
+      await this.#database.query('update broadcasts set work_at = now() where tenant_id = $1 and work_at is not null', [
+        this.client.tenantId,
+      ])
+    }
   }
 
   async waitUntil(broadcastId: string, isReached: (status: BroadcastStatus) => boolean): Promise<BroadcastStatus> {

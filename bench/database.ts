@@ -11,6 +11,7 @@ export function toEnvironment({ url, dataDir }: BenchDatabase): Record<string, s
   return {
     PORT: '0',
     DATABASE_URL: url,
+    MIGRATE_ON_START: 'true',
     DATA_DIR: dataDir,
     SECRET_KEY: 'ab'.repeat(32),
     TRUSTED_PROXIES: '127.0.0.1/32',

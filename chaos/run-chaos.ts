@@ -54,6 +54,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     databaseUrl: database.url,
     environment: {
       SECRET_KEY: 'ab'.repeat(32),
+      MIGRATE_ON_START: 'true',
       DATA_DIR: database.dataDir,
       CHAOS_DATA_DIR: database.dataDir,
       ALLOW_LOOPBACK_CHANNELS: 'true',

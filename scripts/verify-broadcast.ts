@@ -1,4 +1,5 @@
 import { loadConfig, readEnvironment } from '../src/config.ts'
+import { toReportSource } from '../src/features/broadcasts/report/get-report.ts'
 import { verifyReport } from '../src/features/broadcasts/report/verify-report.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { selectRows } from '../src/platform/database/sql.ts'
@@ -32,7 +33,7 @@ async function verify(databaseUrl: string): Promise<void> {
       broadcastId,
     ])
     if (!broadcast) return fail('There is no broadcast with this ID.')
-    const { report, problems } = await verifyReport({ db, tenantId: broadcast.tenantId }, broadcastId)
+    const { report, problems } = await verifyReport(toReportSource(db, broadcast.tenantId), broadcastId)
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
     if (problems.length > 0) return fail(`The rows differ from the report:\n${problems.join('\n')}`)
     process.stdout.write('The rows agree with the report.\n')

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { recount } from '../src/features/counts/recount.ts'
 import { seedCompletedBroadcast, seedPausedBroadcast } from './demo/broadcasts.ts'
 import { seedContacts } from './demo/contacts.ts'
 import { seedConversations } from './demo/conversations.ts'
@@ -23,5 +24,6 @@ export async function seed(knex: Knex): Promise<void> {
     await seedCompletedBroadcast(history, owner)
     await seedConversations(history, owner)
     await seedPausedBroadcast(history, owner)
+    await recount(tx, DEMO.workspaceId)
   })
 }

@@ -53,13 +53,14 @@ type AppOptions = {
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
   const { log, clock = systemClock, onStuck } = options
   const dependencies = await openDependencies(config, { log, clock })
-  const stopClock = await synchronizeClock(dependencies.pools.background.db, log)
+  let stopClock = () => {}
   const system = new SystemScope(dependencies)
   const shutdown = { isDraining: false }
   let worker: Awaited<ReturnType<typeof startWorker>> | undefined
   let server: Server | undefined
   let demoAccount: DemoAccount | undefined
   try {
+    stopClock = await synchronizeClock(dependencies.pools.background.db, log)
     if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, { log, onStuck })
     demoAccount = await findDemoAccount(system.db, dependencies.database)
     if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })

@@ -40,6 +40,7 @@ const Environment = z.object({
       if (message !== undefined) ctx.addIssue({ code: 'custom', message })
     })
     .optional(),
+  MIGRATE_ON_START: z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' }).optional(),
   DATA_DIR: z.string().min(1).default('.parley'),
   PG_BIN_DIR: z.string().refine(isAbsolute, 'must be an absolute path').optional(),
   REDIS_URL: z
@@ -121,7 +122,13 @@ export type Config = {
     loopLagMaxMs: number
   }
   /** Without a URL the process starts its own Postgres under `dataDir`. */
-  database: { url: string | undefined; binDir: string | undefined; pools: ReturnType<typeof toPools> }
+  database: {
+    url: string | undefined
+    /** True if the start applies missing migrations. */
+    migratesOnStart: boolean
+    binDir: string | undefined
+    pools: ReturnType<typeof toPools>
+  }
   dataDir: string
   redisUrl: string | undefined
   roles: ('http' | 'worker')[]
@@ -191,7 +198,12 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       publicHosts: env.PUBLIC_HOSTS,
       loopLagMaxMs: env.EVENT_LOOP_LAG_MAX_MS,
     },
-    database: { url: env.DATABASE_URL, binDir: env.PG_BIN_DIR, pools: toPools(env) },
+    database: {
+      url: env.DATABASE_URL,
+      migratesOnStart: env.MIGRATE_ON_START ?? env.DATABASE_URL === undefined,
+      binDir: env.PG_BIN_DIR,
+      pools: toPools(env),
+    },
     dataDir: resolve(env.DATA_DIR),
     redisUrl: env.REDIS_URL,
     roles: env.ROLES,

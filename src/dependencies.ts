@@ -1,15 +1,8 @@
 import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
-import {
-  checkPostgresVersion,
-  closeDatabase,
-  migrate,
-  openDatabase,
-  seedIfEmpty,
-} from './platform/database/database.ts'
 import { openPools, type Pools } from './platform/database/pools.ts'
-import { toDatabaseUrlError } from './platform/database/database-url.ts'
+import { findServers } from './platform/database/servers/servers.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import { HandoverQueue } from './platform/jobs/handover-queue.ts'
 import type { Logger } from './platform/log.ts'
@@ -27,6 +20,7 @@ import { s3Store } from './platform/files/s3-store.ts'
 import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
 import type { Clock } from './platform/time.ts'
+import { prepareDatabase } from './prepare-database.ts'
 import type { Dependencies } from './scope.ts'
 
 export type OpenDependencies = Dependencies & {
@@ -72,13 +66,13 @@ export async function openDependencies(
       environment: config.environment,
     })
     closers.push(() => database.close())
+    closers.push(logPrimaryChanges(database.url, log))
     const pools = openPools(database.url, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
-    await prepareDatabase(database, log)
+    await prepareDatabase(database, config.database, log)
     const sharedJobs = new GraphileJobQueue({ url: database.url, log })
     const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
-    await sharedJobs.prepare()
     const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
     const notifications = redis
@@ -125,16 +119,10 @@ export async function openDependencies(
   }
 }
 
-/** Brings the database to the version of this build. */
-async function prepareDatabase({ url, isEmbedded }: ResolvedDatabase, log: Logger): Promise<void> {
-  const db = openDatabase(url)
-  try {
-    await checkPostgresVersion(db, log)
-    await migrate(db)
-    if (isEmbedded) await seedIfEmpty(db)
-  } catch (error) {
-    throw isEmbedded ? error : toDatabaseUrlError(error, url)
-  } finally {
-    await closeDatabase(db)
-  }
+/** Returns the function that ends it. */
+function logPrimaryChanges(url: string, log: Logger): () => void {
+  const servers = findServers(url)
+  const logChange = (from: string, to: string) => log.warn({ from, to }, 'the database has another primary server')
+  servers?.on('change', logChange)
+  return () => servers?.off('change', logChange)
 }

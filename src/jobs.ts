@@ -11,11 +11,13 @@ import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
 import { purgeThrottleWindows } from './features/throttle-windows/take-passage.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
+import { numberUnfollowedEvents } from './features/events/number-events.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
 import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
+import { rollUpCounts } from './features/counts/roll-up-counts.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
 import { OVERDUE_MS } from './features/automation/jobs.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
@@ -52,8 +54,10 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
+    { name: 'roll up counts', everyMs: 5 * SECOND, run: () => rollUpCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
+    { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },

@@ -4,6 +4,7 @@ import { loadConfig, readEnvironment } from './config.ts'
 import { describeStartError } from './describe-start-error.ts'
 import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { closeDatabase, MIGRATIONS, openDatabase, SEEDS, wrapIdentifier } from './platform/database/database.ts'
+import { findServers } from './platform/database/servers/servers.ts'
 import { resolveDatabase } from './platform/database/resolve-database.ts'
 
 /** Templates of `knex migrate:make` and `knex seed:make`. */
@@ -28,7 +29,7 @@ async function buildConfig(): Promise<Knex.Config> {
   if (database.url !== undefined) await assertReachable(database.url)
   return {
     client: 'pg',
-    connection: { connectionString: server.url },
+    connection: { connectionString: await resolvePrimaryUrl(server.url) },
     wrapIdentifier,
     migrations: { ...MIGRATIONS, stub: fileURLToPath(new URL('migration.stub', STUBS)) },
     seeds: { ...SEEDS, extension: 'ts', stub: fileURLToPath(new URL('seed.stub', STUBS)) },
@@ -46,4 +47,9 @@ async function assertReachable(url: string): Promise<void> {
   } finally {
     await closeDatabase(db)
   }
+}
+
+/** knex creates the connections of its command line itself, and takes a URL with one host. */
+async function resolvePrimaryUrl(url: string): Promise<string> {
+  return (await findServers(url)?.findPrimary())?.url ?? url
 }

@@ -13,9 +13,9 @@ import type { Mailer } from './platform/mail.ts'
 import type { ComputeTask } from './platform/compute/compute-task.ts'
 import type { Secrets } from './platform/security/secrets.ts'
 import { retry } from './platform/concurrency/retry.ts'
-import type { Actor, Dependencies, Ending, Event } from './scope-dependencies.ts'
+import type { Actor, Dependencies, Ending, Event } from './platform/scope-dependencies.ts'
 
-export type { Actor, Dependencies, Event, Role } from './scope-dependencies.ts'
+export type { Actor, Dependencies, Event, Role } from './platform/scope-dependencies.ts'
 
 type ModelClass<M extends TenantModel> = {
   new (): M

@@ -56,8 +56,7 @@ const LAYERS: Record<string, string[]> = {
 }
 
 const TOP_LEVEL_FILES: Record<string, string[]> = {
-  'scope.ts': ['scope-dependencies.ts', 'engine', 'channels', 'models', 'platform'],
-  'scope-dependencies.ts': ['platform'],
+  'scope.ts': ['engine', 'channels', 'models', 'platform'],
   'workflow-language.ts': ['steps', 'triggers', 'conditions', 'engine'],
   'compute-worker.ts': ['features', 'platform'],
   'router.ts': ['features', 'trpc'],

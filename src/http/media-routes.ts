@@ -1,10 +1,11 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Scope } from '../scope.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { authorize } from '../trpc/procedures.ts'
+import { readUpload, UPLOAD_LIMITS } from './load/upload-body.ts'
 import { MEDIA_PATH, UPLOAD_PATH } from './paths.ts'
 
 type ByteRange = { start: number; end: number }
@@ -23,11 +24,14 @@ export type MediaFiles = {
 const UPLOAD_BYTES_MAX = 100 * 1024 * 1024
 /** Uploads that a process receives at once. Each uses little memory, but space on the disk. */
 const UPLOADS_MAX = 16
+/** Uploads of one workspace at once. */
+const UPLOADS_PER_WORKSPACE_MAX = 4
 const CACHE_SECONDS = 300
 
 /** Takes `POST /api/media`, whose body is the file itself. The role is checked before the body is read. */
 export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext: (ctx: Context) => RequestContext) {
   let active = 0
+  const byWorkspace = new Map<string, number>()
   const receive: Middleware = async function receiveUpload(ctx, next) {
     if (ctx.path !== UPLOAD_PATH || ctx.method !== 'POST') return next()
     try {
@@ -36,22 +40,23 @@ export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext:
       if (Number(ctx.get('content-length')) > UPLOAD_BYTES_MAX) {
         throw new TransportError('PAYLOAD_TOO_LARGE', { message: 'Files may have at most 100 MB' })
       }
-      if (active >= UPLOADS_MAX) throw new UnavailableError('Too many files are being uploaded, please try again', 5)
+      const own = byWorkspace.get(workspace.id) ?? 0
+      if (active >= UPLOADS_MAX || own >= UPLOADS_PER_WORKSPACE_MAX)
+        throw new UnavailableError('Too many files are being uploaded, please try again', 5)
       active += 1
+      byWorkspace.set(workspace.id, own + 1)
       try {
         const filename = new URLSearchParams(ctx.querystring).get('filename')
         const scope = context.openScope(caller, workspace, undefined)
-        // The iterator must not destroy the request: an error could not be answered any more.
-        const { media, isNew } = await upload(
-          scope,
-          Readable.from(ctx.req.iterator({ destroyOnReturn: false })),
-          filename,
-        )
+        const { media, isNew } = await upload(scope, readUpload(ctx.req, UPLOAD_LIMITS), filename)
         ctx.status = isNew ? 201 : 200
         ctx.type = 'application/json; charset=utf-8'
         ctx.body = JSON.stringify(media)
       } finally {
         active -= 1
+        const remaining = (byWorkspace.get(workspace.id) ?? 1) - 1
+        if (remaining > 0) byWorkspace.set(workspace.id, remaining)
+        else byWorkspace.delete(workspace.id)
       }
     } catch (error) {
       // The rest of the body is not read, so the connection cannot carry another request.

@@ -30,6 +30,20 @@ const FileParts = z.object({
     .optional()
     .catch(undefined),
   sticker: z.object({ mediaId: z.string() }).optional().catch(undefined),
+  template: z
+    .object({ components: z.array(z.unknown()) })
+    .optional()
+    .catch(undefined),
+})
+const HeaderFile = z.object({
+  type: z.literal('header'),
+  parameters: z.tuple([
+    z.discriminatedUnion('type', [
+      z.object({ type: z.literal('image'), image: z.object({ mediaId: z.string() }) }),
+      z.object({ type: z.literal('video'), video: z.object({ mediaId: z.string() }) }),
+      z.object({ type: z.literal('document'), document: z.object({ mediaId: z.string() }) }),
+    ]),
+  ]),
 })
 
 export type Option = { id: string; title: string; description?: string | undefined }
@@ -49,9 +63,17 @@ export function toPreview({ location, contacts, reaction }: ContentParts): strin
   return location?.name ?? location?.address ?? contacts?.[0]?.name ?? reaction?.emoji ?? null
 }
 
-/** Stored file that a message has, with the kind of the message; undefined if it has none. */
+/** Stored file that a message or the header of its template has, with its kind; undefined if it has none. */
 export function findFile(content: object | null): { kind: FileKind; mediaId: string } | undefined {
-  const { media, sticker } = FileParts.safeParse(content).data ?? {}
+  const { media, sticker, template } = FileParts.safeParse(content).data ?? {}
+  if (template) return findHeaderFile(template)
   if (media) return { kind: media.type, mediaId: media.mediaId }
   return sticker && { kind: 'sticker', mediaId: sticker.mediaId }
+}
+
+function findHeaderFile({ components }: { components: unknown[] }): { kind: FileKind; mediaId: string } | undefined {
+  const [parameter] = components.map((component) => HeaderFile.safeParse(component).data?.parameters[0]).filter(Boolean)
+  if (parameter?.type === 'image') return { kind: 'image', ...parameter.image }
+  if (parameter?.type === 'video') return { kind: 'video', ...parameter.video }
+  return parameter && { kind: 'document', ...parameter.document }
 }

@@ -21,11 +21,14 @@ export const systemClock: Clock & { correctionMs: number } = {
   now: () => addMs(processClock.now(), systemClock.correctionMs),
 }
 
-/**
- * Corrected clocks may still differ by less than this. What is due at once is due this much earlier, so that a worker
- * whose clock is behind does not find it before its time.
- */
+/** Corrected clocks differ by less than this: the error of each correction is at most half of it. */
 export const CLOCK_TOLERANCE_MS = SECOND
+
+/**
+ * Due time of what is due at once. To no clock is it in the future, however wrong it is, so the order of rows with it is
+ * that of their IDs, and no process finds one before another that was put first.
+ */
+export const DUE_AT_ONCE = new Date(0)
 
 export function addMs(at: Date, ms: number): Date {
   return new Date(at.getTime() + ms)

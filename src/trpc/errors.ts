@@ -42,6 +42,7 @@ const TRANSPORT_ERRORS: Partial<Record<TRPC_ERROR_CODE_KEY, [code: string, messa
   PARSE_ERROR: ['invalid_json', 'The request body is not valid JSON'],
   NOT_FOUND: ['not_found', 'Path not found'],
   METHOD_NOT_SUPPORTED: ['method_not_allowed', 'Call queries with GET and mutations with POST'],
+  TIMEOUT: ['request_timeout', 'The request did not arrive in time'],
   PAYLOAD_TOO_LARGE: ['body_too_large', 'The request body is larger than 1 MB'],
   UNSUPPORTED_MEDIA_TYPE: ['unsupported_media_type', 'Send the request body as application/json'],
 }

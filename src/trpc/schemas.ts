@@ -59,6 +59,9 @@ export function pageLimit(defaultLimit: number) {
   return z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(defaultLimit)
 }
 
+/** A name of 200 characters as escaped JSON in base64. */
+const CURSOR_MAX = 2000
+
 /** The input of every list with pages. */
 export const page = {
   limit: pageLimit(20).meta({ description: 'The largest number of items' }),
@@ -68,12 +71,28 @@ export const page = {
     .max(OFFSET_MAX, OFFSET)
     .default(0)
     .meta({ description: 'The number of items to skip', examples: [0] }),
+  cursor: z.string().min(1).max(CURSOR_MAX).optional().meta({
+    description: 'The `nextCursor` of a page: continues after its last item, also if items were added or removed',
+  }),
 }
 
-export type Page<T> = { items: T[]; total: number }
+export type Page<T> = { items: T[]; total: number; totalCapped?: true | undefined; nextCursor?: string | undefined }
+
+export const EMPTY_PAGE = { items: [], total: 0 }
 
 export function toPage<T extends z.ZodType>(item: T) {
-  return z.object({ items: z.array(item), total: z.int() })
+  return z.object({
+    items: z.array(item),
+    total: z.int().meta({ description: 'The number of items on all pages' }),
+    totalCapped: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present if more than `total` items match: those of a filter are counted up to 10,000' }),
+    nextCursor: z
+      .string()
+      .optional()
+      .meta({ description: 'Send it as `cursor` to read the next page. Absent on the last page' }),
+  })
 }
 
 const DATE_TIME = { override: { type: 'string', format: 'date-time' } } as const

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { DEMO, demoId } from '../../seeds/demo/ids.ts'
+import { toReportSource } from '../../src/features/broadcasts/report/get-report.ts'
 import { verifyReport } from '../../src/features/broadcasts/report/verify-report.ts'
 import { type Database, openDatabase, seedIfEmpty, SEEDS } from '../../src/platform/database/database.ts'
 import { MINUTE, systemClock } from '../../src/platform/time.ts'
@@ -87,8 +88,7 @@ describe('demo workspace', () => {
 
   it('the rows of the demo broadcasts agree with their reports', async () => {
     for (const number of [1, 2]) {
-      const source = { db, tenantId: DEMO.workspaceId }
-      const { report, problems } = await verifyReport(source, demoId('broadcast', number))
+      const { report, problems } = await verifyReport(toReportSource(db, DEMO.workspaceId), demoId('broadcast', number))
       expect(problems).to.eql([])
       expect(report.snapshot?.hash).to.match(/^[0-9a-f]{64}$/)
     }

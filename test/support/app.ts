@@ -2,9 +2,8 @@ import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import superjson from 'superjson'
 import { type App, createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
-import { migrate, openDatabase } from '../../src/platform/database/database.ts'
-import { GraphileJobQueue } from '../../src/platform/jobs/graphile-job-queue.ts'
 import type { Logger } from '../../src/platform/log.ts'
+import { migrateDatabase } from '../../src/prepare-database.ts'
 import type { AppRouter } from '../../src/router.ts'
 import type { Clock } from '../../src/platform/time.ts'
 import type { SystemScope } from '../../src/scope.ts'
@@ -34,12 +33,7 @@ const LOG = createCheckedLogger(process.env['TEST_LOG'] === '1' ? (line) => proc
 
 /** Migrates the database that all test databases are copied from. */
 async function prepareTemplate(url: string): Promise<void> {
-  const db = openDatabase(url)
-  await migrate(db)
-  await db.destroy()
-  const jobs = new GraphileJobQueue({ url, log: LOG })
-  await jobs.prepare()
-  await jobs.stop()
+  await migrateDatabase(url, LOG)
 }
 
 let nextAddress = 0

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
@@ -21,17 +21,27 @@ const COPIED = [
 
 export type Output = { code: number | null; stdout: string; stderr: string }
 
+/** Copies the files of an earlier commit into an empty folder. */
+function extractCommit(commit: string, folder: string): void {
+  mkdirSync(folder)
+  const archive = spawnSync('git', ['archive', commit, ...COPIED], { cwd: ROOT, maxBuffer: 2 ** 28 })
+  const { status, stderr } = spawnSync('tar', ['-x', '-C', folder], { input: archive.stdout })
+  if (archive.status !== 0 || status !== 0) throw new Error(`${archive.stderr.toString()}${stderr.toString()}`)
+}
+
 /** A copy of the project in a folder of its own, whose programs run with its own embedded database. */
 export class Checkout {
   readonly path: string
   readonly #remove: () => Promise<void>
   readonly #running = new Set<ChildProcess>()
 
-  constructor(name = 'parley') {
+  /** Copies the working tree, or the files of a commit. */
+  constructor(name = 'parley', { commit }: { commit?: string } = {}) {
     const folder = createTempDir()
     this.path = join(folder.path, name)
     this.#remove = () => folder.remove()
-    for (const entry of COPIED) cpSync(join(ROOT, entry), join(this.path, entry), { recursive: true })
+    if (commit !== undefined) extractCommit(commit, this.path)
+    else for (const entry of COPIED) cpSync(join(ROOT, entry), join(this.path, entry), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'))
   }
 

@@ -1,4 +1,5 @@
-import { migrate, openDatabase, type Database } from '../../src/platform/database/database.ts'
+import { openDatabase, type Database } from '../../src/platform/database/database.ts'
+import { migrate } from '../../src/platform/database/migrate.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { createRateLimits, type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
 import { connectRedis } from '../../src/platform/notifications/redis.ts'
@@ -18,14 +19,12 @@ export type LimitStore = {
 
 const LOG = createLogger('silent')
 
-async function prepare(url: string): Promise<void> {
-  const db = openDatabase(url)
-  await migrate(db)
-  await db.destroy()
+async function prepareTemplate(url: string): Promise<void> {
+  await migrate(url)
 }
 
 export async function openPostgresStore(): Promise<LimitStore & { db: Database; url: string }> {
-  const { url, drop } = await cloneDatabase(prepare)
+  const { url, drop } = await cloneDatabase(prepareTemplate)
   const db = openDatabase(url)
   const opened: RateLimits[] = []
   return {

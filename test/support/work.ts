@@ -3,7 +3,6 @@ import { reconcileOutbox } from '../../src/features/outbound/reconcile-outbox.ts
 import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
 import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
-import { isDueSql } from '../../src/features/automation/store/mailbox-store.ts'
 import { enqueueDueBroadcasts } from '../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope.ts'
@@ -26,14 +25,15 @@ export async function drainWork(system: SystemScope, hasEnded: () => boolean): P
 
 async function isIdle(system: SystemScope): Promise<boolean> {
   const now = system.now()
-  const { rows } = await system.db.raw<{ rows: { busy: boolean }[] }>(
-    `select exists (select from graphile_worker.jobs where locked_at is not null or (attempts < max_attempts and run_at <= now()))
-         or exists (select from schedules where next_at <= :now)
-         or exists (select from mailbox_items i where ${isDueSql('i.tenant_id')})
-         or exists (select from external_calls where due_at <= :now)
-         or exists (select from broadcasts where work_at <= :now)
-         or exists (select from outbox where not_before <= :now and leased_at is null) as busy`,
-    { now },
-  )
-  return rows[0]?.busy === false
+  const [row] = await system.acrossTenants<{ isBusy: boolean }>('isBusy')`
+    select exists (select from graphile_worker.jobs
+        where locked_at is not null or (attempts < max_attempts and run_at <= now()))
+      or exists (select from schedules where next_at <= ${now})
+      or exists (select from mailbox_items i where i.due_at <= ${now} and not exists (
+        select from mailbox_items failed where failed.tenant_id = i.tenant_id and failed.mailbox_id = i.mailbox_id
+          and failed.retry_at > ${now} and failed.id < i.id))
+      or exists (select from external_calls where due_at <= ${now})
+      or exists (select from broadcasts where work_at <= ${now})
+      or exists (select from outbox where not_before <= ${now} and leased_at is null) as is_busy`
+  return row?.isBusy === false
 }

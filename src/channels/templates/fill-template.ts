@@ -1,9 +1,11 @@
+import { isUuid } from '../../platform/ids.ts'
 import type { TemplateContent } from '../channel.ts'
 import {
   buttonKey,
   findParameterFormat,
   HEADER_FILENAME,
   HEADER_LINK,
+  HEADER_MEDIA,
   headerTextKey,
   listPlaceholders,
   listVariables,
@@ -102,7 +104,8 @@ export function fillComponents(
     // The provider rejects line breaks, tabs and more than four spaces in a row.
     const value = Object.hasOwn(params, name) ? (params[name] ?? '').replaceAll(/\s+/g, ' ').trim() : ''
     if (value !== '') values.set(name, value)
-    else if (required) problems.push({ name, message: Object.hasOwn(params, name) ? 'is empty' : 'is missing' })
+    else if (required && !(name === HEADER_LINK && params[HEADER_MEDIA]))
+      problems.push({ name, message: Object.hasOwn(params, name) ? 'is empty' : 'is missing' })
   }
   for (const name of Object.keys(params)) {
     if (template.variables.some((variable) => variable.name === name)) continue
@@ -134,7 +137,13 @@ function findValueProblems(
       problems.push({ name: key, message: `must have at most ${HEADER_MAX} characters` })
     }
   }
-  const link = values.get(HEADER_LINK)
+  const [link, mediaId] = [values.get(HEADER_LINK), values.get(HEADER_MEDIA)]
+  if (mediaId !== undefined && link !== undefined) {
+    problems.push({ name: HEADER_MEDIA, message: `is not allowed with ${HEADER_LINK}: set one of them` })
+  }
+  if (mediaId !== undefined && !isUuid(mediaId)) {
+    problems.push({ name: HEADER_MEDIA, message: 'must be the ID of a stored file' })
+  }
   if (link !== undefined && !isLink(link)) {
     problems.push({ name: HEADER_LINK, message: 'must be the http or https address of a file' })
   }
@@ -178,7 +187,9 @@ function composeHeader(
     return [{ type: 'header', parameters: [{ type, location }] }]
   }
   const filename = values.get(HEADER_FILENAME)
-  const file = { link: values.get(HEADER_LINK), ...(filename === undefined ? {} : { filename }) }
+  const mediaId = values.get(HEADER_MEDIA)?.toLowerCase()
+  const source = mediaId === undefined ? { link: values.get(HEADER_LINK) } : { mediaId }
+  const file = { ...source, ...(filename === undefined ? {} : { filename }) }
   return [{ type: 'header', parameters: [{ type, [type]: file }] }]
 }
 

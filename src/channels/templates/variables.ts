@@ -89,6 +89,8 @@ export function headerTextKey(name: string): string {
 }
 
 export const HEADER_LINK = 'header.link'
+/** ID of a stored file, which replaces the link. */
+export const HEADER_MEDIA = 'header.mediaId'
 export const HEADER_FILENAME = 'header.filename'
 /** Keys of a location, with their fields in a message. */
 export const LOCATION_FIELDS = ['latitude', 'longitude', 'name', 'address'] as const
@@ -118,8 +120,9 @@ function listHeaderVariables({ header }: ReadableTemplate): TemplateVariable[] {
   }
   if (header.format !== 'TEXT') {
     const link: TemplateVariable = { name: HEADER_LINK, example: null, where, required: true }
+    const media: TemplateVariable = { name: HEADER_MEDIA, example: null, where, required: false }
     const filename: TemplateVariable = { name: HEADER_FILENAME, example: null, where, required: false }
-    return header.format === 'DOCUMENT' ? [link, filename] : [link]
+    return header.format === 'DOCUMENT' ? [link, media, filename] : [link, media]
   }
   const { header_text, header_text_named_params } = header.example
   return listPlaceholders(header.text ?? '').map((name, index) => ({

@@ -3,7 +3,7 @@ import { appendMessage, startDebounce } from '../decide/debounce.ts'
 import { decideRun } from '../decide/decide-run.ts'
 import { CorruptRunError } from '../model/corrupt-run-error.ts'
 import type { ChildRunCall, Decision, EffectRequest, EngineEvent, ExternalCall } from '../model/decision.ts'
-import { newRun, subjectPlace } from '../model/new-run.ts'
+import { newRun, nextRunId, subjectPlace } from '../model/new-run.ts'
 import { isActive, isOverdue, isQueued } from '../model/run-status.ts'
 import { isFinished, type MessageFacts, type StepRecord } from '../model/run.ts'
 import type { ExternalResult, Facts } from '../model/step.ts'
@@ -183,7 +183,8 @@ export class ActiveRuns {
     if (admission === 'replace') for (const other of active) this.advance(other, { type: 'canceled' })
     versions.set(workflowKey(workflow), workflow)
     const { debounces, ...origin } = request
-    const run = newRun(workflow, { id: newId(), ...subjectPlace(subject), ...origin }, now)
+    const id = nextRunId(request, this.#runs[0], newId())
+    const run = newRun(workflow, { id, ...subjectPlace(subject), ...origin }, now)
     this.#runs.unshift(run)
     this.changed.add(run)
     this.cascades.add(run.workflowId, request.depth)

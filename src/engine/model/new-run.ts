@@ -1,3 +1,4 @@
+import { idAfter } from './derive-id.ts'
 import { type NewRun, queueRun, type RunState } from './run.ts'
 import type { StoredRun, RunTrigger } from './stored-run.ts'
 import type { Subject, PublishedWorkflow } from './subject.ts'
@@ -15,6 +16,20 @@ export type RunOrigin = {
 }
 
 export type RunStart = RunOrigin & Omit<NewRun, 'trigger'>
+
+/**
+ * Returns the id of a new run, which sorts after the event that starts it and after `newest`, the newest active run of the
+ * mailbox. So it does not depend on the clock of the process whether a run is newer than another.
+ */
+export function nextRunId(
+  { eventId, parentRunId }: Pick<RunOrigin, 'eventId' | 'parentRunId'>,
+  newest: StoredRun | undefined,
+  randomId: string,
+): string {
+  const newestId = newest?.state.id ?? ''
+  // The event of a child run is an id of its own, which its process has just made.
+  return idAfter(!parentRunId && eventId > newestId ? eventId : newestId, randomId)
+}
 
 /** Creates a queued live run of a workflow's published version. */
 export function newRun(workflow: PublishedWorkflow, start: RunStart, now: Date): StoredRun {

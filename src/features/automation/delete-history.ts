@@ -1,12 +1,28 @@
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
+import { recordCounts } from '../counts/record-counts.ts'
+import { countRunsSql } from './store/run-counts.ts'
 
 /** Rows per statement, whose time limit is 10 seconds. Each row takes others with it by foreign keys. */
 export const DELETION = { portionSize: 10_000 }
 
 type Owner = { column: 'contact_id' | 'channel_id'; id: string }
-type Table = 'conversations' | 'runs' | 'messages' | 'message_statuses' | 'channel_webhooks'
+
+const TABLES = {
+  conversations: sqlFragment`conversations`,
+  runs: sqlFragment`runs`,
+  messages: sqlFragment`messages`,
+  message_statuses: sqlFragment`message_statuses`,
+  channel_webhooks: sqlFragment`channel_webhooks`,
+}
+const COLUMNS = {
+  id: sqlFragment`id`,
+  contact_id: sqlFragment`contact_id`,
+  channel_id: sqlFragment`channel_id`,
+  conversation_id: sqlFragment`conversation_id`,
+}
+type Rows = { table: keyof typeof TABLES; column: keyof typeof COLUMNS; ids: string[] }
 
 /**
  * Deletes the conversations of a contact or channel with their runs and messages, and what else grows with them, in many
@@ -16,34 +32,85 @@ type Table = 'conversations' | 'runs' | 'messages' | 'message_statuses' | 'chann
 export async function deleteHistory(tx: Scope, { column, id }: Owner): Promise<void> {
   if (!isUuid(id)) return
   for (;;) {
-    const conversations = await selectRows<{ id: string }>(
-      tx.db,
-      `select id from conversations where tenant_id = :tenantId and ${column} = :id limit :limit`,
-      { tenantId: tx.tenantId, id, limit: DELETION.portionSize },
-    )
-    if (conversations.length === 0) break
-    const ids = conversations.map((conversation) => conversation.id)
-    await deletePortions(tx, 'runs', { column: 'conversation_id', ids })
-    await deletePortions(tx, 'messages', { column: 'conversation_id', ids })
-    await deletePortions(tx, 'conversations', { column: 'id', ids })
+    const ids = await listPortion(tx, { table: 'conversations', column, ids: [id] })
+    if (ids.length === 0) break
+    // Steps name messages, and messages name runs.
+    await deleteSteps(tx, ids)
+    await deletePortions(tx, { table: 'messages', column: 'conversation_id', ids }, deleteMessages)
+    await deletePortions(tx, { table: 'runs', column: 'conversation_id', ids }, deleteRuns)
+    await deleteConversations(tx, ids)
   }
-  const rest: Table[] = column === 'contact_id' ? ['runs'] : ['message_statuses', 'channel_webhooks']
-  for (const table of rest) await deletePortions(tx, table, { column, ids: [id] })
+  if (column === 'contact_id') return deletePortions(tx, { table: 'runs', column, ids: [id] }, deleteRuns)
+  await deletePortions(tx, { table: 'message_statuses', column, ids: [id] })
+  await deletePortions(tx, { table: 'channel_webhooks', column, ids: [id] })
 }
 
 async function deletePortions(
   tx: Scope,
-  table: Table,
-  { column, ids }: { column: 'id' | 'contact_id' | 'channel_id' | 'conversation_id'; ids: string[] },
+  rows: Rows,
+  deletePortion = (scope: Scope, ids: string[]) => deleteRows(scope, rows.table, ids),
 ): Promise<void> {
-  const limit = DELETION.portionSize
-  for (let deleted = limit; deleted === limit;) {
-    const { rowCount } = await tx.db.raw<{ rowCount: number }>(
-      `with portion as (
-         select id from ${table} where tenant_id = :tenantId and ${column} = any(:ids) limit :limit)
-       delete from ${table} t using portion where t.tenant_id = :tenantId and t.id = portion.id`,
-      { tenantId: tx.tenantId, ids, limit },
-    )
-    deleted = rowCount
+  for (;;) {
+    const ids = await listPortion(tx, rows)
+    if (ids.length > 0) await deletePortion(tx, ids)
+    if (ids.length < DELETION.portionSize) return
   }
+}
+
+async function listPortion(tx: Scope, { table, column, ids }: Rows): Promise<string[]> {
+  const rows = await tx.sql<{ id: string }>('listPortion')`
+    select id from ${TABLES[table]}
+    where tenant_id = ${tx.tenantId} and ${COLUMNS[column]} = any(${ids}) limit ${DELETION.portionSize}`
+  return rows.map(({ id }) => id)
+}
+
+async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promise<void> {
+  await tx.sql('deleteRows')`delete from ${TABLES[table]} where tenant_id = ${tx.tenantId} and id = any(${ids})`
+}
+
+async function deleteConversations(tx: Scope, ids: string[]): Promise<void> {
+  const deleted = await tx.sql('deleteConversations')`
+    delete from conversations where tenant_id = ${tx.tenantId} and id = any(${ids}) returning id`
+  await recordCounts(tx, [{ counter: 'conversations', delta: -deleted.length }])
+}
+
+async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> {
+  for (let last: string | null = null, isDone = false; !isDone;) {
+    const runs: { id: string }[] = await tx.sql<{ id: string }>('listRunsToDelete')`
+      select id from runs
+      where tenant_id = ${tx.tenantId} and conversation_id = any(${conversationIds}) and (${last}::uuid is null or id > ${last})
+      order by id limit ${DELETION.portionSize}`
+    const ids = runs.map(({ id }) => id)
+    await tx.sql('deleteSteps')`delete from run_steps where tenant_id = ${tx.tenantId} and run_id = any(${ids})`
+    last = ids.at(-1) ?? null
+    isDone = ids.length < DELETION.portionSize
+  }
+}
+
+/** Deletes runs and corrects their numbers. Other rows that name a run stay without it. */
+async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
+  await tx.sql('leaveRun')`
+    update messages set run_id = null where tenant_id = ${tx.tenantId} and run_id = any(${ids})`
+  await tx.sql('leaveParentRun')`
+    update runs set parent_run_id = null
+    where tenant_id = ${tx.tenantId} and parent_run_id = any(${ids}) and id <> all(${ids})`
+  await tx.sql('leaveReplayedRun')`
+    update runs set replay_of = null where tenant_id = ${tx.tenantId} and replay_of = any(${ids}) and id <> all(${ids})`
+  await tx.sql('leaveSourceRun')`
+    update workflow_tests set source_run_id = null where tenant_id = ${tx.tenantId} and source_run_id = any(${ids})`
+  await tx.sql('deleteRuns')`
+    with deleted as (
+      delete from runs where tenant_id = ${tx.tenantId} and id = any(${ids})
+      returning workflow_id, workflow_version as version, status)
+    ${countRunsSql(tx.tenantId, sqlFragment`select workflow_id, version, status, -1 as delta from deleted`)}`
+}
+
+/** Deletes messages. Steps that sent one and messages that answer one stay without it. */
+async function deleteMessages(tx: Scope, ids: string[]): Promise<void> {
+  await tx.sql('leaveSentMessage')`
+    update run_steps set message_id = null where tenant_id = ${tx.tenantId} and message_id = any(${ids})`
+  await tx.sql('leaveAnsweredMessage')`
+    update messages set reply_to_id = null
+    where tenant_id = ${tx.tenantId} and reply_to_id = any(${ids}) and id <> all(${ids})`
+  await deleteRows(tx, 'messages', ids)
 }

@@ -1,7 +1,6 @@
 import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
 import { advanceJob } from './jobs.ts'
 import { putItems } from './store/mailbox-store.ts'
 
@@ -13,36 +12,36 @@ const BATCH = 500
  * timers fired.
  */
 export async function fireDueTimers(system: SystemScope): Promise<number> {
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueTimers')`
+    select distinct tenant_id from run_waits where due_at <= ${system.now()}`
   let fired = 0
-  for (let batch = BATCH; batch === BATCH; fired += batch) batch = await fireBatch(system)
+  for (const { tenantId } of tenants) {
+    for (let batch = BATCH; batch === BATCH; fired += batch) {
+      batch = await system.forTenant(tenantId).transaction(fireBatch)
+    }
+  }
   return fired
 }
 
-type Timer = { tenantId: string; mailboxKind: MailboxKind; mailboxId: string; runId: string; epoch: number }
+type Timer = { mailboxKind: MailboxKind; mailboxId: string; runId: string; epoch: number }
 
-function fireBatch(system: SystemScope): Promise<number> {
-  return system.transaction(async (tx) => {
-    const now = tx.now()
-    const timers = await selectRows<Timer>(
-      tx.db,
-      `update run_waits set due_at = null where (tenant_id, run_id) in (
-         select tenant_id, run_id from run_waits where due_at <= ?
-         order by due_at limit ? for update skip locked)
-       returning tenant_id, mailbox_kind, mailbox_id, run_id, epoch`,
-      [now, BATCH],
-    )
-    const byTenant = new Map<string, Timer[]>()
-    for (const timer of timers) byTenant.set(timer.tenantId, [...(byTenant.get(timer.tenantId) ?? []), timer])
-    for (const [tenantId, due] of byTenant) {
-      const items = due.map(({ mailboxKind, mailboxId, runId, epoch }) => ({
-        id: newId(),
-        mailbox: { kind: mailboxKind, id: mailboxId },
-        kind: 'timer' as const,
-        payload: { runId, epoch },
-      }))
-      await putItems({ tenantId, db: tx.db, now: () => now }, items)
-    }
-    await tx.enqueue(...[...byTenant.keys()].map(advanceJob))
-    return timers.length
-  })
+async function fireBatch(tx: Scope): Promise<number> {
+  const due = await tx.sql<Timer>('takeDueTimers')`
+    update run_waits w set due_at = null from (
+      select run_id from run_waits where tenant_id = ${tx.tenantId} and due_at <= ${tx.now()}
+      order by due_at limit ${BATCH} for update skip locked) due
+    where w.tenant_id = ${tx.tenantId} and w.run_id = due.run_id
+    returning w.mailbox_kind, w.mailbox_id, w.run_id, w.epoch`
+  if (due.length === 0) return 0
+  await putItems(
+    tx,
+    due.map(({ mailboxKind, mailboxId, runId, epoch }) => ({
+      id: newId(),
+      mailbox: { kind: mailboxKind, id: mailboxId },
+      kind: 'timer',
+      payload: { runId, epoch },
+    })),
+  )
+  await tx.enqueue(advanceJob(tx.tenantId))
+  return due.length
 }

@@ -1,5 +1,4 @@
-import { raw } from 'objection'
-import { selectRows } from '../../platform/database/sql.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import { Counts, recipientStatus } from './schema.ts'
 
@@ -12,13 +11,11 @@ function mapCounters(toValue: (name: CounterName) => number): Counts {
 
 export const NO_COUNTS = mapCounters(() => 0)
 
-const DELTAS = `(select coalesce(jsonb_object_agg(d.counter, d.delta), '{}') from (
-  select counter, sum(delta) as delta from broadcast_count_deltas
-  where tenant_id = :tenantId and broadcast_id = broadcasts.id group by counter) d) as count_deltas`
-
-/** Column `countDeltas`: the changes that are not in the counts of the row yet. */
-export function countDeltasColumn({ tenantId }: Scope) {
-  return raw(DELTAS, { tenantId })
+/** Returns the SQL of the changes that are not in the counts of a row of `broadcasts` yet. */
+export function countDeltasSql(tenantId: string): SqlFragment {
+  return sqlFragment`(select coalesce(jsonb_object_agg(d.counter, d.delta), '{}') from (
+    select counter, sum(delta) as delta from broadcast_count_deltas
+    where tenant_id = ${tenantId} and broadcast_id = broadcasts.id group by counter) d)`
 }
 
 type Changes = Record<string, number>
@@ -29,15 +26,10 @@ export function toCounts(counts: Changes, deltas: Changes): Counts {
 }
 
 /** Returns the counts of a broadcast, exactly as of now. */
-export async function readCounts(
-  { db, tenantId }: Pick<Scope, 'db' | 'tenantId'>,
-  broadcastId: string,
-): Promise<Counts> {
-  const [row] = await selectRows<{ counts: Changes; countDeltas: Changes }>(
-    db,
-    `select counts, ${DELTAS} from broadcasts where tenant_id = :tenantId and id = :broadcastId`,
-    { tenantId, broadcastId },
-  )
+export async function readCounts(scope: Pick<Scope, 'sql' | 'tenantId'>, broadcastId: string): Promise<Counts> {
+  const [row] = await scope.sql<{ counts: Changes; countDeltas: Changes }>('readBroadcastCounts')`
+    select counts, ${countDeltasSql(scope.tenantId)} as count_deltas from broadcasts
+    where tenant_id = ${scope.tenantId} and id = ${broadcastId}`
   return toCounts(row?.counts ?? {}, row?.countDeltas ?? {})
 }
 

@@ -1,12 +1,11 @@
-import { raw } from 'objection'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
-import { BroadcastRecipient as RecipientRow } from '../../models/messaging/broadcast-recipient.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { countDeltasColumn, readCounts, toCounts } from './counts.ts'
+import { type ItemSource, readItem } from '../paging/read-items.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
+import { countDeltasSql, readCounts, toCounts } from './counts.ts'
 import type { Audience } from './audience/schema.ts'
 import {
   type Broadcast,
@@ -14,27 +13,26 @@ import {
   type BroadcastRef,
   type ListBroadcasts,
   type ListRecipients,
+  recipientStatus,
   Schedule,
 } from './schema.ts'
 
 /** Broadcast with its template. */
-class BroadcastView extends BroadcastRow {
-  declare template: Broadcast['template']
-  declare countDeltas: Record<string, number>
+type BroadcastView = BroadcastRow & { template: Broadcast['template']; countDeltas: Record<string, number> }
+
+const BROADCAST_SOURCE: ItemSource = {
+  table: sqlFragment`broadcasts`,
+  columns: (tenantId) => sqlFragment`broadcasts.*, ${countDeltasSql(tenantId)} as count_deltas,
+    (select json_build_object('id', template.id, 'name', template.name, 'language', template.language)
+      from templates template
+      where template.tenant_id = ${tenantId} and template.id = broadcasts.template_id) as template`,
 }
 
-/** Recipient with its contact. */
-class RecipientView extends RecipientRow {
-  declare contact: BroadcastRecipient['contact']
-}
-
-function broadcastQuery(scope: Scope) {
-  const template = raw(
-    `(select json_build_object('id', t.id, 'name', t.name, 'language', t.language) from templates t
-      where t.tenant_id = ? and t.id = broadcasts.template_id) as template`,
-    [scope.tenantId],
-  )
-  return scope.query(BroadcastView).select('broadcasts.*', template, countDeltasColumn(scope))
+const RECIPIENT_SOURCE: ItemSource = {
+  table: sqlFragment`broadcast_recipients`,
+  columns: (tenantId) => sqlFragment`broadcast_recipients.*,
+    (select json_build_object('id', c.id, 'name', c.name) from contacts c
+      where c.tenant_id = ${tenantId} and c.id = broadcast_recipients.contact_id) as contact`,
 }
 
 function toBroadcast(row: BroadcastView): Broadcast {
@@ -56,46 +54,48 @@ function toIds({ groupIds = [], tagIds = [], contactIds = [] }: Audience) {
 
 /** @throws NotFoundError */
 export async function getBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
-  const row = isUuid(broadcastId) ? await broadcastQuery(scope).findOne('broadcasts.id', broadcastId) : undefined
+  const row = await readItem<BroadcastView>(scope, 'getBroadcast', BROADCAST_SOURCE, broadcastId)
   if (!row) throw new NotFoundError('Broadcast')
   return toBroadcast(row)
 }
 
 /** Lists broadcasts, newest first. */
-export async function listBroadcasts(scope: Scope, { limit, offset }: ListBroadcasts): Promise<Page<Broadcast>> {
-  const [total, rows] = await Promise.all([
-    scope.query(BroadcastRow).resultSize(),
-    broadcastQuery(scope)
-      .orderBy([
-        { column: 'createdAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map(toBroadcast), total }
+export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promise<Page<Broadcast>> {
+  const page = await readPage<BroadcastView>(
+    scope,
+    {
+      name: 'listBroadcasts',
+      from: sqlFragment`broadcasts`,
+      id: sqlFragment`t.id`,
+      conditions: [],
+      order: NEWEST_FIRST,
+      item: BROADCAST_SOURCE,
+    },
+    input,
+  )
+  return { ...page, items: page.items.map(toBroadcast) }
 }
 
-/** Lists the recipients of a broadcast with their delivery status, newest first. Their number is that which is kept. */
+/** Lists the recipients of a broadcast with their delivery status, newest first. */
 export async function listRecipients(
   scope: Scope,
-  { id: broadcastId, limit, offset, status }: ListRecipients,
+  { id: broadcastId, status, ...input }: ListRecipients,
 ): Promise<Page<BroadcastRecipient>> {
   await scope.get(BroadcastRow, broadcastId)
-  const contact = raw(
-    `(select json_build_object('id', c.id, 'name', c.name) from contacts c
-      where c.tenant_id = ? and c.id = broadcast_recipients.contact_id) as contact`,
-    [scope.tenantId],
+  const counts = await readCounts(scope, broadcastId)
+  const statuses = status === undefined ? recipientStatus.options : [status]
+  return readPage<BroadcastRecipient>(
+    scope,
+    {
+      name: 'listRecipients',
+      from: sqlFragment`broadcast_recipients`,
+      id: sqlFragment`t.id`,
+      conditions: [sqlFragment`t.broadcast_id = ${broadcastId}`],
+      alternatives: statuses.map((each) => sqlFragment`t.status = ${each}`),
+      order: { sort: '-id', value: sqlFragment`t.id`, kind: 'id', direction: 'desc' },
+      total: counts[status ?? 'total'],
+      item: RECIPIENT_SOURCE,
+    },
+    input,
   )
-  const [counts, items] = await Promise.all([
-    readCounts(scope, broadcastId),
-    scope
-      .query(RecipientView)
-      .select('broadcast_recipients.*', contact)
-      .where(definedFields({ broadcastId, status }))
-      .orderBy('id', 'desc')
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items, total: counts[status ?? 'total'] }
 }

@@ -4,6 +4,7 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { Audience } from './audience/schema.ts'
 import { broadcastJob } from '../automation/jobs.ts'
+import { assertHeaderFile } from '../templates/assert-header-file.ts'
 import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
 import { getBroadcast } from './queries.ts'
 import { toStartTime } from './schedule.ts'
@@ -17,11 +18,11 @@ import { changeStatus, lockForTransition } from './transitions.ts'
 export function sendBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
   return scope.transaction(async (tx) => {
     const broadcast = await lockForTransition(tx, broadcastId, 'send')
-    await assertSendable(tx, broadcast)
+    const params = await assertSendable(tx, broadcast)
     const now = tx.now()
     // Quiet hours stay; the start does not.
     const schedule = broadcast.schedule && { ...Schedule.parse(broadcast.schedule), at: null }
-    await changeStatus(tx, broadcast, 'send', { schedule, startedAt: now, scheduledAt: null, workAt: now })
+    await changeStatus(tx, broadcast, 'send', { params, schedule, startedAt: now, scheduledAt: null, workAt: now })
     await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
     return getBroadcast(tx, { broadcastId })
   })
@@ -52,14 +53,14 @@ export function scheduleBroadcast(scope: Scope, input: ScheduleBroadcast): Promi
         { startsAt: scheduledAt.toISOString() },
       )
     }
-    await assertSendable(tx, broadcast)
-    await changeStatus(tx, broadcast, 'schedule', { schedule, scheduledAt, workAt: scheduledAt })
+    const params = await assertSendable(tx, broadcast)
+    await changeStatus(tx, broadcast, 'schedule', { params, schedule, scheduledAt, workAt: scheduledAt })
     return getBroadcast(tx, { broadcastId })
   })
 }
 
-/** Asserts that a broadcast can be sent, as far as that can be known without its recipients. */
-async function assertSendable(tx: Scope, broadcast: BroadcastRow): Promise<void> {
+/** Asserts that a broadcast can be sent, as far as that can be known without its recipients. Returns its parameters. */
+async function assertSendable(tx: Scope, broadcast: BroadcastRow): Promise<Record<string, string>> {
   const { groupIds = [], tagIds = [], contactIds = [], filter, recipientCount = 0 }: Audience = broadcast.audience
   if (groupIds.length + tagIds.length + contactIds.length + recipientCount === 0 && !filter) {
     throw new UnprocessableError(
@@ -68,8 +69,10 @@ async function assertSendable(tx: Scope, broadcast: BroadcastRow): Promise<void>
     )
   }
   const template = await loadSendableTemplate(tx, broadcast.channelId, { templateId: broadcast.templateId })
+  const params = await assertHeaderFile(tx, template, broadcast.params)
   // Recipients in the audience may have parameters of their own, which are checked when they are listed.
-  if (recipientCount > 0) return
-  const samples = Object.entries(broadcast.params).map(([name, text]) => [name, hasPlaceholder(text) ? 'x' : text])
+  if (recipientCount > 0) return params
+  const samples = Object.entries(params).map(([name, text]) => [name, hasPlaceholder(text) ? 'x' : text])
   fillTemplate(template, Object.fromEntries(samples))
+  return params
 }

@@ -5,6 +5,7 @@ import { findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
 import { ensureConversations } from '../conversations/ensure-conversations.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import { queueMessages } from '../outbound/queue-messages.ts'
+import { assertHeaderFile } from '../templates/assert-header-file.ts'
 import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
 import { assertExisting } from './audience/assert-audience.ts'
 import { loadCandidates } from './audience/candidates.ts'
@@ -26,6 +27,7 @@ export function testBroadcast(
     const { channelId, templateId } = broadcast
     await assertExisting(tx, 'Contact', contactIds)
     const template = await loadSendableTemplate(tx, channelId, { templateId })
+    const params = await assertHeaderFile(tx, template, broadcast.params)
     const found = await findOrCreateContacts(
       tx,
       phones.map((phone) => ({ phone })),
@@ -36,7 +38,8 @@ export function testBroadcast(
     const tested = { id: newId(), channelId, audience: {}, frequencyCap: null }
     const candidates = await loadCandidates(tx, tested, ids)
     const items: BroadcastTest['items'] = []
-    const messages = decideRecipients(broadcast, template, candidates).flatMap(({ candidate, params, skipReason }) => {
+    const decisions = decideRecipients({ ...broadcast, params }, template, candidates)
+    const messages = decisions.flatMap(({ candidate, params: values, skipReason }) => {
       const { contactId } = candidate
       const conversation = conversations.get(contactId)
       const messageId = skipReason === null && conversation ? nextMessageId(conversation.lastMessageId) : null
@@ -45,7 +48,7 @@ export function testBroadcast(
       const { type, id, name } = tx.actor
       const sender = type === 'user' ? { type, id, name } : { type: 'system' as const, id: null, name: null }
       const { conversationId } = conversation
-      const filled = fillTemplate(template, params)
+      const filled = fillTemplate(template, values)
       return [{ id: messageId, conversationId, contactId, channelId, ...filled, sender, runId: null, stepId: null }]
     })
     await queueMessages(tx, messages)

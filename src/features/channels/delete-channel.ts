@@ -28,6 +28,7 @@ export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<
     await deleteHistory(tx, owner)
     await tx.query(ChannelRow).delete().where('id', channelId)
     forgetChannel(tx, channelId)
+    await tx.sql('deleteChannelRoute')`delete from channel_routes where channel_id = ${channelId}`
     await tx.record({ type: 'channel.deleted', data: { channelId } })
     return {}
   })

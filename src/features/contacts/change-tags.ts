@@ -1,6 +1,7 @@
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { recordCounts } from '../counts/record-counts.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
 /** `depth` is the number of runs in the cascade that led to the change; 0 if a person or an external system made it. */
@@ -33,15 +34,20 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
 }
 
 /** Returns the tags that were removed. */
-function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
-  return selectRows<Omit<TagChange, 'isAdded'>>(
+async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
+  const deleted = await selectRows<Omit<TagChange, 'isAdded'> & { tagId: string }>(
     tx.db,
     `delete from contact_tags ct using tags t, jsonb_to_recordset(?::jsonb) as x (contact_id uuid, tag text, depth int)
      where ct.tenant_id = ? and ct.contact_id = x.contact_id and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
        and lower(t.name) = lower(x.tag)
-     returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth`,
+     returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth, ct.tag_id`,
     [toRecordset(changes), tx.tenantId],
   )
+  await recordCounts(
+    tx,
+    deleted.map(({ tagId }) => ({ counter: 'tag_contacts', ownerId: tagId, delta: -1 })),
+  )
+  return deleted
 }
 
 /** Returns the inserted pairs as `contactId tagId`. */
@@ -53,6 +59,10 @@ async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[
      from jsonb_to_recordset(:rows::jsonb) as x (contact_id uuid, tag_id uuid)
      on conflict do nothing returning contact_id, tag_id`,
     { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
+  )
+  await recordCounts(
+    tx,
+    inserted.map(({ tagId }) => ({ counter: 'tag_contacts', ownerId: tagId, delta: 1 })),
   )
   return new Set(inserted.map(({ contactId, tagId }) => `${contactId} ${tagId}`))
 }

@@ -1,26 +1,25 @@
-import { raw } from 'objection'
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import type { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/schemas.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
+import { countSql } from '../counts/read-count.ts'
+import { type ItemSource, readItem } from '../paging/read-items.ts'
+import { type Order, readPage } from '../paging/read-page.ts'
 import type { Contact, ContactRef, ListContacts } from './schema.ts'
 
 /** Contact with its tags. */
-class ContactView extends ContactRow {
-  declare tags: Contact['tags']
-}
+export type ContactView = ContactRow & { tags: Contact['tags'] }
 
-/** Tags are selected by a subquery: a page of contacts is one statement. */
-const TAGS = raw(`coalesce((
-  select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name))
-  from contact_tags ct join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
-  where ct.tenant_id = contacts.tenant_id and ct.contact_id = contacts.id), '[]') as tags`)
-
-/** Selects contacts with their tags, for `toContact`. */
-export function contactQuery(scope: Scope) {
-  return scope.query(ContactView).select('contacts.*', TAGS)
+/** Source of `ContactView`. */
+export const CONTACT_SOURCE: ItemSource = {
+  table: sqlFragment`contacts`,
+  columns: (tenantId) => sqlFragment`contacts.*, coalesce((
+    select json_agg(json_build_object('id', tag.id, 'name', tag.name, 'color', tag.color) order by lower(tag.name))
+    from contact_tags ct join tags tag on tag.tenant_id = ${tenantId} and tag.id = ct.tag_id
+    where ct.tenant_id = ${tenantId} and ct.contact_id = contacts.id), '[]') as tags`,
 }
 
 export function toContact({ marketingConsent, consentSource, consentAt, ...row }: ContactView): Contact {
@@ -29,51 +28,67 @@ export function toContact({ marketingConsent, consentSource, consentAt, ...row }
 
 /** @throws NotFoundError */
 export async function getContact(scope: Scope, { contactId }: ContactRef): Promise<Contact> {
-  const row = isUuid(contactId) ? await contactQuery(scope).findOne('contacts.id', contactId) : undefined
+  const row = await readItem<ContactView>(scope, 'getContact', CONTACT_SOURCE, contactId)
   if (!row) throw new NotFoundError('Contact')
   return toContact(row)
 }
 
-/** Lists contacts, newest first. `total` counts all matches, even on a page past the end. */
-export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
-  if (input.groupId !== undefined && !isUuid(input.groupId)) return { items: [], total: 0 }
-  const matches = filteredQuery(scope, input)
-  const [total, rows] = await Promise.all([
-    matches.clone().clearSelect().resultSize(),
-    matches
-      .orderBy([
-        { column: 'contacts.createdAt', order: 'desc' },
-        { column: 'contacts.id', order: 'desc' },
-      ])
-      .limit(input.limit)
-      .offset(input.offset),
-  ])
-  return { items: rows.map(toContact), total }
+const CREATED_AT = { value: sqlFragment`t.created_at`, kind: 'time' } as const
+const NAME = { value: sqlFragment`search_text(t.name)`, kind: 'text' } as const
+const ORDERS: Record<ListContacts['sort'], Omit<Order, 'sort'>> = {
+  createdAt: { ...CREATED_AT, direction: 'asc' },
+  '-createdAt': { ...CREATED_AT, direction: 'desc' },
+  name: { ...NAME, direction: 'asc' },
+  '-name': { ...NAME, direction: 'desc' },
 }
 
-function filteredQuery(scope: Scope, { q, phone, tag, groupId }: ListContacts) {
-  const query = contactQuery(scope)
-  if (phone)
-    query.where((group) => group.where('contacts.phoneKey', toPhoneKey(phone)).orWhere('contacts.phone', phone))
-  if (q) {
-    const escaped = q.replaceAll(/[\\%_]/g, '\\$&')
-    query.where((group) =>
-      group.whereILike('contacts.name', `%${escaped}%`).orWhereLike('contacts.phone', `${escaped}%`),
-    )
-  }
+/** Lists contacts, by default newest first. */
+export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
+  const { sort, groupId } = input
+  if (groupId !== undefined && !isUuid(groupId)) return EMPTY_PAGE
+  const conditions = toConditions(scope, input)
+  const page = await readPage<ContactView>(
+    scope,
+    {
+      name: 'listContacts',
+      from: sqlFragment`contacts`,
+      id: sqlFragment`t.id`,
+      conditions,
+      order: { sort, ...ORDERS[sort] },
+      total: conditions.length === 0 ? countSql(scope.tenantId, 'contacts', scope.tenantId) : undefined,
+      item: CONTACT_SOURCE,
+    },
+    input,
+  )
+  return { ...page, items: page.items.map(toContact) }
+}
+
+function toConditions({ tenantId }: Scope, { q, phone, tag, groupId }: ListContacts): SqlFragment[] {
+  const conditions: SqlFragment[] = []
+  if (phone) conditions.push(sqlFragment`(t.phone_key = ${toPhoneKey(phone)} or t.phone = ${phone})`)
+  if (q) conditions.push(searchSql(q.replaceAll(/[\\%_]/g, '\\$&'), [...q].length))
   if (tag) {
-    query.whereRaw(
-      `exists (select 1 from contact_tags ct join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
-        where ct.tenant_id = contacts.tenant_id and ct.contact_id = contacts.id and lower(t.name) = lower(?))`,
-      [tag],
-    )
+    conditions.push(sqlFragment`t.id in (
+      select ct.contact_id from contact_tags ct join tags tag on tag.tenant_id = ${tenantId} and tag.id = ct.tag_id
+      where ct.tenant_id = ${tenantId} and lower(tag.name) = lower(${tag}))`)
   }
   if (groupId) {
-    query.whereRaw(
-      `exists (select 1 from group_contacts gc
-        where gc.tenant_id = contacts.tenant_id and gc.contact_id = contacts.id and gc.group_id = ?)`,
-      [groupId],
-    )
+    conditions.push(sqlFragment`t.id in (
+      select gc.contact_id from group_contacts gc where gc.tenant_id = ${tenantId} and gc.group_id = ${groupId})`)
   }
-  return query
+  return conditions
+}
+
+/** An index of trigrams finds parts of at least three characters; fewer are looked up as the beginning of a word. */
+const PART_MIN = 3
+
+/** Returns the condition of the contacts that a pattern finds; each part of it has an index of its own. */
+function searchSql(pattern: string, length: number): SqlFragment {
+  const name =
+    length < PART_MIN
+      ? sqlFragment`search_text(t.name) like search_text(${`${pattern}%`}) or search_text(t.name) like search_text(${`% ${pattern}%`})`
+      : sqlFragment`search_text(t.name) like search_text(${`%${pattern}%`})`
+  const prefix = `${pattern}%`
+  return sqlFragment`(${name} or t.phone like ${prefix} or lower(t.email) like lower(${prefix})
+    or t.external_id like ${prefix})`
 }

@@ -92,9 +92,15 @@ export type UpdateContact = z.infer<typeof UpdateContact>
 
 export const ListContacts = z.strictObject({
   ...page,
-  q: text(100).optional().meta({ description: 'Part of the name, or the beginning of the phone number' }),
+  q: text(100).optional().meta({
+    description:
+      'Part of the name, or the beginning of the phone number, e-mail address or external ID. Case and accents do not matter. One or two characters find the beginning of a word of the name',
+  }),
   phone: phone.optional().meta({ description: 'Only the contact with this phone number' }),
   tag: tagName.optional().meta({ description: 'Only contacts with the tag of this name', examples: ['vip'] }),
   groupId: id.optional().meta({ description: 'Only contacts of this group' }),
+  sort: z.enum(['-createdAt', 'createdAt', 'name', '-name']).default('-createdAt').meta({
+    description: 'The order of the items; `-` means descending',
+  }),
 })
 export type ListContacts = z.infer<typeof ListContacts>

@@ -1,6 +1,7 @@
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { recordCounts } from '../counts/record-counts.ts'
 
 export type EnsuredConversation = {
   conversationId: string
@@ -56,5 +57,6 @@ async function createMissing(tx: Scope, channelId: string, contactIds: string[])
       now: tx.now(),
     },
   )
+  await recordCounts(tx, [{ counter: 'conversations', delta: created.length }])
   return new Set(created.map(({ id }) => id))
 }

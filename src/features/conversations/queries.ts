@@ -1,35 +1,30 @@
-import { raw } from 'objection'
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import type { TenantQueryBuilder } from '../../models/tenant-model.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { attachMedia } from '../media/queries.ts'
-import type { Page } from '../../trpc/schemas.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
+import { addMs } from '../../platform/time.ts'
+import { countSql } from '../counts/read-count.ts'
+import { type ItemSource, readItem } from '../paging/read-items.ts'
+import { readPage } from '../paging/read-page.ts'
 import { toAutomation } from './automation.ts'
 import type { Conversation, ConversationRef, ListConversations, ListMessages, Messages } from './schema.ts'
-import { isWindowOpen, WINDOW_OPEN_SQL } from './service-window.ts'
+import { isWindowOpen, WINDOW_MS, isWindowOpenSql } from './service-window.ts'
 
 /** Conversation with what the API shows of its channel, contact and run. */
-class ConversationView extends ConversationRow {
-  declare channel: Conversation['channel']
-  declare contact: Conversation['contact']
-  declare activeRunId: string | null
-}
+type ConversationView = ConversationRow & Pick<Conversation, 'channel' | 'contact' | 'activeRunId'>
 
-const JOINED = [
-  raw(`(select ch.kind from channels ch where ch.tenant_id = conversations.tenant_id
-    and ch.id = conversations.channel_id) as channel`),
-  raw(`(select json_build_object('id', c.id, 'name', c.name, 'phone', c.phone) from contacts c
-    where c.tenant_id = conversations.tenant_id and c.id = conversations.contact_id) as contact`),
-  raw(`(select r.id from runs r where r.tenant_id = conversations.tenant_id and r.conversation_id = conversations.id
-    and r.status in ('queued', 'running', 'waiting') order by r.id desc limit 1) as active_run_id`),
-]
-
-function conversationQuery(scope: Scope) {
-  return scope.query(ConversationView).select('conversations.*', ...JOINED)
+const CONVERSATION_SOURCE: ItemSource = {
+  table: sqlFragment`conversations`,
+  columns: (tenantId) => sqlFragment`conversations.*,
+    (select ch.kind from channels ch where ch.tenant_id = ${tenantId} and ch.id = conversations.channel_id) as channel,
+    (select json_build_object('id', c.id, 'name', c.name, 'phone', c.phone) from contacts c
+      where c.tenant_id = ${tenantId} and c.id = conversations.contact_id) as contact,
+    (select r.id from runs r where r.tenant_id = ${tenantId} and r.conversation_id = conversations.id
+      and r.status in ('queued', 'running', 'waiting') order by r.id desc limit 1) as active_run_id`,
 }
 
 function toConversation(row: ConversationView, now: Date): Conversation {
@@ -43,40 +38,50 @@ function toConversation(row: ConversationView, now: Date): Conversation {
 
 /** @throws NotFoundError */
 export async function getConversation(scope: Scope, { conversationId }: ConversationRef): Promise<Conversation> {
-  const row = isUuid(conversationId)
-    ? await conversationQuery(scope).findOne('conversations.id', conversationId)
-    : undefined
+  const row = await readItem<ConversationView>(scope, 'getConversation', CONVERSATION_SOURCE, conversationId)
   if (!row) throw new NotFoundError('Conversation')
   return toConversation(row, scope.now())
 }
 
-/** Lists conversations by their newest message, newest first; those without messages come last. */
+const LAST_MESSAGE = sqlFragment`coalesce(t.last_message_at, '-infinity')`
+
+/** Lists conversations, by default those with the newest message first; those without messages come last. */
 export async function listConversations(scope: Scope, input: ListConversations): Promise<Page<Conversation>> {
-  const { limit, offset, ...filters } = input
-  const ids = [filters.contactId, filters.channelId, filters.assigneeId]
-  if (ids.some((id) => id !== undefined && !isUuid(id))) return { items: [], total: 0 }
+  const { sort, contactId, channelId, assigneeId } = input
+  if ([contactId, channelId, assigneeId].some((id) => id !== undefined && !isUuid(id))) return EMPTY_PAGE
   const now = scope.now()
-  const [total, rows] = await Promise.all([
-    filter(scope.query(ConversationRow), filters, now).resultSize(),
-    filter(conversationQuery(scope), filters, now)
-      .orderByRaw('last_message_at desc nulls last, id desc')
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map((row) => toConversation(row, now)), total }
+  const conditions = toConditions(input, now)
+  const page = await readPage<ConversationView>(
+    scope,
+    {
+      name: 'listConversations',
+      from: sqlFragment`conversations`,
+      id: sqlFragment`t.id`,
+      conditions,
+      order: { sort, value: LAST_MESSAGE, kind: 'time', direction: sort === 'lastMessageAt' ? 'asc' : 'desc' },
+      total: conditions.length === 0 ? countSql(scope.tenantId, 'conversations', scope.tenantId) : undefined,
+      item: CONVERSATION_SOURCE,
+    },
+    input,
+  )
+  return { ...page, items: page.items.map((row) => toConversation(row, now)) }
 }
 
-type Filters = Omit<ListConversations, 'limit' | 'offset'>
-
-function filter<Row extends ConversationRow>(
-  query: TenantQueryBuilder<Row>,
-  { unread, windowOpen, ...columns }: Filters,
-  now: Date,
-): TenantQueryBuilder<Row> {
-  void query.where(definedFields(columns))
-  if (unread !== undefined) void query.where('unreadCount', unread ? '>' : '=', 0)
-  if (windowOpen !== undefined) void query.whereRaw(`${WINDOW_OPEN_SQL} = :windowOpen`, { now, windowOpen })
-  return query
+function toConditions(input: ListConversations, now: Date): SqlFragment[] {
+  const { contactId, channelId, assigneeId, status, unread, windowOpen } = input
+  const conditions: SqlFragment[] = []
+  if (contactId !== undefined) conditions.push(sqlFragment`t.contact_id = ${contactId}`)
+  if (channelId !== undefined) conditions.push(sqlFragment`t.channel_id = ${channelId}`)
+  if (assigneeId !== undefined) conditions.push(sqlFragment`t.assignee_id = ${assigneeId}`)
+  if (status !== undefined) conditions.push(sqlFragment`t.status = ${status}`)
+  if (unread !== undefined) conditions.push(unread ? sqlFragment`t.unread_count > 0` : sqlFragment`t.unread_count = 0`)
+  if (windowOpen === true) {
+    // The last message is about as old as the one that opened the window, or younger: this bounds the scan of an index.
+    const since = addMs(now, -2 * WINDOW_MS)
+    conditions.push(sqlFragment`${isWindowOpenSql(now)} and ${LAST_MESSAGE} >= ${since}::timestamptz`)
+  }
+  if (windowOpen === false) conditions.push(sqlFragment`not ${isWindowOpenSql(now)}`)
+  return conditions
 }
 
 const MESSAGES_MAX = 1000

@@ -127,6 +127,9 @@ export const ListConversations = z.strictObject({
     .boolean()
     .optional()
     .meta({ description: 'Only conversations in which any message may be sent now, or only the others' }),
+  sort: z.enum(['-lastMessageAt', 'lastMessageAt']).default('-lastMessageAt').meta({
+    description: 'The order of the items; `-` means descending',
+  }),
 })
 export type ListConversations = z.infer<typeof ListConversations>
 

@@ -1,3 +1,4 @@
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 
 /** Length of the customer service window: free-form messages may be sent this long after the customer last wrote. */
@@ -13,5 +14,7 @@ export function isWindowOpen(windowExpiresAt: Date | null, now: Date): boolean {
   return windowExpiresAt !== null && now < windowExpiresAt
 }
 
-/** SQL form of `isWindowOpen` on a row of `conversations`; binds `:now`. */
-export const WINDOW_OPEN_SQL = 'coalesce(window_expires_at > :now, false)'
+/** Returns `isWindowOpen` as SQL on a row of `conversations`. */
+export function isWindowOpenSql(now: Date): SqlFragment {
+  return sqlFragment`coalesce(window_expires_at > ${now}::timestamptz, false)`
+}

@@ -3,8 +3,10 @@ import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/schemas.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
+import { readPage } from '../paging/read-page.ts'
 import type { DeadLetter, DeadLetterFilters, DeadLetterRef, ListDeadLetters } from './schema.ts'
 
 /** A message has one item of its own, and few events. */
@@ -29,24 +31,26 @@ export async function getDeadLetter(scope: Scope, { deadLetterId }: DeadLetterRe
 }
 
 /** Lists dead letters, those that failed last first. */
-export async function listDeadLetters(
-  scope: Scope,
-  { limit, offset, ...filters }: ListDeadLetters,
-): Promise<Page<DeadLetter>> {
-  if (isImpossible(filters)) return { items: [], total: 0 }
-  const [total, rows] = await Promise.all([
-    countDeadLetters(scope, filters),
-    scope
-      .query(DeadLetterRow)
-      .where(definedFields(filters))
-      .orderBy([
-        { column: 'failedAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map(toDeadLetter), total }
+export async function listDeadLetters(scope: Scope, input: ListDeadLetters): Promise<Page<DeadLetter>> {
+  if (isImpossible(input)) return EMPTY_PAGE
+  const { kind, contactId, conversationId } = input
+  const page = await readPage<DeadLetterRow>(
+    scope,
+    {
+      name: 'listDeadLetters',
+      from: sqlFragment`dead_letters`,
+      id: sqlFragment`t.id`,
+      conditions: [
+        ...(kind === undefined ? [] : [sqlFragment`t.kind = ${kind}`]),
+        ...(contactId === undefined ? [] : [sqlFragment`t.contact_id = ${contactId}`]),
+        ...(conversationId === undefined ? [] : [sqlFragment`t.conversation_id = ${conversationId}`]),
+      ],
+      order: { sort: '-failedAt', value: sqlFragment`t.failed_at`, kind: 'time', direction: 'desc' },
+      item: { table: sqlFragment`dead_letters`, columns: () => sqlFragment`dead_letters.*` },
+    },
+    input,
+  )
+  return { ...page, items: page.items.map(toDeadLetter) }
 }
 
 /** Lists the dead letters of a message: the message itself, and events that belong to it. */

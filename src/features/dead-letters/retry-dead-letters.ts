@@ -2,6 +2,7 @@ import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter
 import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { selectRows } from '../../platform/database/sql.ts'
+import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { toEvent } from './events.ts'
@@ -57,9 +58,9 @@ async function putBack(tx: Scope, ids: string[]): Promise<number> {
     `with retried as (delete from dead_letters where tenant_id = :tenantId and id = any(:ids) returning *),
      items as (
        insert into mailbox_items (tenant_id, mailbox_kind, mailbox_id, id, kind, payload, attempts, due_at, created_at)
-       select :tenantId, mailbox_kind, mailbox_id, id, kind, payload, 0, :now, created_at from retried)
+       select :tenantId, mailbox_kind, mailbox_id, id, kind, payload, 0, :dueAt, created_at from retried)
      select id, contact_id, conversation_id, run_id, workflow_id from retried`,
-    { tenantId: tx.tenantId, ids, now: tx.now() },
+    { tenantId: tx.tenantId, ids, dueAt: DUE_AT_ONCE },
   )
   if (retried.length === 0) return 0
   await tx.record(...retried.map((letter) => toEvent('retried', letter, tx)))

@@ -54,7 +54,7 @@ const filters = {
 
 export const ListDeadLetters = z.strictObject({ ...page, ...filters })
 export type ListDeadLetters = z.output<typeof ListDeadLetters>
-export type DeadLetterFilters = Omit<ListDeadLetters, 'limit' | 'offset'>
+export type DeadLetterFilters = Omit<ListDeadLetters, 'limit' | 'offset' | 'cursor'>
 
 export const RetryDeadLetters = z.strictObject({
   ...filters,

@@ -30,7 +30,7 @@ export const decisionPort: DecisionPort<Scope> = {
 export function enginePort(system: SystemScope): EnginePort<Scope> {
   return {
     ...decisionPort,
-    listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.db, { tenantId, now: system.now(), limit }),
+    listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.forTenant(tenantId), limit),
     transaction: (tenantId, work) => system.forTenant(tenantId).transaction(work),
     isTransient,
     deadLetter: storeDeadLetter,

@@ -5,11 +5,13 @@ import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
+import { readItems } from '../paging/read-items.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import { listDeadLettersOfMessage } from '../dead-letters/queries.ts'
 import type { DeadLetter } from '../dead-letters/schema.ts'
-import { type RunDetails, runQuery, toRunState } from '../runs/queries.ts'
+import { RUN_SOURCE, type RunDetails, toRunState } from '../runs/queries.ts'
 import { describeOutcome } from './describe-outcome.ts'
 import { deadLetterLink, messageLink, runLink, stepLink, triggerLink } from './links.ts'
 import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
@@ -44,12 +46,11 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
 }
 
 /** Finds the runs of the conversation that may have received the message: those that it started, then the oldest. */
-async function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<RunDetails[]> {
-  return await runQuery(scope)
-    .where({ conversationId })
-    .where((open) => open.whereNull('finishedAt').orWhere('finishedAt', '>=', createdAt))
-    .orderByRaw(`trigger ->> 'messageId' is not distinct from ? desc, id`, [id])
-    .limit(RUNS_MAX)
+function findRuns(scope: Scope, { id, conversationId, createdAt }: MessageRow): Promise<RunDetails[]> {
+  const isPossible = sqlFragment`runs.conversation_id = ${conversationId}
+    and (runs.finished_at is null or runs.finished_at >= ${createdAt})
+    order by runs.trigger ->> 'messageId' is not distinct from ${id} desc, runs.id limit ${RUNS_MAX}`
+  return readItems<RunDetails>(scope, 'findRunsOfMessage', RUN_SOURCE, isPossible)
 }
 
 /** Returns true for a child run or replay that only copied the message from another run's state. */

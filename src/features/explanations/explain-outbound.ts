@@ -2,8 +2,10 @@ import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { selectRows } from '../../platform/database/sql.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
-import { type RunDetails, runQuery } from '../runs/queries.ts'
+import { readItems } from '../paging/read-items.ts'
+import { findRun, RUN_SOURCE, type RunDetails } from '../runs/queries.ts'
 import { eventLink, messageLink, runLink, statusLinks, stepLink, triggerLink } from './links.ts'
 import type { Link, Explanation } from './schema.ts'
 
@@ -23,7 +25,7 @@ type Origin = { by: string; links: Link[] }
 
 async function findRunOrigin(scope: Scope, message: MessageRow): Promise<Origin | undefined> {
   if (message.runId === null) return undefined
-  const run: RunDetails | undefined = await runQuery(scope).findOne('id', message.runId)
+  const run = await findRun(scope, message.runId)
   if (!run) return undefined
   const callers = await findCallers(scope, run)
   const first = callers[0] ?? run
@@ -55,7 +57,7 @@ async function findCallers(scope: Scope, { id, parentRunId }: RunDetails): Promi
     { tenantId: scope.tenantId, id },
   )
   const ids = rows.map((row) => row.id)
-  const runs = await runQuery(scope).whereIn('id', ids)
+  const runs = await readItems<RunDetails>(scope, 'findCallers', RUN_SOURCE, sqlFragment`runs.id = any(${ids})`)
   return runs.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
 }
 

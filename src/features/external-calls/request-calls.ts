@@ -30,6 +30,7 @@ export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
       epoch,
       timeout_ms: timeoutMs,
       request: JSON.stringify(request),
+      // Calls are claimed in the order of this time, and no call depends on an earlier one.
       due_at: addMs(now, -CLOCK_TOLERANCE_MS),
       created_at: now,
     })),

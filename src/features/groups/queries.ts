@@ -1,65 +1,62 @@
-import { raw } from 'objection'
 import { Group as GroupRow } from '../../models/contacts/group.ts'
-import { GroupContact } from '../../models/contacts/group-contact.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { contactQuery, toContact } from '../contacts/queries.ts'
+import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries.ts'
 import type { Contact } from '../contacts/schema.ts'
+import { deleteCount } from '../counts/delete-count.ts'
+import { countSql } from '../counts/read-count.ts'
+import { type ItemSource, readItem } from '../paging/read-items.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { Group, GroupRef, ListGroupContacts, ListGroups } from './schema.ts'
 
-/** Group with the number of its contacts. */
-class GroupView extends GroupRow {
-  declare contactCount: number
-}
-
-const CONTACT_COUNT = raw(`(
-  select count(*)::int from group_contacts gc
-  where gc.tenant_id = groups.tenant_id and gc.group_id = groups.id) as contact_count`)
-
-function groupQuery(scope: Scope) {
-  return scope.query(GroupView).select('groups.*', CONTACT_COUNT)
+const GROUP_SOURCE: ItemSource = {
+  table: sqlFragment`groups`,
+  columns: (tenantId) =>
+    sqlFragment`groups.*, ${countSql(tenantId, 'group_contacts', sqlFragment`groups.id`)} as contact_count`,
 }
 
 /** @throws NotFoundError */
 export async function getGroup(scope: Scope, { groupId }: GroupRef): Promise<Group> {
-  const row = isUuid(groupId) ? await groupQuery(scope).findOne('id', groupId) : undefined
+  const row = await readItem<Group>(scope, 'getGroup', GROUP_SOURCE, groupId)
   if (!row) throw new NotFoundError('Group')
   return row
 }
 
 /** Lists groups, newest first. */
-export async function listGroups(scope: Scope, { limit, offset }: ListGroups): Promise<Page<Group>> {
-  const [total, items] = await Promise.all([
-    scope.query(GroupRow).resultSize(),
-    groupQuery(scope)
-      .orderBy([
-        { column: 'createdAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items, total }
+export function listGroups(scope: Scope, input: ListGroups): Promise<Page<Group>> {
+  return readPage<Group>(
+    scope,
+    {
+      name: 'listGroups',
+      from: sqlFragment`groups`,
+      id: sqlFragment`t.id`,
+      conditions: [],
+      order: NEWEST_FIRST,
+      item: GROUP_SOURCE,
+    },
+    input,
+  )
 }
 
 /** Lists the contacts of a group; the one added last comes first. */
-export async function listGroupContacts(
-  scope: Scope,
-  { id: groupId, limit, offset }: ListGroupContacts,
-): Promise<Page<Contact>> {
-  await scope.get(GroupRow, groupId)
-  const [total, rows] = await Promise.all([
-    scope.query(GroupContact).where({ groupId }).resultSize(),
-    contactQuery(scope)
-      .joinRaw('join group_contacts gc on gc.tenant_id = contacts.tenant_id and gc.contact_id = contacts.id')
-      .whereRaw('gc.group_id = ?', [groupId])
-      .orderByRaw('gc.created_at desc, gc.contact_id desc')
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map(toContact), total }
+export async function listGroupContacts(scope: Scope, { id, ...input }: ListGroupContacts): Promise<Page<Contact>> {
+  const group = await scope.get(GroupRow, id)
+  const page = await readPage<ContactView>(
+    scope,
+    {
+      name: 'listGroupContacts',
+      from: sqlFragment`group_contacts`,
+      id: sqlFragment`t.contact_id`,
+      conditions: [sqlFragment`t.group_id = ${group.id}`],
+      order: { ...NEWEST_FIRST, sort: '-addedAt' },
+      total: countSql(scope.tenantId, 'group_contacts', group.id),
+      item: CONTACT_SOURCE,
+    },
+    input,
+  )
+  return { ...page, items: page.items.map(toContact) }
 }
 
 /** Deletes a group. Its contacts stay. */
@@ -67,6 +64,7 @@ export function deleteGroup(scope: Scope, { groupId }: GroupRef): Promise<Record
   return scope.transaction(async (tx) => {
     await tx.lock(GroupRow, groupId)
     await tx.query(GroupRow).delete().where('id', groupId)
+    await deleteCount(tx, { counter: 'group_contacts', ownerId: groupId })
     return {}
   })
 }

@@ -6,6 +6,7 @@ import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { findByPhone } from '../contacts/find-or-create-contacts.ts'
 import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
+import { recordCounts } from '../counts/record-counts.ts'
 
 type Identity = Pick<NewIdentity, 'kind' | 'value'>
 type Lookup = {
@@ -167,6 +168,7 @@ async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, 
     },
   )
   const insertedIds = new Set(inserted.map(({ id }) => id))
+  await recordCounts(tx, [{ counter: 'contacts', delta: insertedIds.size }])
   const conflicting = candidates.flatMap(({ id, phone }) => (phone === null || insertedIds.has(id) ? [] : [{ phone }]))
   const winners = conflicting.length > 0 ? await findByPhone(tx, conflicting) : new Map<string, string>()
   return new Map(

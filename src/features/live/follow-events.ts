@@ -1,17 +1,13 @@
+import { numberEvents } from '../events/number-events.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { createWakeup } from './wakeup.ts'
 
 const BATCH = 200
-/** Positions advance in strides of transactions without matching events, so that one read serves all subscribers. */
-const STRIDE = 1000n
 /** Polling interval: notifications may be lost. */
 const POLL_MS = 5 * SECOND
-/** Polling interval while an event waits for an older transaction, which will end soon. */
-const POLL_HIDDEN_MS = 25
 
 export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null>; at: Date }
 
@@ -25,11 +21,11 @@ export type StreamStart = { type: 'ready' | 'gap' }
 /** Item of a stream, with the cursor from which the stream resumes after it. */
 export type StreamItem<T> = [cursor: string, item: T]
 
-/** Position behind an event, or behind all events of older transactions. */
-type Position = { xid: string; id: string }
+/** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
+type Position = { position: number; id: string }
 type EventRow = Position & { type: string; data: Record<string, string | null>; at: Date }
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const NO_ID = '00000000-0000-0000-0000-000000000000'
 const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
 /** All types if `types` is null. */
@@ -46,8 +42,9 @@ export async function followEvents(
   { after, ...following }: Following & { after: string | null },
 ): Promise<AsyncGenerator<FollowedEvent | (StreamStart & { cursor: string })>> {
   const last = after === null ? undefined : parseCursor(after)
-  const { xidMax, ...current } = await currentPosition(scope)
-  if (last && !isPurged(scope, last) && BigInt(last.xid) <= BigInt(xidMax)) return follow(scope, last, following)
+  const current = await currentPosition(scope)
+  // A cursor beyond the current position comes from another database.
+  if (last && !isPurged(scope, last) && last.position <= current.position) return follow(scope, last, following)
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
 }
 
@@ -65,18 +62,20 @@ async function* follow(scope: Scope, from: Position, { types, signal }: Followin
   const wakeup = createWakeup()
   const unsubscribe = scope.subscribe(wakeup.wake)
   signal.addEventListener('abort', wakeup.wake)
-  let position = from
+  let { position } = from
   try {
     while (!signal.aborted) {
-      const key = `events ${toCursor(position)} ${JSON.stringify(types)}`
-      const { rows, hasHidden, readUpTo } = await scope.singleFlight(key, () => readBatch(scope, position, types))
-      for (const { xid, id, type, data, at } of rows) {
-        position = { xid, id }
-        yield { cursor: toCursor(position), type, data, at }
+      const end = await lastPosition(scope)
+      const rows = end > position ? await readBatch(scope, { position, end, types }) : []
+      for (const { id, type, data, at, ...row } of rows) {
+        position = row.position
+        yield { cursor: toCursor({ position, id }), type, data, at }
         if (signal.aborted) return
       }
-      if (readUpTo) position = readUpTo
-      if (rows.length < BATCH) await wakeup.wait(hasHidden ? POLL_HIDDEN_MS : POLL_MS)
+      if (rows.length < BATCH) {
+        position = end
+        await wakeup.wait(POLL_MS)
+      }
     }
   } finally {
     unsubscribe()
@@ -84,29 +83,26 @@ async function* follow(scope: Scope, from: Position, { types, signal }: Followin
   }
 }
 
-function toCursor({ xid, id }: Position): string {
-  return `${xid}-${id}`
+/** Numbers new events and returns the last position, once for all concurrent subscribers. */
+function lastPosition(scope: Scope): Promise<number> {
+  return scope.singleFlight('number events', () => numberEvents(scope))
+}
+
+function toCursor({ position, id }: Position): string {
+  return `${position}-${id}`
 }
 
 function parseCursor(cursor: string): Position {
-  const [, xid, id] = CURSOR.exec(cursor) ?? []
-  if (!xid || !id || BigInt(xid) >= 2n ** 63n)
+  const [, position, id] = CURSOR.exec(cursor) ?? []
+  if (!position || !id)
     throw new InvalidError('lastEventId is not an ID of an item of this subscription. Leave it out to start now')
-  return { xid, id }
+  return { position: Number(position), id }
 }
 
-/**
- * Returns the position before all events that are not visible yet; its id ends with the current time. A cursor beyond
- * `xidMax` comes from another database.
- */
-async function currentPosition(scope: Scope): Promise<Position & { xidMax: string }> {
-  const [snapshot] = await selectRows<{ xid: string; xidMax: string }>(
-    scope.db,
-    'select pg_snapshot_xmin(s)::text as xid, pg_snapshot_xmax(s)::text as xid_max from pg_current_snapshot() s',
-  )
-  if (!snapshot) throw new Error('pg_current_snapshot() returned no row')
+/** Returns the position behind all events that are visible now; its ID ends with the current time. */
+async function currentPosition(scope: Scope): Promise<Position> {
   const time = scope.now().getTime().toString(16).padStart(12, '0')
-  return { ...snapshot, id: FIRST_ID.slice(0, -12) + time }
+  return { position: await lastPosition(scope), id: NO_ID.slice(0, -12) + time }
 }
 
 /**
@@ -118,34 +114,17 @@ function isPurged(scope: Scope, { id }: Position): boolean {
   return at < scope.now().getTime() - EVENT_RETENTION_MS + MINUTE
 }
 
-type Batch = {
-  rows: EventRow[]
-  /** True if there are events that must wait for an older transaction to end. */
-  hasHidden: boolean
-  /** Position up to which all matching events are read: subscribers of rare types need not read the others again. */
-  readUpTo: Position | undefined
-}
+type Range = { position: number; end: number; types: string[] | null }
 
-/** Reads events below the oldest open transaction: what that one commits must not be skipped. */
-async function readBatch(scope: Scope, { xid, id }: Position, types: string[] | null): Promise<Batch> {
-  const result = await selectRows<{ horizon: string } & (EventRow | { xid: null })>(
-    scope.db,
-    `select s.horizon::text, e.* from (select pg_snapshot_xmin(pg_current_snapshot()) as horizon) s
-     left join lateral (
-       select xid::text, id, type, data, created_at as at from events
-       where tenant_id = ? and (xid, id) > (?::text::xid8, ?::uuid) and (?::text[] is null or type = any(?))
-       order by events.xid, id limit ?) e on true`,
-    [scope.tenantId, xid, id, types, types, BATCH],
+/** Reads matching events after a position, up to the one that all subscribers know as the last. */
+function readBatch(scope: Scope, { position, end, types }: Range): Promise<EventRow[]> {
+  const key = `events ${position} ${end} ${JSON.stringify(types)}`
+  return scope.singleFlight(
+    key,
+    () => scope.sql<EventRow>('readEvents')`
+      select position, id, type, data, created_at as at from events
+      where tenant_id = ${scope.tenantId} and position > ${position} and position <= ${end}
+        and (${types}::text[] is null or type = any(${types}))
+      order by position limit ${BATCH}`,
   )
-  const horizon = BigInt(result[0]?.horizon ?? 0)
-  const committed = result.filter((row): row is EventRow & { horizon: string } => row.xid !== null)
-  const rows = committed.filter((row) => BigInt(row.xid) < horizon)
-  const last = BigInt(rows.at(-1)?.xid ?? xid)
-  const strideStart = horizon - (horizon % STRIDE)
-  const isComplete = committed.length < BATCH && strideStart > last
-  return {
-    rows,
-    hasHidden: rows.length < committed.length,
-    readUpTo: isComplete ? { xid: String(strideStart), id: FIRST_ID } : undefined,
-  }
 }

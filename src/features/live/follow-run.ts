@@ -1,7 +1,7 @@
 import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
 import { type FollowedEvent, followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
-import { runQuery, runStepQuery, toRun, toRunStep } from '../runs/queries.ts'
+import { findRun, runStepQuery, toRun, toRunStep } from '../runs/queries.ts'
 import { type FollowRun, Run, RunStep } from '../runs/schema.ts'
 
 const TYPES = [
@@ -39,7 +39,7 @@ async function* toRunChanges(
       continue
     }
     const steps = await changedSteps(scope, run, event)
-    const row = steps && (await runQuery(scope).findOne('id', run.id))
+    const row = steps && (await findRun(scope, run.id))
     if (!row) continue
     yield [event.cursor, { type: 'run', run: Run.parse(toRun(row)), steps: steps.map((step) => RunStep.parse(step)) }]
   }

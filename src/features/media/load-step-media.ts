@@ -4,6 +4,7 @@ import { findFile } from '../../message-content/content.ts'
 import { Media as MediaRow } from '../../models/messaging/media.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { readHeaderMedia, readTemplateMessage, readTemplatePart } from '../../steps/messages/template-message.ts'
 import { MEDIA_RESOURCES, type MediaResource } from '../../steps/messages/media.ts'
 
 /** IDs of stored files by compiled definition, which never changes. */
@@ -27,12 +28,15 @@ export async function withMedia(scope: Scope, workflows: PublishedWorkflow[]): P
 function listMediaIds(compiled: CompiledDefinition): string[] {
   const known = mediaIds.get(compiled)
   if (known) return known
-  const list = compiled.steps.flatMap(({ config }) =>
-    [config['message'], config['invalidMessage']].flatMap((message) => {
+  const list = compiled.steps.flatMap(({ config }) => [
+    ...[config['message'], config['invalidMessage']].flatMap((message) => {
       const file = typeof message === 'object' ? findFile(message) : undefined
       return file ? [file.mediaId.toLowerCase()] : []
     }),
-  )
+    ...[readTemplateMessage(config), readTemplateMessage(config['ifWindowClosed']), readTemplatePart(config['message'])]
+      .flatMap((message) => (message && readHeaderMedia(message)) ?? [])
+      .map((id) => id.toLowerCase()),
+  ])
   mediaIds.set(compiled, list)
   return list
 }

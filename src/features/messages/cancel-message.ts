@@ -20,7 +20,7 @@ export function cancelMessage(scope: Scope, { messageId }: MessageRef): Promise<
       )
     }
     const { to } = STATUS_CHANGES.cancelScheduled
-    await tx.query(MessageRow).findOne('id', messageId).patch({ status: to, updatedAt: tx.now() })
+    await tx.query(MessageRow).findOne('id', messageId).patch({ status: to, releaseAt: null, updatedAt: tx.now() })
     await tx.record(messageEvent('message.canceled', { messageId, conversationId, contactId }))
     return tx.get(MessageRow, messageId)
   })

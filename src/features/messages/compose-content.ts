@@ -4,6 +4,7 @@ import { nameDocument } from '../../message-content/stored-file.ts'
 import type { Scope } from '../../scope.ts'
 import { assertSendable } from '../media/assert-sendable.ts'
 import type { NewOutbound } from '../outbound/queue-messages.ts'
+import { assertHeaderFile } from '../templates/assert-header-file.ts'
 import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
 import type { MessageInput, TemplateChoice } from './schema.ts'
 
@@ -31,5 +32,5 @@ async function composeTemplate(tx: Scope, channelId: string, choice: TemplateCho
     channelId,
     templateId === undefined ? { name, language } : { templateId },
   )
-  return fillTemplate(template, params)
+  return fillTemplate(template, await assertHeaderFile(tx, template, params))
 }

@@ -1,5 +1,5 @@
 import { selectRows } from '../../platform/database/sql.ts'
-import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
+import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { allowsSql, statusSql } from '../outbound/message-status.ts'
@@ -16,8 +16,7 @@ type DueMessage = { tenantId: string; id: string; conversationId: string }
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
   const due = await selectRows<DueMessage>(
     system.db,
-    `select tenant_id, id, conversation_id from messages where status = 'scheduled' and send_at <= ?
-     order by send_at limit ?`,
+    `select tenant_id, id, conversation_id from messages where release_at <= ? order by release_at limit ?`,
     [system.now(), BATCH],
   )
   for (const tenantId of new Set(due.map((message) => message.tenantId))) {
@@ -44,7 +43,7 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
        select m.id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds) and ${allowsSql('release')}
        order by m.id for no key update),
      released as (
-       update messages m set ${statusSql('release')}, updated_at = :now from locked
+       update messages m set ${statusSql('release')}, release_at = null, updated_at = :now from locked
        where m.tenant_id = :tenantId and m.id = locked.id and ${allowsSql('release')}
        returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
      entered as (
@@ -54,7 +53,7 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
        update conversations cv set ${REOPEN_SQL}, updated_at = :now from released
        where cv.tenant_id = :tenantId and cv.id = released.conversation_id and cv.status <> 'active')
      select * from released order by id`,
-    { tenantId, messageIds: due.map(({ id }) => id), now, notBefore: addMs(now, -CLOCK_TOLERANCE_MS) },
+    { tenantId, messageIds: due.map(({ id }) => id), now, notBefore: DUE_AT_ONCE },
   )
   if (released.length > 0) await announceQueued(tx, released)
 }

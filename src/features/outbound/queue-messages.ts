@@ -2,7 +2,7 @@ import { toMessageType } from '../../message-content/content.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
+import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
@@ -49,7 +49,7 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     messageId: id,
     priority: broadcastId === undefined ? PRIORITY.reply : PRIORITY.broadcast,
     attempts: 0,
-    notBefore: addMs(now, -CLOCK_TOLERANCE_MS),
+    notBefore: DUE_AT_ONCE,
     createdAt: now,
   }))
   await tx.db.raw(

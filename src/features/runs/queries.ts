@@ -2,35 +2,29 @@ import { raw } from 'objection'
 import { isFinished, type RunState } from '../../engine/model/run.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import type { Page } from '../../trpc/schemas.ts'
-import { countRuns } from './count-runs.ts'
-import { pageRuns } from './page-runs.ts'
+import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { redactSecrets } from './redact-secrets.ts'
-import { isImpossible } from './run-filters.ts'
-import type { ListRuns, Run, RunRef, RunStep } from './schema.ts'
+import type { Run, RunRef, RunStep } from './schema.ts'
 
 /** A run with the columns that are read from other tables. */
-export class RunDetails extends RunRow {
-  declare workflowName: string
-  declare replayCount: number
-  declare hasDeliveryFailures: boolean
+export type RunDetails = RunRow & Pick<Run, 'workflowName' | 'replayCount' | 'hasDeliveryFailures'>
+
+/** Source of `RunDetails`. */
+export const RUN_SOURCE: ItemSource = {
+  table: sqlFragment`runs`,
+  columns: (tenantId) => sqlFragment`runs.*,
+    (select w.name from workflows w where w.tenant_id = ${tenantId} and w.id = runs.workflow_id) as workflow_name,
+    (select count(*)::int from runs r where r.tenant_id = ${tenantId} and r.replay_of = runs.id) as replay_count,
+    exists (select from messages m where m.tenant_id = ${tenantId} and m.run_id = runs.id and m.status = 'failed')
+      as has_delivery_failures`,
 }
 
-const WORKFLOW_NAME = raw(`(
-  select w.name from workflows w where w.tenant_id = runs.tenant_id and w.id = runs.workflow_id) as workflow_name`)
-
-const REPLAY_COUNT = raw(`(
-  select count(*)::int from runs r where r.tenant_id = runs.tenant_id and r.replay_of = runs.id) as replay_count`)
-
-const HAS_DELIVERY_FAILURES = raw(`exists (
-  select from messages m where m.tenant_id = runs.tenant_id and m.run_id = runs.id and m.status = 'failed')
-  as has_delivery_failures`)
-
-export function runQuery(scope: Scope) {
-  return scope.query(RunDetails).select('runs.*', WORKFLOW_NAME, REPLAY_COUNT, HAS_DELIVERY_FAILURES)
+/** Returns undefined for an unknown run. */
+export function findRun(scope: Scope, runId: string): Promise<RunDetails | undefined> {
+  return readItem<RunDetails>(scope, 'getRun', RUN_SOURCE, runId)
 }
 
 /** State of a stored run as the engine wrote it. */
@@ -52,18 +46,11 @@ export function toRun(row: RunDetails): Run {
   }
 }
 
+/** @throws NotFoundError */
 export async function getRun(scope: Scope, { runId }: RunRef): Promise<Run> {
-  const row = isUuid(runId) ? await runQuery(scope).findOne('id', runId) : undefined
+  const row = await findRun(scope, runId)
   if (!row) throw new NotFoundError('Run')
   return toRun(row)
-}
-
-export async function listRuns(scope: Scope, { limit, offset, ...filters }: ListRuns): Promise<Page<Run>> {
-  if (isImpossible(filters)) return { items: [], total: 0 }
-  const [total, ids] = await Promise.all([countRuns(scope, filters), pageRuns(scope, filters, { limit, offset })])
-  const rows = ids.length === 0 ? [] : await runQuery(scope).whereIn('id', ids)
-  rows.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
-  return { items: rows.map(toRun), total }
 }
 
 class StepWithDelivery extends StepRow {

@@ -1,5 +1,5 @@
-import { selectRows } from '../../platform/database/sql.ts'
-import type { SystemScope } from '../../scope.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
 
 const BATCH = 10_000
 
@@ -8,24 +8,28 @@ const BATCH = 10_000
  * and concurrent roll-ups take different deltas. Deltas of deleted workflows are dropped.
  */
 export async function rollUpRunCounts(system: SystemScope): Promise<void> {
-  for (let count = BATCH; count === BATCH;) count = await rollUpBatch(system)
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithRunCounts')`
+    select distinct tenant_id from run_count_deltas`
+  for (const { tenantId } of tenants) {
+    for (let count = BATCH; count === BATCH;) count = await system.forTenant(tenantId).transaction(rollUpBatch)
+  }
 }
 
-async function rollUpBatch(system: SystemScope): Promise<number> {
-  const [row] = await selectRows<{ count: number }>(
-    system.db,
-    `with taken as (
-       delete from run_count_deltas where (tenant_id, seq) in (
-         select tenant_id, seq from run_count_deltas order by tenant_id, seq limit ? for update skip locked)
-       returning tenant_id, workflow_id, version, status, delta),
-     added as (
-       insert into run_counts as base (tenant_id, workflow_id, version, status, count)
-       select t.tenant_id, t.workflow_id, t.version, t.status, sum(t.delta) from taken t
-       join workflows w on w.tenant_id = t.tenant_id and w.id = t.workflow_id
-       group by 1, 2, 3, 4 having sum(t.delta) <> 0 order by 1, 2, 3, 4
-       on conflict (tenant_id, workflow_id, version, status) do update set count = base.count + excluded.count)
-     select count(*)::int as count from taken`,
-    [BATCH],
-  )
-  return row?.count ?? 0
+type Delta = { workflowId: string; version: number; status: string; delta: number }
+
+async function rollUpBatch(tx: Scope): Promise<number> {
+  const deltas = await tx.sql<Delta>('takeRunCounts')`
+    with taken as (
+      select seq from run_count_deltas where tenant_id = ${tx.tenantId} order by seq limit ${BATCH} for update skip locked)
+    delete from run_count_deltas d using taken where d.tenant_id = ${tx.tenantId} and d.seq = taken.seq
+    returning d.workflow_id, d.version, d.status, d.delta`
+  if (deltas.length === 0) return 0
+  await tx.sql('addRunCounts')`
+    insert into run_counts (tenant_id, workflow_id, version, status, count)
+    select ${tx.tenantId}::uuid, workflow_id, version, status, sum(delta)
+    from jsonb_to_recordset(${toRecordset(deltas)}::jsonb) as x (workflow_id uuid, version int, status text, delta int)
+    where workflow_id in (select id from workflows where tenant_id = ${tx.tenantId})
+    group by workflow_id, version, status having sum(delta) <> 0 order by workflow_id, version, status
+    on conflict (tenant_id, workflow_id, version, status) do update set count = run_counts.count + excluded.count`
+  return deltas.length
 }

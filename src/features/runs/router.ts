@@ -1,7 +1,8 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { cancelRun } from './cancel-run.ts'
-import { getRun, listRunSteps, listRuns } from './queries.ts'
+import { listRuns } from './list-runs.ts'
+import { getRun, listRunSteps } from './queries.ts'
 import { ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
 import { signalRun } from './signal-run.ts'
 

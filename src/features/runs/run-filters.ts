@@ -1,39 +1,41 @@
-import { definedFields } from '../../platform/defined-fields.ts'
+import { SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
-import type { ListRuns } from './schema.ts'
+import { type ListRuns, RunStatus } from './schema.ts'
 
-export type RunFilters = Omit<ListRuns, 'limit' | 'offset'>
+export type RunFilters = Omit<ListRuns, 'limit' | 'offset' | 'cursor' | 'sort'>
 
 /** Returns true if no run can match: a malformed ID is treated like an unknown one. */
 export function isImpossible({ workflowId, contactId, conversationId, replayOf }: RunFilters): boolean {
   return [workflowId, contactId, conversationId, replayOf].some((id) => id !== undefined && !isUuid(id))
 }
 
-const CONDITIONS: Record<Exclude<keyof RunFilters, 'status'>, string> = {
-  workflowId: 'workflow_id = :workflowId',
-  version: 'workflow_version = :version',
-  contactId: 'contact_id = :contactId',
-  conversationId: 'conversation_id = :conversationId',
-  waitingFor: 'waiting_for = :waitingFor',
-  replayOf: 'replay_of = :replayOf',
-  startedAfter: 'created_at >= :startedAfter',
-  startedBefore: 'created_at < :startedBefore',
+const COMPARISONS: Record<Exclude<keyof RunFilters, 'status'>, SqlFragment> = {
+  workflowId: sqlFragment`t.workflow_id =`,
+  version: sqlFragment`t.workflow_version =`,
+  contactId: sqlFragment`t.contact_id =`,
+  conversationId: sqlFragment`t.conversation_id =`,
+  waitingFor: sqlFragment`t.waiting_for =`,
+  replayOf: sqlFragment`t.replay_of =`,
+  startedAfter: sqlFragment`t.created_at >=`,
+  startedBefore: sqlFragment`t.created_at <`,
 }
 
-export type RunCondition = {
-  sql: string
-  bindings: Record<string, string | number | Date>
-  statuses: string[] | undefined
+/** Converts filters other than the status to conditions on `runs t`. */
+export function toRunConditions(filters: RunFilters): SqlFragment[] {
+  const values: Record<string, RunFilters[keyof RunFilters]> = filters
+  return Object.entries(COMPARISONS).flatMap(([name, comparison]) => {
+    const value = values[name]
+    return value === undefined ? [] : [sqlFragment`${comparison} ${value}`]
+  })
 }
 
-/** Converts filters to an SQL condition on `runs`, with the statuses apart. A run that waits for something is `waiting`. */
-export function toRunCondition(scope: Scope, { status, ...filters }: RunFilters): RunCondition {
-  const bindings = { tenantId: scope.tenantId, ...definedFields(filters) }
-  const conditions = Object.entries(CONDITIONS).filter(([name]) => Object.hasOwn(bindings, name))
-  return {
-    sql: ['tenant_id = :tenantId', ...conditions.map(([, sql]) => sql)].join(' and '),
-    bindings,
-    statuses: status ? [...new Set(status)] : filters.waitingFor ? ['waiting'] : undefined,
-  }
+// Literals: a partial index is used for a constant, but not for every parameter.
+const STATUS_CONDITIONS = new Map(
+  RunStatus.options.map((status) => [status, new SqlFragment([`t.status = '${status}'`], [])]),
+)
+
+/** Returns one condition for each status that a run may have; none if it may have any. One that waits is `waiting`. */
+export function toStatusConditions({ status, waitingFor }: RunFilters): SqlFragment[] {
+  const statuses = status ?? (waitingFor ? (['waiting'] as const) : [])
+  return [...new Set(statuses)].flatMap((one) => STATUS_CONDITIONS.get(one) ?? [])
 }

@@ -156,6 +156,9 @@ export const ListRuns = z
     replayOf: id.optional().meta({ description: 'Only replays of this run' }),
     startedAfter: timestampInput.optional().meta({ description: 'Only runs with `createdAt` at or after this time' }),
     startedBefore: timestampInput.optional().meta({ description: 'Only runs with `createdAt` before this time' }),
+    sort: z.enum(['-createdAt', 'createdAt']).default('-createdAt').meta({
+      description: 'The order of the items; `-` means descending',
+    }),
   })
   .refine(({ version, workflowId }) => version === undefined || workflowId !== undefined, {
     path: ['version'],

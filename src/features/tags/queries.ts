@@ -1,36 +1,30 @@
-import { raw } from 'objection'
 import { Tag as TagRow } from '../../models/contacts/tag.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { deleteCount } from '../counts/delete-count.ts'
+import { countSql } from '../counts/read-count.ts'
+import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
 import type { Tag, TagRef } from './schema.ts'
 
-/** Tag with the number of contacts that have it. */
-class TagView extends TagRow {
-  declare contactCount: number
-}
-
-const CONTACT_COUNT = raw(`(
-  select count(*)::int from contact_tags ct where ct.tenant_id = tags.tenant_id and ct.tag_id = tags.id) as contact_count`)
-
-function tagQuery(scope: Scope) {
-  return scope.query(TagView).select('tags.*', CONTACT_COUNT)
+const TAG_SOURCE: ItemSource = {
+  table: sqlFragment`tags`,
+  columns: (tenantId) =>
+    sqlFragment`tags.*, ${countSql(tenantId, 'tag_contacts', sqlFragment`tags.id`)} as contact_count`,
 }
 
 /** @throws NotFoundError */
 export async function getTag(scope: Scope, { tagId }: TagRef): Promise<Tag> {
-  const row = isUuid(tagId) ? await tagQuery(scope).findOne('id', tagId) : undefined
+  const row = await readItem<Tag>(scope, 'getTag', TAG_SOURCE, tagId)
   if (!row) throw new NotFoundError('Tag')
   return row
 }
 
 /** Lists all tags, newest first. */
 export async function listTags(scope: Scope): Promise<{ items: Tag[] }> {
-  const items = await tagQuery(scope).orderBy([
-    { column: 'createdAt', order: 'desc' },
-    { column: 'id', order: 'desc' },
-  ])
-  return { items }
+  return {
+    items: await readItems<Tag>(scope, 'listTags', TAG_SOURCE, sqlFragment`true order by created_at desc, id desc`),
+  }
 }
 
 /** Deletes a tag and removes it from its contacts. */
@@ -38,6 +32,7 @@ export function deleteTag(scope: Scope, { tagId }: TagRef): Promise<Record<strin
   return scope.transaction(async (tx) => {
     await tx.lock(TagRow, tagId)
     await tx.query(TagRow).delete().where('id', tagId)
+    await deleteCount(tx, { counter: 'tag_contacts', ownerId: tagId })
     return {}
   })
 }

@@ -1,7 +1,9 @@
 import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { ListTemplates, Template, TemplateRef } from './schema.ts'
 
 export function toTemplate(row: TemplateRow): Template {
@@ -15,17 +17,18 @@ export async function getTemplate(scope: Scope, { templateId }: TemplateRef): Pr
 }
 
 /** Lists templates, newest first. */
-export async function listTemplates(scope: Scope, { limit, offset }: ListTemplates): Promise<Page<Template>> {
-  const [total, rows] = await Promise.all([
-    scope.query(TemplateRow).resultSize(),
-    scope
-      .query(TemplateRow)
-      .orderBy([
-        { column: 'createdAt', order: 'desc' },
-        { column: 'id', order: 'desc' },
-      ])
-      .limit(limit)
-      .offset(offset),
-  ])
-  return { items: rows.map(toTemplate), total }
+export async function listTemplates(scope: Scope, input: ListTemplates): Promise<Page<Template>> {
+  const page = await readPage<TemplateRow>(
+    scope,
+    {
+      name: 'listTemplates',
+      from: sqlFragment`templates`,
+      id: sqlFragment`t.id`,
+      conditions: [],
+      order: NEWEST_FIRST,
+      item: { table: sqlFragment`templates`, columns: () => sqlFragment`templates.*` },
+    },
+    input,
+  )
+  return { ...page, items: page.items.map(toTemplate) }
 }

@@ -25,11 +25,11 @@ function addProblems(list: TemplateComponent[], issues: z.RefinementCtx): void {
 export const TemplateVariable = z.object({
   name: z.string().meta({
     description:
-      'Key of the value in the parameters of a message: the name of a named variable; 1, 2 ... for positional ones of the body, header.1 for that of the header; header.link and header.filename for a file; header.latitude, header.longitude, header.name and header.address for a location; button.0 ... for the end of an address, a code, a payload or a flow token of a button',
+      'Key of the value in the parameters of a message: the name of a named variable; 1, 2 ... for positional ones of the body, header.1 for that of the header; header.link, or header.mediaId of a stored file, and header.filename for a file; header.latitude, header.longitude, header.name and header.address for a location; button.0 ... for the end of an address, a code, a payload or a flow token of a button',
   }),
   example: z.string().nullable(),
   where: z.enum(['header', 'body', 'button']),
-  required: z.boolean(),
+  required: z.boolean().meta({ description: 'header.mediaId replaces header.link' }),
 })
 
 export const Template = z

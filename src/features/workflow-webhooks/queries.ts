@@ -1,7 +1,6 @@
 import { webhook, type WebhookTrigger } from '../../triggers/webhook.ts'
 import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { camelRows } from '../../platform/database/sql.ts'
 import { ConflictError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
@@ -27,20 +26,29 @@ export type CallableWebhook = { tenantId: string; workflowId: string; id: string
 
 /** Returns true if a webhook with this ID exists in any workspace, also while it has no secret. */
 export async function isWebhook(system: SystemScope, id: string): Promise<boolean> {
-  if (!isUuid(id)) return false
-  return (await system.db('workflow_webhooks').where({ id }).first('id')) !== undefined
+  return (await findTenant(system, id)) !== undefined
 }
 
 /** Finds the webhook with an ID in any workspace; one that has no secret yet cannot be called and is not found. */
 export async function findCallableWebhook(system: SystemScope, id: string): Promise<CallableWebhook | undefined> {
+  const tenantId = await findTenant(system, id)
+  const webhook = tenantId === undefined ? undefined : await system.forTenant(tenantId).find(WebhookRow, id)
+  if (!webhook?.secret) return undefined
+  const { workflowId, createdAt, secret } = webhook
+  return {
+    tenantId: webhook.tenantId,
+    workflowId,
+    id: webhook.id,
+    createdAt,
+    secret: openWebhookSecret(system.secrets, secret, webhook),
+  }
+}
+
+async function findTenant(system: SystemScope, id: string): Promise<string | undefined> {
   if (!isUuid(id)) return undefined
-  const rows = await system
-    .db('workflow_webhooks')
-    .where({ id })
-    .whereNotNull('secret')
-    .select<object[]>('id', 'tenant_id', 'workflow_id', 'secret', 'created_at')
-  const [webhook] = camelRows<Omit<CallableWebhook, 'secret'> & { secret: Buffer }>(rows)
-  return webhook && { ...webhook, secret: openWebhookSecret(system.secrets, webhook.secret, webhook) }
+  const [route] = await system.sql<{ tenantId: string }>('findWebhookRoute')`
+    select tenant_id from workflow_webhook_routes where webhook_id = ${id}`
+  return route?.tenantId
 }
 
 /** @throws ConflictError `workflow_not_published`, also if the published version has no webhook trigger */

@@ -1,4 +1,5 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { WorkflowRef } from './schema.ts'
@@ -16,8 +17,14 @@ export function deleteWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promi
     if (await tx.db('runs').where({ tenant_id: tx.tenantId, workflow_id: workflowId }).first('id')) {
       throw new ConflictError('workflow_has_runs', 'A workflow that has runs cannot be deleted. Archive it instead')
     }
+    await deleteWebhookRoute(tx, workflowId)
     await tx.query(WorkflowRow).delete().where('id', workflowId)
     await tx.record({ type: 'workflow.deleted', data: { workflowId } })
     return {}
   })
+}
+
+async function deleteWebhookRoute(tx: Scope, workflowId: string): Promise<void> {
+  const webhook = await tx.query(WebhookRow).findOne({ workflowId })
+  if (webhook) await tx.sql('deleteWebhookRoute')`delete from workflow_webhook_routes where webhook_id = ${webhook.id}`
 }

@@ -6,6 +6,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { IsProxy } from '../security/security-headers.ts'
+import { limitRequestTime } from './request-timeout.ts'
 
 /** Bounds on connections. They keep clients that send slowly, or nothing, from using up the file descriptors. */
 export type ConnectionLimits = {
@@ -13,6 +14,7 @@ export type ConnectionLimits = {
   /** Share of one client address. */
   connectionsPerAddressMax: number
   headersTimeoutMs: number
+  /** Time in which a body must arrive, unless it has limits of its own. */
   requestTimeoutMs: number
   keepAliveMs: number
   /** Interval at which the timeouts are checked. */
@@ -45,11 +47,17 @@ export function createNodeServer(
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
+      // Bodies have a timeout each.
+      requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: limits.checkEveryMs,
     },
-    rejectPipelining(listener),
+    rejectPipelining(
+      limitRequestTime(listener, {
+        timeoutMs: limits.requestTimeoutMs,
+        onTimeout: ({ socket }) => closeWith(socket, errorAnswer('ERR_HTTP_REQUEST_TIMEOUT'), limits.flushMs),
+      }),
+    ),
   )
   server.timeout = limits.idleMs
   server.maxConnections = limits.connectionsMax

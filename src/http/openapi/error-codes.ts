@@ -53,6 +53,7 @@ export const ERROR_CODES = [
   'outside_window',
   'password_too_common',
   'provider_error',
+  'request_timeout',
   'run_finished',
   'run_is_dry_run',
   'run_is_partial_replay',

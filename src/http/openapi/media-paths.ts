@@ -35,7 +35,7 @@ export function mediaPaths(): Paths {
         responses: {
           200: ok('An equal file was stored before', media),
           201: ok('The file is stored', media),
-          ...errorReferences(['400', '401', '403', '413', '429', '500', '503']),
+          ...errorReferences(['400', '401', '403', '408', '413', '429', '500', '503']),
         },
       },
     },

@@ -80,6 +80,11 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
     description: 'The resource does not exist in this workspace',
     example: { error: 'Contact not found', code: 'not_found' },
   },
+  408: {
+    name: 'RequestTimeout',
+    description: 'The body arrived too slowly',
+    example: { error: 'The file arrives too slowly', code: 'request_timeout' },
+  },
   409: {
     name: 'Conflict',
     description: 'The state of the resource does not allow this',

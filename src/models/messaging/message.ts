@@ -37,6 +37,8 @@ export class Message extends TenantModel {
   declare providerAt: Date | null
   /** Time that the sender chose for the message; null for one that is sent at once. */
   declare sendAt: Date | null
+  /** The same while it is scheduled: an index by status would make every change of a status write to all indexes. */
+  declare releaseAt: Date | null
   declare sentAt: Date | null
   declare deliveredAt: Date | null
   declare readAt: Date | null

@@ -23,9 +23,10 @@ export const CONNECTION = {
 /**
  * Closes a connection on which a statement gets no answer: the statement and its transaction fail as an outage, and the
  * pool opens another connection. `query_timeout` of the driver would leave the statement on a connection that goes back
- * to the pool. An idle connection may be silent.
+ * to the pool. An idle connection may be silent. With a timeout of 0, statements may take any time.
  */
 export function closeWhenUnanswered(client: object, statementTimeoutMs = STATEMENT_TIMEOUT_MS): void {
+  if (statementTimeoutMs === 0) return
   findSocket(client)?.setTimeout(statementTimeoutMs + ANSWER_GRACE_MS, () => {
     const isWaiting = getField(client, 'readyForQuery') === false
     if (isWaiting) findSocket(client)?.destroy(new Error('Connection terminated: the database does not answer'))
@@ -54,7 +55,12 @@ export class OpenSockets {
   }
 }
 
-function findSocket(client: object): Socket | undefined {
+/** Closes a connection now; the statement in progress fails as an outage. */
+export function destroySocket(client: object): void {
+  findSocket(client)?.destroy(new Error('Connection terminated: the server is not the primary'))
+}
+
+export function findSocket(client: object): Socket | undefined {
   const stream = getField(getField(client, 'connection'), 'stream')
   return stream instanceof Socket ? stream : undefined
 }

@@ -1,35 +1,52 @@
 import pg from 'pg'
 import { getField } from '../get-field.ts'
+import { splitHosts } from './servers/split-hosts.ts'
 
 /** The database of DATABASE_URL cannot be used. The message tells the operator what to change, without the password. */
 export class DatabaseUrlError extends Error {
   override name = 'DatabaseUrlError'
+  readonly problem: string
   constructor(problem: string, cause?: unknown) {
     super(`DATABASE_URL: ${problem}`, { cause })
+    this.problem = problem
   }
 }
 
 /** Returns what is wrong with the text of the URL. */
 export function findUrlProblem(url: string): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(url)) return 'must start with postgres://'
-  const authority = /^\w+:\/\/([^/?]*)/.exec(url)?.[1] ?? ''
-  if (authority.slice(authority.lastIndexOf('@') + 1).includes(',')) {
-    return 'must name one host. Use an address that always leads to the primary server'
-  }
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
-  // A slash or a question mark in the password ends the host, and the rest of the URL moves into the path.
-  if (!parsed || parsed.pathname.includes('@') || (parsed.username === '' && parsed.search.includes('@'))) {
+  const urls = splitHosts(url)
+  if (!urls.every(isUrl)) {
     return 'is not a valid URL such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: %23 for #, %2F for /, %3F for ?, %40 for @'
   }
+  const target = new URL(urls[0] ?? url).searchParams.get('target_session_attrs')
+  if (target !== null && !/^(?:read-write|primary)$/.test(target)) {
+    return `cannot have target_session_attrs=${target}, because Parley changes data. Use target_session_attrs=read-write`
+  }
+  const hosts = urls.map((one) => new URL(one).host)
+  const repeated = hosts.find((host, index) => hosts.indexOf(host) !== index)
+  if (repeated !== undefined) return `names the host ${repeated} twice. Name each server once`
   return undefined
+}
+
+function isUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { hostname, pathname, username, search } = new URL(url)
+  // A slash or a question mark in the password ends the host, and the rest of the URL moves into the path.
+  const isCut = pathname.includes('@') || (username === '' && search.includes('@'))
+  return !isCut && (hostname !== '' || !url.includes(','))
 }
 
 type Target = { address: string; database: string; user: string }
 
 type Cause = { code: string; message: string; path: string; target: Target }
 
+/** The code of the error if none of several servers is the primary. */
+export const NO_PRIMARY = '08001'
+
 /** Causes of a failed connection with the sentence for each, the most specific first. */
 const CAUSES: [matches: (cause: Cause) => boolean, describe: (cause: Cause) => string][] = [
+  [({ code }) => code === NO_PRIMARY, ({ message }) => `no server of the URL accepts changes: ${message}`],
   [
     ({ message }) => message.includes('no encryption'),
     ({ target }) =>
@@ -122,6 +139,12 @@ function readText(error: unknown, name: string): string {
 
 /** The server as the driver understands the URL, with its defaults. */
 function toTarget(url: string): Target {
+  const urls = splitHosts(url)
+  const targets = urls.map(parseTarget)
+  return { database: '', user: '', ...targets[0], address: targets.map(({ address }) => address).join(', ') }
+}
+
+function parseTarget(url: string): Target {
   try {
     const { host, port, database = '', user = '' } = new pg.Client({ connectionString: url })
     return { address: host.startsWith('/') ? host : `${host}:${port}`, database, user }

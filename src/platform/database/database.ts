@@ -14,6 +14,7 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
+import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
 export type Database = Knex
@@ -33,6 +34,8 @@ export const MIGRATIONS = {
   migrationSource: new FolderMigrationSource(new URL('../../../migrations/', import.meta.url)),
   tableName: 'migrations',
   extension: 'ts',
+  // A database that a newer version has migrated works with this one, too.
+  disableMigrationsListValidation: true,
 }
 
 /** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
@@ -40,12 +43,14 @@ export const { wrapIdentifier } = knexSnakeCaseMappers()
 
 const POOL = { connections: 4, statementTimeoutMs: STATEMENT_TIMEOUT_MS, acquireTimeoutMs: 20 * SECOND }
 
-/** Size and timeouts of a pool. */
+/** Size and timeouts of a pool. A statement timeout of 0 is none. */
 export type PoolSettings = typeof POOL
 
 type PoolOptions = Partial<PoolSettings> & {
   /** The name of the connections in `pg_stat_activity`. */
   name?: string
+  /** A statement that is executed on each new connection. */
+  prepareSession?: string
   /** A connection for which this returns false is closed instead of being used again. */
   isUsable?: (connection: object) => boolean
 }
@@ -74,10 +79,11 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       min: 0,
       max: connections,
       validate: options.isUsable ?? (() => true),
-      afterCreate(client: object, done: (error: unknown, client: object) => void) {
+      afterCreate(client: pg.Client, done: (error: unknown, client: object) => void) {
         closeWhenUnanswered(client, statementTimeoutMs)
         open.add(client)
-        done(undefined, client)
+        if (options.prepareSession === undefined) done(undefined, client)
+        else client.query(options.prepareSession, (error: unknown) => done(error, client))
       },
     },
     acquireConnectionTimeout: acquireTimeoutMs,
@@ -87,6 +93,8 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
     compileSqlOnError: false,
     migrations: MIGRATIONS,
   })
+  // knex creates its connections with this class.
+  db.client.driver = { ...pg, Client: ServerClient }
   sockets.set(db, open)
   return db.on('query-error', removeStatement)
 }
@@ -118,18 +126,6 @@ export async function checkPostgresVersion(db: Database, log: { warn(message: st
   if (fsync !== 'on') log.warn('fsync is off in the database: a power failure loses acknowledged data')
 }
 
-const MIGRATION_LOCK = 7_200_153
-
-/** Applies the missing migrations. Processes that start at the same time wait for one to do it. */
-export async function migrate(db: Database): Promise<string[]> {
-  return db.transaction(async (lock) => {
-    await lock.raw('set local idle_in_transaction_session_timeout = 0')
-    await lock.raw('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-    const [, applied]: [number, string[]] = await db.migrate.latest()
-    return applied
-  })
-}
-
 export const SEEDS = {
   directory: fileURLToPath(new URL('../../../seeds', import.meta.url)),
   loadExtensions: [extname(import.meta.url)],
@@ -139,11 +135,6 @@ export const SEEDS = {
 export async function seedIfEmpty(db: Database): Promise<void> {
   const user = await db('users').first('id')
   if (!user) await db.seed.run(SEEDS)
-}
-
-/** Returns true if exactly the migrations of this build are applied. */
-export async function isMigrated(db: Database): Promise<boolean> {
-  return (await db.migrate.status()) === 0
 }
 
 /** Finds the SQLSTATE of a database error in any of its wrappers. */
@@ -182,13 +173,17 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
 
-/** Deadlock, serialization failure and lock timeout: the statement lost against a concurrent one. */
 const CONTENTION = /^(?:40|55P03$)/
+
+/** Returns true for a deadlock, a serialization failure or a lock timeout: the statement lost against a concurrent one. */
+export function isContention(error: unknown): boolean {
+  return CONTENTION.test(sqlState(error) ?? '')
+}
 
 /**
  * Returns true if the failure says nothing about the work: the database was unreachable or overloaded, canceled the
  * statement, or preferred a concurrent one. The same work may succeed later, so this must not use up its attempts.
  */
 export function isTransient(error: unknown): boolean {
-  return isOutage(error) || CONTENTION.test(sqlState(error) ?? '')
+  return isOutage(error) || isContention(error)
 }

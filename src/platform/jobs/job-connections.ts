@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { CONNECTION, closeWhenUnanswered, OpenSockets } from '../database/connections.ts'
+import { ServerClient } from '../database/servers/server-client.ts'
 import type { Logger } from '../log.ts'
 
 type Options = { url: string; name: string; max: number; log: Logger; statementTimeoutMs?: number }
@@ -16,6 +17,7 @@ export class JobConnections {
   constructor({ url, name, max, log, statementTimeoutMs }: Options) {
     this.pool = new pg.Pool({
       connectionString: url,
+      Client: ServerClient,
       max,
       application_name: name,
       ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { CONNECTION, closeWhenUnanswered, OpenSockets } from '../database/connections.ts'
+import { ServerClient } from '../database/servers/server-client.ts'
 import type { Logger } from '../log.ts'
 import { LocalNotifications } from './local-notifications.ts'
 import type { Notifications } from './notifications.ts'
@@ -29,6 +30,7 @@ export class PostgresNotifications implements Notifications {
     this.#log = options.log
     this.#sender = new pg.Pool({
       connectionString: options.url,
+      Client: ServerClient,
       max: 1,
       application_name: 'parley notifications',
       ...CONNECTION,
@@ -41,7 +43,7 @@ export class PostgresNotifications implements Notifications {
   }
 
   async open(): Promise<void> {
-    const listener = new pg.Client({
+    const listener = new ServerClient({
       connectionString: this.#url,
       application_name: 'parley notifications',
       ...CONNECTION,

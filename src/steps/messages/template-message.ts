@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { findSendObstacle, type Recipient } from '../../channels/send-obstacle.ts'
 import { fillComponents, type SendableTemplate, type TemplateCategory } from '../../channels/templates/fill-template.ts'
+import { findHeaderFile, nameHeaderFile } from '../../channels/templates/header-file.ts'
+import { HEADER_MEDIA } from '../../channels/templates/variables.ts'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
@@ -8,6 +10,7 @@ import type { StepContext, StepReport } from '../../engine/model/step.ts'
 import { getField } from '../../platform/get-field.ts'
 import { requireContact, requireConversation } from '../contacts/contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
+import { findSendable as findSendableFile } from './media.ts'
 
 const PARAMS_MAX = 100
 const PROBLEMS_MAX = 5
@@ -50,6 +53,12 @@ export const TemplatePart = z
   .refine(isChoice, CHOICE_RULE)
   .meta(CHOICE_SCHEMA)
 
+/** Reads the fields of a message made from a template among others; undefined if there are none that are valid. */
+export function readTemplateMessage(fields: unknown): TemplateMessage | undefined {
+  const [template, values] = [getField(fields, 'template'), getField(fields, 'params')]
+  return TemplateMessage.safeParse({ template, ...(values === undefined ? {} : { params: values }) }).data
+}
+
 /** Reads the template of a message; undefined if it has none that is valid. */
 export function readTemplatePart(message: unknown): TemplateMessage | undefined {
   const part = TemplatePart.safeParse(getField(message, 'template')).data
@@ -58,6 +67,11 @@ export function readTemplatePart(message: unknown): TemplateMessage | undefined 
 
 export function toTemplateMessage({ params, ...template }: z.output<typeof TemplatePart>): TemplateMessage {
   return { template, params }
+}
+
+/** ID of the stored file in the header of a message; undefined if it has none. */
+export function readHeaderMedia({ params }: Pick<TemplateMessage, 'params'>): string | undefined {
+  return params[HEADER_MEDIA]
 }
 
 /** Paths of the template, which is known before the workflow runs, so it has no placeholders. */
@@ -96,7 +110,9 @@ export function sendTemplate(
   const template = findSendable(context, message.template)
   assertMaySend(context, template.category)
   const values = Object.fromEntries(Object.entries(message.params).map(([name, text]) => [name, context.text(text)]))
-  const filled = fillComponents(template, values)
+  const file = findHeaderFile(template, values)
+  const named = file ? nameHeaderFile(template, values, findSendableFile(file, context)) : values
+  const filled = fillComponents(template, named)
   if ('problems' in filled) {
     const problems = filled.problems.slice(0, PROBLEMS_MAX).map((one) => `"${one.name.slice(0, 64)}" ${one.message}`)
     throw new StepError(

@@ -161,6 +161,29 @@ describe('media', () => {
     expect(await listFiles(app.dataDir, 'media/incoming')).to.deep.equal([])
   })
 
+  it('is refused while four uploads of the workspace are in progress, and other workspaces are not', async () => {
+    const requests = Array.from({ length: 4 }, () => {
+      const request = httpRequest(`${app.url}/api/media`, {
+        method: 'POST',
+        headers: { cookie: workspace.cookie, 'x-tenant-id': workspace.tenantId, 'content-length': 1000 },
+      })
+      request.on('error', () => undefined)
+      request.write('x')
+      return request
+    })
+    let refused: ApiResponse | undefined
+    await waitUntil(async () => {
+      const response = await upload(buildPng())
+      if (response.status === 503) refused = response
+      return refused !== undefined
+    })
+    expect(refused?.body.code).to.equal('unavailable')
+    expect(refused?.headers.get('retry-after')).to.equal('5')
+    expect((await upload(buildPng(), '', await buildWorkspace(app))).status).to.equal(201)
+    for (const request of requests) request.destroy()
+    await waitUntil(async () => (await upload(buildPng())).status === 201)
+  })
+
   it('leaves nothing when the upload is cut off', async () => {
     await rawUpload({ length: 2 * MB, chunks: [buildPng(MB)], isCutOff: true }).catch(() => undefined)
     await waitUntil(async () => (await listFiles(app.dataDir, 'media/incoming')).length === 0)

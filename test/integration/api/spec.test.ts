@@ -124,7 +124,8 @@ describe('API contract over REST and tRPC', () => {
     ['tRPC', overTrpc],
   ] as const
 
-  const expectPage = (body: Record<string, unknown>) => expect(body).to.have.all.keys('items', 'total')
+  const expectPage = (body: Record<string, unknown>) =>
+    expect(Object.keys(body).filter((key) => key !== 'nextCursor')).to.have.members(['items', 'total'])
   const expectItems = (body: Record<string, unknown>) => expect(body['items']).to.be.an('array').that.is.not.empty
 
   const successes: [Path, () => Record<string, unknown>, number, (body: Record<string, unknown>) => unknown][] = [

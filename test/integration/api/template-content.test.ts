@@ -52,6 +52,7 @@ describe('content of templates', () => {
     expect(created).to.deep.include({ components, body: 'Hi {{name}}, {{item}} is here.', parameterFormat: 'named' })
     expect(created.variables).to.deep.equal([
       { name: 'header.link', example: null, where: 'header', required: true },
+      { name: 'header.mediaId', example: null, where: 'header', required: false },
       { name: 'header.filename', example: null, where: 'header', required: false },
       { name: 'name', example: 'an name', where: 'body', required: true },
       { name: 'item', example: 'an item', where: 'body', required: true },

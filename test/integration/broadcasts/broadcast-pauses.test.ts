@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
+import { SECOND } from '../../../src/platform/time.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel, listPhones, startBroadcast, waitForStatus } from '../../support/broadcasts.ts'
@@ -103,6 +104,39 @@ describe('a broadcast pauses itself', () => {
       expect(cloud.accepted.length - before).to.be.within(4, 6)
     }
     expect(new Set(cloud.accepted.map(({ recipient }) => recipient)).size).to.equal(cloud.accepted.length)
+  })
+
+  it('is advanced by one worker at a time, and the others end at once, so that their slots are free for replies', async () => {
+    await owner.call('PATCH', `/api/channels/${channelId}`, { broadcastsPerSecond: 10 })
+    const id = await send(20)
+    await app.work()
+    app.clock.advance(SECOND)
+    const before = cloud.accepted.length
+    const job = { tenantId: owner.tenantId, channelId }
+    await app.system.db.transaction(async (busyWorker) => {
+      await busyWorker('channel_pacing').where({ channel_id: channelId }).forUpdate()
+      await Promise.all(Array.from({ length: 4 }, () => runBroadcasts(app.system, job)))
+    })
+    expect((await owner.call('GET', `/api/broadcasts/${id}`)).counts.sending).to.equal(0)
+    expect(cloud.accepted).to.have.length(before)
+    await waitForStatus(app, owner, id, 'completed')
+    expect(cloud.accepted).to.have.length(20)
+  })
+
+  it('queues the messages of 150 ms as a batch, not one by one as the tokens come', async () => {
+    await owner.call('PATCH', `/api/channels/${channelId}`, { broadcastsPerSecond: 100 })
+    await send(100)
+    await app.work()
+    app.clock.advance(50)
+    const job = { tenantId: owner.tenantId, channelId }
+    const before = cloud.accepted.length
+    await runBroadcasts(app.system, job)
+    await app.work()
+    expect(cloud.accepted).to.have.length(before)
+    app.clock.advance(100)
+    await runBroadcasts(app.system, job)
+    await app.work()
+    expect(cloud.accepted).to.have.length(before + 15)
   })
 
   it('leaves the rest pending when the messaging limit of the business is reached, and goes on a day later', async () => {

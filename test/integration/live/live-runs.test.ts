@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { numberEvents } from '../../../src/features/events/number-events.ts'
 import { EventSource } from 'eventsource'
 import { createParleyClient } from '../../../src/client.ts'
 import type { RunChange } from '../../../src/features/live/follow-run.ts'
@@ -57,11 +58,12 @@ describe('run and event subscriptions', function () {
 
   /** Cursors of the events that changed the run or the delivery of one of its messages, in order. */
   async function listCursors(runId: string): Promise<string[]> {
+    await numberEvents(app.system.forTenant(owner.tenantId))
     const { rows } = await app.system.db.raw<{ rows: { cursor: string }[] }>(
-      `select xid || '-' || id as cursor from events
+      `select position || '-' || id as cursor from events
        where data ->> 'runId' = :runId or (type in ('message.sent', 'message.delivered') and data ->> 'messageId' in (
          select message_id::text from run_steps where run_id = :runId))
-       order by xid, id`,
+       order by position`,
       { runId },
     )
     return rows.map(({ cursor }) => cursor)
@@ -159,13 +161,13 @@ describe('run and event subscriptions', function () {
     const { runId, phone } = await startRun()
     const stream = await follow(runId)
     await reply(phone, 'a')
-    const [xid] = (await stream.next()).id.split('-')
+    const [position] = (await stream.next()).id.split('-')
     stream.close()
     const ms = addMs(systemClock.now(), -8 * DAY)
       .getTime()
       .toString(16)
       .padStart(12, '0')
-    const resumed = await follow(runId, `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`)
+    const resumed = await follow(runId, `${position}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`)
     expect((await resumed.next()).data).to.deep.equal({ type: 'gap' })
     await reply(phone, 'b')
     expect((await resumed.next()).data.type).to.equal('run')

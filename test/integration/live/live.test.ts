@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import { addMs, DAY, systemClock } from '../../../src/platform/time.ts'
+import { closeDatabase, openDatabase } from '../../../src/platform/database/database.ts'
 import { purgeEvents } from '../../../src/features/events/purge-events.ts'
 import { buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { cloneDatabase } from '../../support/postgres.ts'
 import { type EventStream, openEventStream } from '../../support/event-stream.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -70,7 +72,7 @@ describe('conversation subscription', () => {
     const stream = await follow()
     await receive('earlier')
     await waitForItem(stream, 'earlier')
-    // An open transaction delays its own event and all later ones.
+    // An open transaction delays its own event only.
     await app.system.db.transaction(async (trx) => {
       await trx.raw(
         `insert into events (tenant_id, id, type, data, created_at)
@@ -78,22 +80,42 @@ describe('conversation subscription', () => {
          where data ->> 'conversationId' = ? and type = 'message.received' order by created_at limit 1`,
         [conversationId],
       )
-      await receive('behind')
+      await receive('newer')
+      expect(await nextBody(stream)).to.equal('newer')
     })
-    expect([await nextBody(stream), await nextBody(stream)]).to.deep.equal(['first', 'behind'])
+    expect(await nextBody(stream)).to.equal('first')
     stream.close()
+  })
+
+  it('conversations.onMessage delivers events while writing transactions of others and in other databases are open', async () => {
+    const stream = await follow()
+    await receive('calm')
+    await waitForItem(stream, 'calm')
+    const other = await cloneDatabase(async () => undefined)
+    const otherDatabase = openDatabase(other.url)
+    await app.system.db.transaction(async (open) => {
+      await open('workers').insert({ id: 'open for long', seen_at: systemClock.now() })
+      await otherDatabase.transaction(async (foreign) => {
+        await foreign.raw('create table open_for_long (id int)')
+        await receive('beside')
+        await waitForItem(stream, 'beside')
+      })
+    })
+    stream.close()
+    await closeDatabase(otherDatabase)
+    await other.drop()
   })
 
   it('conversations.onMessage reports a gap when the missed events were deleted', async () => {
     const stream = await follow()
     await receive('old')
-    const [xid] = (await waitForItem(stream, 'old')).split('-')
+    const [position] = (await waitForItem(stream, 'old')).split('-')
     stream.close()
     const ms = addMs(systemClock.now(), -8 * DAY)
       .getTime()
       .toString(16)
       .padStart(12, '0')
-    const expiredCursor = `${xid}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`
+    const expiredCursor = `${position}-${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`
     await purgeEvents(app.system)
     const resumed = await follow(expiredCursor)
     expect((await resumed.next()).data.type).to.equal('gap')

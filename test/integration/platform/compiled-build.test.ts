@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { DEMO } from '../../../seeds/demo/ids.ts'
-import { migrate, openDatabase } from '../../../src/platform/database/database.ts'
+import { createLogger } from '../../../src/platform/log.ts'
+import { migrateDatabase } from '../../../src/prepare-database.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { cloneDatabase } from '../../support/postgres.ts'
 
@@ -79,13 +80,12 @@ describe('npm run build', function () {
   it('the compiled start works with the database of DATABASE_URL, empty or migrated from source', async () => {
     const empty = await cloneDatabase(() => Promise.resolve())
     const migrated = await cloneDatabase(async (url) => {
-      const db = openDatabase(url)
-      await migrate(db)
-      await db.destroy()
+      await migrateDatabase(url, createLogger('silent'))
     })
     for (const database of [empty, migrated]) {
       const server = await checkout.serve('node', COMPILED, {
         DATABASE_URL: database.url,
+        MIGRATE_ON_START: String(database === empty),
         SECRET_KEY: 'ab'.repeat(32),
       })
       const account = { name: 'Ada', email: 'ada@parley.example', password: 'correct horse battery' }

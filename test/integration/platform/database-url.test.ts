@@ -114,6 +114,14 @@ describe('a start with a mistake in DATABASE_URL', function () {
       /no server accepts connections at 127\.0\.0\.1:1\. Start PostgreSQL/,
     ))
 
+  it('names what is wrong with each of several servers', () => {
+    const { username, host } = server
+    return expectSentence(
+      `postgres://${username}:${PASSWORD}@127.0.0.1:1,${host}/parley?target_session_attrs=read-write`,
+      /no server of the URL accepts changes: no server accepts connections at 127\.0\.0\.1:1\. .*; the server at 127\.0\.0\.1:\d+ rejected the user/,
+    )
+  })
+
   it('names an unknown host', () =>
     expectSentence(
       urlWith((url) => (url.hostname = 'db.invalid')),
@@ -152,7 +160,17 @@ describe('a start with a mistake in DATABASE_URL', function () {
     ['an unencoded # in the password', `postgres://parley:${PASSWORD}#1@db/parley`, /Percent-encode/],
     ['an unencoded / in the password', `postgres://parley:1/${PASSWORD}@db/parley`, /Percent-encode/],
     ['another protocol', `mysql://parley:${PASSWORD}@db/parley`, /must start with postgres:\/\//],
-    ['two hosts', `postgres://parley:${PASSWORD}@db1:5432,db2:5432/parley`, /must name one host\. Use an address/],
+    [
+      'a wish for a standby',
+      `postgres://parley:${PASSWORD}@db1:5432,db2:5432/parley?target_session_attrs=any`,
+      /cannot have target_session_attrs=any, because Parley changes data\. Use target_session_attrs=read-write/,
+    ],
+    [
+      'a host that is named twice',
+      `postgres://parley:${PASSWORD}@db1:5432,db1:5432/parley`,
+      /names the host db1:5432 twice\. Name each server once/,
+    ],
+    ['a missing host after a comma', `postgres://parley:${PASSWORD}@db1:5432,/parley`, /is not a valid URL/],
   ] as const) {
     it(`lists ${problem} among the invalid settings`, async () => {
       const { code, stdout, stderr } = await start(url)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { type App, createApp } from '../../../src/app.ts'
 import { loadConfig } from '../../../src/config.ts'
+import { synchronizeClock } from '../../../src/platform/database/synchronize-clock.ts'
 import { type Database, isOutage, openDatabase } from '../../../src/platform/database/database.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -46,6 +47,17 @@ describe('a database that stops answering without closing its connections', () =
       expect(isOutage(error), String(error)).to.equal(true)
       proxy.recover()
       expect((await db.raw('select 3 as n')).rows).to.deep.equal([{ n: 3 }])
+    })
+
+    it('ends the start of a process, which has not measured its clock yet', async () => {
+      const log = createLogger('silent')
+      await db.raw('select 1')
+      proxy.partition()
+      const error = await synchronizeClock(db, log).catch((failure: unknown) => failure)
+      expect(isOutage(error), String(error)).to.equal(true)
+      proxy.recover()
+      const stop = await synchronizeClock(db, log)
+      stop()
     })
   })
 

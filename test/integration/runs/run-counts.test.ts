@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { rollUpRunCounts } from '../../../src/features/runs/roll-up-run-counts.ts'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { createRandom } from '../../support/random.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const STATUSES = ['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired']
@@ -24,15 +25,6 @@ const DEFINITION = {
     { id: 'sleep', type: 'wait', for: '2h' },
     { id: 'done', type: 'send_message', message: { body: 'Done' } },
   ],
-}
-
-/** Creates a deterministic generator of numbers from 0 to below 1. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state / 2_147_483_648
-  }
 }
 
 describe('total of GET /api/runs', function () {

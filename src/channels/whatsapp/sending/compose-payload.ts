@@ -19,6 +19,11 @@ const Content = z.object({
     .optional()
     .catch(undefined),
 })
+const FileHeader = z.looseObject({
+  type: z.literal('header'),
+  parameters: z.tuple([z.looseObject({ type: z.enum(['image', 'video', 'document']) })]),
+})
+const StoredFile = z.looseObject({ mediaId: z.string() })
 type Media = NonNullable<z.output<typeof Content>['media']> & { source: object }
 type Template = NonNullable<z.output<typeof Content>['template']>
 
@@ -41,7 +46,7 @@ function composeContent(message: OutboundMessage): Record<string, unknown> {
   const { body, content, replyToProviderId } = message
   const { buttons = [], media: file, template } = Content.safeParse(content).data ?? {}
   const { sticker, location, contacts, reaction, list, link } = ContentParts.safeParse(content).data ?? {}
-  if (template) return composeTemplate(template)
+  if (template) return composeTemplate(template, message)
   if (sticker) return { type: 'sticker', sticker: toSource(sticker, message) }
   const media = file && { ...file, source: toSource(file, message) }
   if (location) return { type: 'location', location }
@@ -66,8 +71,19 @@ function composeText({ body, buttons, media }: Text): Record<string, unknown> {
   return media ? composeMedia(media, text) : { type: 'text', text: { preview_url: false, body: text } }
 }
 
-function composeTemplate({ name, language, components }: Template): Record<string, unknown> {
-  return { type: 'template', template: { name, language: { code: language }, components } }
+function composeTemplate(template: Template, { providerMediaId }: OutboundMessage): Record<string, unknown> {
+  const { name, language, components } = template
+  const uploaded = providerMediaId === undefined ? components : components.map((one) => nameFile(one, providerMediaId))
+  return { type: 'template', template: { name, language: { code: language }, components: uploaded } }
+}
+
+/** Replaces the stored file of a header by the provider's ID of it. */
+function nameFile(component: Record<string, unknown>, providerMediaId: string): Record<string, unknown> {
+  const [parameter] = FileHeader.safeParse(component).data?.parameters ?? []
+  const file = parameter && StoredFile.safeParse(parameter[parameter.type]).data
+  if (!file) return component
+  const { mediaId: _mediaId, ...rest } = file
+  return { ...component, parameters: [{ ...parameter, [parameter.type]: { id: providerMediaId, ...rest } }] }
 }
 
 /** The provider has the file already, or fetches it by its URL. */

@@ -2,38 +2,53 @@ import type { CascadeCount } from '../../../engine/mailbox/store.ts'
 import type { Mailbox } from '../../../engine/model/mailbox-key.ts'
 import type { StepRecord } from '../../../engine/model/run.ts'
 import { type StoredRun, runMailbox } from '../../../engine/model/stored-run.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
+import { insertRowsSql, listColumns } from '../../../platform/database/statements/recordset.ts'
+import { sqlFragment } from '../../../platform/database/statements/statement.ts'
 import { MAILBOX_ID_SQL } from './mailbox-store.ts'
+import { countRunsSql } from './run-counts.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
-const COLUMNS = `workflow_id, workflow_version, contact_id, conversation_id, parent_run_id, mailbox_run_id, mode, trigger,
+const COLUMNS = sqlFragment`workflow_id, workflow_version, contact_id, conversation_id, parent_run_id, mailbox_run_id, mode, trigger,
   trigger_event_id, replay_of, root_run_id, replay_from_step_id, started_by, messages_sent, created_at, state,
   null as wake_at`
 
 /** Loads the unfinished runs of mailboxes, the newest first. */
 export async function loadActiveRuns(tx: StoreTransaction, mailboxes: Mailbox[]): Promise<StoredRun[]> {
-  return selectRows<StoredRun>(
-    tx.db,
-    `select ${COLUMNS} from runs
-     where tenant_id = ? and ${MAILBOX_ID_SQL} = any(?) and status in ('queued', 'running', 'waiting')
-     order by id desc`,
-    [tx.tenantId, mailboxes.map(({ id }) => id)],
-  )
+  return tx.sql<StoredRun>('loadActiveRuns')`
+    select ${COLUMNS} from runs
+    where tenant_id = ${tx.tenantId} and ${MAILBOX_ID_SQL} = any(${mailboxes.map(({ id }) => id)})
+      and status in ('queued', 'running', 'waiting')
+    order by id desc`
 }
 
-/** Inserts new runs and updates existing ones, in one statement. */
+/**
+ * Inserts new runs, updates existing ones and records how that changes their numbers, in one statement. The caller holds
+ * the locks of the mailboxes, so the previous statuses are the last ones.
+ */
 export async function saveRuns(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
-  await tx.db.raw(
-    `insert into runs select * from jsonb_populate_recordset(null::runs, ?::jsonb)
-     on conflict (tenant_id, id) do update set
-       status = excluded.status, state = excluded.state, output = excluded.output, error = excluded.error,
-       epoch = excluded.epoch, steps_count = excluded.steps_count, messages_sent = excluded.messages_sent,
-       waiting_for = excluded.waiting_for, waiting_until = excluded.waiting_until,
-       waiting_step_id = excluded.waiting_step_id, started_at = excluded.started_at,
-       finished_at = excluded.finished_at`,
-    [JSON.stringify(runs.map((run) => runRow(tx.tenantId, run)))],
-  )
+  const rows = runs.map((run) => runRow(tx.tenantId, run))
+  const columns = listColumns(rows)
+  // Of a materialized expression every node of a distributed database sees the rows before the change.
+  await tx.sql('saveRuns')`
+    with input as materialized (select * from jsonb_populate_recordset(null::runs, ${JSON.stringify(rows)}::jsonb)),
+    previous as materialized (
+      select id, workflow_id, workflow_version, status from runs
+      where tenant_id = ${tx.tenantId} and id = any(${runs.map(({ state }) => state.id)})),
+    saved as (
+      insert into runs (tenant_id, ${columns}) select ${tx.tenantId}::uuid, ${columns} from input
+      on conflict (tenant_id, id) do update set
+        status = excluded.status, state = excluded.state, output = excluded.output, error = excluded.error,
+        epoch = excluded.epoch, steps_count = excluded.steps_count, messages_sent = excluded.messages_sent,
+        waiting_for = excluded.waiting_for, waiting_until = excluded.waiting_until,
+        waiting_step_id = excluded.waiting_step_id, started_at = excluded.started_at,
+        finished_at = excluded.finished_at)
+    ${countRunsSql(
+      tx.tenantId,
+      sqlFragment`
+        select workflow_id, workflow_version as version, status, 1 as delta from input
+        union all select workflow_id, workflow_version, status, -1 from previous`,
+    )}`
 }
 
 function runRow(tenantId: string, { state, ...run }: StoredRun): Record<string, unknown> {
@@ -76,14 +91,12 @@ function runRow(tenantId: string, { state, ...run }: StoredRun): Record<string, 
 export async function saveSteps(tx: StoreTransaction, steps: { runId: string; step: StepRecord }[]): Promise<void> {
   if (steps.length === 0) return
   const rows = new Map(steps.map(({ runId, step }) => [`${runId}:${step.index}`, stepRow(tx.tenantId, runId, step)]))
-  await tx.db.raw(
-    `insert into run_steps select * from jsonb_populate_recordset(null::run_steps, ?::jsonb)
-     on conflict (tenant_id, run_id, index) do update set
-       status = excluded.status, attempt = excluded.attempt, input = excluded.input, output = excluded.output,
-       error = excluded.error, branch = excluded.branch, message_id = excluded.message_id,
-       waiting_until = excluded.waiting_until, finished_at = excluded.finished_at`,
-    [JSON.stringify([...rows.values()])],
-  )
+  await tx.sql('saveSteps')`
+    ${insertRowsSql('run_steps', tx.tenantId, [...rows.values()])}
+    on conflict (tenant_id, run_id, index) do update set
+      status = excluded.status, attempt = excluded.attempt, input = excluded.input, output = excluded.output,
+      error = excluded.error, branch = excluded.branch, message_id = excluded.message_id,
+      waiting_until = excluded.waiting_until, finished_at = excluded.finished_at`
 }
 
 function stepRow(tenantId: string, runId: string, step: StepRecord): Record<string, unknown> {
@@ -115,10 +128,8 @@ function stepRow(tenantId: string, runId: string, step: StepRecord): Record<stri
 /** Replaces the waits of runs: a run has a row exactly while it waits. */
 export async function saveWaits(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
-  await tx.db.raw('delete from run_waits where tenant_id = ? and run_id = any(?)', [
-    tx.tenantId,
-    runs.map(({ state }) => state.id),
-  ])
+  await tx.sql('deleteWaits')`
+    delete from run_waits where tenant_id = ${tx.tenantId} and run_id = any(${runs.map(({ state }) => state.id)})`
   const waiting = runs.flatMap((run) => (run.state.waiting || run.wakeAt !== null ? [waitRow(run, tx)] : []))
   if (waiting.length > 0) await tx.db('run_waits').insert(waiting)
 }
@@ -142,14 +153,12 @@ export async function copySteps(
   tx: StoreTransaction,
   { from, to, count }: { from: string; to: string; count: number },
 ): Promise<void> {
-  await tx.db.raw(
-    `insert into run_steps (tenant_id, id, run_id, index, step_id, name, type, path, iteration, attempt, status, input,
-       output, error, branch, reused_from_id, simulated, message_id, waiting_until, started_at, finished_at)
-     select tenant_id, gen_random_uuid(), ?, index, step_id, name, type, path, iteration, attempt, status, input,
-       output, error, branch, id, simulated, message_id, waiting_until, started_at, finished_at
-     from run_steps where tenant_id = ? and run_id = ? and index < ?`,
-    [to, tx.tenantId, from, count],
-  )
+  await tx.sql('copySteps')`
+    insert into run_steps (tenant_id, id, run_id, index, step_id, name, type, path, iteration, attempt, status, input,
+      output, error, branch, reused_from_id, simulated, message_id, waiting_until, started_at, finished_at)
+    select ${tx.tenantId}::uuid, gen_random_uuid(), ${to}::uuid, index, step_id, name, type, path, iteration, attempt, status,
+      input, output, error, branch, id, simulated, message_id, waiting_until, started_at, finished_at
+    from run_steps where tenant_id = ${tx.tenantId} and run_id = ${from} and index < ${count}`
 }
 
 /** Counts runs at least `depthMin` deep that were created after `since`, by mailbox and workflow. */
@@ -157,10 +166,8 @@ export async function countCascades(
   tx: StoreTransaction,
   { mailboxes, depthMin, since }: { mailboxes: Mailbox[]; depthMin: number; since: Date },
 ): Promise<CascadeCount[]> {
-  return selectRows<CascadeCount>(
-    tx.db,
-    `select ${MAILBOX_ID_SQL} as mailbox_id, workflow_id, count(*)::int as count
-     from runs where tenant_id = ? and created_at > ? and depth >= ? and ${MAILBOX_ID_SQL} = any(?) group by 1, 2`,
-    [tx.tenantId, since, depthMin, mailboxes.map(({ id }) => id)],
-  )
+  return tx.sql<CascadeCount>('countCascades')`
+    select ${MAILBOX_ID_SQL} as mailbox_id, workflow_id, count(*)::int as count from runs
+    where tenant_id = ${tx.tenantId} and created_at > ${since} and depth >= ${depthMin}
+      and ${MAILBOX_ID_SQL} = any(${mailboxes.map(({ id }) => id)}) group by 1, 2`
 }

@@ -1,4 +1,4 @@
-import type { Database } from '../../../platform/database/database.ts'
+import type { Scope } from '../../../scope.ts'
 
 /** A transaction of one tenant, as the stores of mailboxes and runs need it. */
-export type StoreTransaction = { readonly tenantId: string; readonly db: Database; now(): Date }
+export type StoreTransaction = Pick<Scope, 'tenantId' | 'db' | 'sql' | 'now'>

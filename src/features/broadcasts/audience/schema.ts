@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { HEADER_MEDIA } from '../../../channels/templates/variables.ts'
 import { id, text, timestampText } from '../../../trpc/schemas.ts'
 import { phone } from '../../contacts/schema.ts'
 
@@ -32,7 +33,16 @@ const AudienceFilter = z.strictObject({
 })
 export type AudienceFilter = z.infer<typeof AudienceFilter>
 
-const OneOffRecipient = z.strictObject({ phone, name: text(200).optional(), params: params.optional() })
+const OneOffRecipient = z.strictObject({
+  phone,
+  name: text(200).optional(),
+  params: params
+    .refine((values) => !Object.hasOwn(values, HEADER_MEDIA), {
+      message: 'is the same for all recipients: set it in the params of the broadcast',
+      path: [HEADER_MEDIA],
+    })
+    .optional(),
+})
 
 export const AudienceInput = z.strictObject({
   ...ids,

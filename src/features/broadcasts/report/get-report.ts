@@ -1,5 +1,7 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import { createSqlTag, selectRows } from '../../../platform/database/sql.ts'
+import { assertNamesTenant } from '../../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../../platform/errors.ts'
 import { isUuid } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
@@ -10,7 +12,13 @@ import type { BroadcastReport } from './schema.ts'
 const ITEMS_MAX = 1000
 
 /** Database and workspace of a report. */
-export type ReportSource = Pick<Scope, 'db' | 'tenantId'>
+export type ReportSource = Pick<Scope, 'db' | 'sql' | 'tenantId'>
+
+/** Returns the source of reports for a script, which has no scope. */
+export function toReportSource(db: Database, tenantId: string): ReportSource {
+  const sql: Scope['sql'] = (name) => createSqlTag(db, name, (statement) => assertNamesTenant(statement, tenantId))
+  return { db, tenantId, sql }
+}
 
 /** @throws NotFoundError */
 export async function getReport(source: ReportSource, { broadcastId }: BroadcastRef): Promise<BroadcastReport> {

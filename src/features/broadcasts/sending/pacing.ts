@@ -5,56 +5,92 @@ import type { Scope } from '../../../scope.ts'
 /** Messages of broadcasts that are queued or being sent on a channel: pausing and canceling act within this many. */
 export const IN_FLIGHT_MAX = 128
 /** A batch is queued when there is room for this many, so that batches are not tiny. */
-const ROOM_MIN = 32
+const ROOM_MIN = 64
 /** Tokens accumulate for this long, so that a short delay of a worker does not slow a broadcast down. */
 const BURST_MS = 300
+/** A batch is queued when there are the tokens of this time, so that batches are not tiny. */
+const TOKENS_MS = 150
 
 export type Allowance = {
   /** Messages that may be queued now. */
   room: number
-  tokens: number
-  /** Time of the next token if there is none. */
+  /** Time at which there are enough tokens for a batch. */
   refilledAt: Date
+  /** Messages for which there is room, whatever the tokens. */
+  free: number
+  tokens: number
+  perSecond: number
 }
 
+export type Bucket = { tokens: number; refilledAt: Date }
+
 /**
- * Locks the token bucket of a channel, which all workers share, and returns how many messages may be queued. The bucket
- * gains `perSecond` tokens a second.
+ * Locks the token bucket of a channel until the transaction ends: only its holder advances the broadcasts of the channel.
+ * Returns undefined, without waiting, while another worker has it.
  */
-export async function lockAllowance(tx: Scope, channelId: string, perSecond: number): Promise<Allowance> {
-  const now = tx.now()
-  const burst = Math.max(1, (perSecond * BURST_MS) / SECOND)
-  const bindings = { tenantId: tx.tenantId, channelId, now, burst }
-  await tx.db.raw(
-    `insert into channel_pacing (tenant_id, channel_id, tokens, refilled_at)
-     values (:tenantId, :channelId, :burst, :now) on conflict do nothing`,
-    bindings,
-  )
-  const [bucket] = await selectRows<{ tokens: number; refilledAt: Date }>(
+export async function lockBucket(tx: Scope, channelId: string): Promise<Bucket | undefined> {
+  const bindings = { tenantId: tx.tenantId, channelId }
+  const [bucket] = await selectRows<Bucket>(
     tx.db,
-    'select tokens, refilled_at from channel_pacing where tenant_id = :tenantId and channel_id = :channelId for update',
+    `select tokens, refilled_at from channel_pacing where tenant_id = :tenantId and channel_id = :channelId
+     for update skip locked`,
     bindings,
   )
+  if (bucket) return bucket
+  // A new bucket is full. If it exists, another worker has it.
+  const [created] = await selectRows<Bucket>(
+    tx.db,
+    `insert into channel_pacing (tenant_id, channel_id, tokens, refilled_at)
+     values (:tenantId, :channelId, 0, 'epoch')
+     on conflict do nothing returning tokens, refilled_at`,
+    bindings,
+  )
+  return created
+}
+
+/** Returns how many messages may be queued on a channel whose bucket is locked. It gains `perSecond` tokens a second. */
+export async function readAllowance(
+  tx: Scope,
+  channelId: string,
+  bucket: Bucket,
+  perSecond: number,
+): Promise<Allowance> {
+  const now = tx.now()
   const [outbox] = await selectRows<{ count: number }>(
     tx.db,
     `select count(*)::int as count from (
        select from outbox where tenant_id = :tenantId and channel_id = :channelId and priority = 1 limit :max) rows`,
-    { ...bindings, max: IN_FLIGHT_MAX },
+    { tenantId: tx.tenantId, channelId, max: IN_FLIGHT_MAX },
   )
-  const elapsedMs = Math.max(0, now.getTime() - (bucket?.refilledAt.getTime() ?? now.getTime()))
-  const tokens = Math.min(burst, (bucket?.tokens ?? burst) + (elapsedMs * perSecond) / SECOND)
-  const free = IN_FLIGHT_MAX - (outbox?.count ?? 0)
-  const room = free < ROOM_MIN ? 0 : Math.min(free, Math.floor(tokens))
-  const waitMs = tokens >= 1 ? 0 : Math.ceil(((1 - tokens) * SECOND) / perSecond)
-  return { room, tokens, refilledAt: addMs(now, waitMs) }
+  const burst = Math.max(1, (perSecond * BURST_MS) / SECOND)
+  const elapsedMs = Math.max(0, now.getTime() - bucket.refilledAt.getTime())
+  const tokens = Math.min(burst, bucket.tokens + (elapsedMs * perSecond) / SECOND)
+  return toAllowance(now, { free: IN_FLIGHT_MAX - (outbox?.count ?? 0), tokens, perSecond })
 }
 
-/** Takes tokens out of the bucket that the transaction has locked. */
-export async function takeTokens(tx: Scope, channelId: string, { tokens }: Allowance, count: number): Promise<void> {
+function toAllowance(
+  now: Date,
+  { free, tokens, perSecond }: Pick<Allowance, 'free' | 'tokens' | 'perSecond'>,
+): Allowance {
+  const tokensMin = Math.max(1, Math.min(ROOM_MIN, (perSecond * TOKENS_MS) / SECOND))
+  const room = free < ROOM_MIN || tokens < tokensMin ? 0 : Math.min(free, Math.floor(tokens))
+  const waitMs = Math.max(0, Math.ceil(((tokensMin - tokens) * SECOND) / perSecond))
+  return { room, refilledAt: addMs(now, waitMs), free, tokens, perSecond }
+}
+
+/** Takes tokens out of the bucket that the transaction has locked, and returns what may be queued after that. */
+export async function takeTokens(
+  tx: Scope,
+  channelId: string,
+  { free, tokens, perSecond }: Allowance,
+  count: number,
+): Promise<Allowance> {
+  const now = tx.now()
   await tx.db.raw('update channel_pacing set tokens = ?, refilled_at = ? where tenant_id = ? and channel_id = ?', [
     tokens - count,
-    tx.now(),
+    now,
     tx.tenantId,
     channelId,
   ])
+  return toAllowance(now, { free: free - count, tokens: tokens - count, perSecond })
 }

@@ -7,12 +7,14 @@ import { pauseLocked } from '../pause-broadcast.ts'
 import { TRANSITIONS } from '../transitions.ts'
 import { cancelPending } from './withdraw-recipients.ts'
 import { prepareBroadcast, startScheduled } from './prepare-broadcast.ts'
+import { lockBucket } from './pacing.ts'
 import { sendBatch } from './send-batch.ts'
 
 /**
  * Prepares, sends and cancels the broadcasts of a channel, a portion of each at a time, until nothing can be done now.
- * Each portion is a transaction of its own that locks its broadcast, so concurrent runs and crashes are safe. After
- * `signal` aborts, the rest is left to another process.
+ * Each portion is a transaction of its own that locks its broadcast, so concurrent runs and crashes are safe. One run at
+ * a time advances the broadcasts of a channel, and others end instead of waiting for it: waiting runs would occupy the
+ * slots of the worker, which sends replies as well. After `signal` aborts, the rest is left to another process.
  */
 export async function runBroadcasts(
   system: SystemScope,
@@ -23,27 +25,35 @@ export async function runBroadcasts(
   const scope = system.forTenant(tenantId)
   for (let isDone = false; !isDone;) {
     if (signal?.aborted) return scope.enqueue(broadcastJob(tenantId, channelId))
-    await applyChannelAlerts(scope, channelId)
+    const working = await listWorking(scope, channelId)
+    if (working.some(({ hasAlert }) => hasAlert)) await applyChannelAlerts(scope, channelId)
     isDone = true
-    for (const { id } of await listWorking(scope, channelId)) {
-      const hasMore = await scope.transaction((tx) => advanceBroadcast(tx, id))
+    for (const { id } of working) {
+      const hasMore = await scope.transaction((tx) => advanceBroadcast(tx, channelId, id))
       if (hasMore) isDone = false
     }
   }
 }
 
-/** Lists the broadcasts of a channel that have work, those first whose turn was longest ago. */
-function listWorking({ db, tenantId }: Scope, channelId: string): Promise<{ id: string }[]> {
+/**
+ * Lists the broadcasts of a channel that have work, those first whose turn was longest ago. `hasAlert` states that the
+ * channel has errors to act on.
+ */
+function listWorking({ db, tenantId }: Scope, channelId: string): Promise<{ id: string; hasAlert: boolean }[]> {
   return selectRows(
     db,
-    `select id from broadcasts where tenant_id = ? and channel_id = ? and work_at is not null
+    `select id, exists (
+       select from channel_alerts where tenant_id = :tenantId and channel_id = :channelId) as has_alert
+     from broadcasts where tenant_id = :tenantId and channel_id = :channelId and work_at is not null
      order by work_at, id limit 20`,
-    [tenantId, channelId],
+    { tenantId, channelId },
   )
 }
 
 /** Returns true if the broadcast has more work that can be done now. */
-async function advanceBroadcast(tx: Scope, broadcastId: string): Promise<boolean> {
+async function advanceBroadcast(tx: Scope, channelId: string, broadcastId: string): Promise<boolean> {
+  const bucket = await lockBucket(tx, channelId)
+  if (!bucket) return false
   const broadcast = await tx.query(BroadcastRow).findOne('id', broadcastId).forUpdate()
   // It may have been deleted or paused since it was listed.
   if (!broadcast || broadcast.workAt === null) return false
@@ -53,7 +63,7 @@ async function advanceBroadcast(tx: Scope, broadcastId: string): Promise<boolean
     case 'preparing':
       return prepareBroadcast(tx, broadcast)
     case 'sending':
-      return sendBatch(tx, broadcast)
+      return sendBatch(tx, broadcast, bucket)
     case 'canceled':
       return cancelPending(tx, broadcast)
     default:

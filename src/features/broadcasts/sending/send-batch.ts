@@ -11,7 +11,7 @@ import { pauseLocked } from '../pause-broadcast.ts'
 import { changeStatus } from '../transitions.ts'
 import { findPauseReason } from './find-pause-reason.ts'
 import { parseMessagingLimit } from './messaging-limit.ts'
-import { lockAllowance, takeTokens } from './pacing.ts'
+import { type Allowance, type Bucket, readAllowance, takeTokens } from './pacing.ts'
 import { pickRecipients } from './pick-recipients.ts'
 import { queueBatch } from './queue-batch.ts'
 
@@ -22,10 +22,10 @@ const LIMITED_MS = 5 * MINUTE
 const IN_FLIGHT_MS = SECOND
 
 /**
- * Queues the next batch of a locked broadcast, as far as pacing allows, or completes it. Returns true if another batch
- * can follow now.
+ * Queues the next batch of a locked broadcast, as far as the locked bucket of its channel allows, or completes it. Returns
+ * true if another batch can follow now.
  */
-export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boolean> {
+export async function sendBatch(tx: Scope, broadcast: BroadcastRow, bucket: Bucket): Promise<boolean> {
   const { channelId } = broadcast
   const channel = await tx.get(ChannelRow, channelId)
   if (channel.status === 'disconnected') return waitUntil(tx, broadcast, addMs(tx.now(), BLOCKED_MS))
@@ -36,8 +36,8 @@ export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boo
     await pauseLocked(tx, broadcast, template && reason ? reason : 'template_paused')
     return false
   }
-  const allowance = await lockAllowance(tx, channelId, channel.broadcastsPerSecond)
-  if (allowance.room === 0) return waitForRoom(tx, broadcast, allowance.refilledAt)
+  const allowance = await readAllowance(tx, channelId, bucket, channel.broadcastsPerSecond)
+  if (allowance.room === 0) return waitForRoom(tx, broadcast, allowance)
   const { picked, hasMore } = await pickRecipients(tx, broadcast, {
     category: template.category,
     limit: allowance.room,
@@ -47,9 +47,10 @@ export async function sendBatch(tx: Scope, broadcast: BroadcastRow): Promise<boo
     template,
     messagingLimit: parseMessagingLimit(channel.messagingLimit),
   })
-  await takeTokens(tx, channelId, allowance, queued)
-  await waitUntil(tx, broadcast, isLimited ? addMs(tx.now(), LIMITED_MS) : allowance.refilledAt)
-  return !isLimited
+  const left = await takeTokens(tx, channelId, allowance, queued)
+  if (isLimited) return waitUntil(tx, broadcast, addMs(tx.now(), LIMITED_MS))
+  await waitUntil(tx, broadcast, left.room > 0 ? tx.now() : findRoomTime(tx, left))
+  return left.room > 0
 }
 
 async function findTemplate(tx: Scope, { channelId, templateId }: BroadcastRow): Promise<SendableTemplate | undefined> {
@@ -71,11 +72,15 @@ async function waitUntil(tx: Scope, { id }: BroadcastRow, workAt: Date): Promise
   return false
 }
 
-/** Waits for a token. A batch with nothing left to queue is completed without one. */
-async function waitForRoom(tx: Scope, broadcast: BroadcastRow, refilledAt: Date): Promise<false> {
+/** Waits for room. A broadcast with nothing left to queue is completed without it. */
+async function waitForRoom(tx: Scope, broadcast: BroadcastRow, allowance: Allowance): Promise<false> {
   const { nextDueAt } = await readRemaining(tx, broadcast.id)
   if (nextDueAt === null) return finish(tx, broadcast)
-  return waitUntil(tx, broadcast, refilledAt > tx.now() ? refilledAt : addMs(tx.now(), IN_FLIGHT_MS / 4))
+  return waitUntil(tx, broadcast, findRoomTime(tx, allowance))
+}
+
+function findRoomTime(tx: Scope, { refilledAt }: Allowance): Date {
+  return refilledAt > tx.now() ? refilledAt : addMs(tx.now(), IN_FLIGHT_MS / 4)
 }
 
 /** Completes a broadcast of which nothing is pending or being sent, or waits for the recipient that is due next. */

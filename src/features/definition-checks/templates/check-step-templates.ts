@@ -1,14 +1,20 @@
 import { fillComponents, type SendableTemplate } from '../../../channels/templates/fill-template.ts'
+import { findHeaderFile } from '../../../channels/templates/header-file.ts'
+import { HEADER_MEDIA } from '../../../channels/templates/variables.ts'
 import { problemAt, type Location, type Problem } from '../../../engine/language/definition/problems.ts'
 import { hasPlaceholder } from '../../../engine/language/template.ts'
+import { findFileProblem } from '../../../message-content/stored-file.ts'
 import type { Scope } from '../../../scope.ts'
 import {
   matchesChoice,
+  readHeaderMedia,
   readTemplatePart,
   TemplateMessage,
   type TemplateChoice,
   type TemplateResource,
 } from '../../../steps/messages/template-message.ts'
+import type { MediaResource } from '../../../steps/messages/media.ts'
+import { loadMediaResources } from '../../media/load-step-media.ts'
 import { type DefinitionPart, findValues, listSteps, listTriggers } from '../../workflows/stored-definition.ts'
 import { loadTemplateResources } from '../../templates/steps/load-step-templates.ts'
 
@@ -31,7 +37,11 @@ export async function checkStepTemplates(scope: Scope, definition: unknown): Pro
     uses.map(({ message }) => message.template),
   )
   const channelIds = listChannelIds(definition)
-  return uses.flatMap((use) => checkUse(use, resources, channelIds))
+  const files = await loadMediaResources(
+    scope,
+    uses.flatMap(({ message }) => readHeaderMedia(message) ?? []),
+  )
+  return uses.flatMap((use) => checkUse(use, { resources, channelIds, files }))
 }
 
 function readUse(step: DefinitionPart, path: string): Use[] {
@@ -56,8 +66,7 @@ function listChannelIds(definition: unknown): string[] {
 
 function checkUse(
   { location, at, paramsAt, message: { template: choice, params } }: Use,
-  resources: TemplateResource[],
-  channelIds: string[],
+  { resources, channelIds, files }: { resources: TemplateResource[]; channelIds: string[]; files: MediaResource[] },
 ): Problem[] {
   const existing = resources.filter((resource) => matchesChoice(resource, choice))
   if (existing.length === 0) {
@@ -81,7 +90,10 @@ function checkUse(
     const text = `${describeChoice(choice)} has components that cannot be sent, such as a carousel`
     return [problemAt(location, at, 'template_not_supported', text)]
   }
-  const problems = sendable.map((template) => checkParams(template, params, { location, path: paramsAt }))
+  const problems = sendable.map((template) => [
+    ...checkParams(template, params, { location, path: paramsAt }),
+    ...checkHeaderFile(template, params, { location, path: paramsAt, files }),
+  ])
   return problems.find((list) => list.length > 0) ?? []
 }
 
@@ -106,6 +118,22 @@ function checkParams(
       const hint = known === '' ? 'the template has no variables' : `the variables of the template are ${known}`
       return problemAt(location, `${path}.${name}`, 'template_params_invalid', `${message}: ${hint}`)
     })
+}
+
+/** Checks the stored file of the header, which is loaded before the step is executed: its ID has no placeholders. */
+function checkHeaderFile(
+  template: SendableTemplate,
+  params: Record<string, string>,
+  { location, path, files }: { location: Location; path: string; files: MediaResource[] },
+): Problem[] {
+  const file = findHeaderFile(template, params)
+  if (!file) return []
+  const stored = files.find(({ mediaId }) => mediaId === file.mediaId.toLowerCase())
+  const problem = stored && findFileProblem(file.kind, stored)
+  if (stored && problem === undefined) return []
+  const text = `${JSON.stringify(file.mediaId)} is not the ID of a file of this workspace. Upload it with POST /api/media`
+  const code = stored ? 'media_not_sendable' : 'unknown_media'
+  return [problemAt(location, `${path}.${HEADER_MEDIA}`, code, problem ?? text)]
 }
 
 function isDynamic(params: Record<string, string>): boolean {

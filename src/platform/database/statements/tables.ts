@@ -34,6 +34,7 @@ export const TENANT_TABLES = [
   'workflow_tests',
   'tools',
   'ai_providers',
+  'event_positions',
   'events',
   'trigger_evaluations',
   'dead_letters',
@@ -49,6 +50,8 @@ export const TENANT_TABLES = [
   'broadcast_phones',
   'broadcast_count_deltas',
   'throttle_windows',
+  'counts',
+  'count_deltas',
   'provider_media',
 ] as const
 
@@ -59,7 +62,13 @@ export function isTenantTable(name: string): boolean {
 }
 
 /** Tables that every node has a copy of: they are looked up without a tenant, and joined with the tables of tenants. */
-export const REFERENCE_TABLES = ['users', 'workspaces', 'memberships', 'channel_routes'] as const
+export const REFERENCE_TABLES = [
+  'users',
+  'workspaces',
+  'memberships',
+  'channel_routes',
+  'workflow_webhook_routes',
+] as const
 
 /** Tables that only the coordinator has. */
 export const LOCAL_TABLES = [

@@ -1,0 +1,58 @@
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import type { Scope } from '../../scope.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
+import { readPage } from '../paging/read-page.ts'
+import { RUN_SOURCE, type RunDetails, toRun } from './queries.ts'
+import { isImpossible, type RunFilters, toRunConditions, toStatusConditions } from './run-filters.ts'
+import { runTotalSql } from './run-total.ts'
+import type { ListRuns, Run } from './schema.ts'
+
+/** A workflow with more versions than this is read without splitting by version. */
+const VERSIONS_MAX = 100
+
+/**
+ * Lists runs, by default newest first. Each status, and each version of a workflow, is read with its own index scan, so that
+ * finding rare ones does not read all the others.
+ */
+export async function listRuns(
+  scope: Scope,
+  { limit, offset, cursor, sort, ...filters }: ListRuns,
+): Promise<Page<Run>> {
+  if (isImpossible(filters)) return EMPTY_PAGE
+  const versions = await listVersions(scope, filters)
+  if (versions?.length === 0) return EMPTY_PAGE
+  const anyOf = toStatusConditions(filters)
+  const byStatus = anyOf.length > 0 ? anyOf : [sqlFragment`true`]
+  const page = await readPage<RunDetails>(
+    scope,
+    {
+      name: 'listRuns',
+      from: sqlFragment`runs`,
+      id: sqlFragment`t.id`,
+      conditions: toRunConditions(filters),
+      alternatives: versions
+        ? versions.flatMap((version) => byStatus.map((one) => sqlFragment`t.workflow_version = ${version} and ${one}`))
+        : byStatus,
+      order: { sort, value: sqlFragment`t.created_at`, kind: 'time', direction: sort === 'createdAt' ? 'asc' : 'desc' },
+      total: runTotalSql(scope.tenantId, filters),
+      item: RUN_SOURCE,
+    },
+    { limit, offset, cursor },
+  )
+  return { ...page, items: page.items.map(toRun) }
+}
+
+/** Versions of the workflow that have runs; undefined if another filter is more selective, or there are too many. */
+async function listVersions(scope: Scope, filters: RunFilters): Promise<number[] | undefined> {
+  const { workflowId, version, contactId, conversationId, replayOf } = filters
+  if (workflowId === undefined || [version, contactId, conversationId, replayOf].some((one) => one !== undefined)) {
+    return undefined
+  }
+  const { tenantId } = scope
+  const rows = await scope.sql<{ version: number }>('listVersionsWithRuns')`
+    select version from (
+      select version from run_counts where tenant_id = ${tenantId} and workflow_id = ${workflowId}
+      union select version from run_count_deltas where tenant_id = ${tenantId} and workflow_id = ${workflowId}) counted
+    limit ${VERSIONS_MAX + 1}`
+  return rows.length > VERSIONS_MAX ? undefined : rows.map((row) => row.version)
+}

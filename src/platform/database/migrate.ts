@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '../log.ts'
+import { SECOND } from '../time.ts'
+import { closeDatabase, type Database, isContention, MIGRATIONS, openDatabase, sqlState } from './database.ts'
+
+/** A migration waits this long for a lock on a table. Every statement on the table queues behind it meanwhile. */
+const LOCK_TIMEOUT_MS = 2 * SECOND
+/** About three minutes, in which the statements that hold the lock have ended or were canceled. */
+const ATTEMPTS_MAX = 40
+const RETRY_MAX_MS = 5 * SECOND
+const POLL_MS = 200
+const MIGRATION_LOCK = 7_200_153
+const UNDEFINED_TABLE = '42P01'
+
+type Log = Pick<Logger, 'info' | 'warn'>
+
+/**
+ * Applies the missing migrations, each in a transaction of its own, on connections without a statement timeout. A
+ * migration that cannot lock a table in time is tried again later, so that it does not hold up the statements of running
+ * processes. Processes that migrate at the same time wait for one to do it. `finish` runs before the next one continues.
+ */
+export async function migrate(
+  url: string,
+  { log, finish }: { log?: Log; finish?: () => Promise<void> } = {},
+): Promise<string[]> {
+  const db = openDatabase(url, {
+    name: 'parley migrations',
+    connections: 2,
+    statementTimeoutMs: 0,
+    // The server or the role may have a timeout, which the driver cannot switch off when it connects.
+    prepareSession: `set statement_timeout = 0; set lock_timeout = ${LOCK_TIMEOUT_MS}`,
+  })
+  try {
+    return await db.transaction(async (lock) => {
+      await lock.raw('set local idle_in_transaction_session_timeout = 0')
+      await acquireMigrationLock(lock, log)
+      const applied = await applyMissing(db, log)
+      await finish?.()
+      return applied
+    })
+  } finally {
+    await closeDatabase(db)
+  }
+}
+
+/** Polls, because a statement that waits has a snapshot, and `create index concurrently` waits for all older snapshots. */
+async function acquireMigrationLock(lock: Database, log: Log | undefined): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    const { rows } = await lock.raw<{ rows: [{ acquired: boolean }] }>(
+      'select pg_try_advisory_xact_lock(?) as acquired',
+      [MIGRATION_LOCK],
+    )
+    if (rows[0].acquired) return
+    if (attempt === 0) log?.info('waiting for another process that applies migrations')
+    await delay(POLL_MS)
+  }
+}
+
+async function applyMissing(db: Database, log: Log | undefined): Promise<string[]> {
+  // A process that ended during a migration without a transaction has left it set.
+  await db.migrate.forceFreeMigrationsLock()
+  const applied: string[] = []
+  for (;;) {
+    const names = await applyNext(db, log)
+    if (names.length === 0) return applied
+    applied.push(...names)
+  }
+}
+
+async function applyNext(db: Database, log: Log | undefined): Promise<string[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const [, names]: [number, string[]] = await db.migrate.up()
+      return names
+    } catch (error) {
+      if (!isContention(error) || attempt === ATTEMPTS_MAX) throw error
+      log?.warn({ err: error, attempt }, 'a migration could not lock a table and is tried again')
+      await delay(Math.min(RETRY_MAX_MS, attempt * POLL_MS))
+    }
+  }
+}
+
+let ownNames: Promise<string[]> | undefined
+
+/** The migrations of this build which are not applied, and those of other builds which are. */
+export async function compareMigrations(db: Database): Promise<{ missing: string[]; unknown: string[] }> {
+  const own = await (ownNames ??= listOwnNames())
+  const applied = await listApplied(db)
+  return {
+    missing: own.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !own.includes(name)),
+  }
+}
+
+async function listOwnNames(): Promise<string[]> {
+  const { migrationSource: source } = MIGRATIONS
+  return (await source.getMigrations()).map((migration) => source.getMigrationName(migration))
+}
+
+async function listApplied(db: Database): Promise<string[]> {
+  try {
+    const { rows } = await db.raw<{ rows: { name: string }[] }>(
+      `select name from ${MIGRATIONS.tableName} order by name`,
+    )
+    return rows.map(({ name }) => name)
+  } catch (error) {
+    if (sqlState(error) === UNDEFINED_TABLE) return []
+    throw error
+  }
+}

@@ -1,0 +1,43 @@
+import type { Config } from './config.ts'
+import { checkPostgresVersion, closeDatabase, openDatabase, seedIfEmpty } from './platform/database/database.ts'
+import { DatabaseUrlError, toDatabaseUrlError } from './platform/database/database-url.ts'
+import { compareMigrations, migrate } from './platform/database/migrate.ts'
+import type { ResolvedDatabase } from './platform/database/resolve-database.ts'
+import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
+import type { Logger } from './platform/log.ts'
+
+/** Brings the tables, and those of the job queue, to the version of this build. Returns the applied migrations. */
+export function migrateDatabase(url: string, log: Logger): Promise<string[]> {
+  return migrate(url, { log, finish: () => new GraphileJobQueue({ url, log }).prepare() })
+}
+
+/**
+ * Checks that this build can work with the database, and migrates it if the configuration says so.
+ * @throws DatabaseUrlError
+ */
+export async function prepareDatabase(
+  { url, isEmbedded }: ResolvedDatabase,
+  { migratesOnStart }: Pick<Config['database'], 'migratesOnStart'>,
+  log: Logger,
+): Promise<void> {
+  const db = openDatabase(url)
+  try {
+    await checkPostgresVersion(db, log)
+    if (migratesOnStart) await migrateDatabase(url, log)
+    const { missing, unknown } = await compareMigrations(db)
+    if (missing.length > 0) throw missingMigrationsError(missing)
+    if (unknown.length > 0) log.warn({ migrations: unknown }, 'the database has migrations of a newer version')
+    if (isEmbedded) await seedIfEmpty(db)
+  } catch (error) {
+    throw isEmbedded ? error : toDatabaseUrlError(error, url)
+  } finally {
+    await closeDatabase(db)
+  }
+}
+
+function missingMigrationsError(missing: string[]): DatabaseUrlError {
+  const count = missing.length === 1 ? '1 migration' : `${missing.length} migrations`
+  return new DatabaseUrlError(
+    `the database lacks ${count} of this version, from ${missing[0]} on. Run "npm run migrate" with the same settings first, or start with MIGRATE_ON_START=true`,
+  )
+}

@@ -1,0 +1,62 @@
+import { expect } from 'chai'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
+import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import type { Scope } from '../../../src/scope.ts'
+import { buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildBroadcastChannel, listPhones, startBroadcast } from '../../support/broadcasts.ts'
+import { say } from '../../support/steps.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const CUSTOMER = '15550009001'
+
+describe('replies during a broadcast', () => {
+  let app: TestApp
+  let owner: WorkspaceClient
+  let cloud: FakeCloudApi
+  let scope: Scope
+  let job: { tenantId: string; channelId: string }
+
+  before(async () => {
+    // The app runs no worker; the test does each piece of work itself.
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
+  })
+
+  after(() => app.stop())
+
+  /** Queues as many messages of a broadcast as may be queued at a time, then the reply to a customer. */
+  beforeEach(async () => {
+    owner = await buildWorkspace(app)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+    const { channelId, templateId } = await buildBroadcastChannel(owner, cloud, { body: 'Hello' })
+    await buildWorkflow(owner, { steps: [say('answer', 'Thanks')] })
+    scope = app.system.forTenant(owner.tenantId)
+    job = { tenantId: owner.tenantId, channelId }
+    await startBroadcast(owner, templateId, listPhones(400))
+    await runBroadcasts(app.system, job)
+    await cloud.webhooks.sendText({ from: CUSTOMER, body: 'hi' })
+    await advanceMailboxes(app.system, { tenantId: owner.tenantId })
+  })
+
+  afterEach(() => cloud.stop())
+
+  it('at most 128 messages of the broadcast are queued before a reply', async () => {
+    await runBroadcasts(app.system, job)
+    const queued = await app.system.db('outbox').where({ tenant_id: owner.tenantId, priority: 1 })
+    expect(queued).to.have.length(128)
+  })
+
+  it('a reply is claimed before the messages of the broadcast that were queued earlier', async () => {
+    const claimed = await scope.transaction((tx) => claimMessages(tx, job.channelId, 1))
+    expect(claimed.map(({ to }) => to.phone)).to.deep.equal([`+${CUSTOMER}`])
+  })
+
+  it('a reply is in the first batch that is sent after it was queued', async () => {
+    await deliverMessages(app.system, job)
+    const index = cloud.accepted.findIndex(({ recipient }) => recipient === `+${CUSTOMER}`)
+    expect(index).to.be.within(0, 63)
+  })
+})

@@ -1,0 +1,158 @@
+import { expect } from 'chai'
+import { recount } from '../../../src/features/counts/recount.ts'
+import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
+import { buildChannel, buildContact, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { createRandom } from '../../support/random.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const STEPS = 120
+
+describe('kept totals', function () {
+  this.timeout(120_000)
+  let app: TestApp
+  let workspace: WorkspaceClient
+
+  before(async () => {
+    app = await startTestApp()
+  })
+
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+  })
+
+  after(() => app.stop())
+
+  /** Reads every kept total by the API. */
+  async function readTotals() {
+    const { items: tags } = await workspace.call('GET', '/api/tags')
+    const { items: groups } = await workspace.call('GET', '/api/groups?limit=100')
+    const members = await Promise.all(
+      groups.map(async ({ id }: { id: string }) => {
+        const { total } = await workspace.call('GET', `/api/groups/${id}/contacts`)
+        return [id, total]
+      }),
+    )
+    return {
+      contacts: (await workspace.call('GET', '/api/contacts')).total,
+      conversations: (await workspace.call('GET', '/api/conversations')).total,
+      tags: Object.fromEntries(tags.map((tag: { id: string; contactCount: number }) => [tag.id, tag.contactCount])),
+      groups: Object.fromEntries(groups.map((one: { id: string; contactCount: number }) => [one.id, one.contactCount])),
+      members: Object.fromEntries(members),
+    }
+  }
+
+  /** Counts the rows themselves. */
+  async function countRows() {
+    const count = async (table: string, owner: string) => {
+      const { rows } = await app.system.db.raw(
+        `select ${owner} as owner, count(*)::int as n from ${table} where tenant_id = ? group by 1`,
+        [workspace.tenantId],
+      )
+      return new Map<string, number>(rows.map((row: { owner: string; n: number }) => [row.owner, row.n]))
+    }
+    const list = async (table: string) =>
+      (await app.system.db(table).where('tenant_id', workspace.tenantId).select('id')).map(
+        (row: { id: string }) => row.id,
+      )
+    const [tagCounts, groupCounts] = [await count('contact_tags', 'tag_id'), await count('group_contacts', 'group_id')]
+    const toCounts = (ids: string[], counts: Map<string, number>) =>
+      Object.fromEntries(ids.map((id) => [id, counts.get(id) ?? 0]))
+    const groups = toCounts(await list('groups'), groupCounts)
+    return {
+      contacts: (await count('contacts', 'tenant_id')).get(workspace.tenantId) ?? 0,
+      conversations: (await count('conversations', 'tenant_id')).get(workspace.tenantId) ?? 0,
+      tags: toCounts(await list('tags'), tagCounts),
+      groups,
+      members: groups,
+    }
+  }
+
+  for (const seed of [1, 2, 3]) {
+    it(`equal the numbers of rows after any sequence of changes, also while they are rolled up (seed ${seed})`, async () => {
+      const random = createRandom(seed)
+      const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)]
+      const phones = Array.from({ length: 12 }, () => newPhone())
+      const listIds = async (path: string): Promise<string[]> =>
+        (await workspace.call('GET', path)).items.map((item: { id: string }) => item.id)
+      const changes = [
+        () => workspace.request('POST', '/api/contacts', { name: 'Ana', phone: pick(phones), tags: ['vip', 'new'] }),
+        () => sendAsCustomer(workspace, { phone: pick(phones) ?? '' }),
+        () => workspace.request('POST', '/api/groups', { name: `Group ${random()}` }),
+        async () => {
+          const contactId = pick(await listIds('/api/contacts'))
+          const tags = random() < 0.5 ? { addTags: ['vip', 'late'] } : { tags: ['only'] }
+          await workspace.request('PATCH', `/api/contacts/${contactId}`, tags)
+        },
+        async () => {
+          const groupId = pick(await listIds('/api/groups'))
+          const contactIds = await listIds('/api/contacts')
+          await workspace.request('POST', `/api/groups/${groupId}/contacts`, { contactIds })
+        },
+        async () => {
+          const [groupId, contactId] = [pick(await listIds('/api/groups')), pick(await listIds('/api/contacts'))]
+          await workspace.request('DELETE', `/api/groups/${groupId}/contacts/${contactId}`)
+        },
+        async () => workspace.request('DELETE', `/api/contacts/${pick(await listIds('/api/contacts'))}`),
+        async () => workspace.request('DELETE', `/api/tags/${pick(await listIds('/api/tags'))}`),
+        async () => workspace.request('DELETE', `/api/groups/${pick(await listIds('/api/groups'))}`),
+        () => rollUpCounts(app.system),
+      ]
+      for (let step = 0; step < STEPS; step += 1) {
+        const [one, other] = [pick(changes), pick(changes)]
+        await Promise.all([one?.(), other?.()])
+        if (step % 20 === 0) expect(await readTotals()).to.deep.equal(await countRows())
+      }
+      const totals = await readTotals()
+      expect(totals).to.deep.equal(await countRows())
+      expect(totals.contacts).to.be.greaterThan(0)
+      await rollUpCounts(app.system)
+      expect(await readTotals()).to.deep.equal(totals)
+    })
+  }
+
+  it('lose the conversations of a channel that is deleted, and keep their contacts', async () => {
+    const channel = await buildChannel(workspace)
+    const contacts = [await buildContact(workspace), await buildContact(workspace)]
+    const now = app.clock.now()
+    const row = {
+      tenant_id: workspace.tenantId,
+      channel_id: channel.id,
+      status: 'active',
+      created_at: now,
+      updated_at: now,
+    }
+    await app.system.db('conversations').insert(contacts.map(({ id }) => ({ ...row, id, contact_id: id })))
+    await recount(app.system.db, workspace.tenantId)
+    expect((await readTotals()).conversations).to.equal(2)
+    await workspace.call('DELETE', `/api/channels/${channel.id}`)
+    expect(await readTotals()).to.include({ conversations: 0, contacts: 2 })
+  })
+
+  it('do not change when the change is rolled back', async () => {
+    const contact = await buildContact(workspace)
+    const conflict = await workspace.request('POST', '/api/contacts', {
+      name: 'Bea',
+      phone: contact.phone,
+      tags: ['x'],
+    })
+    expect(conflict.status).to.equal(409)
+    expect(await readTotals()).to.deep.include({ contacts: 1, tags: {} })
+  })
+
+  it('of one workspace do not count the rows of another', async () => {
+    const other = await buildWorkspace(app)
+    await buildContact(other, { tags: ['vip'] })
+    expect(await readTotals()).to.deep.include({ contacts: 0, tags: {} })
+  })
+
+  it('are set to the numbers of rows by a recount', async () => {
+    await buildContact(workspace, { tags: ['vip'] })
+    await sendAsCustomer(workspace)
+    const totals = await readTotals()
+    await app.system.db('counts').where('tenant_id', workspace.tenantId).delete()
+    await app.system.db('count_deltas').where('tenant_id', workspace.tenantId).update({ delta: 7 })
+    await recount(app.system.db, workspace.tenantId)
+    expect(await readTotals()).to.deep.equal(totals)
+  })
+})

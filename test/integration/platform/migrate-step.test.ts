@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { SECOND } from '../../../src/platform/time.ts'
+import { Checkout } from '../../support/checkout.ts'
+import { findUrl, isReady, Owner, stopServer } from '../../support/deployment.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const START = ['--import', 'tsx', 'src/main.ts']
+const LATER = '20991231000000_add_nickname_to_contacts'
+
+function addMigration(checkout: Checkout, name: string, sql: string): void {
+  const text = (statement: string) => `(knex) {\n  await knex.schema.raw(\`${statement}\`)\n}\n`
+  const source = `export async function up${text(sql)}export async function down${text('select 1')}`
+  writeFileSync(join(checkout.path, 'migrations', `${name}.ts`), source)
+}
+
+describe('npm run migrate', function () {
+  this.timeout(300_000)
+  let current: Checkout
+  let next: Checkout
+  let database: TestDatabase
+  let env: Record<string, string>
+
+  before(() => {
+    current = new Checkout('current')
+    next = new Checkout('next')
+    addMigration(next, LATER, 'alter table contacts add column nickname text')
+  })
+
+  after(async () => {
+    await current.remove()
+    await next.remove()
+  })
+
+  beforeEach(async () => {
+    database = await cloneDatabase(() => Promise.resolve())
+    env = { DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32), LOG_FORMAT: 'json' }
+  })
+
+  afterEach(() => database.drop())
+
+  async function migrate(checkout: Checkout): Promise<string> {
+    const { code, stdout, stderr } = await checkout.run('npm', ['run', '--silent', 'migrate'], env)
+    expect(code, stdout + stderr).to.equal(0)
+    return stdout
+  }
+
+  it('prepares a database on which every start otherwise fails with the command to run', async () => {
+    const { code, stderr } = await current.run('node', START, env)
+    expect(code).to.equal(1)
+    expect(stderr).to.match(
+      /^DATABASE_URL: the database lacks \d+ migrations of this version, from \w+ on\. Run "npm run migrate"[^\n]*\n$/,
+    )
+    expect(await migrate(current)).to.match(/^(applied \d{14}_\w+\n)+All migrations are applied\.\n$/)
+    expect(await migrate(current)).to.equal('All migrations were applied before.\n')
+    const server = await current.serve('node', START, env)
+    expect(await isReady(server)).to.equal(true)
+    await stopServer(server)
+  })
+
+  it('is done by the start with MIGRATE_ON_START=true', async () => {
+    const server = await current.serve('node', START, { ...env, MIGRATE_ON_START: 'true' })
+    expect(await isReady(server)).to.equal(true)
+    await stopServer(server)
+  })
+
+  it('is done by one of two processes, while the other waits', async () => {
+    const outputs = await Promise.all([migrate(current), migrate(current)])
+    expect(outputs.filter((output) => output.includes('All migrations were applied before.\n'))).to.have.lengthOf(1)
+  })
+
+  it('ignores the statement timeout of the database', async () => {
+    await migrate(current)
+    await withClient(database.url, (client) => client.query('alter role current_user set statement_timeout = 200'))
+    try {
+      const slow = new Checkout('slow')
+      addMigration(slow, '20991231000001_wait', 'select pg_sleep(0.6)')
+      expect(await migrate(slow)).to.include('applied 20991231000001_wait')
+      await slow.remove()
+    } finally {
+      await withClient(database.url, (client) => client.query('alter role current_user reset statement_timeout'))
+    }
+  })
+
+  it('waits for a locked table in short attempts, between which other statements use the table', async () => {
+    await migrate(current)
+    await withClient(database.url, async (holder) => {
+      await holder.query('begin; lock table contacts in access share mode')
+      const running = next.start('npm', ['run', '--silent', 'migrate'], env)
+      await waitUntil(() => running.output.stdout.includes('could not lock a table'), 60 * SECOND)
+      await withClient(database.url, async (reader) => {
+        await reader.query('set statement_timeout = 5000')
+        for (let round = 0; round < 3; round += 1) await reader.query('select from contacts')
+      })
+      await holder.query('commit')
+      const { code, stdout, stderr } = await running.ended
+      expect(code, stdout + stderr).to.equal(0)
+      expect(stdout).to.include(`applied ${LATER}`)
+    })
+  })
+
+  it('leaves processes of the older version ready, and lets them start again beside the newer one', async () => {
+    await migrate(current)
+    let older = await current.serve('node', START, env)
+    await migrate(next)
+    const newer = await next.serve('node', START, env)
+    expect([await isReady(older), await isReady(newer)]).to.deep.equal([true, true])
+    await stopServer(older)
+    older = await current.serve('node', START, env)
+    expect(older.output.stdout).to.include(`"migrations":["${LATER}"]`)
+    expect(await isReady(older)).to.equal(true)
+    const owner = await Owner.signUp(findUrl(older), 'ada@parley.example')
+    await owner.publishAnswer(findUrl(newer), 'Hi')
+    await owner.writeAndWait(findUrl(older), '+4917012000001')
+    await owner.writeAndWait(findUrl(newer), '+4917012000002')
+    await Promise.all([stopServer(older), stopServer(newer)])
+  })
+})
