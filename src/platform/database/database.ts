@@ -14,6 +14,7 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
+import { PreparingClient } from './servers/preparing-client.ts'
 import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
@@ -41,14 +42,21 @@ export const MIGRATIONS = {
 /** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
 export const { wrapIdentifier } = knexSnakeCaseMappers()
 
-const POOL = { connections: 4, statementTimeoutMs: STATEMENT_TIMEOUT_MS, acquireTimeoutMs: 20 * SECOND }
+const POOL = {
+  connections: 4,
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  acquireTimeoutMs: 20 * SECOND,
+  preparesStatements: false,
+}
 
-/** Size and timeouts of a pool. A statement timeout of 0 is none. */
+/** Size and timeouts of a pool, and whether it prepares statements under names. A statement timeout of 0 is none. */
 export type PoolSettings = typeof POOL
 
 type PoolOptions = Partial<PoolSettings> & {
   /** The name of the connections in `pg_stat_activity`. */
   name?: string
+  /** The longest wait for a lock; by default until the statement is canceled. */
+  lockTimeoutMs?: number
   /** A statement that is executed on each new connection. */
   prepareSession?: string
   /** A connection for which this returns false is closed instead of being used again. */
@@ -62,7 +70,7 @@ const sockets = new WeakMap<Database, OpenSockets>()
  * answer is closed. Pools open connections when they are needed and close idle ones.
  */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
-  const { connections, statementTimeoutMs, acquireTimeoutMs } = { ...POOL, ...options }
+  const { connections, statementTimeoutMs, acquireTimeoutMs, preparesStatements } = { ...POOL, ...options }
   const open = new OpenSockets()
   const db = knex({
     client: 'pg',
@@ -72,6 +80,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       connectionTimeoutMillis: Math.min(CONNECTION.connectionTimeoutMillis, acquireTimeoutMs),
       application_name: options.name ?? 'parley',
       statement_timeout: statementTimeoutMs,
+      ...(options.lockTimeoutMs === undefined ? {} : { lock_timeout: options.lockTimeoutMs }),
       idle_in_transaction_session_timeout: IDLE_TRANSACTION_MAX_MS,
     },
     wrapIdentifier,
@@ -94,7 +103,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
     migrations: MIGRATIONS,
   })
   // knex creates its connections with this class.
-  db.client.driver = { ...pg, Client: ServerClient }
+  db.client.driver = { ...pg, Client: preparesStatements ? PreparingClient : ServerClient }
   sockets.set(db, open)
   return db.on('query-error', removeStatement)
 }

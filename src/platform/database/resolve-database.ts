@@ -17,5 +17,5 @@ export async function resolveDatabase(options: {
   if (options.url !== undefined) return { url: options.url, isEmbedded: false, close: () => Promise.resolve() }
   const { dataDir, binDir, environment } = options
   const server = await startEmbeddedPostgres({ dataDir, environment, ...(binDir ? { binDir } : {}) })
-  return { url: server.connectionString, isEmbedded: true, close: () => server.stop() }
+  return { url: server.socketConnectionString, isEmbedded: true, close: () => server.stop() }
 }
