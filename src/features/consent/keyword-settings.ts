@@ -1,4 +1,5 @@
 import { selectRows } from '../../platform/database/sql.ts'
+import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { DEFAULT_SETTINGS, KeywordSettings, listKeywords, normalizeKeyword } from './keywords.ts'
 import type { ConsentKeywords, PutConsentKeywords } from './schema.ts'
@@ -11,6 +12,14 @@ export async function loadKeywordSettings(scope: Scope): Promise<KeywordSettings
     [scope.tenantId],
   )
   return row?.settings ? KeywordSettings.parse(row.settings) : DEFAULT_SETTINGS
+}
+
+const CACHED_MS = 3 * SECOND
+const CACHE_KEY = 'consent keywords'
+
+/** Loads the keyword settings as they were at most 3 seconds ago. Changes that this process makes take effect at once. */
+export function loadCachedKeywordSettings(scope: Scope): Promise<KeywordSettings> {
+  return scope.cached(CACHE_KEY, CACHED_MS, () => loadKeywordSettings(scope))
 }
 
 export async function getConsentKeywords(scope: Scope): Promise<ConsentKeywords> {
@@ -28,6 +37,7 @@ export async function putConsentKeywords(scope: Scope, input: PutConsentKeywords
     .db('workspaces')
     .where({ id: scope.tenantId })
     .update({ consent_keywords: JSON.stringify(settings), updated_at: scope.now() })
+  scope.forget(CACHE_KEY)
   return toConsentKeywords(settings)
 }
 

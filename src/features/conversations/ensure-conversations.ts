@@ -22,8 +22,20 @@ export async function ensureConversations(
   channelId: string,
   contactIds: string[],
 ): Promise<Map<string, EnsuredConversation>> {
-  const created = await createMissing(tx, channelId, contactIds)
-  const rows = await selectRows<Omit<EnsuredConversation, 'isNew'>>(
+  const existing = await lockConversations(tx, channelId, contactIds)
+  const existingIds = new Set(existing.map(({ contactId }) => contactId))
+  const missing = [...new Set(contactIds)].filter((contactId) => !existingIds.has(contactId)).sort()
+  const created = await createConversations(tx, channelId, missing)
+  const rows = missing.length === 0 ? existing : await lockConversations(tx, channelId, contactIds)
+  return new Map(rows.map((row) => [row.contactId, { ...row, isNew: created.has(row.conversationId) }]))
+}
+
+function lockConversations(
+  tx: Scope,
+  channelId: string,
+  contactIds: string[],
+): Promise<Omit<EnsuredConversation, 'isNew'>[]> {
+  return selectRows<Omit<EnsuredConversation, 'isNew'>>(
     tx.db,
     `select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
        window_expires_at
@@ -31,18 +43,10 @@ export async function ensureConversations(
      where tenant_id = ? and channel_id = ? and contact_id = any(?) order by id for no key update`,
     [tx.tenantId, channelId, contactIds],
   )
-  return new Map(rows.map((row) => [row.contactId, { ...row, isNew: created.has(row.conversationId) }]))
 }
 
-/** Creates missing conversations and returns their ids. Most contacts have one, so a look-up first is cheaper. */
-async function createMissing(tx: Scope, channelId: string, contactIds: string[]): Promise<Set<string>> {
-  const existing = await selectRows<{ contactId: string }>(
-    tx.db,
-    'select contact_id from conversations where tenant_id = ? and channel_id = ? and contact_id = any(?)',
-    [tx.tenantId, channelId, contactIds],
-  )
-  const existingIds = new Set(existing.map(({ contactId }) => contactId))
-  const missing = [...new Set(contactIds)].filter((contactId) => !existingIds.has(contactId)).sort()
+/** Creates conversations and returns their ids. One that another transaction creates first is left out. */
+async function createConversations(tx: Scope, channelId: string, missing: string[]): Promise<Set<string>> {
   if (missing.length === 0) return new Set()
   const created = await selectRows<{ id: string }>(
     tx.db,

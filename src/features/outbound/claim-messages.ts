@@ -14,6 +14,8 @@ export const CLAIM_MS = 2 * MINUTE
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {
     attempt: number
+    /** The transaction that claimed the message. */
+    transactionId: string
     /** True if the service window closed while the message, which needs an open one, was queued. It must not be sent. */
     isOutsideWindow: boolean
     /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
@@ -22,6 +24,7 @@ export type ClaimedMessage = OutboundMessage &
 
 type Row = MessageRef & {
   attempt: number
+  transactionId: string
   body: string | null
   content: Record<string, unknown> | null
   replyToProviderId: string | null
@@ -62,7 +65,7 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      from claimed, conversations cv, contacts c
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = m.tenant_id and cv.id = m.conversation_id and c.tenant_id = m.tenant_id and c.id = m.contact_id
-     returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
+     returning m.id as message_id, claimed.attempts as attempt, pg_current_xact_id()::text as transaction_id, m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
        (select r.provider_message_id from messages r where r.tenant_id = m.tenant_id and r.id = m.reply_to_id) as reply_to_provider_id,
        cv.window_expires_at, m.category is null as needs_window, ${SEND_OBSTACLE_SQL} as obstacle,
        coalesce((select i.value from contact_identities i where i.tenant_id = m.tenant_id and i.contact_id = m.contact_id

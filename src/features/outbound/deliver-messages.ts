@@ -63,12 +63,13 @@ async function findConnected(scope: Scope, channelId: string): Promise<LoadedCha
 async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, release }: Control): Promise<boolean> {
   if (channel.kind === 'sandbox') {
     // Nothing leaves the process, so no delivery can be unknown: one transaction is enough.
-    return scope.transaction(async (tx) => {
+    const claimed = await scope.transaction(async (tx) => {
       const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
       const sends = claimed.map((message) => send(message, channel.adapter))
       await settleMessages(tx, channel, await Promise.all(sends))
-      return claimed.length > 0
+      return claimed
     })
+    return mayHaveMore(scope, claimed)
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
   const claimed = await commitClaim(scope, channel.id, CLAIM_MAX)
@@ -76,9 +77,22 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
   release?.()
   const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil, signal })
   // A paused channel is enqueued again when its messages are due.
-  return outcomes.every(
-    ({ result }) => result.kind !== 'stopped' && !(result.kind === 'retry' && result.scope === 'channel'),
+  const isPaused = outcomes.some(
+    ({ result }) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'),
   )
+  return !isPaused && mayHaveMore(scope, claimed)
+}
+
+/**
+ * Returns true if the batch was full, or its conversations have further messages: nobody could claim those while the ones
+ * before them were being sent.
+ */
+async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boolean> {
+  if (claimed.length === 0 || claimed.length === CLAIM_MAX) return claimed.length > 0
+  const conversationIds = claimed.map(({ conversationId }) => conversationId)
+  const [row] = await scope.sql<{ hasMore: boolean }>('hasMoreToSend')`
+    select exists (select from outbox o where o.tenant_id = ${scope.tenantId} and o.conversation_id = any(${conversationIds})) as has_more`
+  return row?.hasMore ?? true
 }
 
 /**
