@@ -31,9 +31,9 @@ type Recipient = { id: string; contactId: string; phone: string; name: string }
 
 const SQL = {
   insertRecipients: `insert into broadcast_recipients
-      (tenant_id, broadcast_id, id, contact_id, address, params, status, digest, created_at, updated_at)
-    select $1, $2, gen_random_uuid(), id, phone, jsonb_build_object('name', name), 'pending',
-      sha256(convert_to(id::text || phone, 'UTF8')), now(), now()
+      (tenant_id, broadcast_id, id, contact_id, address, timezone, params, status, digest, due_at, created_at, updated_at)
+    select $1, $2, uuidv7(), id, phone, 'UTC', jsonb_build_object('name', name), 'pending',
+      sha256(convert_to(id::text || phone, 'UTF8')), now(), now(), now()
     from contacts where tenant_id = $1 and language = $3 and id > $4 order by id limit ${SNAPSHOT_SIZE} returning contact_id`,
   insertConversations:
     'insert into conversations select * from jsonb_populate_recordset(null::conversations, $1::jsonb)',
@@ -43,6 +43,8 @@ const SQL = {
     select tenant_id, channel_id, conversation_id, id, 1, 0, now(), now() from stored`,
   startRecipients: `update broadcast_recipients r set status = 'sending', message_id = x.message_id, attempt = 1, updated_at = now()
     from jsonb_to_recordset($2::jsonb) as x (id uuid, message_id uuid) where r.tenant_id = $1 and r.id = x.id`,
+  insertFirstContacts: `insert into first_contacts (tenant_id, contact_id, counted_at)
+    select $1, id, now() from unnest($2::uuid[]) id`,
   insertEvents: `insert into events (tenant_id, id, type, data, created_at)
     select tenant_id, id, type, data, now() from jsonb_populate_recordset(null::events, $1::jsonb)`,
   finishMessages: `with x as (select * from jsonb_to_recordset($2::jsonb) as x (id uuid, message_id uuid, wamid text)),
@@ -114,6 +116,7 @@ async function sendBatch(input: Input, samples: Samples, recipients: Recipient[]
       [tenantId, JSON.stringify(people.map(({ id, messageId }) => ({ id, message_id: messageId })))],
     ],
     [SQL.insertMessages, [JSON.stringify(messages)]],
+    [SQL.insertFirstContacts, [tenantId, people.map(({ contactId }) => contactId)]],
     [SQL.insertEvents, [JSON.stringify(toEvents(false))]],
   ])
   const accepted: { id: string; message_id: string; wamid: string }[] = []

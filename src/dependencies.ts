@@ -16,10 +16,11 @@ import { RedisNotifications } from './platform/notifications/redis-notifications
 import { LocalRevocations, type Revocations } from './platform/notifications/revocations.ts'
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
 import { folderStore } from './platform/files/folder-store.ts'
+import { removeOldFiles } from './platform/files/remove-old-files.ts'
 import { s3Store } from './platform/files/s3-store.ts'
 import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
-import type { Clock } from './platform/time.ts'
+import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import type { Dependencies } from './scope.ts'
 
@@ -42,6 +43,9 @@ const LOCAL_TASKS = {
   advance: { working: 2 },
   deliver: { working: 2, releasedPerKey: 4, released: 16 },
 }
+
+/** Received files of this age belong to a process that ended meanwhile. */
+const ABANDONED_UPLOAD_MS = HOUR
 
 /** Beside this module, and of its kind: TypeScript source or compiled. */
 const COMPUTE_WORKER = new URL(`./compute-worker${extname(import.meta.url)}`, import.meta.url)
@@ -87,6 +91,8 @@ export async function openDependencies(
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+    const uploadFolder = join(config.dataDir, 'media', 'incoming')
+    await removeOldFiles(uploadFolder, addMs(clock.now(), -ABANDONED_UPLOAD_MS))
     const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
     closers.push(() => computePool.close())
     return {
@@ -104,7 +110,7 @@ export async function openDependencies(
       computePool,
       allowsLoopback: config.allowsLoopback,
       files: config.s3 ? s3Store(config.s3) : folderStore(join(config.dataDir, 'media', 'files')),
-      uploadFolder: join(config.dataDir, 'media', 'incoming'),
+      uploadFolder,
       database,
       limits,
       revocations,

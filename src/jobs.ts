@@ -3,6 +3,7 @@ import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { reportDeadLetters } from './features/dead-letters/report-dead-letters.ts'
 import { rollUpBroadcastCounts } from './features/broadcast-recipients/count-deltas.ts'
 import { enqueueDueBroadcasts, runBroadcasts } from './features/broadcasts/sending/run-broadcasts.ts'
+import { purgeMediaWrites } from './features/media/media-writes.ts'
 import { releaseScheduledMessages } from './features/messages/release-scheduled-messages.ts'
 import { sendReadReceipt } from './features/messages/send-read-receipt.ts'
 import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
@@ -62,6 +63,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
     { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
     { name: 'purge webhooks', everyMs: HOUR, run: () => purgeWebhooks(system) },
+    { name: 'purge media writes', everyMs: HOUR, run: () => purgeMediaWrites(system) },
     { name: 'purge throttle windows', everyMs: HOUR, run: () => purgeThrottleWindows(system) },
     { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },
     { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },

@@ -27,6 +27,7 @@ export const ENGINE: Area = {
       file: ACTIVE,
       original: 'if (!next || this.#mustQueue(next)) return',
       mutated: 'if (!next) return',
+      tests: ['integration/engine/mailboxes.test.ts'],
     },
     {
       name: 'the timer of an earlier wait fires',
@@ -58,6 +59,7 @@ export const ENGINE: Area = {
       file: 'src/engine/mailbox/processor.ts',
       original: `this.runs.listWaiting('reply').filter((run) => !this.runs.isPaused(run))`,
       mutated: `this.runs.listWaiting('reply')`,
+      tests: ['integration/engine/mailboxes.test.ts'],
     },
     {
       name: 'overdue runs still consume a message',
@@ -121,21 +123,21 @@ export const ENGINE: Area = {
     {
       name: 'concurrent jobs each count an attempt of one failure',
       file: MAILBOX,
-      original: 'and id = :id and due_at <= :now',
-      mutated: 'and id = :id',
+      original: 'and id = ${id} and due_at <= ${now}`',
+      mutated: 'and id = ${id}`',
       tests: STORED,
     },
     {
       name: 'the backoff of a failing item does not grow',
       file: MAILBOX,
-      original: `due_at = :now::timestamptz + interval '5 seconds' * 3 ^ attempts`,
-      mutated: `due_at = :now::timestamptz + interval '5 seconds'`,
+      original: "due_at = ${now}::timestamptz + interval '5 seconds' * 3 ^ attempts",
+      mutated: "due_at = ${now}::timestamptz + interval '5 seconds'",
       tests: STORED,
     },
     {
       name: 'an item overtakes an earlier one that waits for its retry',
       file: MAILBOX,
-      original: 'and failed.retry_at > :now and failed.id < i.id)',
+      original: 'and failed.retry_at > ${now} and failed.id < i.id)',
       mutated: 'and false)',
       tests: ['integration/engine/mailbox-order.test.ts', 'integration/engine/transient-failures.test.ts'],
     },
@@ -150,16 +152,30 @@ export const ENGINE: Area = {
     {
       name: 'mailboxes are not locked while they are advanced',
       file: MAILBOX,
-      original: 'where tenant_id = ? and id = any(?) order by id for no key update`',
-      mutated: 'where tenant_id = ? and id = any(?) order by id`',
+      original: 'and id = any(${ids}) order by id for no key update`',
+      mutated: 'and id = any(${ids}) order by id`',
       tests: ['integration/runs/run-races.test.ts', 'integration/engine/mailboxes.test.ts'],
     },
     {
       name: 'items are claimed that are not due',
       file: MAILBOX,
-      original: 'return `i.due_at <= :now and not exists (',
-      mutated: 'return `not exists (',
+      original: 'return sqlFragment`i.due_at <= ${now} and not exists (',
+      mutated: 'return sqlFragment`not exists (',
       tests: STORED,
+    },
+    {
+      name: 'an item that is due at once is due by the clock of its process',
+      file: MAILBOX,
+      original: 'dueAt: dueAt ?? DUE_AT_ONCE',
+      mutated: 'dueAt: dueAt ?? createdAt',
+      tests: ['integration/engine/different-clocks.test.ts'],
+    },
+    {
+      name: 'the ID of a run depends on the clock of its process',
+      file: 'src/engine/model/new-run.ts',
+      original: 'return idAfter(!parentRunId && eventId > newestId ? eventId : newestId, randomId)',
+      mutated: 'return randomId',
+      tests: ['integration/engine/different-clocks.test.ts'],
     },
     {
       name: 'items are processed in another order than they arrived',
@@ -171,8 +187,8 @@ export const ENGINE: Area = {
     {
       name: 'a wait that has ended keeps its timer',
       file: 'src/features/automation/store/run-store.ts',
-      original: 'delete from run_waits where tenant_id = ? and run_id = any(?)',
-      mutated: 'delete from run_waits where tenant_id = ? and run_id = any(?) and false',
+      original: 'delete from run_waits where tenant_id = ${tx.tenantId} and run_id',
+      mutated: 'delete from run_waits where tenant_id = ${tx.tenantId} and false and run_id',
       tests: ['integration/engine/waits.test.ts'],
     },
     {

@@ -55,6 +55,7 @@ export const INBOUND: Area = {
       file: 'src/features/conversations/ensure-conversations.ts',
       original: 'order by id for no key update`',
       mutated: 'order by id`',
+      tests: ['integration/channels/message-order.test.ts'],
     },
     {
       name: 'unknown senders are not locked while their contacts are created',
@@ -67,6 +68,7 @@ export const INBOUND: Area = {
       file: SENDERS,
       original: 'where tenant_id = ? and channel_id = ? and value = any(?)',
       mutated: 'where tenant_id = ? and ?::text is not null and value = any(?)',
+      tests: ['integration/channels/phone-spellings.test.ts'],
     },
     {
       name: 'senders are looked up in all tenants',
@@ -79,6 +81,7 @@ export const INBOUND: Area = {
       file: SENDERS,
       original: 'rows.toReversed().map(',
       mutated: 'rows.map(',
+      equivalent: 'A contact that loses a phone number loses its identities too, so both are of the same contact',
     },
     {
       name: 'the first message of a closed conversation does not count as its first',

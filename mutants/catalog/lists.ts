@@ -13,16 +13,10 @@ export const LISTS: Area = {
   ],
   mutants: [
     {
-      name: 'conversations of one moment have no fixed order',
-      file: CONVERSATIONS,
-      original: 'last_message_at desc nulls last, id desc',
-      mutated: 'last_message_at desc nulls last, id',
-    },
-    {
       name: 'conversations without messages come first',
       file: CONVERSATIONS,
-      original: 'last_message_at desc nulls last, id desc',
-      mutated: 'last_message_at desc, id desc',
+      original: "coalesce(t.last_message_at, '-infinity')",
+      mutated: "coalesce(t.last_message_at, 'infinity')",
       equivalent: 'A conversation is created together with its first message',
     },
     {
@@ -46,8 +40,8 @@ export const LISTS: Area = {
     {
       name: 'unread finds conversations without unread messages',
       file: CONVERSATIONS,
-      original: `unread ? '>' : '='`,
-      mutated: `unread ? '>=' : '='`,
+      original: 'sqlFragment`t.unread_count > 0`',
+      mutated: 'sqlFragment`t.unread_count >= 0`',
     },
     {
       name: 'the window is open at the moment of its end',
@@ -58,8 +52,8 @@ export const LISTS: Area = {
     {
       name: 'the window is open at the moment of its end in lists',
       file: 'src/features/conversations/service-window.ts',
-      original: 'window_expires_at > :now',
-      mutated: 'window_expires_at >= :now',
+      original: 'window_expires_at > ${now}',
+      mutated: 'window_expires_at >= ${now}',
     },
     {
       name: 'reopening does not count',
@@ -94,26 +88,20 @@ export const LISTS: Area = {
     {
       name: 'a search finds numbers that contain the text',
       file: CONTACTS,
-      original: '`${escaped}%`)',
-      mutated: '`%${escaped}%`)',
-    },
-    {
-      name: 'contacts of one moment have no fixed order',
-      file: CONTACTS,
-      original: "{ column: 'contacts.id', order: 'desc' }",
-      mutated: "{ column: 'contacts.id', order: 'asc' }",
+      original: 'const prefix = `${pattern}%`',
+      mutated: 'const prefix = `%${pattern}%`',
     },
     {
       name: 'a group filter lists the contacts of all groups',
       file: CONTACTS,
-      original: 'and gc.group_id = ?)',
-      mutated: 'and gc.group_id is distinct from ?)',
+      original: 'and gc.group_id = ${groupId})',
+      mutated: 'and gc.group_id is distinct from ${groupId})',
     },
     {
       name: 'tags are found by their exact spelling only',
       file: CONTACTS,
-      original: 'lower(t.name) = lower(?)',
-      mutated: 't.name = ?',
+      original: 'lower(tag.name) = lower(${tag})',
+      mutated: 'tag.name = ${tag}',
     },
   ],
 }

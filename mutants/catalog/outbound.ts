@@ -137,6 +137,7 @@ export const OUTBOUND: Area = {
       file: STATUSES,
       original: 'on conflict (tenant_id, channel_id, provider_message_id, status) do nothing',
       mutated: '',
+      tests: ['integration/channels/status-webhooks.test.ts'],
     },
     {
       name: 'a status is looked up on other channels',

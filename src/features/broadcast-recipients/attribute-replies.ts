@@ -2,8 +2,8 @@ import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 
-/** A message of a customer counts as a reply to a broadcast for this long. */
-const REPLY_MS = 72 * HOUR
+/** A message of a customer counts as a reply to a broadcast for this long, and a withdrawal of its consent as an opt-out. */
+export const ATTRIBUTED_MS = 72 * HOUR
 
 type Received = { messageId: string; conversationId: string; contactId: string }
 export type Reply = Received & { broadcastId: string; recipientId: string; afterMs: number }
@@ -36,7 +36,7 @@ export async function attributeReplies(tx: Scope, channelId: string, messages: R
      select newest.message_id, newest.conversation_id, newest.contact_id, newest.broadcast_id, newest.id as recipient_id,
        greatest(0, extract(epoch from :now::timestamptz - newest.sent_at) * 1000)::float8 as after_ms
      from newest join replied on replied.id = newest.id`,
-    { tenantId: tx.tenantId, channelId, messages: toRecordset(first), now, since: addMs(now, -REPLY_MS) },
+    { tenantId: tx.tenantId, channelId, messages: toRecordset(first), now, since: addMs(now, -ATTRIBUTED_MS) },
   )
   await tx.record(
     ...replies.map(({ broadcastId, recipientId, contactId, messageId }) => ({

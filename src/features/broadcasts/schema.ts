@@ -35,6 +35,7 @@ export const Counts = z.object({
   unknown: z.int(),
   accepted: z.int().meta({ description: 'Recipients of whom the provider accepted a message' }),
   replied: z.int().meta({ description: 'Recipients who wrote within 72 hours after the message' }),
+  optedOut: z.int().meta({ description: 'Recipients who opted out of marketing within 72 hours after the message' }),
 })
 export type Counts = z.infer<typeof Counts>
 
@@ -121,6 +122,7 @@ export const BroadcastRecipient = z
     attempt: z.int(),
     dueAt: timestamp.meta({ description: 'Time from which the message may be sent' }),
     repliedAt: timestamp.nullable(),
+    optedOutAt: timestamp.nullable().meta({ description: 'Time of an opt-out within 72 hours after the message' }),
     sentAt: timestamp.nullable(),
     deliveredAt: timestamp.nullable(),
     readAt: timestamp.nullable(),

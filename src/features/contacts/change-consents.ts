@@ -5,6 +5,7 @@ import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { attributeOptOuts } from '../broadcast-recipients/attribute-opt-outs.ts'
 
 export type ConsentChange = Pick<ConsentEntryRow, 'contactId' | 'purpose' | 'state' | 'source'> &
   Partial<Pick<ConsentEntryRow, 'actor' | 'text' | 'keyword' | 'channelId' | 'messageId'>> & {
@@ -64,6 +65,16 @@ export async function storeConsents(tx: Scope, changes: ConsentChange[]): Promis
     const [before, after] = [previous.get(contactId), current.get(contactId)]
     return before?.marketing !== after?.marketing || before?.service !== after?.service
   })
+  const optOuts = changed.filter(
+    ({ contactId, actor }) =>
+      actor?.type === 'contact' &&
+      previous.get(contactId)?.marketing !== 'opted_out' &&
+      current.get(contactId)?.marketing === 'opted_out',
+  )
+  await attributeOptOuts(
+    tx,
+    optOuts.map(({ contactId }) => contactId),
+  )
   await tx.record(
     ...changed.flatMap(({ contactId }) => [
       { type: 'contact.consent_changed' as const, data: { contactId } },

@@ -5,7 +5,7 @@ import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { Media, MediaRef, MessageMedia } from './schema.ts'
 import { toMediaUrl } from './signed-url.ts'
-import { toStoreKey } from './store-media.ts'
+import { discardWrite, startWrite, toStoreKey } from './media-writes.ts'
 
 export function toMedia(scope: Scope, { id, mimeType, bytes, filename, sha256, createdAt }: MediaRow): Media {
   return { id, mimeType, size: Number(bytes), filename, sha256, url: toMediaUrl(scope, id), createdAt }
@@ -21,12 +21,13 @@ export async function getMedia(scope: Scope, { mediaId }: MediaRef): Promise<Med
  * @throws NotFoundError
  */
 export async function deleteMedia(scope: Scope, { mediaId }: MediaRef): Promise<Record<string, never>> {
-  await scope.transaction(async (tx) => {
-    await tx.lock(MediaRow, mediaId)
-    await tx.query(MediaRow).delete().where('id', mediaId)
-    await tx.record({ type: 'media.deleted', data: { mediaId } })
+  const write = await scope.transaction(async (tx) => {
+    const { id } = await tx.lock(MediaRow, mediaId)
+    await tx.query(MediaRow).delete().where('id', id)
+    await tx.record({ type: 'media.deleted', data: { mediaId: id } })
+    return startWrite(tx, id)
   })
-  await scope.files.delete(toStoreKey(scope.tenantId, mediaId))
+  await discardWrite(scope, write)
   return {}
 }
 

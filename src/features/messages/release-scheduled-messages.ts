@@ -45,7 +45,7 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
      released as (
        update messages m set ${statusSql('release')}, release_at = null, updated_at = :now from locked
        where m.tenant_id = :tenantId and m.id = locked.id and ${allowsSql('release')}
-       returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
+       returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content, m.category),
      entered as (
        insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)
        select :tenantId::uuid, channel_id, conversation_id, id, :notBefore::timestamptz, :now::timestamptz from released),

@@ -6,6 +6,7 @@ import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
+import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
 import { messageEvent } from './message-event.ts'
 
@@ -92,7 +93,12 @@ async function findConversations(tx: Scope, messageIds: string[]): Promise<Map<s
   return new Map(rows.map(({ id, conversationId }) => [id, conversationId]))
 }
 
-export type QueuedMessage = Pick<NewOutbound, 'id' | 'conversationId' | 'contactId' | 'channelId' | 'body' | 'content'>
+export type QueuedMessage = Pick<
+  NewOutbound,
+  'id' | 'conversationId' | 'contactId' | 'channelId' | 'body' | 'content'
+> & {
+  category?: TemplateCategory | null
+}
 
 /** Updates what depends on messages that were put into the outbox, and enqueues their delivery. */
 export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Promise<void> {
@@ -100,6 +106,7 @@ export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Prom
     tx,
     messages.map((message) => ({ ...message, type: toMessageType(message.content) })),
   )
+  await countFirstContacts(tx, messages)
   await tx.record(
     ...messages.map(({ id, ...message }) => messageEvent('message.queued', { ...message, messageId: id })),
   )

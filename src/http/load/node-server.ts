@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { addressKey, loggableNetwork } from '../../platform/client-address.ts'
@@ -16,7 +16,13 @@ export type ConnectionLimits = {
   headersTimeoutMs: number
   /** Time in which a body must arrive, unless it has limits of its own. */
   requestTimeoutMs: number
+  /** The idle time that answers announce. */
   keepAliveMs: number
+  /**
+   * Idle time after which a connection is closed: longer than announced, and longer than proxies use one, which have a
+   * setting of their own. Otherwise a request could meet a connection that is just being closed.
+   */
+  idleCloseMs: { client: number; proxy: number }
   /** Interval at which the timeouts are checked. */
   checkEveryMs: number
   /** The time in which the client of a rejected request must take its answer. */
@@ -31,6 +37,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeoutMs: 10 * SECOND,
   requestTimeoutMs: 30 * SECOND,
   keepAliveMs: 5 * SECOND,
+  idleCloseMs: { client: 8 * SECOND, proxy: 75 * SECOND },
   checkEveryMs: 2 * SECOND,
   flushMs: 2 * SECOND,
   idleMs: 60 * SECOND,
@@ -53,7 +60,7 @@ export function createNodeServer(
       connectionsCheckingInterval: limits.checkEveryMs,
     },
     rejectPipelining(
-      limitRequestTime(listener, {
+      limitRequestTime(keepIdle(listener, limits.idleCloseMs, isProxy), {
         timeoutMs: limits.requestTimeoutMs,
         onTimeout: ({ socket }) => closeWith(socket, errorAnswer('ERR_HTTP_REQUEST_TIMEOUT'), limits.flushMs),
       }),
@@ -98,18 +105,41 @@ function limitPerAddress(max: number, { log, isProxy }: { log: Logger; isProxy: 
 
 /**
  * Destroys a connection that sends a request before the answer to the previous one. Node emits no event for the answers
- * that still wait for an earlier one when their connection ends, so nothing would release what their requests use.
+ * that still wait for an earlier one when their connection ends, so nothing would release what their requests use. A
+ * client that has read the last byte of an answer may send a request before the answer has ended here: that one waits.
  */
 function rejectPipelining(listener: RequestListener): RequestListener {
-  const busy = new WeakSet<Socket>()
+  const answers = new WeakMap<Socket, ServerResponse>()
+  const waiting = new WeakSet<Socket>()
+  const start: RequestListener = (req, res) => {
+    const { socket } = req
+    answers.set(socket, res)
+    res.once('close', () => answers.delete(socket))
+    listener(req, res)
+  }
   return (req, res) => {
     const { socket } = req
-    if (busy.has(socket)) {
-      socket.destroy()
-      return
-    }
-    busy.add(socket)
-    res.once('close', () => busy.delete(socket))
+    const previous = answers.get(socket)
+    if (!previous) return void start(req, res)
+    if (!previous.headersSent || waiting.has(socket)) return void socket.destroy()
+    waiting.add(socket)
+    previous.once('close', () => {
+      waiting.delete(socket)
+      if (socket.writable) start(req, res)
+    })
+  }
+}
+
+/** Sets the idle time of a connection after each answer, as Node closes it exactly when the announced time is over. */
+function keepIdle(
+  listener: RequestListener,
+  { client, proxy }: ConnectionLimits['idleCloseMs'],
+  isProxy: IsProxy,
+): RequestListener {
+  return (req, res) => {
+    const { socket } = req
+    const idleMs = isProxy(socket.remoteAddress ?? '') ? proxy : client
+    res.once('finish', () => socket.setTimeout(idleMs))
     listener(req, res)
   }
 }

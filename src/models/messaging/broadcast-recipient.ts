@@ -28,6 +28,7 @@ export class BroadcastRecipient extends TenantModel {
   declare readAt: Date | null
   declare failedAt: Date | null
   declare repliedAt: Date | null
+  declare optedOutAt: Date | null
   declare doubtedAt: Date | null
   declare doubtSettledAt: Date | null
   declare doubtSettledBy: 'provider' | 'member' | null

@@ -76,6 +76,7 @@ describe('broadcast recipients API', () => {
       attempt: 2,
       dueAt: '1970-01-01T00:00:00.000Z',
       repliedAt: null,
+      optedOutAt: null,
       sentAt: null,
       deliveredAt: null,
       readAt: null,

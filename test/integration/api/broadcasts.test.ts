@@ -51,7 +51,7 @@ describe('broadcasts API', () => {
       template: { id: templateId, name: 'sale', language: 'en' },
       params: {},
       audience: { ...NO_IDS, recipientCount: 0, filter: null, exclude: NO_IDS },
-      counts: { total: 0, accepted: 0, replied: 0, ...Object.fromEntries(STATUSES.map((name) => [name, 0])) },
+      counts: { total: 0, accepted: 0, replied: 0, optedOut: 0, ...Object.fromEntries(STATUSES.map((name) => [name, 0])) },
       scheduledAt: null,
       startedAt: null,
       completedAt: null,

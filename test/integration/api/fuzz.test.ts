@@ -51,7 +51,7 @@ const NAMES = [
 ]
 
 describe('fuzzed requests', function () {
-  this.timeout(180_000)
+  this.timeout(360_000)
   let app: TestApp
   let owner: TestSession
   let operations: { path: string; method: string; operation: Operation }[]
@@ -237,7 +237,7 @@ describe('fuzzed requests', function () {
         sent += batch.length
         if (!anySucceeded) expect(await digest()).to.equal(before)
       }),
-      { seed, numRuns: Math.ceil(RUNS / 20), endOnFailure: false, interruptAfterTimeLimit: 150_000 },
+      { seed, numRuns: Math.ceil(RUNS / 20), endOnFailure: false, interruptAfterTimeLimit: 300_000 },
     )
     expect(sent).to.be.at.least(RUNS)
   })

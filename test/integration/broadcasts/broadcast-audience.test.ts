@@ -147,4 +147,30 @@ describe('audience of a broadcast', () => {
     ]
     expect(responses.map((response) => response.status)).to.deep.equal([401, 404, 400])
   })
+
+  it('lists each contact of a filter once, and leaves others out, when they are more than one portion', async () => {
+    await app.system.db.raw(
+      `insert into contacts (tenant_id, id, name, phone, phone_key, language, source, created_at, updated_at)
+       select ?, gen_random_uuid(), 'Contact', phone, phone, case when n % 5 = 0 then 'pt' else 'en' end, 'import', now(), now()
+       from (select n, '+49157' || (10000000 + n) as phone from generate_series(1, 6000) n) numbers`,
+      [owner.tenantId],
+    )
+    const { id } = await createDraft({ audience: { filter: { language: 'en' } } })
+    await app.system.db('channels').where({ tenant_id: owner.tenantId }).update({ status: 'disconnected' })
+    await post(id, 'send')
+    const { counts } = await waitForStatus(app, owner, id, 'sending')
+    expect(counts).to.include({ total: 4800, pending: 4800 })
+    const listed = await app.system.db('broadcast_recipients').where({ broadcast_id: id }).countDistinct('contact_id')
+    expect(Number(listed[0]?.['count'])).to.equal(4800)
+  })
+
+  it('skips recipients whose parameters would take more than about a millisecond to fill in', async () => {
+    const ana = await buildContact(owner, { name: 'Ana' })
+    const expensive = '{{contact.name}} '.repeat(50)
+    const { id } = await createDraft({ params: { name: expensive }, audience: { contactIds: [ana.id] } })
+    await post(id, 'send')
+    await waitForStatus(app, owner, id, 'completed')
+    const { items } = await owner.call('GET', `/api/broadcasts/${id}/recipients`)
+    expect(items[0]).to.include({ status: 'skipped', skipReason: 'invalid_params' })
+  })
 })

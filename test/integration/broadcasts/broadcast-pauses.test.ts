@@ -68,6 +68,27 @@ describe('a broadcast pauses itself', () => {
     cloud.clearFaults()
   })
 
+  it('for its template when that was changed at the provider and does not fit the recipients any more', async () => {
+    await owner.call('PATCH', `/api/channels/${channelId}`, { broadcastsPerSecond: 20 })
+    const id = await send(40)
+    await app.work()
+    const accepted = cloud.accepted.length
+    expect(accepted).to.be.within(1, 39)
+    const changed = [
+      {
+        type: 'BODY',
+        text: 'Hi {{name}}',
+        example: { body_text_named_params: [{ param_name: 'name', example: 'Ana' }] },
+      },
+    ]
+    const [template] = [...cloud.templates.all.values()]
+    Object.assign(template ?? {}, { components: changed, parameter_format: 'NAMED' })
+    await owner.call('PATCH', `/api/channels/${channelId}`, { wabaId: cloud.wabaId })
+    await owner.call('POST', '/api/templates/sync', { channelId })
+    const { pending } = await expectPaused(id, 'template_paused')
+    expect([pending, cloud.accepted.length]).to.deep.equal([40 - accepted, accepted])
+  })
+
   it('for failures when more than 30 % of its messages fail', async () => {
     cloud.rejectNext(131026, { count: 80 })
     const { failed } = await expectPaused(await send(400), 'failure_rate')
@@ -139,6 +160,18 @@ describe('a broadcast pauses itself', () => {
     expect(cloud.accepted).to.have.length(before + 15)
   })
 
+  it('goes on while as many as 100 of its messages wait for another attempt', async () => {
+    cloud.rejectNext(131016, { count: 100 })
+    await send(300)
+    const start = app.clock.now().getTime()
+    for (let step = 0; step < 16; step += 1) {
+      await app.work()
+      app.clock.advance(250)
+    }
+    expect(app.clock.now().getTime() - start).to.be.below(5000)
+    expect(cloud.accepted).to.have.length(200)
+  })
+
   it('leaves the rest pending when the messaging limit of the business is reached, and goes on a day later', async () => {
     await app.system.db('channels').where({ id: channelId }).update({ messaging_limit: '50' })
     const id = await send(80)
@@ -149,5 +182,32 @@ describe('a broadcast pauses itself', () => {
     app.clock.advance(26 * 3_600_000)
     await waitForStatus(app, owner, id, 'completed')
     expect(cloud.accepted).to.have.length(80)
+  })
+
+  it('counts people to whom single templates were sent towards the messaging limit, each once in 24 hours', async () => {
+    await app.system.db('channels').where({ id: channelId }).update({ messaging_limit: '20' })
+    const singles = listPhones(5, '+4915790')
+    for (const phone of [...singles, ...singles]) {
+      await owner.call('POST', '/api/messages', {
+        to: { phone },
+        channelId,
+        template: { name: 'sale', language: 'en' },
+      })
+    }
+    const dueAt = new Date(app.clock.now().getTime() + 60_000).toISOString()
+    await owner.call('POST', '/api/messages', {
+      to: { phone: '+4915791000001' },
+      channelId,
+      template: { name: 'sale', language: 'en' },
+      sendAt: dueAt,
+    })
+    app.clock.advance(61_000)
+    await app.work()
+    expect(cloud.accepted).to.have.length(11)
+    await send(30)
+    await app.work()
+    app.clock.advance(1000)
+    await app.work()
+    expect(cloud.accepted.length).to.equal(11 + 14)
   })
 })

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { verifyReport } from '../../../src/features/broadcasts/report/verify-report.ts'
 import { HOUR } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -51,6 +52,30 @@ describe('reply to a broadcast', () => {
     expect(items.filter(({ repliedAt }: any) => repliedAt !== null).map(({ address }: any) => address)).to.deep.equal([
       ana,
     ])
+  })
+
+  it('that opts out of marketing is counted once for each recipient, for the last broadcast, within 72 hours', async () => {
+    const [ana, bo, cy] = [newPhone(), newPhone(), newPhone()]
+    const first = await sendTo([ana])
+    app.clock.advance(HOUR)
+    const second = await sendTo([ana, bo, cy])
+    for (const word of ['STOP', 'START', 'STOP']) await reply(ana, word)
+    await app.work()
+    expect((await getCounts(first)).optedOut).to.equal(0)
+    expect((await getCounts(second)).optedOut).to.equal(1)
+    const { items } = await owner.call('GET', `/api/broadcasts/${second}/recipients`)
+    const { contactId } = items.find(({ address }: any) => address === cy)
+    await owner.call('PATCH', `/api/contacts/${contactId}`, { consent: { marketing: 'opted_out' } })
+    app.clock.advance(73 * HOUR)
+    await reply(bo, 'STOP')
+    await app.work()
+    expect((await getCounts(second)).optedOut).to.equal(1)
+    const { items: later } = await owner.call('GET', `/api/broadcasts/${second}/recipients`)
+    expect(later.filter(({ optedOutAt }: any) => optedOutAt !== null).map(({ address }: any) => address)).to.deep.equal(
+      [ana],
+    )
+    const { problems } = await verifyReport(app.system.forTenant(owner.tenantId), second)
+    expect(problems).to.deep.equal([])
   })
 
   it('starts workflows with the trigger broadcast_replied that match the broadcast, the text and the time', async () => {

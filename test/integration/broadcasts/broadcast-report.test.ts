@@ -34,8 +34,7 @@ describe('report of a broadcast', () => {
   }
 
   const getReport = (id: string) => owner.call('GET', `/api/broadcasts/${id}/report`)
-  const listProblems = async (id: string) =>
-    (await verifyReport(app.system.forTenant(owner.tenantId), id)).problems
+  const listProblems = async (id: string) => (await verifyReport(app.system.forTenant(owner.tenantId), id)).problems
 
   it('states the snapshot, counts that add up and every doubt, and agrees with the stored rows', async () => {
     const phones = listPhones(20)

@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { deriveId } from '../../../src/engine/model/derive-id.ts'
 import { HOUR, systemClock } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { listMessageBodies } from '../../support/queries.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
+import { listMessageBodies, listMessages } from '../../support/queries.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ECHO = {
@@ -42,6 +45,25 @@ describe('message order with an application clock ahead of the database clock', 
     await app.work()
     const bodies = await listMessageBodies(workspace, id)
     expect(bodies).to.deep.equal(['a', 'You said a', 'b', 'You said b', 'From an agent'])
+  })
+
+  it('places a message after one that another process stores at the same moment', async () => {
+    const from = '15550003003'
+    await cloud.webhooks.sendText({ from, body: 'd' })
+    await app.work()
+    const { id: conversationId, lastMessage } = (await workspace.call('GET', '/api/conversations')).items[0]
+    const laterId = deriveId('another process', 0, systemClock.now().getTime() + 2 * HOUR)
+    const storing = await app.system.db.transaction()
+    await storing('conversations')
+      .where({ id: conversationId })
+      .update({ last_message: JSON.stringify({ ...lastMessage, id: laterId }) })
+    const receiving = cloud.webhooks.sendText({ from, body: 'e' })
+    await waitUntil(async () => (await countLockWaits(app)) > 0)
+    await storing.commit()
+    expect((await receiving).status).to.equal(200)
+    await app.work()
+    const [message] = (await listMessages(workspace, conversationId)).filter(({ body }) => body === 'e')
+    expect(message.id > laterId).to.equal(true)
   })
 
   it("sends an agent's message only after the queued message before it was sent", async () => {

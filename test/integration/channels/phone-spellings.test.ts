@@ -51,6 +51,19 @@ describe('spellings of a phone number on a channel', () => {
     expect(await listContacts()).to.have.length(3)
   })
 
+  it('an ID of a user is of another person on another channel, whose business has its own IDs', async () => {
+    const other = await FakeCloudApi.start({ clock: app.clock })
+    try {
+      await buildCloudApiChannel(workspace, other)
+      await cloud.webhooks.sendText({ userId: 'US.4711', from: '15550104001', body: 'one' })
+      await other.webhooks.sendText({ userId: 'US.4711', from: '15550104002', body: 'two' })
+      const phones = (await listContacts()).map(({ phone }) => phone)
+      expect(phones).to.have.members(['+15550104001', '+15550104002'])
+    } finally {
+      await other.stop()
+    }
+  })
+
   it('two spellings in one batch are one contact and one conversation', async () => {
     await Promise.all([
       cloud.webhooks.sendText({ from: '551187654321', body: 'one' }),

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
-import { startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
+import { listWebhooks } from '../../support/signed-webhook.ts'
 import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
 import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -11,6 +12,7 @@ describe('status webhook of a channel', () => {
   let app: TestApp
   let workspace: WorkspaceClient
   let cloud: FakeCloudApi
+  let channel: ApiResponse['body']
   let send: AcceptedSend
 
   before(async () => {
@@ -24,7 +26,7 @@ describe('status webhook of a channel', () => {
     await buildWorkflow(workspace, ANSWER)
     cloud = await FakeCloudApi.start({ clock: app.clock })
     cloud.statuses = []
-    await buildCloudApiChannel(workspace, cloud)
+    channel = await buildCloudApiChannel(workspace, cloud)
     await cloud.webhooks.sendText({ from: '15550005001', body: 'hi' })
     await app.work()
     send = cloud.accepted[0] ?? expect.fail('nothing was sent')
@@ -85,6 +87,8 @@ describe('status webhook of a channel', () => {
       .orderBy('id')
       .pluck<string[]>('type')
     expect(types).to.deep.equal(['message.queued', 'message.sent', 'message.delivered', 'message.read'])
+    const outcomes = (await listWebhooks(workspace, channel)).map(({ status }) => status)
+    expect([...new Set(outcomes)]).to.deep.equal(['processed'])
   })
 
   it('does not make a delivered message failed', async () => {

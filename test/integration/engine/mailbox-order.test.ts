@@ -114,6 +114,36 @@ describe('order of a mailbox whose first item waits for another attempt', () => 
     })
   }
 
+  it('is not postponed while another process holds the mailbox, which may claim the items behind it', async () => {
+    await receive('hello')
+    // The first attempt at the whole mailbox fails at once, that at the item when the test lets it.
+    await app.system.db.raw(`
+      create sequence failures;
+      create function fail_run() returns trigger language plpgsql as $$
+        begin
+          if nextval('failures') = 2 then perform pg_advisory_xact_lock(1); end if;
+          raise exception 'no run is saved';
+        end $$;
+      create trigger fail_run before insert on messages for each row
+        when (new.direction = 'outbound') execute function fail_run()`)
+    const [failure, processing] = [await app.system.db.transaction(), await app.system.db.transaction()]
+    await failure.raw('select pg_advisory_xact_lock(1)')
+    const advancing = advance()
+    await waitUntil(async () => (await countLockWaits(app)) === 1)
+    const locked = processing('conversations').where({ id: conversationId }).forNoKeyUpdate().then()
+    await waitUntil(async () => (await countLockWaits(app)) === 2)
+    await failure.commit()
+    await locked
+    const first = await Promise.race([
+      advancing.then(() => 'is postponed'),
+      waitUntil(async () => (await countLockWaits(app)) === 1).then(() => 'waits'),
+    ])
+    await processing.commit()
+    await advancing
+    await app.system.db.raw('drop sequence failures')
+    expect(first).to.equal('waits')
+  })
+
   it('is attempted again after 5, 15, 45 and 135 seconds, and not before', async () => {
     await receive('hello')
     await failHello()

@@ -10,7 +10,7 @@ import {
 } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { getRun, listRuns, listRunSteps, listSentBodies } from '../../support/queries.ts'
-import { say } from '../../support/steps.ts'
+import { ask, say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANY = [{ type: 'message_received' }]
@@ -119,6 +119,22 @@ describe('mailbox processing', () => {
     expect((await post(`/api/runs/${waiting.id}/cancel`)).body.status).to.equal('canceled')
     await app.work()
     expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['begin 1', 'begin 2'])
+  })
+
+  it('starts no queued run beside the current one when another queued run is canceled', async () => {
+    await publish({
+      triggers: ANY,
+      settings: { reentry: 'queue' },
+      steps: [say('begin', 'begin {{message.body}}'), { id: 'rest', type: 'wait', for: '1h' }],
+    })
+    const phone = newPhone()
+    const conversationId = await receive(phone, '1')
+    for (const body of ['2', '3']) await receive(phone, body)
+    await app.work()
+    const queued = await listRuns(workspace, `conversationId=${conversationId}&status=queued`)
+    expect((await post(`/api/runs/${queued.at(-1).id}/cancel`)).body.status).to.equal('canceled')
+    await app.work()
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['begin 1'])
   })
 
   it('starts a tag_added workflow once when the API adds a tag that the contact did not have', async () => {
@@ -565,6 +581,19 @@ describe('mailbox processing', () => {
     await workspace.call('PATCH', `/api/conversations/${conversationId}`, { automation: { state: 'on' } })
     await app.work()
     expect((await listSentBodies(workspace, conversationId)).at(-1)).to.equal('Polite one')
+  })
+
+  it('offers no message to a run that waits for a reply while a person has taken over', async () => {
+    await publish({ triggers: ANY, steps: [ask('color'), say('thanks', 'Thanks')] })
+    const phone = newPhone()
+    const conversationId = await receive(phone, 'hi')
+    await app.work()
+    await post(`/api/conversations/${conversationId}/messages`, { body: 'I take over' })
+    await receive(phone, 'red')
+    await app.work()
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['color?', 'I take over'])
+    const [run] = await listRuns(workspace, `conversationId=${conversationId}`)
+    expect(run.status).to.equal('waiting')
   })
 
   it('processes the events of a paused conversation once it is closed', async () => {

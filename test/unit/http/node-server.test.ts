@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { RequestListener, Server } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { CONNECTION_LIMITS, createNodeServer } from '../../../src/http/load/node-server.ts'
@@ -12,6 +12,8 @@ const LIMITS = {
   connectionsPerAddressMax: 2,
   headersTimeoutMs: 100,
   checkEveryMs: 20,
+  keepAliveMs: 1,
+  idleCloseMs: { client: 100, proxy: 60_000 },
   idleMs: 200,
 }
 
@@ -21,6 +23,7 @@ describe('HTTP server', () => {
   let server: Server
   const clients: Socket[] = []
   let paths: string[]
+  let streamed: ServerResponse | undefined
 
   beforeEach(async () => {
     paths = []
@@ -28,7 +31,11 @@ describe('HTTP server', () => {
       paths.push(url)
       res.on('close', () => paths.push(`${url} closed`))
       if (url === '/large') res.end(Buffer.alloc(20_000_000))
-      else if (url !== '/pending') res.end('ok')
+      else if (url === '/streamed') {
+        streamed = res
+        res.writeHead(200, { 'content-length': 4 })
+        res.write('last')
+      } else if (url !== '/pending') res.end('ok')
     }
     server = createNodeServer(listener, {
       log: createLogger('silent'),
@@ -97,6 +104,20 @@ describe('HTTP server', () => {
     expect(paths).to.deep.equal(['/pending', '/pending closed'])
   })
 
+  it('answers a request that is sent after the last byte of an answer that has not ended yet', async () => {
+    const client = await open(toRequest('/streamed'))
+    let text = ''
+    client.on('data', (chunk) => (text += chunk.toString()))
+    await waitUntil(() => text.endsWith('last'))
+    client.write(toRequest('/next'))
+    // The server has received the request once it has answered a later one of another connection.
+    const other = await open(toRequest('/other'))
+    await once(other, 'data')
+    expect(paths).to.not.include('/next')
+    streamed?.end()
+    await waitUntil(() => text.endsWith('ok'))
+  })
+
   it('answers requests that are sent one after the other on a connection', async () => {
     const client = await open('')
     for (let n = 0; n < 3; n += 1) {
@@ -104,6 +125,16 @@ describe('HTTP server', () => {
       await once(client, 'data')
     }
     expect(paths.filter((path) => path === '/')).to.have.length(3)
+  })
+
+  it('keeps idle connections longer than it announces, and those of a trusted proxy longer than those of clients', async () => {
+    const [client, proxy] = [await open(toRequest('/'), '127.0.0.1'), await open(toRequest('/'))]
+    const [answer] = await once(proxy, 'data')
+    expect(String(answer)).to.match(/^Keep-Alive: timeout=0\r$/m)
+    await readAll(client)
+    proxy.write(toRequest('/again'))
+    await once(proxy, 'data')
+    expect(paths).to.include('/again')
   })
 
   it('destroys the connection of a client that does not take its answer', async () => {

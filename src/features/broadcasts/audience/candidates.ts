@@ -1,6 +1,7 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { selectRows } from '../../../platform/database/sql.ts'
+import { countryTimezone } from '../../../platform/calendar/country-timezone.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
@@ -30,12 +31,11 @@ export type Candidate = {
   facts: { contact: Record<string, unknown>; workspace: Record<string, unknown> }
 }
 
-/** Phone number of the contact `c` on the channel, or the id by which the provider knows it. */
-const ADDRESS = `coalesce(
-  (select i.value from contact_identities i where i.tenant_id = :tenantId and i.contact_id = c.id
-    and i.channel_id = :channelId and i.kind = 'phone' order by i.created_at limit 1), c.phone,
-  (select i.value from contact_identities i where i.tenant_id = :tenantId and i.contact_id = c.id
-    and i.channel_id = :channelId and i.kind = 'bsuid' order by i.created_at limit 1))`
+/** Phone number of the contact `c` on the channel, or the ID by which the provider knows it, in the row `i`. */
+const ADDRESS = 'coalesce(i.phone, c.phone, i.user_id)'
+const IDENTITIES = `select (array_agg(n.value order by n.created_at) filter (where n.kind = 'phone'))[1] as phone,
+    (array_agg(n.value order by n.created_at) filter (where n.kind = 'bsuid'))[1] as user_id
+  from contact_identities n where n.tenant_id = :tenantId and n.contact_id = c.id and n.channel_id = :channelId`
 
 /** Condition that the contact `c` has been sent as many broadcasts as it may be. */
 export const IS_CAPPED = `(:capMax::int is not null and (
@@ -52,48 +52,70 @@ export function capBindings({ frequencyCap }: Pick<BroadcastRow, 'frequencyCap'>
  * Loads what decides on the contacts of a portion. Excluded contacts and those who are recipients already are left out.
  * In a transaction that inserts recipients, `isLocked` keeps the contacts from being deleted until it ends.
  */
-export function loadCandidates(
+export async function loadCandidates(
   tx: Scope,
   broadcast: Pick<BroadcastRow, 'id' | 'channelId' | 'audience' | 'frequencyCap'>,
   contactIds: string[],
   { isLocked = false } = {},
 ): Promise<Candidate[]> {
-  if (contactIds.length === 0) return Promise.resolve([])
+  if (contactIds.length === 0) return []
   const { exclude = {} }: Audience = broadcast.audience
-  const source = isLocked
-    ? `(select * from contacts where tenant_id = :tenantId and id = any(:contactIds) order by id for key share)`
-    : `(select * from contacts where tenant_id = :tenantId and id = any(:contactIds))`
-  return selectRows<Candidate>(
+  const [workspace] = await selectRows<Record<string, unknown>>(
+    tx.db,
+    'select id, name, timezone from workspaces where id = ?',
+    [tx.tenantId],
+  )
+  const rows = await selectRows<Omit<Candidate, 'facts'> & { contact: Candidate['facts']['contact'] }>(
     tx.db,
     `select x.*, x.address is not null and exists (
          select from broadcast_recipients r where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId
            and r.address = x.address and r.skip_reason is null) as is_address_taken
      from (
-       select c.id as contact_id, ${ADDRESS} as address, coalesce(c.timezone, w.timezone) as timezone, c.blocked,
+       select c.id as contact_id, ${ADDRESS} as address, coalesce(c.timezone, :workspaceTimezone) as timezone, c.blocked,
          c.marketing_consent, c.service_consent, ${IS_CAPPED} as is_capped,
-         jsonb_build_object('contact', jsonb_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'email', c.email,
-             'language', c.language, 'country', c.country, 'timezone', c.timezone, 'fields', c.fields),
-           'workspace', jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)) as facts
-       from ${source} c join workspaces w on w.id = :tenantId
-       where not c.id = any(:excludedContactIds)
-         and not exists (select from group_contacts g where g.tenant_id = :tenantId and g.contact_id = c.id
-           and g.group_id = any(:excludedGroupIds))
-         and not exists (select from contact_tags t where t.tenant_id = :tenantId and t.contact_id = c.id
-           and t.tag_id = any(:excludedTagIds))
-         and not exists (select from broadcast_recipients r where r.tenant_id = :tenantId
-           and r.broadcast_id = :broadcastId and r.contact_id = c.id)) x
+         json_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'email', c.email, 'language', c.language,
+           'country', c.country, 'timezone', c.timezone, 'fields', c.fields) as contact
+       from (select * from contacts where tenant_id = :tenantId and id = any(:contactIds) ${isLocked ? 'order by id for key share' : ''}) c
+       cross join lateral (${IDENTITIES}) i
+       where ${toExclusions(exclude).join(' and ')}) x
      order by x.contact_id`,
     {
       tenantId: tx.tenantId,
       channelId: broadcast.channelId,
       broadcastId: broadcast.id,
       contactIds,
+      workspaceTimezone: String(workspace?.['timezone']),
       excludedContactIds: exclude.contactIds ?? [],
       excludedGroupIds: exclude.groupIds ?? [],
       excludedTagIds: exclude.tagIds ?? [],
       ...capBindings(broadcast, tx.now()),
     },
   )
+  return rows.map(({ contact, ...row }) => {
+    const zone = contact.timezone === null ? countryTimezone(contact.country) : undefined
+    return { ...row, timezone: zone ?? row.timezone, facts: { contact, workspace: workspace ?? {} } }
+  })
+}
+
+/** Conditions of the contact `c`. Those of empty lists are left out, because each reads rows of every contact. */
+function toExclusions({ contactIds = [], groupIds = [], tagIds = [] }: NonNullable<Audience['exclude']>): string[] {
+  return [
+    `not exists (select from broadcast_recipients r where r.tenant_id = :tenantId
+      and r.broadcast_id = :broadcastId and r.contact_id = c.id)`,
+    ...(contactIds.length > 0 ? ['not c.id = any(:excludedContactIds)'] : []),
+    ...(groupIds.length > 0
+      ? [
+          `not exists (select from group_contacts g where g.tenant_id = :tenantId and g.contact_id = c.id
+             and g.group_id = any(:excludedGroupIds))`,
+        ]
+      : []),
+    ...(tagIds.length > 0
+      ? [
+          `not exists (select from contact_tags t where t.tenant_id = :tenantId and t.contact_id = c.id
+             and t.tag_id = any(:excludedTagIds))`,
+        ]
+      : []),
+  ]
 }
 
 type Rules = { category: TemplateCategory; requiresOptIn: boolean }

@@ -8,8 +8,8 @@ import { UnprocessableError } from '../../../platform/errors.ts'
 import { fillTemplate } from '../../templates/sendable-template.ts'
 import { type Candidate, findSkipReason, type SkipReason } from './candidates.ts'
 
-/** Work of the parameters of one recipient. */
-const PARAMS_WORK_MAX = 100_000
+/** Work of the parameters of one recipient, about a millisecond. */
+const PARAMS_WORK_MAX = 10_000
 
 export type Decision = {
   candidate: Candidate
@@ -20,15 +20,15 @@ export type Decision = {
 }
 
 /**
- * Decides for each contact of a portion whether it is sent the broadcast, and fills in its parameters. Two contacts with
- * one address are one person: the second is skipped.
+ * Decides for each contact whether it is sent the broadcast, and fills in its parameters. Two contacts with one address
+ * are one person: the second is skipped. `addresses` are those of earlier contacts of the portion.
  */
 export function decideRecipients(
   broadcast: Pick<BroadcastRow, 'params' | 'requiresOptIn'>,
   template: SendableTemplate,
   candidates: (Candidate & { ownParams?: Record<string, string> })[],
+  addresses = new Set<string>(),
 ): Decision[] {
-  const addresses = new Set<string>()
   const rules = { category: template.category, requiresOptIn: broadcast.requiresOptIn }
   return candidates.map(({ ownParams = {}, ...candidate }): Decision => {
     const reason = findSkipReason(candidate, rules)

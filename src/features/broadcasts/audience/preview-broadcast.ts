@@ -4,7 +4,7 @@ import type { Scope } from '../../../scope.ts'
 import { loadSendableTemplate } from '../../templates/sendable-template.ts'
 import type { BroadcastEstimate, BroadcastPreview } from '../report/schema.ts'
 import type { BroadcastRef, PreviewBroadcast } from '../schema.ts'
-import { parseMessagingLimit, readRemainingLimit } from '../sending/messaging-limit.ts'
+import { parseMessagingLimit, readRemainingLimit } from '../../broadcast-recipients/messaging-limit.ts'
 import { assertStatus } from '../transitions.ts'
 import { surveyAudience } from './survey-audience.ts'
 

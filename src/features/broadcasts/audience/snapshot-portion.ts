@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
@@ -8,6 +9,9 @@ import { toDueTime } from '../schedule.ts'
 import { loadCandidates } from './candidates.ts'
 import { decideRecipients, type Decision } from './decide-recipients.ts'
 import { listSources, readPortion } from './sources.ts'
+
+/** Recipients that are decided on without a break. */
+const DECIDED_AT_ONCE = 50
 
 /**
  * Adds the next portion of the audience to the recipients of a locked broadcast and moves its cursor, in one transaction:
@@ -26,11 +30,16 @@ export async function snapshotPortion(
   const portion = await readPortion(tx, broadcast.id, source, after)
   const ownParams = new Map(portion.contacts.toReversed().map(({ contactId, params }) => [contactId, params]))
   const candidates = await loadCandidates(tx, broadcast, [...ownParams.keys()], { isLocked: true })
-  const decisions = decideRecipients(
-    broadcast,
-    template,
-    candidates.map((candidate) => ({ ...candidate, ownParams: ownParams.get(candidate.contactId) ?? {} })),
-  )
+  const decisions: Decision[] = []
+  const addresses = new Set<string>()
+  for (let at = 0; at < candidates.length; at += DECIDED_AT_ONCE) {
+    const group = candidates
+      .slice(at, at + DECIDED_AT_ONCE)
+      .map((candidate) => ({ ...candidate, ownParams: ownParams.get(candidate.contactId) ?? {} }))
+    decisions.push(...decideRecipients(broadcast, template, group, addresses))
+    // Parameters may take long to fill in, and messages are answered by the same thread.
+    await setImmediate()
+  }
   await insertRecipients(tx, broadcast, decisions)
   const snapshotCursor = portion.after === null ? { source: index + 1, after: null } : { ...portion, source: index }
   await tx

@@ -4,7 +4,7 @@ import type { Scope } from '../../../scope.ts'
 import { findOrCreateContacts } from '../../contacts/find-or-create-contacts.ts'
 import type { Audience, AudienceFilter } from './schema.ts'
 
-/** Contacts per portion. A filter looks at more contacts than it finds. */
+/** Contacts per portion. A filter looks at more contacts than it finds, and finds no more than these. */
 const PORTION = 1000
 const FILTER_PORTION = 5000
 
@@ -144,8 +144,9 @@ async function readFiltered({ db, tenantId }: Scope, filter: AudienceFilter, aft
       limit: FILTER_PORTION,
     },
   )
-  return {
-    contacts: rows.flatMap(({ id, isMatch }) => (isMatch ? [{ contactId: id, params: {} }] : [])),
-    after: rows.length === FILTER_PORTION ? (rows.at(-1)?.id ?? null) : null,
-  }
+  const found = rows.flatMap(({ id, isMatch }) => (isMatch ? [id] : []))
+  const ids = found.slice(0, PORTION)
+  const isCut = ids.length < found.length
+  const last = isCut ? ids.at(-1) : rows.length === FILTER_PORTION ? rows.at(-1)?.id : null
+  return { contacts: ids.map((contactId) => ({ contactId, params: {} })), after: last ?? null }
 }

@@ -24,6 +24,7 @@ const COLUMNS = [
   'readAt',
   'failedAt',
   'repliedAt',
+  'optedOutAt',
 ] as const
 
 type Row = Record<(typeof COLUMNS)[number], string | number | Date | null>
@@ -62,7 +63,8 @@ function readPage(
     db,
     `select r.id as recipient_id, r.contact_id, c.name, r.address, r.status, r.skip_reason,
        r.error ->> 'code' as error_code, r.error ->> 'message' as error_message, r.attempt, r.message_id,
-       r.provider_message_id, r.due_at, r.sent_at, r.delivered_at, r.read_at, r.failed_at, r.replied_at
+       r.provider_message_id, r.due_at, r.sent_at, r.delivered_at, r.read_at, r.failed_at, r.replied_at,
+       r.opted_out_at
      from broadcast_recipients r left join contacts c on c.tenant_id = :tenantId and c.id = r.contact_id
      where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId and r.id > :after
        and (:status::text is null or r.status = :status)

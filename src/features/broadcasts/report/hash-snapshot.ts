@@ -12,15 +12,18 @@ export async function hashSnapshot({ db, tenantId }: Scope, broadcastId: string)
   const hash = createHash('sha256')
   let after = '00000000-0000-0000-0000-000000000000'
   for (let count = PAGE; count === PAGE;) {
-    const rows = await selectRows<{ id: string; digest: Buffer | null }>(
+    const [page] = await selectRows<{ digests: Buffer | null; count: number; lastId: string | null }>(
       db,
-      `select id, digest from broadcast_recipients
-       where tenant_id = :tenantId and broadcast_id = :broadcastId and id > :after order by id limit :limit`,
+      `select string_agg(digest, '' order by id) as digests, count(*)::int as count,
+         (array_agg(id order by id desc))[1] as last_id
+       from (
+         select id, digest from broadcast_recipients
+         where tenant_id = :tenantId and broadcast_id = :broadcastId and id > :after order by id limit :limit) page`,
       { tenantId, broadcastId, after, limit: PAGE },
     )
-    for (const { digest } of rows) hash.update(digest ?? Buffer.alloc(0))
-    count = rows.length
-    after = rows.at(-1)?.id ?? after
+    hash.update(page?.digests ?? Buffer.alloc(0))
+    count = page?.count ?? 0
+    after = page?.lastId ?? after
   }
   return hash.digest('hex')
 }

@@ -11,8 +11,9 @@ const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 type Row = {
   id: string
-  status: Exclude<keyof Counts, 'total' | 'accepted' | 'replied'>
+  status: Exclude<keyof Counts, 'total' | 'accepted' | 'replied' | 'optedOut'>
   hasReplied: boolean
+  hasOptedOut: boolean
   hasDoubt: boolean
   digest: Buffer | null
   isDigestValid: boolean
@@ -41,6 +42,7 @@ export async function verifyReport(source: ReportSource, broadcastId: string): P
       counts[row.status] += 1
       counts.accepted += row.acceptedCount > 0 ? 1 : 0
       counts.replied += row.hasReplied ? 1 : 0
+      counts.optedOut += row.hasOptedOut ? 1 : 0
       doubts += row.hasDoubt ? 1 : 0
       problems.push(...findProblems(row))
     }
@@ -77,7 +79,8 @@ function findProblems({ id, isDigestValid, acceptedCount, providerMessageIds, st
 function readPage({ db, tenantId }: ReportSource, broadcastId: string, after: string): Promise<Row[]> {
   return selectRows(
     db,
-    `select r.id, r.status, r.replied_at is not null as has_replied, r.doubted_at is not null as has_doubt, r.digest,
+    `select r.id, r.status, r.replied_at is not null as has_replied, r.opted_out_at is not null as has_opted_out,
+       r.doubted_at is not null as has_doubt, r.digest,
        r.accepted_count,
        c.id is null or r.digest = ${digestSql('r')} as is_digest_valid,
        case when c.id is not null then (

@@ -4,7 +4,7 @@ import type { Scope } from '../../../scope.ts'
 
 /** Messages of broadcasts that are queued or being sent on a channel: pausing and canceling act within this many. */
 export const IN_FLIGHT_MAX = 128
-/** A batch is queued when there is room for this many, so that batches are not tiny. */
+/** A batch is queued when there is room for this many, or half of all that is not taken by postponed messages. */
 const ROOM_MIN = 64
 /** Tokens accumulate for this long, so that a short delay of a worker does not slow a broadcast down. */
 const BURST_MS = 300
@@ -18,6 +18,8 @@ export type Allowance = {
   refilledAt: Date
   /** Messages for which there is room, whatever the tokens. */
   free: number
+  /** Room below which no batch is queued. */
+  freeMin: number
   tokens: number
   perSecond: number
 }
@@ -56,33 +58,37 @@ export async function readAllowance(
   perSecond: number,
 ): Promise<Allowance> {
   const now = tx.now()
-  const [outbox] = await selectRows<{ count: number }>(
+  const [outbox] = await selectRows<{ count: number; postponed: number }>(
     tx.db,
-    `select count(*)::int as count from (
-       select from outbox where tenant_id = :tenantId and channel_id = :channelId and priority = 1 limit :max) rows`,
-    { tenantId: tx.tenantId, channelId, max: IN_FLIGHT_MAX },
+    `select count(*)::int as count, count(*) filter (where leased_at is null and not_before > :now)::int as postponed
+     from (
+       select leased_at, not_before from outbox
+       where tenant_id = :tenantId and channel_id = :channelId and priority = 1 limit :max) rows`,
+    { tenantId: tx.tenantId, channelId, now, max: IN_FLIGHT_MAX },
   )
   const burst = Math.max(1, (perSecond * BURST_MS) / SECOND)
   const elapsedMs = Math.max(0, now.getTime() - bucket.refilledAt.getTime())
   const tokens = Math.min(burst, bucket.tokens + (elapsedMs * perSecond) / SECOND)
-  return toAllowance(now, { free: IN_FLIGHT_MAX - (outbox?.count ?? 0), tokens, perSecond })
+  const free = IN_FLIGHT_MAX - (outbox?.count ?? 0)
+  const freeMin = Math.max(1, Math.min(ROOM_MIN, (IN_FLIGHT_MAX - (outbox?.postponed ?? 0)) / 2))
+  return toAllowance(now, { free, freeMin, tokens, perSecond })
 }
 
 function toAllowance(
   now: Date,
-  { free, tokens, perSecond }: Pick<Allowance, 'free' | 'tokens' | 'perSecond'>,
+  { free, freeMin, tokens, perSecond }: Pick<Allowance, 'free' | 'freeMin' | 'tokens' | 'perSecond'>,
 ): Allowance {
   const tokensMin = Math.max(1, Math.min(ROOM_MIN, (perSecond * TOKENS_MS) / SECOND))
-  const room = free < ROOM_MIN || tokens < tokensMin ? 0 : Math.min(free, Math.floor(tokens))
+  const room = free < freeMin || tokens < tokensMin ? 0 : Math.min(free, Math.floor(tokens))
   const waitMs = Math.max(0, Math.ceil(((tokensMin - tokens) * SECOND) / perSecond))
-  return { room, refilledAt: addMs(now, waitMs), free, tokens, perSecond }
+  return { room, refilledAt: addMs(now, waitMs), free, freeMin, tokens, perSecond }
 }
 
 /** Takes tokens out of the bucket that the transaction has locked, and returns what may be queued after that. */
 export async function takeTokens(
   tx: Scope,
   channelId: string,
-  { free, tokens, perSecond }: Allowance,
+  { free, freeMin, tokens, perSecond }: Allowance,
   count: number,
 ): Promise<Allowance> {
   const now = tx.now()
@@ -92,5 +98,5 @@ export async function takeTokens(
     tx.tenantId,
     channelId,
   ])
-  return toAllowance(now, { free: free - count, tokens: tokens - count, perSecond })
+  return toAllowance(now, { free: free - count, freeMin, tokens: tokens - count, perSecond })
 }

@@ -1,4 +1,8 @@
-import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
+import {
+  fillComponents,
+  type FilledTemplate,
+  type SendableTemplate,
+} from '../../../channels/templates/fill-template.ts'
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
@@ -7,12 +11,32 @@ import { ensureConversations, type EnsuredConversation } from '../../conversatio
 import { isWindowOpen } from '../../conversations/service-window.ts'
 import { nextMessageId } from '../../outbound/next-message-id.ts'
 import { queueMessages } from '../../outbound/queue-messages.ts'
-import { fillTemplate } from '../../templates/sendable-template.ts'
-import { countFirstContacts, listUncounted, readRemainingLimit } from './messaging-limit.ts'
-import type { PickedRecipient } from './pick-recipients.ts'
+import { listUncounted, readRemainingLimit } from '../../broadcast-recipients/messaging-limit.ts'
+import { type PickedRecipient, skipRecipients } from './pick-recipients.ts'
 
-type Options = { template: SendableTemplate; messagingLimit: number | null }
-type Prepared = { recipient: PickedRecipient; conversation: EnsuredConversation; messageId: string }
+export type FilledRecipient = PickedRecipient & FilledTemplate
+type Prepared = { recipient: FilledRecipient; conversation: EnsuredConversation; messageId: string }
+
+/**
+ * Fills in the template for picked recipients. It may have been changed at the provider since their parameters were
+ * checked: those whose parameters do not fit any more are skipped. Returns null if nobody's do, and skips nobody.
+ */
+export async function fillRecipients(
+  tx: Scope,
+  template: SendableTemplate,
+  picked: PickedRecipient[],
+): Promise<FilledRecipient[] | null> {
+  const filled: FilledRecipient[] = []
+  const unfit: { id: string; reason: 'invalid_params' }[] = []
+  for (const recipient of picked) {
+    const result = fillComponents(template, recipient.params)
+    if ('problems' in result) unfit.push({ id: recipient.id, reason: 'invalid_params' })
+    else filled.push({ ...recipient, ...result })
+  }
+  if (filled.length === 0) return null
+  await skipRecipients(tx, unfit)
+  return filled
+}
 
 /**
  * Queues the messages of picked recipients, who become `sending`, and returns their number. The lock of the conversations
@@ -21,8 +45,8 @@ type Prepared = { recipient: PickedRecipient; conversation: EnsuredConversation;
 export async function queueBatch(
   tx: Scope,
   broadcast: BroadcastRow,
-  picked: PickedRecipient[],
-  { template, messagingLimit }: Options,
+  picked: FilledRecipient[],
+  messagingLimit: number | null,
 ): Promise<{ queued: number; isLimited: boolean }> {
   const conversations = await ensureConversations(
     tx,
@@ -33,7 +57,7 @@ export async function queueBatch(
     const conversation = conversations.get(recipient.contactId)
     return conversation ? [{ recipient, conversation, messageId: nextMessageId(conversation.lastMessageId) }] : []
   })
-  const { allowed, first, isLimited } = await applyMessagingLimit(tx, reachable, messagingLimit)
+  const { allowed, isLimited } = await applyMessagingLimit(tx, reachable, messagingLimit)
   const startedIds = await startSending(tx, allowed)
   const started = allowed.filter(({ recipient }) => startedIds.has(recipient.id))
   await queueMessages(
@@ -43,7 +67,9 @@ export async function queueBatch(
       conversationId: conversation.conversationId,
       contactId: recipient.contactId,
       channelId: broadcast.channelId,
-      ...fillTemplate(template, recipient.params),
+      body: recipient.body,
+      content: recipient.content,
+      category: recipient.category,
       sender: { type: 'broadcast' as const, id: broadcast.id, name: broadcast.name },
       runId: null,
       stepId: null,
@@ -51,25 +77,21 @@ export async function queueBatch(
       recipientId: recipient.id,
     })),
   )
-  await countFirstContacts(
-    tx,
-    started.flatMap(({ recipient }) => (first.has(recipient.contactId) ? [recipient.contactId] : [])),
-  )
   return { queued: started.length, isLimited }
 }
 
 /** Leaves out the recipients to whom the business would write first and may not any more today. */
 async function applyMessagingLimit(tx: Scope, prepared: Prepared[], limit: number | null) {
+  if (limit === null) return { allowed: prepared, isLimited: false }
   const now = tx.now()
   const outside = prepared.filter(({ conversation }) => !isWindowOpen(conversation.windowExpiresAt, now))
   const first = await listUncounted(
     tx,
     outside.map(({ recipient }) => recipient.contactId),
   )
-  if (limit === null) return { allowed: prepared, first, isLimited: false }
   let remaining = await readRemainingLimit(tx, limit)
   const allowed = prepared.filter(({ recipient }) => !first.has(recipient.contactId) || remaining-- > 0)
-  return { allowed, first, isLimited: allowed.length < prepared.length }
+  return { allowed, isLimited: allowed.length < prepared.length }
 }
 
 /** Makes recipients who are still pending `sending`, each with the message of its next attempt, and returns their ids. */

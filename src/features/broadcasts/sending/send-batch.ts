@@ -10,10 +10,10 @@ import type { SendableTemplate } from '../../../channels/templates/fill-template
 import { pauseLocked } from '../pause-broadcast.ts'
 import { changeStatus } from '../transitions.ts'
 import { findPauseReason } from './find-pause-reason.ts'
-import { parseMessagingLimit } from './messaging-limit.ts'
+import { parseMessagingLimit } from '../../broadcast-recipients/messaging-limit.ts'
 import { type Allowance, type Bucket, readAllowance, takeTokens } from './pacing.ts'
 import { pickRecipients } from './pick-recipients.ts'
-import { queueBatch } from './queue-batch.ts'
+import { fillRecipients, queueBatch } from './queue-batch.ts'
 
 /** A disconnected channel and an exhausted messaging limit are looked at again after this. */
 const BLOCKED_MS = 10 * SECOND
@@ -43,10 +43,13 @@ export async function sendBatch(tx: Scope, broadcast: BroadcastRow, bucket: Buck
     limit: allowance.room,
   })
   if (picked.length === 0) return hasMore || finish(tx, broadcast)
-  const { queued, isLimited } = await queueBatch(tx, broadcast, picked, {
-    template,
-    messagingLimit: parseMessagingLimit(channel.messagingLimit),
-  })
+  const filled = await fillRecipients(tx, template, picked)
+  if (!filled) {
+    await pauseLocked(tx, broadcast, 'template_paused')
+    return false
+  }
+  const limit = parseMessagingLimit(channel.messagingLimit)
+  const { queued, isLimited } = await queueBatch(tx, broadcast, filled, limit)
   const left = await takeTokens(tx, channelId, allowance, queued)
   if (isLimited) return waitUntil(tx, broadcast, addMs(tx.now(), LIMITED_MS))
   await waitUntil(tx, broadcast, left.room > 0 ? tx.now() : findRoomTime(tx, left))

@@ -1,6 +1,6 @@
-import { selectRows } from '../../../platform/database/sql.ts'
-import { addMs, DAY, HOUR } from '../../../platform/time.ts'
-import type { Scope } from '../../../scope.ts'
+import { selectRows } from '../../platform/database/sql.ts'
+import { addMs, DAY, HOUR } from '../../platform/time.ts'
+import type { Scope } from '../../scope.ts'
 
 /** Converts the limit that the provider reports; null if there is none. */
 export function parseMessagingLimit(limit: string | null): number | null {
@@ -31,23 +31,34 @@ export async function listUncounted(tx: Scope, contactIds: string[]): Promise<Se
   return new Set(contactIds.filter((contactId) => !known.has(contactId)))
 }
 
-/** Counts contacts to whom the business writes first. */
-export async function countFirstContacts(tx: Scope, contactIds: string[]): Promise<void> {
-  if (contactIds.length === 0) return
+type TemplateMessage = { conversationId: string; category?: string | null | undefined }
+
+/**
+ * Counts the contacts to whom the business writes first with these messages: templates outside the service window, each
+ * contact once in 24 hours. The caller holds the locks of the conversations.
+ */
+export async function countFirstContacts(tx: Scope, messages: TemplateMessage[]): Promise<void> {
+  const templates = messages.filter(({ category }) => category)
+  if (templates.length === 0) return
   const now = tx.now()
   await tx.db.raw(
-    `with counted as (
+    `with outside as (
+       select distinct contact_id from conversations where tenant_id = :tenantId and id = any(:conversationIds)
+         and (window_expires_at is null or window_expires_at <= :now)),
+     counted as (
        insert into first_contacts as f (tenant_id, contact_id, counted_at)
-       select :tenantId::uuid, id, :now::timestamptz from unnest(:contactIds::uuid[]) as id order by id
-       on conflict (tenant_id, contact_id) do update set counted_at = excluded.counted_at)
-     insert into first_contact_hours as h (tenant_id, hour, count) values (:tenantId, :hour, :count)
+       select :tenantId::uuid, contact_id, :now::timestamptz from outside order by contact_id
+       on conflict (tenant_id, contact_id) do update set counted_at = excluded.counted_at where f.counted_at <= :since
+       returning 1)
+     insert into first_contact_hours as h (tenant_id, hour, count)
+     select :tenantId::uuid, :hour::timestamptz, count(*) from counted having count(*) > 0
      on conflict (tenant_id, hour) do update set count = h.count + excluded.count`,
     {
       tenantId: tx.tenantId,
-      contactIds,
+      conversationIds: templates.map(({ conversationId }) => conversationId),
       now,
+      since: addMs(now, -DAY),
       hour: new Date(Math.floor(now.getTime() / HOUR) * HOUR),
-      count: contactIds.length,
     },
   )
 }

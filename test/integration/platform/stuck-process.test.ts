@@ -1,0 +1,52 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { Checkout } from '../../support/checkout.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const QUEUE = 'src/platform/jobs/graphile-job-queue.ts'
+const HEARTBEAT = 'const HEARTBEAT_MS = 3 * SECOND'
+
+describe('a process whose job runners take no jobs although the database answers', function () {
+  this.timeout(120_000)
+  let app: TestApp
+  let checkout: Checkout
+
+  before(async () => {
+    app = await startTestApp({ ROLES: 'http' })
+    checkout = new Checkout()
+    // Twenty heartbeats, after which the process ends, then take seconds instead of a minute.
+    const path = join(checkout.path, QUEUE)
+    const source = readFileSync(path, 'utf8')
+    expect(source).to.include(HEARTBEAT)
+    writeFileSync(path, source.replace(HEARTBEAT, 'const HEARTBEAT_MS = SECOND / 5'))
+  })
+
+  after(async () => {
+    await checkout.remove()
+    await app.stop()
+  })
+
+  it('ends with exit code 1 and says why', async () => {
+    const url = new URL(app.databaseUrl)
+    url.searchParams.set('application_name', 'faulty')
+    const environment = { DATABASE_URL: url.href, ROLES: 'worker', SECRET_KEY: 'ab'.repeat(32) }
+    const { child, ended } = checkout.start('node', ['--import', 'tsx', 'src/main.ts'], environment)
+    try {
+      await waitUntil(async () => (await app.system.db('workers').pluck('id')).length > 0)
+      // A trigger per statement fires although no job is due.
+      await app.system.db.raw(`create function refuse() returns trigger language plpgsql as $$
+        begin
+          if current_setting('application_name') = 'faulty' then raise 'away'; end if;
+          return null;
+        end $$;
+        create trigger refuse before update on graphile_worker._private_jobs execute function refuse()`)
+      const { code, stdout } = await ended
+      expect(stdout).to.include('background work is stuck although the database answers')
+      expect(code).to.equal(1)
+    } finally {
+      child.kill('SIGKILL')
+    }
+  })
+})
