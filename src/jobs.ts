@@ -20,6 +20,7 @@ import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
 import { rollUpCounts } from './features/counts/roll-up-counts.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
+import { OVERDUE_MS } from './features/automation/jobs.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
@@ -33,7 +34,7 @@ import { purgeIdempotencyKeys } from './trpc/idempotency.ts'
 export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
-    deliver: (payload, signal) => deliverMessages(system, payload, signal),
+    deliver: (payload, signal, release) => deliverMessages(system, payload, { signal, release }),
     broadcast: (payload, signal) => runBroadcasts(system, payload, signal),
     execute: executeCalls(system),
     'fetch-media': (payload, signal) => fetchMedia(system, payload, signal),
@@ -48,8 +49,8 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
     { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system) },
     { name: 'release scheduled messages', everyMs: SECOND, run: () => releaseScheduledMessages(system) },
-    { name: 'enqueue due mailboxes', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
-    { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
+    { name: 'enqueue due mailboxes', everyMs: 2 * SECOND, run: () => enqueueDueMailboxes(system, OVERDUE_MS) },
+    { name: 'reconcile outbox', everyMs: 2 * SECOND, run: () => reconcileOutbox(system, OVERDUE_MS) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
