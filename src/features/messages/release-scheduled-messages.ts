@@ -40,7 +40,7 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
     with released as (
        update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now}
        where m.tenant_id = ${tenantId} and m.id = any(${ids}) and ${sqlText(allowsSql('release'))}
-       returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content),
+       returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content, m.category),
      entered as (
        insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)
        select ${tenantId}::uuid, channel_id, conversation_id, id, ${DUE_AT_ONCE}::timestamptz, ${now}::timestamptz from released),
