@@ -25,6 +25,7 @@ export function singleDatabase(db: Database): DatabaseSource {
 
 type Options = {
   url: string
+  isPooled: boolean
   /** The kind of work. */
   name: string
   settings: PoolSettings
@@ -45,9 +46,10 @@ export class ConnectionPool implements DatabaseSource {
   /** Connections that are not used again: the cancel request may arrive late and would hit their next statement. */
   readonly #canceled = new WeakSet<object>()
 
-  constructor({ url, name, settings, share }: Options) {
+  constructor({ url, isPooled, name, settings, share }: Options) {
     this.#pool = openDatabase(url, {
       ...settings,
+      isPooled,
       name: `parley ${name}`,
       isUsable: (connection) => !this.#canceled.has(connection),
     })

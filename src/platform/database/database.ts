@@ -14,6 +14,7 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
+import { pooledClientClass } from './servers/pooled-client.ts'
 import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
@@ -47,6 +48,8 @@ const POOL = { connections: 4, statementTimeoutMs: STATEMENT_TIMEOUT_MS, acquire
 export type PoolSettings = typeof POOL
 
 type PoolOptions = Partial<PoolSettings> & {
+  /** True if the URL leads to a pooler in transaction mode, so that the connections must not use their session. */
+  isPooled?: boolean
   /** The name of the connections in `pg_stat_activity`. */
   name?: string
   /** A statement that is executed on each new connection. */
@@ -62,7 +65,8 @@ const sockets = new WeakMap<Database, OpenSockets>()
  * answer is closed. Pools open connections when they are needed and close idle ones.
  */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
-  const { connections, statementTimeoutMs, acquireTimeoutMs } = { ...POOL, ...options }
+  const { connections, statementTimeoutMs, acquireTimeoutMs, isPooled = false } = { ...POOL, ...options }
+  const timeouts = { statementTimeoutMs, idleTransactionTimeoutMs: IDLE_TRANSACTION_MAX_MS }
   const open = new OpenSockets()
   const db = knex({
     client: 'pg',
@@ -71,8 +75,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       ...CONNECTION,
       connectionTimeoutMillis: Math.min(CONNECTION.connectionTimeoutMillis, acquireTimeoutMs),
       application_name: options.name ?? 'parley',
-      statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_TRANSACTION_MAX_MS,
+      ...(isPooled ? {} : toStartupParameters(timeouts)),
     },
     wrapIdentifier,
     pool: {
@@ -94,9 +97,16 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
     migrations: MIGRATIONS,
   })
   // knex creates its connections with this class.
-  db.client.driver = { ...pg, Client: ServerClient }
+  db.client.driver = { ...pg, Client: isPooled ? pooledClientClass(timeouts) : ServerClient }
   sockets.set(db, open)
   return db.on('query-error', removeStatement)
+}
+
+function toStartupParameters(timeouts: { statementTimeoutMs: number; idleTransactionTimeoutMs: number }) {
+  return {
+    statement_timeout: timeouts.statementTimeoutMs,
+    idle_in_transaction_session_timeout: timeouts.idleTransactionTimeoutMs,
+  }
 }
 
 /** Closes a pool, and its connections that are still in use after 1 s. */

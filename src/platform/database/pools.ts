@@ -9,8 +9,12 @@ export type Pools = Record<PoolName, ConnectionPool>
 /** The part of the connections that one workspace may use. Jobs of the engine are limited by workspace already. */
 const SHARES: Record<PoolName, number> = { requests: 0.5, webhooks: 0.5, engine: 1, background: 1 }
 
-export function openPools(url: string, settings: Record<PoolName, PoolSettings>): Pools {
-  const open = (name: PoolName) => new ConnectionPool({ url, name, settings: settings[name], share: SHARES[name] })
+export function openPools(
+  { url, isPooled }: { url: string; isPooled: boolean },
+  settings: Record<PoolName, PoolSettings>,
+): Pools {
+  const open = (name: PoolName) =>
+    new ConnectionPool({ url, isPooled, name, settings: settings[name], share: SHARES[name] })
   return {
     requests: open('requests'),
     webhooks: open('webhooks'),
