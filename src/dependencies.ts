@@ -65,29 +65,30 @@ export async function openDependencies(
   try {
     const database = await resolveDatabase({
       url: config.database.url,
+      sessionUrl: config.database.sessionUrl,
       dataDir: config.dataDir,
       binDir: config.database.binDir,
       environment: config.environment,
     })
     closers.push(() => database.close())
     closers.push(logPrimaryChanges(database.url, log))
-    const pools = openPools(database.url, config.database.pools)
+    const pools = openPools(database, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
     await prepareDatabase(database, config.database, log)
-    const sharedJobs = new GraphileJobQueue({ url: database.url, log })
+    const sharedJobs = new GraphileJobQueue({ url: database.sessionUrl, log })
     const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
     const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
     const notifications = redis
       ? new RedisNotifications({ client: redis, log })
-      : new PostgresNotifications({ url: database.url, log })
+      : new PostgresNotifications({ url: database.sessionUrl, log })
     closers.push(() => notifications.close())
     await notifications.open()
     const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
     closers.push(() => revocations.close())
     revocations.open()
-    const limits = createRateLimits({ url: database.url, redis, clock })
+    const limits = createRateLimits({ url: database.url, isPooled: database.isPooled, redis, clock })
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)

@@ -3,7 +3,7 @@ import { singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
 import { createSqlTag, type SqlTag } from './platform/database/sql.ts'
 import { writeEvents } from './platform/database/write-events.ts'
-import { assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
+import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import { NotFoundError } from './platform/errors.ts'
 import { isUuid } from './platform/ids.ts'
@@ -221,7 +221,7 @@ export class SystemScope {
    * done in the scope of each. On a distributed database it is executed by every node.
    */
   acrossTenants<Row = unknown>(name: string): SqlTag<Row> {
-    return createSqlTag(this.db, name)
+    return createSqlTag(this.db, `${name} ${ACROSS_TENANTS}`)
   }
 
   forTenant(tenantId: string, actor: Actor = { type: 'system', id: null, name: null }): Scope {

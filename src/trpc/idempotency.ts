@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { middlewareMarker, type MiddlewareResult } from '@trpc/server/unstable-core-do-not-import'
 import { ConflictError, InvalidError, UnprocessableError } from '../platform/errors.ts'
-import { addMs, DAY } from '../platform/time.ts'
-import type { Scope, SystemScope } from '../scope.ts'
+import type { Scope } from '../scope.ts'
 import { type Serialized, transformer } from './transformer.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
@@ -60,11 +59,9 @@ function hashInput(input: unknown): Buffer {
 
 /** Returns the answer recorded for the key, or claims the key for this call and returns undefined. */
 async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
-  const lock = await tx.db.raw<{ rows: { locked: boolean }[] }>(
-    'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
-    [`${tx.tenantId}\n${route}\n${key}`],
-  )
-  if (!lock.rows[0]?.locked) {
+  const [lock] = await tx.sql<{ isLocked: boolean }>('lockIdempotencyKey')`
+    select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}`}, 0)) as is_locked`
+  if (!lock?.isLocked) {
     throw new ConflictError('idempotency_in_progress', 'A request with this Idempotency-Key is still running')
   }
   const row = { tenant_id: tx.tenantId, route, key }
@@ -87,9 +84,4 @@ async function recordAnswer(tx: Scope, { key, route }: KeyedRequest, response: S
     .db('idempotency_keys')
     .where({ tenant_id: tx.tenantId, route, key })
     .update({ response: JSON.stringify(response) })
-}
-
-/** Deletes the keys that are older than a day. */
-export async function purgeIdempotencyKeys(system: SystemScope): Promise<void> {
-  await system.db('idempotency_keys').where('created_at', '<', addMs(system.now(), -DAY)).delete()
 }

@@ -1,5 +1,4 @@
 import type { SystemScope } from '../../scope.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
 import { advanceJob } from './jobs.ts'
 
@@ -8,10 +7,7 @@ import { advanceJob } from './jobs.ts'
  * items but loses none.
  */
 export async function enqueueDueMailboxes(system: SystemScope, overdueMs = 0): Promise<void> {
-  const tenants = await selectRows<{ tenantId: string }>(
-    system.db,
-    'select distinct tenant_id from mailbox_items where due_at <= ?',
-    [addMs(system.now(), -overdueMs)],
-  )
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueItems')`
+    select distinct tenant_id from mailbox_items where due_at <= ${addMs(system.now(), -overdueMs)}`
   await system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
 }

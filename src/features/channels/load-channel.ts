@@ -77,12 +77,10 @@ export async function rescheduleOutbox(
   channelId: string,
   { at, before }: { at: Date; before: Date | null },
 ): Promise<void> {
-  await tx.db.raw(
-    `with locked as (
-       select message_id from outbox where tenant_id = :tenantId and channel_id = :channelId and leased_at is null
-         and (:before::timestamptz is null or not_before < :before) order by message_id for no key update)
-     update outbox o set not_before = :at from locked
-     where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = locked.message_id and o.leased_at is null`,
-    { tenantId: tx.tenantId, channelId, at, before },
-  )
+  await tx.sql('rescheduleOutbox')`
+    with locked as (
+       select message_id from outbox where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and leased_at is null
+         and (${before}::timestamptz is null or not_before < ${before}) order by message_id for no key update)
+     update outbox o set not_before = ${at} from locked
+     where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.message_id = locked.message_id and o.leased_at is null`
 }

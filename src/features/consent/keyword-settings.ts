@@ -1,4 +1,3 @@
-import { selectRows } from '../../platform/database/sql.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { DEFAULT_SETTINGS, KeywordSettings, listKeywords, normalizeKeyword } from './keywords.ts'
@@ -6,11 +5,8 @@ import type { ConsentKeywords, PutConsentKeywords } from './schema.ts'
 
 /** Loads the keyword settings of the workspace. */
 export async function loadKeywordSettings(scope: Scope): Promise<KeywordSettings> {
-  const [row] = await selectRows<{ settings: unknown }>(
-    scope.db,
-    'select consent_keywords as settings from workspaces where id = ?',
-    [scope.tenantId],
-  )
+  const [row] = await scope.sql<{ settings: unknown }>('loadKeywordSettings')`
+    select consent_keywords as settings from workspaces where id = ${scope.tenantId}`
   return row?.settings ? KeywordSettings.parse(row.settings) : DEFAULT_SETTINGS
 }
 

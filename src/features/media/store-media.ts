@@ -21,14 +21,16 @@ export async function storeMedia(
   if (existing) return { row: existing, isNew: false }
   const isAnimated = mimeType === 'image/webp' ? await isAnimatedWebp(file.path) : null
   const write = await startWrite(scope, newId())
-  let isNew = false
   try {
     await scope.files.put(write.key, file.path, file)
-    isNew = await insertMedia(scope, write, { sha256, mimeType, bytes, filename, isAnimated })
-  } finally {
-    // Another upload of an equal file was faster, or this one failed.
-    if (!isNew) await discardWrite(scope, write)
+  } catch (error) {
+    await discardWrite(scope, write)
+    throw error
   }
+  // An error leaves the file to the purge: the row may have been committed although its response was lost.
+  const isNew = await insertMedia(scope, write, { sha256, mimeType, bytes, filename, isAnimated })
+  // Another upload of an equal file was faster.
+  if (!isNew) await discardWrite(scope, write)
   return { row: await scope.query(MediaRow).findOne({ sha256 }).throwIfNotFound(), isNew }
 }
 

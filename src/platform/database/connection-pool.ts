@@ -25,6 +25,7 @@ export function singleDatabase(db: Database): DatabaseSource {
 
 type Options = {
   url: string
+  isPooled: boolean
   /** The kind of work. */
   name: string
   settings: PoolSettings
@@ -49,9 +50,10 @@ export class ConnectionPool implements DatabaseSource {
   /** Connections that are not used again: the cancel request may arrive late and would hit their next statement. */
   readonly #canceled = new WeakSet<object>()
 
-  constructor({ url, name, settings, share, prepareSession, lockTimeoutMs }: Options) {
+  constructor({ url, isPooled, name, settings, share, prepareSession, lockTimeoutMs }: Options) {
     this.#pool = openDatabase(url, {
       ...settings,
+      isPooled,
       ...(prepareSession === undefined ? {} : { prepareSession }),
       ...(lockTimeoutMs === undefined ? {} : { lockTimeoutMs }),
       name: `parley ${name}`,

@@ -14,6 +14,7 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
+import { pooledClientClass, type Timeouts } from './servers/pooled-client.ts'
 import { PreparingClient } from './servers/preparing-client.ts'
 import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
@@ -53,9 +54,11 @@ const POOL = {
 export type PoolSettings = typeof POOL
 
 type PoolOptions = Partial<PoolSettings> & {
+  /** True if the URL leads to a pooler in transaction mode, so that the connections must not use their session. */
+  isPooled?: boolean
   /** The name of the connections in `pg_stat_activity`. */
   name?: string
-  /** The longest wait for a lock; by default until the statement is canceled. */
+  /** The longest wait for a lock. By default, or with 0, until the statement is canceled. */
   lockTimeoutMs?: number
   /** A statement that is executed on each new connection. */
   prepareSession?: string
@@ -71,6 +74,8 @@ const sockets = new WeakMap<Database, OpenSockets>()
  */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
   const { connections, statementTimeoutMs, acquireTimeoutMs, preparesStatements } = { ...POOL, ...options }
+  const { isPooled = false, lockTimeoutMs = 0 } = options
+  const timeouts = { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs: IDLE_TRANSACTION_MAX_MS }
   const open = new OpenSockets()
   const db = knex({
     client: 'pg',
@@ -79,9 +84,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       ...CONNECTION,
       connectionTimeoutMillis: Math.min(CONNECTION.connectionTimeoutMillis, acquireTimeoutMs),
       application_name: options.name ?? 'parley',
-      statement_timeout: statementTimeoutMs,
-      ...(options.lockTimeoutMs === undefined ? {} : { lock_timeout: options.lockTimeoutMs }),
-      idle_in_transaction_session_timeout: IDLE_TRANSACTION_MAX_MS,
+      ...(isPooled ? {} : toStartupParameters(timeouts)),
     },
     wrapIdentifier,
     pool: {
@@ -103,9 +106,18 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
     migrations: MIGRATIONS,
   })
   // knex creates its connections with this class.
-  db.client.driver = { ...pg, Client: preparesStatements ? PreparingClient : ServerClient }
+  const ownClient = preparesStatements ? PreparingClient : ServerClient
+  db.client.driver = { ...pg, Client: isPooled ? pooledClientClass(timeouts) : ownClient }
   sockets.set(db, open)
   return db.on('query-error', removeStatement)
+}
+
+function toStartupParameters(timeouts: Timeouts) {
+  return {
+    statement_timeout: timeouts.statementTimeoutMs,
+    lock_timeout: timeouts.lockTimeoutMs,
+    idle_in_transaction_session_timeout: timeouts.idleTransactionTimeoutMs,
+  }
 }
 
 /** Closes a pool, and its connections that are still in use after 1 s. */

@@ -24,11 +24,16 @@ const LOCK_TIMEOUTS_MS: Partial<Record<PoolName, number>> = { webhooks: 2 * SECO
 
 const KEYED = new Set<PoolName>(['webhooks', 'engine'])
 
-export function openPools(url: string, settings: Record<PoolName, PoolSettings>): Pools {
+export function openPools(
+  { url, isPooled }: { url: string; isPooled: boolean },
+  settings: Record<PoolName, PoolSettings>,
+): Pools {
   const open = (name: PoolName) => {
-    const prepareSession = settings[name].preparesStatements && KEYED.has(name) ? KEYED_PLANS : undefined
+    const isPlanned = !isPooled && settings[name].preparesStatements && KEYED.has(name)
+    const prepareSession = isPlanned ? KEYED_PLANS : undefined
     return new ConnectionPool({
       url,
+      isPooled,
       name,
       settings: settings[name],
       share: SHARES[name],

@@ -50,7 +50,7 @@ export async function lockMailboxes(tx: StoreTransaction, mailboxes: Mailbox[]):
     const ids = mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
     if (ids.length === 0) continue
     await tx.sql('lockMailboxes')`
-      select 1 from ${table} where tenant_id = ${tx.tenantId} and id = any(${ids}) order by id for no key update`
+    select 1 from ${table} where tenant_id = ${tx.tenantId} and id = any(${ids}) order by id for no key update`
   }
 }
 
