@@ -4,6 +4,7 @@ import { benchBroadcast } from './broadcast.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
+import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { benchLatency } from './latency.ts'
 import { benchStall } from './stall.ts'
@@ -19,6 +20,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   waits: benchWaits,
   fairness: benchFairness,
   stall: benchStall,
+  growth: benchGrowth,
 }
 
 const text = { type: 'string' } as const

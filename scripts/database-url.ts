@@ -9,7 +9,7 @@ const folder = dataDirectory(dataDir)
 const postmaster = findLivePostmaster(folder)
 
 if (database.url !== undefined) {
-  process.stdout.write(`${database.url}\n`)
+  process.stdout.write(`${database.sessionUrl ?? database.url}\n`)
 } else if (postmaster) {
   process.stdout.write(`${connectionString(APPLICATION, 'parley', postmaster.port, folder)}\n`)
 } else {

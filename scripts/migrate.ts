@@ -12,15 +12,15 @@ import { migrateDatabase } from '../src/prepare-database.ts'
  */
 async function main(): Promise<void> {
   const { database, dataDir, environment, logLevel } = loadConfig(readEnvironment())
-  const server = await resolveDatabase({ url: database.url, binDir: database.binDir, dataDir, environment })
+  const server = await resolveDatabase({ ...database, dataDir, environment })
   try {
-    const applied = await migrateDatabase(server.url, createLogger(logLevel, createPrettyDestination()))
+    const applied = await migrateDatabase(server.sessionUrl, createLogger(logLevel, createPrettyDestination()))
     for (const name of applied) process.stdout.write(`applied ${name}\n`)
     process.stdout.write(
       applied.length === 0 ? 'All migrations were applied before.\n' : 'All migrations are applied.\n',
     )
   } catch (error) {
-    throw server.isEmbedded ? error : toDatabaseUrlError(error, server.url)
+    throw server.isEmbedded ? error : toDatabaseUrlError(error, server.sessionUrl)
   } finally {
     await server.close()
   }

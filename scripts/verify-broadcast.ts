@@ -20,7 +20,7 @@ else await verify(url)
 
 function findDatabaseUrl(): string | undefined {
   const { database, dataDir } = loadConfig(readEnvironment())
-  if (database.url !== undefined) return database.url
+  if (database.url !== undefined) return database.sessionUrl ?? database.url
   const folder = dataDirectory(dataDir)
   const postmaster = findLivePostmaster(folder)
   return postmaster && connectionString(APPLICATION, 'parley', postmaster.port, folder)

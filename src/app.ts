@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { SEND_MAX_MS } from './channels/channel.ts'
 import type { Config } from './config.ts'
 import { createAuth } from './features/auth/create-auth.ts'
@@ -11,6 +12,7 @@ import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { createHostCheck } from './http/security/check-host.ts'
 import { exportRecipients } from './features/broadcasts/report/export-recipients.ts'
+import { ConnectionDrain } from './http/load/connection-drain.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
@@ -31,10 +33,12 @@ export type App = {
   /** The address of the HTTP server; undefined for a process that only works in the background. */
   url: string | undefined
   system: SystemScope
+  /** True if no job that this process has taken over is in progress. */
+  isIdle(): boolean
   /** Lines for the person who started the process: its address, how to sign in and what to try. */
   banner: string[]
   /**
-   * Stops accepting, finishes requests for at most `drainMs` and jobs for at most 18 seconds, then closes every part in
+   * Stops accepting after `DRAIN_DELAY_MS`, finishes requests for at most `drainMs` and jobs for at most 18 seconds, then closes every part in
    * reverse order.
    */
   stop(drainMs: number): Promise<void>
@@ -69,23 +73,33 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     throw error
   }
   const url = server && serverUrl(server, config.http.host)
+  const connections = server && new ConnectionDrain(server)
   return {
     url,
     system,
+    isIdle: () => dependencies.jobs.isIdle,
     banner: banner({ url, demo: demoAccount }),
     async stop(drainMs) {
       shutdown.isDraining = true
+      connections?.begin()
       stopClock()
       // Without the database nothing in flight can finish.
       const isReachable = await isAnswering(dependencies)
       await Promise.all([
-        server && drain(server, isReachable ? drainMs : Math.min(drainMs, UNREACHABLE_STOP_MAX_MS)),
+        connections &&
+          closeAfter(config.http.drainDelayMs, connections, isReachable ? drainMs : UNREACHABLE_STOP_MAX_MS),
         worker?.stop(isReachable ? WORKER_STOP_MAX_MS : UNREACHABLE_STOP_MAX_MS),
       ])
       if (isReachable) await dependencies.close()
       else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logFailure(log))
     },
   }
+}
+
+/** Serves requests until the load balancers have noticed that this process is not ready. */
+async function closeAfter(delayMs: number, connections: ConnectionDrain, drainMs: number): Promise<void> {
+  await delay(delayMs)
+  await connections.close(drainMs)
 }
 
 /** The sends in flight are finished, and their results stored. */
@@ -97,8 +111,9 @@ async function startWorker(
   system: SystemScope,
   { log, onStuck }: Pick<AppOptions, 'log' | 'onStuck'>,
 ): Promise<{ stop(graceMs: number): Promise<void> }> {
-  const { jobs, limits, pools } = dependencies
-  const background = new SystemScope({ ...dependencies, connections: pools.background })
+  const { jobs, sharedJobs, limits, pools } = dependencies
+  // What periodic tasks find is for the process that has time for it.
+  const background = new SystemScope({ ...dependencies, connections: pools.background, jobs: sharedJobs })
   await jobs.start(createTasks(system), onStuck)
   const purgeLimits = { name: 'purge limits', everyMs: 10 * MINUTE, run: () => limits.purge() }
   const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)
@@ -152,7 +167,6 @@ async function listen(
       openScope: ({ user }, { id, role }, signal) =>
         new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role }, { signal }),
     },
-    isDraining: () => shutdown.isDraining,
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
       const problem = await findDatabaseProblem()
@@ -181,17 +195,4 @@ function serverUrl(server: Server, host: string): string {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-const CLOSE_IDLE_EVERY_MS = 100
-
-/** Closes connections when they are idle and the rest after `drainMs`, as subscriptions never end by themselves. */
-async function drain(server: Server, drainMs: number): Promise<void> {
-  const closed = once(server, 'close')
-  server.close()
-  const closeIdle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
-  const deadline = setTimeout(() => server.closeAllConnections(), drainMs)
-  await closed
-  clearInterval(closeIdle)
-  clearTimeout(deadline)
 }

@@ -9,8 +9,7 @@ const list = z
   .default('')
   .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
 
-function integer(min: number, max: number) {
-  const message = `must be a number from ${min} to ${max}`
+function integer(min: number, max: number, message = `must be a number from ${min} to ${max}`) {
   return z.coerce.number(message).int(message).min(min, message).max(max, message)
 }
 
@@ -22,24 +21,19 @@ function httpUrl(message: string) {
     .transform((text) => text.replace(/\/+$/, ''))
 }
 
+const databaseUrl = z.string().superRefine((url, ctx) => {
+  const message = findUrlProblem(url)
+  if (message !== undefined) ctx.addIssue({ code: 'custom', message })
+})
+
 const connections = integer(2, 200)
 const timeoutMs = integer(100, 600_000)
 
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
-  PORT: z.coerce
-    .number('must be a port number')
-    .int('must be a port number')
-    .min(0, 'must be a port number')
-    .max(65535, 'must be a port number')
-    .default(3000),
-  DATABASE_URL: z
-    .string()
-    .superRefine((url, ctx) => {
-      const message = findUrlProblem(url)
-      if (message !== undefined) ctx.addIssue({ code: 'custom', message })
-    })
-    .optional(),
+  PORT: integer(0, 65535, 'must be a port number').default(3000),
+  DATABASE_URL: databaseUrl.optional(),
+  DATABASE_SESSION_URL: databaseUrl.optional(),
   MIGRATE_ON_START: z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' }).optional(),
   DATA_DIR: z.string().min(1).default('.parley'),
   PG_BIN_DIR: z.string().refine(isAbsolute, 'must be an absolute path').optional(),
@@ -101,6 +95,10 @@ const Environment = z.object({
   DB_BACKGROUND_CONNECTIONS: connections.default(3),
   DB_BACKGROUND_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
   DB_BACKGROUND_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
+  DB_PREPARED_STATEMENTS: z
+    .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
+    .default(true),
+  DRAIN_DELAY_MS: integer(0, 60_000).default(0),
   EVENT_LOOP_LAG_MAX_MS: integer(50, 60_000).default(1_000),
   LOG_LEVEL: z
     .enum(
@@ -120,10 +118,14 @@ export type Config = {
     publicHosts: string[]
     /** Requests are rejected while the event loop is later than this. */
     loopLagMaxMs: number
+    /** A process that stops serves requests for this long while it is not ready. */
+    drainDelayMs: number
   }
   /** Without a URL the process starts its own Postgres under `dataDir`. */
   database: {
     url: string | undefined
+    /** The server behind the pooler to which `url` leads; undefined if it leads to the server. */
+    sessionUrl: string | undefined
     /** True if the start applies missing migrations. */
     migratesOnStart: boolean
     binDir: string | undefined
@@ -183,6 +185,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       'SECRET_KEY: is required with DATABASE_URL (openssl rand -hex 32); all processes must share the same key',
     )
   }
+  if (variables['DATABASE_SESSION_URL'] !== undefined && variables['DATABASE_URL'] === undefined) {
+    problems.push(
+      'DATABASE_SESSION_URL: requires DATABASE_URL, the address of the pooler in front of the same database',
+    )
+  }
   const missing = S3_VARIABLES.filter((name) => variables[name] === undefined)
   if (missing.length > 0 && missing.length < S3_VARIABLES.length) {
     problems.push(`${missing.join(', ')}: must be set together with the other variables of S3`)
@@ -197,9 +204,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       appOrigins: env.APP_ORIGINS,
       publicHosts: env.PUBLIC_HOSTS,
       loopLagMaxMs: env.EVENT_LOOP_LAG_MAX_MS,
+      drainDelayMs: env.DRAIN_DELAY_MS,
     },
     database: {
       url: env.DATABASE_URL,
+      sessionUrl: env.DATABASE_SESSION_URL,
       migratesOnStart: env.MIGRATE_ON_START ?? env.DATABASE_URL === undefined,
       binDir: env.PG_BIN_DIR,
       pools: toPools(env),
@@ -230,6 +239,7 @@ function toPools(env: z.infer<typeof Environment>) {
     connections: env[`DB_${name}_CONNECTIONS`],
     statementTimeoutMs: env[`DB_${name}_STATEMENT_TIMEOUT_MS`],
     acquireTimeoutMs: env[`DB_${name}_ACQUIRE_TIMEOUT_MS`],
+    preparesStatements: env.DB_PREPARED_STATEMENTS,
   })
   return {
     requests: toPool('REQUESTS'),

@@ -4,6 +4,7 @@ import { ComputePool } from './platform/compute/compute-pool.ts'
 import { openPools, type Pools } from './platform/database/pools.ts'
 import { findServers } from './platform/database/servers/servers.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
+import { HandoverQueue } from './platform/jobs/handover-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
@@ -15,20 +16,36 @@ import { RedisNotifications } from './platform/notifications/redis-notifications
 import { LocalRevocations, type Revocations } from './platform/notifications/revocations.ts'
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
 import { folderStore } from './platform/files/folder-store.ts'
+import { removeOldFiles } from './platform/files/remove-old-files.ts'
 import { s3Store } from './platform/files/s3-store.ts'
+import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
-import type { Clock } from './platform/time.ts'
+import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import type { Dependencies } from './scope.ts'
 
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
   pools: Pools
-  jobs: GraphileJobQueue
+  jobs: HandoverQueue
+  /** Jobs that any process may execute. */
+  sharedJobs: GraphileJobQueue
   limits: RateLimits
   revocations: Revocations
   close(): Promise<void>
 }
+
+/**
+ * Tasks whose jobs are executed by the process that has enqueued them. Few advance at once, so that each does more and the
+ * database has connections left; sends mostly wait for a provider.
+ */
+const LOCAL_TASKS = {
+  advance: { working: 2 },
+  deliver: { working: 2, releasedPerKey: 4, released: 16 },
+}
+
+/** Received files of this age belong to a process that ended meanwhile. */
+const ABANDONED_UPLOAD_MS = HOUR
 
 /** Beside this module, and of its kind: TypeScript source or compiled. */
 const COMPUTE_WORKER = new URL(`./compute-worker${extname(import.meta.url)}`, import.meta.url)
@@ -48,31 +65,35 @@ export async function openDependencies(
   try {
     const database = await resolveDatabase({
       url: config.database.url,
+      sessionUrl: config.database.sessionUrl,
       dataDir: config.dataDir,
       binDir: config.database.binDir,
       environment: config.environment,
     })
     closers.push(() => database.close())
     closers.push(logPrimaryChanges(database.url, log))
-    const pools = openPools(database.url, config.database.pools)
+    const pools = openPools(database, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
     await prepareDatabase(database, config.database, log)
-    const jobs = new GraphileJobQueue({ url: database.url, log })
+    const sharedJobs = new GraphileJobQueue({ url: database.sessionUrl, log })
+    const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
     const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
     const notifications = redis
       ? new RedisNotifications({ client: redis, log })
-      : new PostgresNotifications({ url: database.url, log })
+      : new PostgresNotifications({ url: database.sessionUrl, log })
     closers.push(() => notifications.close())
     await notifications.open()
     const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
     closers.push(() => revocations.close())
     revocations.open()
-    const limits = createRateLimits({ url: database.url, redis, clock })
+    const limits = createRateLimits({ url: database.url, isPooled: database.isPooled, redis, clock })
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+    const uploadFolder = join(config.dataDir, 'media', 'incoming')
+    await removeOldFiles(uploadFolder, addMs(clock.now(), -ABANDONED_UPLOAD_MS))
     const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
     closers.push(() => computePool.close())
     return {
@@ -81,14 +102,16 @@ export async function openDependencies(
       clock,
       log,
       jobs,
+      sharedJobs,
       notifications,
       singleFlight: createSingleFlight(),
+      cache: new ExpiringCache(),
       secrets,
       mail,
       computePool,
       allowsLoopback: config.allowsLoopback,
       files: config.s3 ? s3Store(config.s3) : folderStore(join(config.dataDir, 'media', 'files')),
-      uploadFolder: join(config.dataDir, 'media', 'incoming'),
+      uploadFolder,
       database,
       limits,
       revocations,

@@ -3,6 +3,7 @@ import { sendPasswordReset } from './features/auth/send-password-reset.ts'
 import { reportDeadLetters } from './features/dead-letters/report-dead-letters.ts'
 import { rollUpBroadcastCounts } from './features/broadcast-recipients/count-deltas.ts'
 import { enqueueDueBroadcasts, runBroadcasts } from './features/broadcasts/sending/run-broadcasts.ts'
+import { purgeMediaWrites } from './features/media/media-writes.ts'
 import { releaseScheduledMessages } from './features/messages/release-scheduled-messages.ts'
 import { sendReadReceipt } from './features/messages/send-read-receipt.ts'
 import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
@@ -21,6 +22,7 @@ import { deleteExpired } from './features/retention/delete-expired.ts'
 import { purgeIdempotencyKeys } from './features/retention/purge-idempotency-keys.ts'
 import { rollUpCounts } from './features/counts/roll-up-counts.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
+import { OVERDUE_MS } from './features/automation/jobs.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
@@ -33,7 +35,7 @@ import type { SystemScope } from './scope.ts'
 export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
-    deliver: (payload, signal) => deliverMessages(system, payload, signal),
+    deliver: (payload, signal, release) => deliverMessages(system, payload, { signal, release }),
     broadcast: (payload, signal) => runBroadcasts(system, payload, signal),
     execute: executeCalls(system),
     'fetch-media': (payload, signal) => fetchMedia(system, payload, signal),
@@ -48,8 +50,8 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
     { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system) },
     { name: 'release scheduled messages', everyMs: SECOND, run: () => releaseScheduledMessages(system) },
-    { name: 'enqueue due mailboxes', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
-    { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
+    { name: 'enqueue due mailboxes', everyMs: 2 * SECOND, run: () => enqueueDueMailboxes(system, OVERDUE_MS) },
+    { name: 'reconcile outbox', everyMs: 2 * SECOND, run: () => reconcileOutbox(system, OVERDUE_MS) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
@@ -63,6 +65,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge webhooks', everyMs: 10 * MINUTE, run: () => purgeWebhooks(system) },
+    { name: 'purge media writes', everyMs: 10 * MINUTE, run: () => purgeMediaWrites(system) },
     { name: 'purge throttle windows', everyMs: 10 * MINUTE, run: () => purgeThrottleWindows(system) },
     { name: 'purge evaluations', everyMs: 10 * MINUTE, run: () => purgeEvaluations(system) },
     { name: 'purge idempotency keys', everyMs: 10 * MINUTE, run: () => purgeIdempotencyKeys(system) },

@@ -25,11 +25,11 @@ export async function knexConfig(): Promise<Knex.Config> {
 
 async function buildConfig(): Promise<Knex.Config> {
   const { database, dataDir, environment } = loadConfig(readEnvironment())
-  const server = await resolveDatabase({ url: database.url, binDir: database.binDir, dataDir, environment })
-  if (database.url !== undefined) await assertReachable(database.url)
+  const server = await resolveDatabase({ ...database, dataDir, environment })
+  if (!server.isEmbedded) await assertReachable(server.sessionUrl)
   return {
     client: 'pg',
-    connection: { connectionString: await resolvePrimaryUrl(server.url) },
+    connection: { connectionString: await resolvePrimaryUrl(server.sessionUrl) },
     wrapIdentifier,
     migrations: { ...MIGRATIONS, stub: fileURLToPath(new URL('migration.stub', STUBS)) },
     seeds: { ...SEEDS, extension: 'ts', stub: fileURLToPath(new URL('seed.stub', STUBS)) },

@@ -6,7 +6,7 @@ import { createPrettyDestination } from './platform/process/pretty-log.ts'
 import { SECOND } from './platform/time.ts'
 
 const DRAIN_MS = 10 * SECOND
-/** More than jobs may take to finish, and less than container managers and systemd wait as documented. */
+/** Without the drain delay: more than jobs may take to finish, and less than container managers and systemd wait as documented. */
 const STOP_MAX_MS = 25 * SECOND
 
 async function main(): Promise<void> {
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     // A second signal ends the process at once.
     if (stopping) process.exit(1)
     stopping = true
-    setTimeout(() => process.exit(1), STOP_MAX_MS).unref()
+    setTimeout(() => process.exit(1), config.http.drainDelayMs + STOP_MAX_MS).unref()
     app.stop(DRAIN_MS).then(
       () => process.exit(exitCode),
       (error: unknown) => {

@@ -16,10 +16,11 @@ export function migrateDatabase(url: string, log: Logger): Promise<string[]> {
  * @throws DatabaseUrlError
  */
 export async function prepareDatabase(
-  { url, isEmbedded }: ResolvedDatabase,
+  { url: pooledUrl, sessionUrl: url, isPooled, isEmbedded }: ResolvedDatabase,
   { migratesOnStart }: Pick<Config['database'], 'migratesOnStart'>,
   log: Logger,
 ): Promise<void> {
+  if (isPooled) await assertReachable(pooledUrl)
   const db = openDatabase(url)
   try {
     await checkPostgresVersion(db, log)
@@ -29,7 +30,18 @@ export async function prepareDatabase(
     if (unknown.length > 0) log.warn({ migrations: unknown }, 'the database has migrations of a newer version')
     if (isEmbedded) await seedIfEmpty(db)
   } catch (error) {
-    throw isEmbedded ? error : toDatabaseUrlError(error, url)
+    throw isEmbedded ? error : toDatabaseUrlError(error, url, isPooled ? 'DATABASE_SESSION_URL' : undefined)
+  } finally {
+    await closeDatabase(db)
+  }
+}
+
+async function assertReachable(pooledUrl: string): Promise<void> {
+  const db = openDatabase(pooledUrl, { isPooled: true })
+  try {
+    await db.raw('select 1')
+  } catch (error) {
+    throw toDatabaseUrlError(error, pooledUrl)
   } finally {
     await closeDatabase(db)
   }

@@ -7,7 +7,6 @@ import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { accessLog } from './access-log.ts'
 import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
-import { closeConnections } from './load/close-connections.ts'
 import { canonicalPath } from './security/canonical-path.ts'
 import { errorBodies, logFailure } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
@@ -38,8 +37,6 @@ export type HttpDependencies = {
   log: Logger
   limits: RateLimits
   findReadinessProblem: ReadinessProblem
-  /** Returns true while the process stops. */
-  isDraining: () => boolean
   providerWebhooks: ProviderWebhooks
   workflowWebhooks: WorkflowWebhooks
   media: MediaFiles
@@ -64,7 +61,6 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const guard = new WebhookGuard(dependencies.limits)
   const lag = new LoopLag()
   const koa = new Koa()
-  koa.use(closeConnections(dependencies.isDraining))
   koa.use(requestId())
   koa.use(accessLog(log, router))
   koa.use(securityHeaders(dependencies.isProxy))

@@ -2,10 +2,18 @@
 export type FileKind = 'image' | 'video' | 'audio' | 'document' | 'sticker'
 
 /** Stored file of the workspace, as far as it decides how it can be sent. */
-export type StoredFile = { mimeType: string; bytes: number; filename: string | null }
+export type StoredFile = {
+  mimeType: string
+  bytes: number
+  filename: string | null
+  /** For a WebP file; null if that is unknown. */
+  isAnimated: boolean | null
+}
 
 const KB = 1024
 const MB = 1024 * KB
+
+const STATIC_STICKER_BYTES_MAX = 100 * KB
 
 type Rule = { types: string[]; names: string; bytesMax: number; size: string }
 
@@ -42,9 +50,10 @@ const RULES: Record<FileKind, Rule> = {
 /** Finds what keeps a file from being sent as a message of a kind, as a sentence with the limit. */
 export function findFileProblem(
   kind: FileKind,
-  { mimeType, bytes }: Pick<StoredFile, 'mimeType' | 'bytes'>,
+  { mimeType, bytes, isAnimated }: Omit<StoredFile, 'filename'>,
 ): string | undefined {
-  const { types, names, bytesMax, size } = RULES[kind]
+  const { types, names, size, ...rule } = RULES[kind]
+  const bytesMax = kind === 'sticker' && isAnimated === false ? STATIC_STICKER_BYTES_MAX : rule.bytesMax
   if (!types.includes(mimeType)) return `The file is ${mimeType}, and a message of type ${kind} takes ${names}`
   if (bytes <= bytesMax) return undefined
   return `The file has ${bytes} bytes, and a message of type ${kind} takes at most ${size}`

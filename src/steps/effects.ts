@@ -20,7 +20,7 @@ type EffectFields = {
   add_tag: { tags: string[] }
   remove_tag: { tags: string[] }
   update_contact: { values: ContactChanges }
-  set_consent: { marketing: 'opted_in' | 'opted_out' }
+  set_consent: { marketing?: 'opted_in' | 'opted_out'; service?: 'opted_in' | 'opted_out' }
   add_to_group: { groupId: string }
   remove_from_group: { groupId: string }
   /** A user who is no member is not assigned; a strategy chooses the member when the effect is applied. */

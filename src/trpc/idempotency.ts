@@ -59,11 +59,9 @@ function hashInput(input: unknown): Buffer {
 
 /** Returns the answer recorded for the key, or claims the key for this call and returns undefined. */
 async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
-  const lock = await tx.db.raw<{ rows: { locked: boolean }[] }>(
-    'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
-    [`${tx.tenantId}\n${route}\n${key}`],
-  )
-  if (!lock.rows[0]?.locked) {
+  const [lock] = await tx.sql<{ isLocked: boolean }>('lockIdempotencyKey')`
+    select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}`}, 0)) as is_locked`
+  if (!lock?.isLocked) {
     throw new ConflictError('idempotency_in_progress', 'A request with this Idempotency-Key is still running')
   }
   const row = { tenant_id: tx.tenantId, route, key }

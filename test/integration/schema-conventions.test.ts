@@ -17,6 +17,7 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',
   message_media_due_at_not_null_idx: 'files to fetch are looked up across tenants',
   channel_webhooks_due_at_not_null_idx: 'calls to process again are looked up across tenants',
+  media_writes_created_at_idx: 'abandoned writes are purged across tenants',
   channel_webhooks_created_at_idx: 'old calls are purged across tenants',
   channel_routes_pkey: "a provider's webhook names a channel and no tenant",
 }

@@ -240,6 +240,7 @@ const FILTERING: Record<string, object> = {
   'contacts.list': EMPTY_PAGE,
   'conversations.list': EMPTY_PAGE,
   'runs.list': EMPTY_PAGE,
+  'templates.list': EMPTY_PAGE,
   'dead-letters.list': EMPTY_PAGE,
   'dead-letters.retryMany': { retried: 0, remaining: 0 },
 }

@@ -2,6 +2,7 @@ import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import superjson from 'superjson'
 import { type App, createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
+import { closeDatabase, type Database, openDatabase } from '../../src/platform/database/database.ts'
 import type { Logger } from '../../src/platform/log.ts'
 import { migrateDatabase } from '../../src/prepare-database.ts'
 import type { AppRouter } from '../../src/router.ts'
@@ -10,6 +11,7 @@ import type { SystemScope } from '../../src/scope.ts'
 import { TestClock } from './clock.ts'
 import { createCheckedLogger } from './log-canaries.ts'
 import { cloneDatabase } from './postgres.ts'
+import './statements.ts'
 import { createTempDir } from './temp-dir.ts'
 import { drainWork } from './work.ts'
 
@@ -56,6 +58,9 @@ export class TestApp {
   /** Folder of the stored files. */
   readonly dataDir: string
   readonly #app: App
+  /** Has connections of its own, as the statements of tests are not those of the application. */
+  readonly system: SystemScope
+  readonly #testDatabase: Database
   readonly #drop: () => Promise<void>
 
   constructor(
@@ -65,6 +70,8 @@ export class TestApp {
     drop: () => Promise<void>,
   ) {
     this.#app = app
+    this.#testDatabase = openDatabase(databaseUrl, { name: 'tests' })
+    this.system = withDatabase(app.system, this.#testDatabase)
     this.dataDir = dataDir
     this.clock = clock
     this.databaseUrl = databaseUrl
@@ -74,10 +81,6 @@ export class TestApp {
   get url(): string {
     if (this.#app.url === undefined) throw new Error('This app does not serve HTTP')
     return this.#app.url
-  }
-
-  get system(): SystemScope {
-    return this.#app.system
   }
 
   async rest(method: string, path: string, { body, session, headers = {} }: RequestOptions = {}): Promise<ApiResponse> {
@@ -141,13 +144,25 @@ export class TestApp {
 
   /** Runs background work until nothing is due at the current time of the clock. */
   work(): Promise<void> {
-    return drainWork(this.system)
+    return drainWork(this.system, () => this.#app.isIdle())
   }
 
   async stop(drainMs = 1000): Promise<void> {
     await this.#app.stop(drainMs)
+    await closeDatabase(this.#testDatabase)
     await this.#drop()
   }
+}
+
+/** Returns the scope with another database for what is not executed through its methods. */
+function withDatabase(system: SystemScope, db: Database): SystemScope {
+  return new Proxy(system, {
+    get(target, key) {
+      if (key === 'db') return db
+      const value: unknown = Reflect.get(target, key)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 type Environment = Record<string, string>

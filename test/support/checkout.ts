@@ -77,12 +77,12 @@ export class Checkout {
     return this.start(file, args, env).ended
   }
 
-  /** Starts the server and returns when it listens. */
+  /** Starts the server and returns when it listens, or works in the background. */
   async serve(file: string, args: string[], env: NodeJS.ProcessEnv = {}) {
     const server = this.start(file, args, env)
     let hasEnded = false
     void server.ended.then(() => (hasEnded = true))
-    await waitUntil(() => hasEnded || server.output.stdout.includes('listening on'))
+    await waitUntil(() => hasEnded || /listening on|background work only/.test(server.output.stdout))
     if (hasEnded) throw new Error(`The server ended: ${server.output.stderr}${server.output.stdout}`)
     return server
   }

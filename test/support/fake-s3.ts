@@ -14,6 +14,8 @@ export class FakeS3 {
   rejected = 0
   /** True while writes fail for lack of space. */
   isFull = false
+  /** True while files cannot be deleted. */
+  refusesDeletes = false
   readonly #server = createServer((request, response) => void this.#handle(request, response))
 
   static async start(): Promise<FakeS3> {
@@ -57,6 +59,7 @@ export class FakeS3 {
       this.objects.set(key, body)
       return respond(200)
     }
+    if (request.method === 'DELETE' && this.refusesDeletes) return respond(503)
     if (request.method === 'DELETE') return respond(this.objects.delete(key) ? 204 : 404)
     const object = this.objects.get(key)
     if (!object) return respond(404)

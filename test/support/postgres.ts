@@ -5,6 +5,7 @@ import pg from 'pg'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
+import { connectNodes, distributeIfMigrated, listNodes, reportMultiTaskStatements } from './citus.ts'
 import { assertCleanLogs, checkLogLines } from './log-canaries.ts'
 import { removeAbandonedTempDirs, createTempDir } from './temp-dir.ts'
 
@@ -32,6 +33,10 @@ const TEST_SETTINGS = {
   ...(process.platform === 'linux' ? { file_copy_method: 'clone' } : {}),
 }
 
+/** The coordinator of a Citus cluster, on which every test database is distributed. */
+export const CITUS_URL = process.env['TEST_CITUS_URL']
+const EXISTING_URL = CITUS_URL ?? process.env['TEST_DATABASE_URL']
+
 let cluster: Promise<TestCluster> | undefined
 const templates = new Map<Migrate, Promise<string>>()
 const databases = new Set<string>()
@@ -44,7 +49,7 @@ export function readServerLog(): string {
   return logFile === undefined ? '' : readFileSync(logFile, 'utf8')
 }
 
-/** Server that all test files share: the one of TEST_DATABASE_URL, else a temporary one that starts on first use. */
+/** Server that all test files share: the one of TEST_DATABASE_URL or TEST_CITUS_URL, else a temporary one that starts on first use. */
 export function testCluster(): Promise<TestCluster> {
   return (cluster ??= openCluster())
 }
@@ -60,7 +65,7 @@ export async function cloneDatabase(migrate: Migrate): Promise<TestDatabase> {
 async function openCluster(): Promise<TestCluster> {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.on(signal, () => void closeCluster().finally(() => process.exit(1)))
-  const url = process.env['TEST_DATABASE_URL']
+  const url = EXISTING_URL
   if (url) return { adminUrl: url, appUrl: url }
   await removeAbandonedTempDirs()
   const folder = createTempDir()
@@ -77,9 +82,13 @@ async function openCluster(): Promise<TestCluster> {
 
 async function makeTemplate(migrate: Migrate): Promise<string> {
   const name = await createDatabase('')
-  await migrate(await databaseUrl(name))
+  const url = await databaseUrl(name)
+  if (CITUS_URL) await connectNodes(CITUS_URL, name)
+  await migrate(url)
+  if (CITUS_URL) await distributeIfMigrated(url)
   // A database with open connections cannot be copied.
   await administer(`alter database ${name} with allow_connections false`)
+  if (CITUS_URL) await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)
   return name
 }
 
@@ -94,6 +103,7 @@ async function createDatabase(options: string): Promise<string> {
   const owner = pg.escapeIdentifier(decodeURIComponent(new URL(appUrl).username))
   await administer(`create database ${name} owner ${owner} ${options}`)
   databases.add(name)
+  if (CITUS_URL) await reportMultiTaskStatements(CITUS_URL, name)
   return name
 }
 
@@ -103,7 +113,8 @@ async function dropDatabase(name: string): Promise<void> {
 
 async function administer(sql: string): Promise<void> {
   const { adminUrl } = await testCluster()
-  await withClient(adminUrl, (client) => client.query(sql))
+  const urls = CITUS_URL ? await listNodes(CITUS_URL) : [adminUrl]
+  await Promise.all(urls.map((url) => withClient(url, (client) => client.query(sql))))
 }
 
 async function databaseUrl(name: string): Promise<string> {
@@ -116,7 +127,7 @@ function closeCluster(): Promise<void> {
   return (closing ??= (async () => {
     await cluster?.catch(() => undefined)
     checkLogLines(readServerLog())
-    if (process.env['TEST_DATABASE_URL']) for (const name of databases) await dropDatabase(name)
+    if (EXISTING_URL) for (const name of databases) await dropDatabase(name)
     for (const step of teardown) await step()
   })())
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
+import { freePort } from './free-port.ts'
 import { createTempDir } from './temp-dir.ts'
 
 /** A Redis server that a test may kill and pause. */
@@ -61,12 +61,4 @@ async function end(server: ChildProcess): Promise<void> {
   const exited = once(server, 'exit')
   server.kill('SIGKILL')
   await exited
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }

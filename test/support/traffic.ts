@@ -3,7 +3,7 @@ import { SECOND } from '../../src/platform/time.ts'
 import type { Owner } from './deployment.ts'
 
 const WRITERS = 4
-const PAUSE_MS = 25
+const PAUSE_MS = 100
 const REQUEST_MAX_MS = 30 * SECOND
 
 /** Customers who write new messages to several servers all the time, each from a phone number of its own. */

@@ -9,7 +9,7 @@ import type { SystemScope } from '../../src/scope.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** Runs the periodic tasks of the dispatcher, then waits until the workers have no jobs left. */
-export async function drainWork(system: SystemScope): Promise<void> {
+export async function drainWork(system: SystemScope, hasEnded: () => boolean): Promise<void> {
   // A later task may create work for an earlier one, which the second round processes.
   for (let round = 0; round < 2; round += 1) {
     await fireSchedules(system)
@@ -19,21 +19,26 @@ export async function drainWork(system: SystemScope): Promise<void> {
     await reconcileOutbox(system)
     await enqueueDueCalls(system)
     await enqueueDueBroadcasts(system)
-    await waitUntil(() => isIdle(system))
+    await waitUntil(async () => hasEnded() && (await isIdle(system)) && hasEnded())
   }
 }
 
 async function isIdle(system: SystemScope): Promise<boolean> {
   const now = system.now()
-  const [row] = await system.acrossTenants<{ isBusy: boolean }>('isBusy')`
+  const [queue] = await system.sql<{ isBusy: boolean }>('isQueueBusy')`
     select exists (select from graphile_worker.jobs
-        where locked_at is not null or (attempts < max_attempts and run_at <= now()))
-      or exists (select from schedules where next_at <= ${now})
-      or exists (select from mailbox_items i where i.due_at <= ${now} and not exists (
-        select from mailbox_items failed where failed.tenant_id = i.tenant_id and failed.mailbox_id = i.mailbox_id
-          and failed.retry_at > ${now} and failed.id < i.id))
-      or exists (select from external_calls where due_at <= ${now})
-      or exists (select from broadcasts where work_at <= ${now})
-      or exists (select from outbox where not_before <= ${now} and leased_at is null) as is_busy`
-  return row?.isBusy === false
+      where locked_at is not null or (attempts < max_attempts and run_at <= now())) as is_busy`
+  if (queue?.isBusy !== false) return false
+  const work = await Promise.all([
+    system.acrossTenants('findDueSchedule')`select 1 from schedules where next_at <= ${now} limit 1`,
+    system.acrossTenants('findDueItem')`
+      select 1 from mailbox_items i where i.due_at <= ${now} and not exists (
+        select 1 from mailbox_items failed where failed.tenant_id = i.tenant_id and failed.mailbox_id = i.mailbox_id
+          and failed.retry_at > ${now} and failed.id < i.id) limit 1`,
+    system.acrossTenants('findDueCall')`select 1 from external_calls where due_at <= ${now} limit 1`,
+    system.acrossTenants('findDueBroadcast')`select 1 from broadcasts where work_at <= ${now} limit 1`,
+    system.acrossTenants('findDueMessage')`
+      select 1 from outbox where not_before <= ${now} and leased_at is null limit 1`,
+  ])
+  return work.every((rows) => rows.length === 0)
 }

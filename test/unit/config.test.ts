@@ -11,6 +11,7 @@ describe('loadConfig', () => {
       appOrigins: [],
       publicHosts: [],
       loopLagMaxMs: 1000,
+      drainDelayMs: 0,
     })
     expect(config.database.url).to.equal(undefined)
     expect(config.roles).to.deep.equal(['http', 'worker'])

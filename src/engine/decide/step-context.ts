@@ -1,3 +1,4 @@
+import { countryTimezone } from '../../platform/calendar/country-timezone.ts'
 import { evaluateCondition } from '../language/conditions.ts'
 import type { CompiledStep } from '../model/compiled.ts'
 import type { DecisionDraft } from '../model/decision.ts'
@@ -65,10 +66,11 @@ function toLoopFacts({ index, items }: LoopFrame): JsonObject {
   return { index, number: index + 1, length, first: index === 0, last: length === null ? null : index === length - 1 }
 }
 
-/** Returns the time zone of the definition, or of the contact, or of the workspace. */
+/** Returns the time zone of the definition, or of the contact, else of its country, or of the workspace. */
 export function runTimezone(setting: string | null, facts: Facts): string {
   if (setting && setting !== 'contact') return setting
-  const zones = [setting === 'contact' ? facts.contact?.['timezone'] : null, facts.workspace['timezone']]
+  const { timezone: own, country } = facts.contact ?? {}
+  const zones = [...(setting === 'contact' ? [own, countryTimezone(country)] : []), facts.workspace['timezone']]
   return zones.find((zone) => typeof zone === 'string') ?? 'UTC'
 }
 

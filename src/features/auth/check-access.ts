@@ -8,13 +8,10 @@ import type { Caller } from '../../trpc/context.ts'
  */
 export async function checkAccess(system: SystemScope, caller: Caller): Promise<AppError | undefined> {
   const workspaceId = typeof caller.workspace === 'string' ? null : caller.workspace.id
-  const { rows } = await system.db.raw<{ rows: { isMember: boolean }[] }>(
-    `select exists (
-       select from memberships m where m.user_id = s.user_id and m.workspace_id = ?) as "isMember"
-     from sessions s where s.id = ? and s.expires_at > ?`,
-    [workspaceId, caller.session.id, system.now()],
-  )
-  const [session] = rows
+  const [session] = await system.sql<{ isMember: boolean }>('checkAccess')`
+    select exists (
+      select from memberships m where m.user_id = s.user_id and m.workspace_id = ${workspaceId}) as is_member
+    from sessions s where s.id = ${caller.session.id} and s.expires_at > ${system.now()}`
   if (!session) return new UnauthorizedError()
   return session.isMember ? undefined : new ForbiddenError()
 }

@@ -19,13 +19,12 @@ export async function findSignInSubject(
   system: SystemScope,
   { email, addressKey }: { email: string; addressKey: string },
 ): Promise<SignInSubject> {
-  const { rows } = await system.db.raw<{ rows: { userId: string; isKnownAddress: boolean }[] }>(
-    `select u.id as "userId", exists (
-       select from known_addresses k where k.user_id = u.id and k.address_hash = ? and k.seen_at > ?
-     ) as "isKnownAddress" from users u where u.email = ?`,
-    [hashAddress(addressKey), addMs(system.now(), -KEPT_MS), email],
-  )
-  return rows[0] ?? { userId: null, isKnownAddress: false }
+  const [subject] = await system.sql<{ userId: string; isKnownAddress: boolean }>('findSignInSubject')`
+    select u.id as user_id, exists (
+      select from known_addresses k where k.user_id = u.id and k.address_hash = ${hashAddress(addressKey)}
+        and k.seen_at > ${addMs(system.now(), -KEPT_MS)}) as is_known_address
+    from users u where u.email = ${email}`
+  return subject ?? { userId: null, isKnownAddress: false }
 }
 
 /** Remembers the address of a successful sign-in, and forgets the oldest beyond the limit. */
@@ -35,12 +34,10 @@ export async function rememberAddress(tx: SystemScope, userId: string, addressKe
     .insert({ user_id: userId, address_hash: hashAddress(addressKey), seen_at: tx.now() })
     .onConflict(['user_id', 'address_hash'])
     .merge()
-  await tx.db.raw(
-    `delete from known_addresses where user_id = :userId and address_hash in (
-       select address_hash from known_addresses where user_id = :userId
-       order by seen_at desc, address_hash offset :max)`,
-    { userId, max: KEPT_PER_USER_MAX },
-  )
+  await tx.sql('rememberAddress')`
+    delete from known_addresses where user_id = ${userId} and address_hash in (
+       select address_hash from known_addresses where user_id = ${userId}
+       order by seen_at desc, address_hash offset ${KEPT_PER_USER_MAX})`
 }
 
 /** Deletes addresses that have not been used for 90 days. */

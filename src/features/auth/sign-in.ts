@@ -52,15 +52,10 @@ function logFailure({ log, client }: AuthContext, userId: string | null, reason:
   log.warn({ userId, network: loggableNetwork(client.addressKey), reason }, 'sign-in failed')
 }
 
-const ACCOUNT = `
-  select u.id, u.email, u.name, u.image, u.email_verified as "emailVerified",
-    u.created_at as "createdAt", u.updated_at as "updatedAt", c.password_hash as "passwordHash"
-  from users u join credentials c on c.user_id = u.id
-  where u.email = ?`
-
 async function checkPassword({ system, auth }: AuthContext, { email, password }: SignIn): Promise<Account | undefined> {
-  const { rows } = await system.db.raw<{ rows: (User & { passwordHash: string })[] }>(ACCOUNT, [email])
-  const [row] = rows
+  const [row] = await system.sql<User & { passwordHash: string }>('findAccount')`
+    select u.id, u.email, u.name, u.image, u.email_verified, u.created_at, u.updated_at, c.password_hash
+    from users u join credentials c on c.user_id = u.id where u.email = ${email}`
   const matches = await auth.passwords.verify(password, row?.passwordHash)
   if (!row || !matches) return undefined
   const { passwordHash, ...user } = row

@@ -77,7 +77,7 @@ async function deleteConversations(tx: Scope, ids: string[]): Promise<void> {
 async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> {
   for (let last: string | null = null, isDone = false; !isDone;) {
     const runs: { id: string }[] = await tx.sql<{ id: string }>('listRunsToDelete')`
-      select id from runs
+    select id from runs
       where tenant_id = ${tx.tenantId} and conversation_id = any(${conversationIds}) and (${last}::uuid is null or id > ${last})
       order by id limit ${DELETION.portionSize}`
     const ids = runs.map(({ id }) => id)

@@ -1,4 +1,5 @@
 import { isUuid } from '../../platform/ids.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 
 /*
@@ -28,11 +29,9 @@ export async function lockConversationsBy(
 ): Promise<void> {
   if (!isUuid(id)) return
   // Counted in the database: a channel may have a great many conversations.
-  await tx.db.raw(
-    `select count(*) from (
-       select id from conversations where tenant_id = :tenantId and ${column} = :id order by id for update) locked`,
-    { tenantId: tx.tenantId, id },
-  )
+  await tx.sql('lockConversationsBy')`
+    select count(*) from (
+       select id from conversations where tenant_id = ${tx.tenantId} and ${sqlText(column)} = ${id} order by id for update) locked`
 }
 
 /**

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { PublishedWorkflow, UnusableWorkflow } from '../../engine/model/subject.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { checkCompiled, type CheckedVersion } from './check-compiled.ts'
 
@@ -22,12 +21,9 @@ export async function listPublished(tx: Scope): Promise<PublishedWorkflow[]> {
 
 /** Loads the published workflows, and apart from them those that cannot be executed, each oldest first. */
 export async function loadPublished(tx: Scope): Promise<Published> {
-  const rows = await selectRows<{ workflowId: string; name: string; version: number | null }>(
-    tx.db,
-    `select id as workflow_id, name, version from workflows
-     where tenant_id = ? and status = 'published' order by created_at, id`,
-    [tx.tenantId],
-  )
+  const rows = await tx.sql<{ workflowId: string; name: string; version: number | null }>('loadPublished')`
+    select id as workflow_id, name, version from workflows
+     where tenant_id = ${tx.tenantId} and status = 'published' order by created_at, id`
   const versions = rows.map(({ version, ...row }) => ({ ...row, version: version ?? NO_VERSION }))
   const checked = await checkVersions(tx, versions)
   const published: Published = { workflows: [], unusable: [] }
@@ -72,11 +68,8 @@ export async function listPublishedProblems(
 /** Loads workflows at the given versions, published or not. Missing and damaged ones are left out. */
 export async function loadWorkflows(tx: Scope, keys: VersionKey[]): Promise<PublishedWorkflow[]> {
   const compiled = await loadVersions(tx, keys)
-  const rows = await selectRows<{ id: string; name: string }>(
-    tx.db,
-    'select id, name from workflows where tenant_id = ? and id = any(?)',
-    [tx.tenantId, [...new Set(keys.map(({ workflowId }) => workflowId))]],
-  )
+  const rows = await tx.sql<{ id: string; name: string }>('loadWorkflows')`
+    select id, name from workflows where tenant_id = ${tx.tenantId} and id = any(${[...new Set(keys.map(({ workflowId }) => workflowId))]})`
   const names = new Map(rows.map(({ id, name }) => [id, name]))
   const distinct = new Map(keys.map((key) => [versionKey(key), key]))
   return [...distinct].flatMap(([key, version]) => {
@@ -107,15 +100,12 @@ async function checkVersions(tx: Scope, keys: VersionKey[]): Promise<Map<string,
   }
   if (missing.size === 0) return loaded
   const versions = [...missing.values()]
-  const rows = await selectRows<{ key: string; compiled: unknown }>(
-    tx.db,
-    `select v.workflow_id || ':' || v.version as key, v.compiled
+  const rows = await tx.sql<{ key: string; compiled: unknown }>('checkVersions')`
+    select v.workflow_id || ':' || v.version as key, v.compiled
      from workflow_versions v
-     join unnest(?::uuid[], ?::int[]) as x (workflow_id, version)
+     join unnest(${versions.map(({ workflowId }) => workflowId)}::uuid[], ${versions.map(({ version }) => version)}::int[]) as x (workflow_id, version)
        on v.workflow_id = x.workflow_id and v.version = x.version
-     where v.tenant_id = ?`,
-    [versions.map(({ workflowId }) => workflowId), versions.map(({ version }) => version), tx.tenantId],
-  )
+     where v.tenant_id = ${tx.tenantId}`
   for (const { key, compiled } of rows) {
     const checked = checkCompiled(compiled)
     cache.set(`${tx.tenantId}:${key}`, checked)

@@ -21,10 +21,8 @@ export function countChangesSql(source: string): string {
  * each change exactly once, and concurrent runs take different changes. Those of deleted broadcasts are dropped.
  */
 export async function rollUpBroadcastCounts(system: SystemScope): Promise<void> {
-  const tenants = await selectRows<{ tenantId: string }>(
-    system.db,
-    'select distinct tenant_id from broadcast_count_deltas',
-  )
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithBroadcastCounts')`
+    select distinct tenant_id from broadcast_count_deltas`
   for (const { tenantId } of tenants) {
     const scope = system.forTenant(tenantId)
     for (let taken = BATCH; taken === BATCH;) {

@@ -1,9 +1,8 @@
 import type { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { attributeOptOuts } from '../broadcast-recipients/attribute-opt-outs.ts'
 
@@ -91,15 +90,13 @@ function isOutdated({ purpose, at }: ConsentChange, current: Current): boolean {
 }
 
 async function lockConsents(tx: Scope, changes: ConsentChange[]): Promise<Map<string, Current>> {
-  const bindings = { tenantId: tx.tenantId, contactIds: [...new Set(changes.map(({ contactId }) => contactId))] }
-  await tx.db.raw(LOCK_CONTACTS_SQL, bindings)
-  const rows = await selectRows<Current>(
-    tx.db,
-    `select id, marketing_consent as marketing, service_consent as service, consent_at as marketing_at,
-       service_consent_at as service_at from contacts
-     where tenant_id = :tenantId and id = any(:contactIds)`,
-    bindings,
-  )
+  const contactIds = [...new Set(changes.map(({ contactId }) => contactId))]
+  await tx.sql('lockConsents')`
+    select id from contacts where tenant_id = ${tx.tenantId} and id = any(${contactIds}) order by id for no key update`
+  const rows = await tx.sql<Current>('loadConsents')`
+    select id, marketing_consent as marketing, service_consent as service, consent_at as marketing_at,
+      service_consent_at as service_at from contacts
+    where tenant_id = ${tx.tenantId} and id = any(${contactIds})`
   return new Map(rows.map((row) => [row.id, row]))
 }
 
@@ -112,17 +109,18 @@ async function writeConsents(tx: Scope, changes: ConsentChange[]): Promise<void>
     id: newId(),
     chosenAt: at ?? null,
   }))
-  await tx.db.raw(
-    `with input as materialized (
-       select x.*, greatest(coalesce(x.chosen_at, :now::timestamptz), case x.purpose when 'marketing' then c.consent_at else c.service_consent_at end) as at
-       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, contact_id uuid, purpose text, state text, source text,
+  const now = tx.now()
+  await tx.sql('writeConsents')`
+    with input as materialized (
+       select x.*, greatest(coalesce(x.chosen_at, ${now}::timestamptz), case x.purpose when 'marketing' then c.consent_at else c.service_consent_at end) as at
+       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, contact_id uuid, purpose text, state text, source text,
          actor jsonb, text text, keyword text, channel_id uuid, message_id uuid,
          chosen_at timestamptz)
-       join contacts c on c.tenant_id = :tenantId and c.id = x.contact_id),
+       join contacts c on c.tenant_id = ${tx.tenantId} and c.id = x.contact_id),
      entries as (
        insert into consent_entries (tenant_id, id, contact_id, purpose, state, source, actor, text, keyword, channel_id,
          message_id, created_at)
-       select :tenantId::uuid, id, contact_id, purpose, state, source, actor, text, keyword, channel_id, message_id, at
+       select ${tx.tenantId}::uuid, id, contact_id, purpose, state, source, actor, text, keyword, channel_id, message_id, at
        from input),
      newest as (
        select contact_id, (array_agg(state order by id desc) filter (where purpose = 'marketing'))[1] as marketing,
@@ -134,8 +132,6 @@ async function writeConsents(tx: Scope, changes: ConsentChange[]): Promise<void>
      update contacts c set marketing_consent = coalesce(n.marketing, c.marketing_consent),
        consent_source = coalesce(n.source, c.consent_source), consent_at = coalesce(n.at, c.consent_at),
        service_consent = coalesce(n.service, c.service_consent),
-       service_consent_at = coalesce(n.service_at, c.service_consent_at), updated_at = :now
-     from newest n where c.tenant_id = :tenantId and c.id = n.contact_id`,
-    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
-  )
+       service_consent_at = coalesce(n.service_at, c.service_consent_at), updated_at = ${now}
+     from newest n where c.tenant_id = ${tx.tenantId} and c.id = n.contact_id`
 }

@@ -1,4 +1,4 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
@@ -30,12 +30,11 @@ export async function changeContacts(tx: Scope, changes: ContactChange[]): Promi
     merged.set(contactId, { contactId, values: { ...previous, ...values, fields }, depth })
   }
   const rows = sortForLocking([...merged.values()], ({ contactId }) => contactId)
-  const changed = await selectRows<{ contactId: string; previous: Details; updated: Details }>(
-    tx.db,
-    `with input as (select * from jsonb_to_recordset(:rows::jsonb) as x (contact_id uuid, values jsonb)),
+  const changed = await tx.sql<{ contactId: string; previous: Details; updated: Details }>('changeContacts')`
+    with input as (select * from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, values jsonb)),
      previous as (
        select c.id, c.name, c.email, c.language, c.timezone, c.fields from contacts c
-       where c.tenant_id = :tenantId and c.id in (select contact_id from input)),
+       where c.tenant_id = ${tx.tenantId} and c.id in (select contact_id from input)),
      updated as (
        update contacts c set name = coalesce(x.values ->> 'name', c.name),
          email = case when jsonb_exists(x.values, 'email') then x.values ->> 'email' else c.email end,
@@ -43,13 +42,11 @@ export async function changeContacts(tx: Scope, changes: ContactChange[]): Promi
          timezone = case when jsonb_exists(x.values, 'timezone') then x.values ->> 'timezone' else c.timezone end,
          fields = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.fields || (x.values -> 'fields'))
            where value <> 'null'),
-         updated_at = :now
-       from input x where c.tenant_id = :tenantId and c.id = x.contact_id
+         updated_at = ${tx.now()}
+       from input x where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id
        returning c.id, c.name, c.email, c.language, c.timezone, c.fields)
      select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
-     from previous join updated using (id) order by id`,
-    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
-  )
+     from previous join updated using (id) order by id`
   await tx.record(...rows.map(({ contactId }) => ({ type: 'contact.updated' as const, data: { contactId } })))
   await raiseEvents(
     tx,

@@ -1,4 +1,4 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { recordCounts } from '../counts/record-counts.ts'
@@ -35,14 +35,11 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
 
 /** Returns the tags that were removed. */
 async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
-  const deleted = await selectRows<Omit<TagChange, 'isAdded'> & { tagId: string }>(
-    tx.db,
-    `delete from contact_tags ct using tags t, jsonb_to_recordset(?::jsonb) as x (contact_id uuid, tag text, depth int)
-     where ct.tenant_id = ? and ct.contact_id = x.contact_id and t.tenant_id = ct.tenant_id and t.id = ct.tag_id
+  const deleted = await tx.sql<Omit<TagChange, 'isAdded'> & { tagId: string }>('deleteTags')`
+    delete from contact_tags ct using tags t, jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (contact_id uuid, tag text, depth int)
+     where ct.tenant_id = ${tx.tenantId} and ct.contact_id = x.contact_id and t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
        and lower(t.name) = lower(x.tag)
-     returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth, ct.tag_id`,
-    [toRecordset(changes), tx.tenantId],
-  )
+     returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth, ct.tag_id`
   await recordCounts(
     tx,
     deleted.map(({ tagId }) => ({ counter: 'tag_contacts', ownerId: tagId, delta: -1 })),
@@ -52,14 +49,11 @@ async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChan
 
 /** Returns the inserted pairs as `contactId tagId`. */
 async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[]): Promise<Set<string>> {
-  const inserted = await selectRows<{ contactId: string; tagId: string }>(
-    tx.db,
-    `insert into contact_tags (tenant_id, contact_id, tag_id, created_at)
-     select :tenantId::uuid, contact_id, tag_id, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as x (contact_id uuid, tag_id uuid)
-     on conflict do nothing returning contact_id, tag_id`,
-    { rows: toRecordset(rows), tenantId: tx.tenantId, now: tx.now() },
-  )
+  const inserted = await tx.sql<{ contactId: string; tagId: string }>('insertTags')`
+    insert into contact_tags (tenant_id, contact_id, tag_id, created_at)
+     select ${tx.tenantId}::uuid, contact_id, tag_id, ${tx.now()}::timestamptz
+     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, tag_id uuid)
+     on conflict do nothing returning contact_id, tag_id`
   await recordCounts(
     tx,
     inserted.map(({ tagId }) => ({ counter: 'tag_contacts', ownerId: tagId, delta: 1 })),
@@ -77,12 +71,9 @@ function removedEvent({ contactId, tag, depth = 0 }: Omit<TagChange, 'isAdded'>)
 
 /** Replaces all tags of a contact with `names`. */
 export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
-  const obsolete = await selectRows<{ tag: string }>(
-    tx.db,
-    `select t.name as tag from contact_tags ct join tags t on t.tenant_id = ct.tenant_id and t.id = ct.tag_id
-     where ct.tenant_id = ? and ct.contact_id = ? and lower(t.name) <> all(?)`,
-    [tx.tenantId, contactId, names.map((name) => name.toLowerCase())],
-  )
+  const obsolete = await tx.sql<{ tag: string }>('replaceTags')`
+    select t.name as tag from contact_tags ct join tags t on t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
+     where ct.tenant_id = ${tx.tenantId} and ct.contact_id = ${contactId} and lower(t.name) <> all(${names.map((name) => name.toLowerCase())})`
   await changeTags(tx, [
     ...obsolete.map(({ tag }) => ({ contactId, tag, isAdded: false })),
     ...names.map((tag) => ({ contactId, tag, isAdded: true })),

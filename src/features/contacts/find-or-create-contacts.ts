@@ -1,4 +1,4 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
@@ -36,18 +36,11 @@ export async function findOrCreateContacts(
 
 /** Finds contacts by match key. A contact without one, of before there were match keys, is found by its exact number. */
 export async function findByPhone(tx: Scope, people: { phone: string }[]): Promise<Map<string, string>> {
-  const rows = await selectRows<Row>(
-    tx.db,
-    `select id, phone, phone_key from contacts where tenant_id = :tenantId and phone_key = any(:keys)
+  const rows = await tx.sql<Row>('findByPhone')`
+    select id, phone, phone_key from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${people.map(({ phone }) => toPhoneKey(phone))})
      union all
      select id, phone, phone_key from contacts
-     where tenant_id = :tenantId and phone = any(:phones) and phone_key is null`,
-    {
-      tenantId: tx.tenantId,
-      keys: people.map(({ phone }) => toPhoneKey(phone)),
-      phones: people.map(({ phone }) => phone),
-    },
-  )
+     where tenant_id = ${tx.tenantId} and phone = any(${people.map(({ phone }) => phone)}) and phone_key is null`
   // The contact that has the match key takes precedence.
   return new Map(rows.toReversed().map(({ id, phone, phoneKey }) => [phoneKey ?? toPhoneKey(phone), id]))
 }
@@ -63,19 +56,12 @@ async function insertContacts(tx: Scope, people: Person[], source: 'api' | 'impo
     phoneKey,
     country: phoneCountry(phone),
   }))
-  const inserted = await selectRows<{ id: string }>(
-    tx.db,
-    `insert into contacts (tenant_id, id, name, phone, phone_key, country, source, created_at, updated_at)
-     select :tenantId::uuid, id, name, phone, phone_key, country, :source, :now::timestamptz, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, name text, phone text, phone_key text, country text)
-     on conflict do nothing returning id`,
-    {
-      rows: toRecordset(sortForLocking(rows, ({ phoneKey }) => phoneKey)),
-      tenantId: tx.tenantId,
-      now: tx.now(),
-      source,
-    },
-  )
+  const now = tx.now()
+  const inserted = await tx.sql<{ id: string }>('insertContacts')`
+    insert into contacts (tenant_id, id, name, phone, phone_key, country, source, created_at, updated_at)
+     select ${tx.tenantId}::uuid, id, name, phone, phone_key, country, ${source}, ${now}::timestamptz, ${now}::timestamptz
+     from jsonb_to_recordset(${toRecordset(sortForLocking(rows, ({ phoneKey }) => phoneKey))}::jsonb) as x (id uuid, name text, phone text, phone_key text, country text)
+     on conflict do nothing returning id`
   const contactIds = inserted.map(({ id }) => id)
   await recordCounts(tx, [{ counter: 'contacts', delta: contactIds.length }])
   await tx.record(...contactIds.map((contactId) => ({ type: 'contact.created' as const, data: { contactId } })))

@@ -1,4 +1,3 @@
-import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
@@ -33,11 +32,8 @@ export async function removeIdentities(
   isRemoved: (identity: Identity) => boolean,
 ): Promise<void> {
   const { db, tenantId } = tx
-  const identities = await selectRows<Identity>(
-    db,
-    'select id, kind, value, channel_id from contact_identities where tenant_id = ? and contact_id = ?',
-    [tenantId, contactId],
-  )
+  const identities = await tx.sql<Identity>('listIdentities')`
+    select id, kind, value, channel_id from contact_identities where tenant_id = ${tenantId} and contact_id = ${contactId}`
   const ids = identities.filter(isRemoved).map(({ id }) => id)
   if (ids.length === 0) return
   await db('contact_identities').where({ tenant_id: tenantId }).whereIn('id', ids).delete()

@@ -1,4 +1,4 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 
 export type Assignment = {
@@ -35,22 +35,16 @@ export async function assignConversations(tx: Scope, assignments: Assignment[]):
 
 /** Locks the members, so that the second of two concurrent batches sees the assignments of the first. */
 function lockMembers(tx: Scope): Promise<Member[]> {
-  return selectRows<Member>(
-    tx.db,
-    `select m.user_id, m.role <> 'viewer' as is_agent, m.last_assigned_at, 0 as open_count
-     from memberships m where m.workspace_id = ? order by m.user_id for no key update of m`,
-    [tx.tenantId],
-  )
+  return tx.sql<Member>('lockMembers')`
+    select m.user_id, m.role <> 'viewer' as is_agent, m.last_assigned_at, 0 as open_count
+     from memberships m where m.workspace_id = ${tx.tenantId} order by m.user_id for no key update of m`
 }
 
 /** Counts the open conversations of each member. Those about to be reassigned do not count. */
 async function countOpen(tx: Scope, members: Member[], reassigned: Assignment[]): Promise<void> {
-  const rows = await selectRows<{ userId: string; openCount: number }>(
-    tx.db,
-    `select assignee_id as user_id, count(*)::int as open_count from conversations
-     where tenant_id = ? and assignee_id is not null and status <> 'closed' and id <> all(?) group by assignee_id`,
-    [tx.tenantId, reassigned.map(({ conversationId }) => conversationId)],
-  )
+  const rows = await tx.sql<{ userId: string; openCount: number }>('countOpen')`
+    select assignee_id as user_id, count(*)::int as open_count from conversations
+     where tenant_id = ${tx.tenantId} and assignee_id is not null and status <> 'closed' and id <> all(${reassigned.map(({ conversationId }) => conversationId)}) group by assignee_id`
   const counts = new Map(rows.map(({ userId, openCount }) => [userId, openCount]))
   for (const member of members) member.openCount = counts.get(member.userId) ?? 0
 }
@@ -80,23 +74,18 @@ function lastAssignedMs({ lastAssignedAt }: Member): number {
 
 async function saveAssignees(tx: Scope, assignees: Assignee[]): Promise<void> {
   if (assignees.length === 0) return
-  const changed = await selectRows<Assignee & { contactId: string }>(
-    tx.db,
-    `update conversations cv set assignee_id = x.assignee_id, updated_at = :now
-     from jsonb_to_recordset(:assignees::jsonb) as x (conversation_id uuid, assignee_id uuid)
-     where cv.tenant_id = :tenantId and cv.id = x.conversation_id and cv.assignee_id is distinct from x.assignee_id
-     returning cv.id as conversation_id, cv.contact_id, cv.assignee_id`,
-    { assignees: toRecordset(assignees), tenantId: tx.tenantId, now: tx.now() },
-  )
+  const changed = await tx.sql<Assignee & { contactId: string }>('saveAssignees')`
+    update conversations cv set assignee_id = x.assignee_id, updated_at = ${tx.now()}
+     from jsonb_to_recordset(${toRecordset(assignees)}::jsonb) as x (conversation_id uuid, assignee_id uuid)
+     where cv.tenant_id = ${tx.tenantId} and cv.id = x.conversation_id and cv.assignee_id is distinct from x.assignee_id
+     returning cv.id as conversation_id, cv.contact_id, cv.assignee_id`
   await tx.record(...changed.map((data) => ({ type: 'conversation.assigned' as const, data })))
 }
 
 async function saveAssignmentTimes(tx: Scope, members: Member[]): Promise<void> {
   if (members.length === 0) return
-  await tx.db.raw(
-    `update memberships m set last_assigned_at = x.last_assigned_at
-     from jsonb_to_recordset(:members::jsonb) as x (user_id uuid, last_assigned_at timestamptz)
-     where m.workspace_id = :tenantId and m.user_id = x.user_id`,
-    { members: toRecordset(members), tenantId: tx.tenantId },
-  )
+  await tx.sql('saveAssignmentTimes')`
+    update memberships m set last_assigned_at = x.last_assigned_at
+     from jsonb_to_recordset(${toRecordset(members)}::jsonb) as x (user_id uuid, last_assigned_at timestamptz)
+     where m.workspace_id = ${tx.tenantId} and m.user_id = x.user_id`
 }

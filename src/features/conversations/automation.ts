@@ -1,5 +1,6 @@
 import type { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
+import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import type { Conversation } from './schema.ts'
@@ -31,8 +32,10 @@ function isAutomationPaused(
   return automationState === 'paused' && (automationUntil === null || automationUntil > now)
 }
 
-/** SQL form of `isAutomationPaused` on a row of `conversations`; binds `:now`. */
-export const AUTOMATION_PAUSED_SQL = `(automation_state = 'paused' and (automation_until is null or automation_until > :now))`
+/** SQL form of `isAutomationPaused` on a row of `conversations`. */
+export function automationPausedSql(now: Date): SqlFragment {
+  return sqlFragment`(automation_state = 'paused' and (automation_until is null or automation_until > ${now}))`
+}
 
 /** SQL assignments on `conversations` that turn automation on where `condition` holds and keep its state elsewhere. */
 export function automationOnSql(condition: string): string {
@@ -57,12 +60,10 @@ export type Pause = { conversationId: string; until: string | null }
 export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void> {
   if (pauses.length === 0) return
   const last = [...new Map(pauses.map((pause) => [pause.conversationId, pause])).values()]
-  await tx.db.raw(
-    `update conversations cv set automation_state = 'paused', automation_reason = 'handoff', automation_until = x.until, updated_at = :now
-     from jsonb_to_recordset(:pauses::jsonb) as x (conversation_id uuid, until timestamptz)
-     where cv.tenant_id = :tenantId and cv.id = x.conversation_id`,
-    { pauses: toRecordset(last), tenantId: tx.tenantId, now: tx.now() },
-  )
+  await tx.sql('pauseAutomation')`
+    update conversations cv set automation_state = 'paused', automation_reason = 'handoff', automation_until = x.until, updated_at = ${tx.now()}
+     from jsonb_to_recordset(${toRecordset(last)}::jsonb) as x (conversation_id uuid, until timestamptz)
+     where cv.tenant_id = ${tx.tenantId} and cv.id = x.conversation_id`
   await tx.record(
     ...last.map(({ conversationId }) => ({
       type: 'conversation.automation_paused' as const,
@@ -74,11 +75,9 @@ export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void>
 /** Turns automation on and lets paused runs continue at once. The caller holds the locks of the conversations. */
 export async function resumeAutomation(tx: Scope, conversationIds: string[]): Promise<void> {
   if (conversationIds.length === 0) return
-  await tx.db.raw(
-    `update conversations set ${automationOnSql('true')}, updated_at = :now
-     where tenant_id = :tenantId and id = any(:conversationIds)`,
-    { tenantId: tx.tenantId, conversationIds, now: tx.now() },
-  )
+  await tx.sql('resumeAutomation')`
+    update conversations set ${sqlText(automationOnSql('true'))}, updated_at = ${tx.now()}
+     where tenant_id = ${tx.tenantId} and id = any(${conversationIds})`
   await resumePausedRuns(tx, conversationIds)
   await tx.record(
     ...conversationIds.map((conversationId) => ({

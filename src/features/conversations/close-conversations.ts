@@ -1,4 +1,5 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
@@ -19,15 +20,13 @@ export type Close = {
 export async function closeConversations(tx: Scope, closes: Close[]): Promise<void> {
   if (closes.length === 0) return
   const last = [...new Map(closes.map((close) => [close.conversationId, close])).values()]
-  const closed = await selectRows<{ conversationId: string; contactId: string }>(
-    tx.db,
-    `update conversations cv set status = 'closed', closed_at = :now, snoozed_until = null, updated_at = :now,
-       ${automationOnSql('not x.keep_paused')}
-     from jsonb_to_recordset(:closes::jsonb) as x (conversation_id uuid, keep_paused boolean)
-     where cv.tenant_id = :tenantId and cv.id = x.conversation_id and cv.status <> 'closed'
-     returning cv.id as conversation_id, cv.contact_id`,
-    { closes: toRecordset(last), tenantId: tx.tenantId, now: tx.now() },
-  )
+  const now = tx.now()
+  const closed = await tx.sql<{ conversationId: string; contactId: string }>('closeConversations')`
+    update conversations cv set status = 'closed', closed_at = ${now}, snoozed_until = null, updated_at = ${now},
+       ${sqlText(automationOnSql('not x.keep_paused'))}
+     from jsonb_to_recordset(${toRecordset(last)}::jsonb) as x (conversation_id uuid, keep_paused boolean)
+     where cv.tenant_id = ${tx.tenantId} and cv.id = x.conversation_id and cv.status <> 'closed'
+     returning cv.id as conversation_id, cv.contact_id`
   await tx.record(...closed.map((data) => ({ type: 'conversation.closed' as const, data })))
   await resumePausedRuns(
     tx,

@@ -1,5 +1,4 @@
 import { Credential as CredentialRow } from '../../models/automation/credential.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { CredentialRef } from './schema.ts'
@@ -29,23 +28,17 @@ export function deleteCredential(scope: Scope, { credentialId }: CredentialRef):
 }
 
 function listTools(tx: Scope, credentialId: string): Promise<User[]> {
-  return selectRows<User>(
-    tx.db,
-    `select id, name from tools where tenant_id = :tenantId and config ->> 'credentialId' = :credentialId
-     order by name limit :limit`,
-    { tenantId: tx.tenantId, credentialId, limit: USERS_LISTED_MAX },
-  )
+  return tx.sql<User>('listTools')`
+    select id, name from tools where tenant_id = ${tx.tenantId} and config ->> 'credentialId' = ${credentialId}
+     order by name limit ${USERS_LISTED_MAX}`
 }
 
 /** The ID of a credential is in a definition at most as the `credentialId` of a step, so its text is searched. */
 function listWorkflows(tx: Scope, credentialId: string): Promise<User[]> {
-  return selectRows<User>(
-    tx.db,
-    `select w.id, w.name from workflows w
-     left join workflow_versions v on v.tenant_id = :tenantId and v.workflow_id = w.id and v.version = w.version
-     where w.tenant_id = :tenantId and w.status <> 'archived'
-       and (w.draft::text ilike :pattern or v.definition::text ilike :pattern)
-     order by w.name limit :limit`,
-    { tenantId: tx.tenantId, pattern: `%${credentialId}%`, limit: USERS_LISTED_MAX },
-  )
+  return tx.sql<User>('listWorkflows')`
+    select w.id, w.name from workflows w
+     left join workflow_versions v on v.tenant_id = ${tx.tenantId} and v.workflow_id = w.id and v.version = w.version
+     where w.tenant_id = ${tx.tenantId} and w.status <> 'archived'
+       and (w.draft::text ilike ${`%${credentialId}%`} or v.definition::text ilike ${`%${credentialId}%`})
+     order by w.name limit ${USERS_LISTED_MAX}`
 }

@@ -1,7 +1,6 @@
 import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
@@ -53,15 +52,12 @@ type Retried = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runI
  */
 async function putBack(tx: Scope, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0
-  const retried = await selectRows<Retried>(
-    tx.db,
-    `with retried as (delete from dead_letters where tenant_id = :tenantId and id = any(:ids) returning *),
+  const retried = await tx.sql<Retried>('putBack')`
+    with retried as (delete from dead_letters where tenant_id = ${tx.tenantId} and id = any(${ids}) returning *),
      items as (
        insert into mailbox_items (tenant_id, mailbox_kind, mailbox_id, id, kind, payload, attempts, due_at, created_at)
-       select :tenantId, mailbox_kind, mailbox_id, id, kind, payload, 0, :dueAt, created_at from retried)
-     select id, contact_id, conversation_id, run_id, workflow_id from retried`,
-    { tenantId: tx.tenantId, ids, dueAt: DUE_AT_ONCE },
-  )
+       select ${tx.tenantId}, mailbox_kind, mailbox_id, id, kind, payload, 0, ${DUE_AT_ONCE}, created_at from retried)
+     select id, contact_id, conversation_id, run_id, workflow_id from retried`
   if (retried.length === 0) return 0
   await tx.record(...retried.map((letter) => toEvent('retried', letter, tx)))
   await tx.enqueue(advanceJob(tx.tenantId))

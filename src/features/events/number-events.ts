@@ -10,7 +10,7 @@ const BATCH = 5000
 export async function numberEvents(scope: Scope): Promise<number> {
   for (;;) {
     const [state] = await scope.sql<{ position: number; hasNew: boolean }>('readEventPosition')`
-      select p.position, exists (
+    select p.position, exists (
         select from events e where e.tenant_id = ${scope.tenantId} and e.position is null) as has_new
       from event_positions p where p.tenant_id = ${scope.tenantId}`
     if (state && !state.hasNew) return state.position
@@ -33,7 +33,7 @@ async function numberBatch(tx: Scope): Promise<{ position: number; count: number
   const count = numbered.length
   if (count > 0) {
     await tx.sql('saveEventPosition')`
-      update event_positions set position = ${position + count} where tenant_id = ${tx.tenantId}`
+    update event_positions set position = ${position + count} where tenant_id = ${tx.tenantId}`
   }
   return { position: position + count, count }
 }

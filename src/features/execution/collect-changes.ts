@@ -45,10 +45,13 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
   },
   add_tag: collectTags,
   remove_tag: collectTags,
-  set_consent({ consents }, { marketing }, { run, subject: { contactId }, depth }) {
+  set_consent({ consents }, choices, { run, subject: { contactId }, depth }) {
     if (contactId === null) return
     const actor = toSender(run)
-    consents.push({ contactId, purpose: 'marketing', state: marketing, source: 'workflow', actor, depth })
+    for (const purpose of ['marketing', 'service'] as const) {
+      const state = choices[purpose]
+      if (state) consents.push({ contactId, purpose, state, source: 'workflow', actor, depth })
+    }
   },
   add_to_group: collectGroup,
   remove_from_group: collectGroup,

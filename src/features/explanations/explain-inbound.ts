@@ -3,7 +3,6 @@ import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
@@ -102,16 +101,13 @@ type EvaluationRow = {
 }
 
 async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[]> {
-  const rows = await selectRows<EvaluationRow>(
-    scope.db,
-    `select e.created_at as at, e.event, x.value as evaluation, w.name as workflow_name
+  const rows = await scope.sql<EvaluationRow>('evaluationLinks')`
+    select e.created_at as at, e.event, x.value as evaluation, w.name as workflow_name
      from trigger_evaluations e
      cross join lateral jsonb_array_elements(e.evaluations) x
-     left join workflows w on w.tenant_id = e.tenant_id and w.id = (x.value ->> 'workflowId')::uuid
-     where e.tenant_id = ? and e.contact_id = ? and e.created_at >= ? and e.event ->> 'messageId' = ?
-     order by e.id, w.created_at`,
-    [scope.tenantId, message.contactId, message.createdAt, message.id],
-  )
+     left join workflows w on w.tenant_id = ${scope.tenantId} and w.id = (x.value ->> 'workflowId')::uuid
+     where e.tenant_id = ${scope.tenantId} and e.contact_id = ${message.contactId} and e.created_at >= ${message.createdAt} and e.event ->> 'messageId' = ${message.id}
+     order by e.id, w.created_at`
   const versions = await loadVersions(
     scope,
     rows.map(({ evaluation: { workflowId, version } }) => ({ workflowId, version })),
@@ -176,11 +172,8 @@ function describeDeadLetter({ id, attempts, error }: DeadLetter): string {
 }
 
 async function isPending(scope: Scope, { id, conversationId }: MessageRow): Promise<boolean> {
-  const rows = await selectRows<object>(
-    scope.db,
-    `select 1 from mailbox_items
-     where tenant_id = ? and mailbox_id = ? and kind = 'message' and payload ->> 'messageId' = ? limit 1`,
-    [scope.tenantId, conversationId, id],
-  )
+  const rows = await scope.sql<object>('isPending')`
+    select 1 from mailbox_items
+     where tenant_id = ${scope.tenantId} and mailbox_id = ${conversationId} and kind = 'message' and payload ->> 'messageId' = ${id} limit 1`
   return rows.length > 0
 }

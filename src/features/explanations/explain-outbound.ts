@@ -1,7 +1,6 @@
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import { readItems } from '../paging/read-items.ts'
@@ -46,16 +45,13 @@ async function findRunOrigin(scope: Scope, message: MessageRow): Promise<Origin 
 /** Finds the chain of runs that called this one, outermost first. */
 async function findCallers(scope: Scope, { id, parentRunId }: RunDetails): Promise<RunDetails[]> {
   if (parentRunId === null) return []
-  const rows = await selectRows<{ id: string }>(
-    scope.db,
-    `with recursive callers as (
-       select r.id, r.parent_run_id, 0 as distance from runs r where r.tenant_id = :tenantId and r.id = :id
+  const rows = await scope.sql<{ id: string }>('findCallers')`
+    with recursive callers as (
+       select r.id, r.parent_run_id, 0 as distance from runs r where r.tenant_id = ${scope.tenantId} and r.id = ${id}
        union all
        select r.id, r.parent_run_id, c.distance + 1 from callers c
-       join runs r on r.tenant_id = :tenantId and r.id = c.parent_run_id)
-     select id from callers where distance > 0 order by distance desc`,
-    { tenantId: scope.tenantId, id },
-  )
+       join runs r on r.tenant_id = ${scope.tenantId} and r.id = c.parent_run_id)
+     select id from callers where distance > 0 order by distance desc`
   const ids = rows.map((row) => row.id)
   const runs = await readItems<RunDetails>(scope, 'findCallers', RUN_SOURCE, sqlFragment`runs.id = any(${ids})`)
   return runs.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))

@@ -2,10 +2,9 @@ import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { CompiledTrigger } from '../../engine/model/trigger.ts'
 import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { listPublishedProblems } from '../automation/published-workflows.ts'
-import { AUTOMATION_PAUSED_SQL } from '../conversations/automation.ts'
+import { automationPausedSql } from '../conversations/automation.ts'
 import { countDeadLetters } from '../dead-letters/queries.ts'
 import type { TriggerEvaluations } from './schema.ts'
 
@@ -94,13 +93,10 @@ function deadLetterReasons(count: number): Reason[] {
 }
 
 async function findPause(scope: Scope, contactId: string): Promise<Reason | undefined> {
-  const [pause] = await selectRows<{ conversationId: string; until: Date | null }>(
-    scope.db,
-    `select id as conversation_id, automation_until as until from conversations
-     where tenant_id = :tenantId and contact_id = :contactId and ${AUTOMATION_PAUSED_SQL}
-     order by last_message_at desc nulls last limit 1`,
-    { tenantId: scope.tenantId, contactId, now: scope.now() },
-  )
+  const [pause] = await scope.sql<{ conversationId: string; until: Date | null }>('findPause')`
+    select id as conversation_id, automation_until as until from conversations
+     where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and ${automationPausedSql(scope.now())}
+     order by last_message_at desc nulls last limit 1`
   if (!pause) return undefined
   const until = pause.until ? ` until ${pause.until.toISOString()}` : ''
   const message = `Automation is paused${until} in conversation ${pause.conversationId}. Resume it there to let workflows start`

@@ -1,6 +1,5 @@
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import type { RunDetails } from '../runs/queries.ts'
@@ -52,11 +51,8 @@ type StatusChange = { status: string; at: Date; error: MessageRow['error'] }
 
 /** Lists the status changes of a message: as reported by the provider, otherwise from the message's own timestamps. */
 export async function statusLinks(scope: Scope, message: MessageRow): Promise<Link[]> {
-  const reported = await selectRows<StatusChange>(
-    scope.db,
-    `select status, provider_at as at, error from message_statuses where tenant_id = ? and message_id = ?`,
-    [scope.tenantId, message.id],
-  )
+  const reported = await scope.sql<StatusChange>('statusLinks')`
+    select status, provider_at as at, error from message_statuses where tenant_id = ${scope.tenantId} and message_id = ${message.id}`
   const reportedStatuses = new Set(reported.map(({ status }) => status))
   const others = listOwnStatuses(message).filter(({ status }) => !reportedStatuses.has(status))
   return [...others, ...reported]

@@ -2,7 +2,6 @@ import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { addMs } from '../../platform/time.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import { describeOutcome } from './describe-outcome.ts'
@@ -53,26 +52,20 @@ async function readEvaluations(
   scope: Scope,
   { contactId, workflowId, since, limit, offset }: EvaluationQuery & { limit: number; offset: number },
 ): Promise<EvaluationRow[]> {
-  return await selectRows<EvaluationRow>(
-    scope.db,
-    `select e.created_at as at, e.event, x.value as evaluation,
+  return await scope.sql<EvaluationRow>('readEvaluations')`
+    select e.created_at as at, e.event, x.value as evaluation,
        case when m.id is not null then jsonb_build_object('body', m.body, 'channelId', m.channel_id) end as message
      from trigger_evaluations e
      cross join lateral jsonb_array_elements(e.evaluations) x
-     left join messages m on m.tenant_id = e.tenant_id and m.id = (e.event ->> 'messageId')::uuid
-     where e.tenant_id = ? and e.contact_id = ? and e.created_at >= ? and x.value ->> 'workflowId' = ?
-     order by e.id desc limit ? offset ?`,
-    [scope.tenantId, contactId, since, workflowId, limit, offset],
-  )
+     left join messages m on m.tenant_id = ${scope.tenantId} and m.id = (e.event ->> 'messageId')::uuid
+     where e.tenant_id = ${scope.tenantId} and e.contact_id = ${contactId} and e.created_at >= ${since} and x.value ->> 'workflowId' = ${workflowId}
+     order by e.id desc limit ${limit} offset ${offset}`
 }
 
 async function countRuns(scope: Scope, { contactId, workflowId, since }: EvaluationQuery): Promise<number> {
-  const [row] = await selectRows<{ total: number }>(
-    scope.db,
-    `select count(*)::int as total from runs
-     where tenant_id = ? and contact_id = ? and workflow_id = ? and created_at >= ? and replay_of is null`,
-    [scope.tenantId, contactId, workflowId, since],
-  )
+  const [row] = await scope.sql<{ total: number }>('countRuns')`
+    select count(*)::int as total from runs
+     where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and workflow_id = ${workflowId} and created_at >= ${since} and replay_of is null`
   return row?.total ?? 0
 }
 

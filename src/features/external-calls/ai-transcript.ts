@@ -68,22 +68,15 @@ export class AiTranscript {
 
   async #insert(tx: Scope, entry: TranscriptEntry): Promise<void> {
     const { runId, stepIndex } = this.#call
-    const { rowCount } = await tx.db.raw<{ rowCount: number }>(
-      `insert into ai_transcripts as t (tenant_id, run_id, step_index, version, entries, created_at, updated_at)
-       values (:tenantId, :runId, :stepIndex, 1, :entries::jsonb, :now, :now)
-       on conflict (tenant_id, run_id, step_index) do update
-         set version = t.version + 1, entries = t.entries || excluded.entries, updated_at = excluded.updated_at
-         where t.version = :version`,
-      {
-        tenantId: tx.tenantId,
-        runId,
-        stepIndex,
-        entries: JSON.stringify([entry]),
-        now: tx.now(),
-        version: this.#version,
-      },
-    )
-    if (rowCount !== 1) throw supersededError()
+    const now = tx.now()
+    const appended = await tx.sql('appendEntry')`
+    insert into ai_transcripts as t (tenant_id, run_id, step_index, version, entries, created_at, updated_at)
+      values (${tx.tenantId}, ${runId}, ${stepIndex}, 1, ${JSON.stringify([entry])}::jsonb, ${now}, ${now})
+      on conflict (tenant_id, run_id, step_index) do update
+        set version = t.version + 1, entries = t.entries || excluded.entries, updated_at = excluded.updated_at
+        where t.version = ${this.#version}
+      returning t.version`
+    if (appended.length !== 1) throw supersededError()
   }
 }
 

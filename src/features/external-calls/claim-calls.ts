@@ -1,5 +1,4 @@
 import { type Mailbox, toMailbox } from '../../engine/model/mailbox-key.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import type { NewCall } from './request-calls.ts'
@@ -27,24 +26,21 @@ export function idempotencyKey({ runId, stepIndex }: ClaimedCall): string {
  */
 export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCall[]> {
   const now = scope.now()
-  const rows = await selectRows<Row>(
-    scope.db,
-    `with due as (
+  const rows = await scope.sql<Row>('claimCalls')`
+    with due as (
        select e.run_id, e.step_index, e.attempt, r.contact_id, r.conversation_id, r.mailbox_run_id,
          r.status = 'waiting' and r.epoch = e.epoch as is_awaited
-       from external_calls e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
-       where e.tenant_id = :tenantId and e.due_at <= :now
-       order by e.due_at, e.run_id, e.step_index limit :limit for update of e skip locked),
+       from external_calls e join runs r on r.tenant_id = ${scope.tenantId} and r.id = e.run_id
+       where e.tenant_id = ${scope.tenantId} and e.due_at <= ${now}
+       order by e.due_at, e.run_id, e.step_index limit ${limit} for update of e skip locked),
      dropped as (
-       delete from external_calls e using due where e.tenant_id = :tenantId and e.run_id = due.run_id
+       delete from external_calls e using due where e.tenant_id = ${scope.tenantId} and e.run_id = due.run_id
          and e.step_index = due.step_index and e.attempt = due.attempt and not due.is_awaited)
-     update external_calls e set due_at = :until, claim_count = e.claim_count + 1 from due
-     where e.tenant_id = :tenantId and e.run_id = due.run_id and e.step_index = due.step_index
+     update external_calls e set due_at = ${addMs(now, LEASE_MS)}, claim_count = e.claim_count + 1 from due
+     where e.tenant_id = ${scope.tenantId} and e.run_id = due.run_id and e.step_index = due.step_index
        and e.attempt = due.attempt and due.is_awaited
      returning e.run_id, due.contact_id, due.conversation_id, due.mailbox_run_id,
-       e.step_id, e.step_index, e.attempt, e.epoch, e.claim_count, e.timeout_ms, e.request`,
-    { tenantId: scope.tenantId, now, until: addMs(now, LEASE_MS), limit },
-  )
+       e.step_id, e.step_index, e.attempt, e.epoch, e.claim_count, e.timeout_ms, e.request`
   return rows.map(({ mailboxRunId, ...row }) => ({
     ...row,
     mailbox: toMailbox({ ...row, id: row.runId, mailboxRunId }),

@@ -3,9 +3,7 @@ import type { SystemScope } from '../../scope.ts'
 
 /** Enqueues a job for every tenant with due calls, in case a job was lost or a worker died. */
 export async function enqueueDueCalls(system: SystemScope): Promise<void> {
-  const rows = await system
-    .db('external_calls')
-    .where('due_at', '<=', system.now())
-    .distinct<{ tenant_id: string }[]>('tenant_id')
-  await system.enqueue(...rows.map(({ tenant_id }) => executeJob(tenant_id)))
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueCalls')`
+    select distinct tenant_id from external_calls where due_at <= ${system.now()}`
+  await system.enqueue(...tenants.map(({ tenantId }) => executeJob(tenantId)))
 }

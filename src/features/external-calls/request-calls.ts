@@ -45,9 +45,7 @@ export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
 export async function discardCalls(tx: Scope, runs: Pick<StoredRun, 'state'>[]): Promise<void> {
   if (runs.length === 0) return
   const current = runs.map(({ state }) => ({ id: state.id, epoch: isFinished(state) ? null : state.epoch }))
-  await tx.db.raw(
-    `delete from external_calls e using jsonb_to_recordset(?::jsonb) as x (id uuid, epoch int)
-     where e.tenant_id = ? and e.run_id = x.id and e.epoch is distinct from x.epoch`,
-    [JSON.stringify(current), tx.tenantId],
-  )
+  await tx.sql('discardCalls')`
+    delete from external_calls e using jsonb_to_recordset(${JSON.stringify(current)}::jsonb) as x (id uuid, epoch int)
+     where e.tenant_id = ${tx.tenantId} and e.run_id = x.id and e.epoch is distinct from x.epoch`
 }

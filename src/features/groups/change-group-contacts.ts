@@ -1,4 +1,4 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { recordCounts } from '../counts/record-counts.ts'
@@ -49,29 +49,23 @@ function toRaisedEvent({ groupId, contactId, isAdded, depth = 0 }: GroupChange) 
 
 async function insertContacts(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
   if (changes.length === 0) return []
-  return selectRows<GroupChange>(
-    tx.db,
-    `with input as (select * from jsonb_to_recordset(:changes::jsonb) as x (group_id uuid, contact_id uuid)),
+  return tx.sql<GroupChange>('insertContacts')`
+    with input as (select * from jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (group_id uuid, contact_id uuid)),
      existing as (
-       select g.id from groups g where g.tenant_id = :tenantId and g.id in (select group_id from input)
+       select g.id from groups g where g.tenant_id = ${tx.tenantId} and g.id in (select group_id from input)
        order by g.id for key share)
      insert into group_contacts (tenant_id, group_id, contact_id, created_at)
-     select :tenantId::uuid, x.group_id, x.contact_id, :now::timestamptz
+     select ${tx.tenantId}::uuid, x.group_id, x.contact_id, ${tx.now()}::timestamptz
      from input x join existing on existing.id = x.group_id
      order by x.group_id, x.contact_id
      on conflict do nothing
-     returning group_id, contact_id, true as is_added`,
-    { changes: toRecordset(changes), tenantId: tx.tenantId, now: tx.now() },
-  )
+     returning group_id, contact_id, true as is_added`
 }
 
 async function deleteContacts(tx: Scope, changes: GroupChange[]): Promise<GroupChange[]> {
   if (changes.length === 0) return []
-  return selectRows<GroupChange>(
-    tx.db,
-    `delete from group_contacts gc using jsonb_to_recordset(?::jsonb) as x (group_id uuid, contact_id uuid)
-     where gc.tenant_id = ? and gc.group_id = x.group_id and gc.contact_id = x.contact_id
-     returning gc.group_id, gc.contact_id, false as is_added`,
-    [toRecordset(changes), tx.tenantId],
-  )
+  return tx.sql<GroupChange>('deleteContacts')`
+    delete from group_contacts gc using jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (group_id uuid, contact_id uuid)
+     where gc.tenant_id = ${tx.tenantId} and gc.group_id = x.group_id and gc.contact_id = x.contact_id
+     returning gc.group_id, gc.contact_id, false as is_added`
 }

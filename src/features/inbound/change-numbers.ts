@@ -4,6 +4,7 @@ import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { changeConsents, type ConsentChange } from '../contacts/change-consents.ts'
 import { removeIdentities, saveIdentities } from '../contacts/identities.ts'
 import { findContacts, senderKey, toIdentities } from './resolve-senders.ts'
 
@@ -45,10 +46,32 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
       channelId,
       toIdentities(to).map((identity) => ({ ...identity, contactId })),
     )
-  } else
+  } else {
     await tx.record({ type: 'contact.number_conflict', data: { contactId, conflictingContactId: otherId, channelId } })
+    await carryOptOuts(tx, contact, { contactId: otherId, channelId })
+  }
   await tx.record({ type: 'contact.updated', data: { contactId } })
   if (hasOldNumber) await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
+}
+
+/** Opts the contact that has the new number of a person out of what the person opted out of under the former one. */
+async function carryOptOuts(
+  tx: Scope,
+  { id, name, marketingConsent, serviceConsent }: ContactRow,
+  target: { contactId: string; channelId: string },
+): Promise<void> {
+  const consents = [
+    { purpose: 'marketing', state: marketingConsent },
+    { purpose: 'service', state: serviceConsent },
+  ] as const
+  await changeConsents(
+    tx,
+    consents.flatMap(({ purpose, state }): ConsentChange[] => {
+      if (state !== 'opted_out') return []
+      const text = 'The person had opted out under the former number'
+      return [{ ...target, purpose, state, source: 'provider', actor: { type: 'contact', id, name }, text }]
+    }),
+  )
 }
 
 function isSameNumber(phone: string, other: string | null): boolean {

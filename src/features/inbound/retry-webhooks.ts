@@ -15,11 +15,9 @@ type DueWebhook = { tenantId: string; id: string; channelId: string; dueAt: Date
 
 /** Processes kept webhook calls whose next attempt is due. Concurrent runs process different ones. */
 export async function retryWebhooks(system: SystemScope): Promise<void> {
-  const due = await selectRows<DueWebhook>(
-    system.db,
-    'select tenant_id, id, channel_id, due_at, attempts from channel_webhooks where due_at <= ? order by due_at limit ?',
-    [system.now(), BATCH],
-  )
+  const due = await system.acrossTenants<DueWebhook>('listDueWebhooks')`
+    select tenant_id, id, channel_id, due_at, attempts from channel_webhooks
+    where due_at <= ${system.now()} order by due_at limit ${BATCH}`
   for (const webhook of due) {
     const scope = system.forTenant(webhook.tenantId)
     if (await claim(scope, webhook)) await retryWebhook(scope, webhook)

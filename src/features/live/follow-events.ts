@@ -138,7 +138,7 @@ function readBatch(scope: Scope, { position, end, types }: Range): Promise<Event
   return scope.singleFlight(
     key,
     () => scope.sql<EventRow>('readEvents')`
-      select position, id, type, data, created_at as at from events
+    select position, id, type, data, created_at as at from events
       where tenant_id = ${scope.tenantId} and position > ${position} and position <= ${end}
         and (${types}::text[] is null or type = any(${types}))
       order by position limit ${BATCH}`,

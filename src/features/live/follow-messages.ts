@@ -2,6 +2,7 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import type { Scope } from '../../scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
+import { attachMedia } from '../media/queries.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = [
@@ -15,6 +16,7 @@ const TYPES = [
   'failed',
   'canceled',
   'noted',
+  'media_stored',
 ].map((change) => `message.${change}`)
 
 export type MessageChange = { type: 'message'; message: Message } | StreamStart
@@ -45,7 +47,8 @@ async function* toMessageChanges(
     }
     const { data, cursor } = event
     if (data['conversationId'] !== conversationId || !data['messageId']) continue
-    const message = await scope.find(MessageRow, data['messageId'])
+    const row = await scope.find(MessageRow, data['messageId'])
+    const [message] = row ? await attachMedia(scope, [row]) : []
     if (message) yield [cursor, { type: 'message', message: Message.parse(message) }]
   }
 }

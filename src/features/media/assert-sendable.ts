@@ -12,8 +12,8 @@ export async function assertSendable(
   scope: Scope,
   { kind, mediaId }: { kind: FileKind; mediaId: string },
 ): Promise<StoredFile> {
-  const { mimeType, bytes, filename } = await scope.get(MediaRow, mediaId)
-  const file = { mimeType, bytes: Number(bytes), filename }
+  const { mimeType, bytes, filename, isAnimated } = await scope.get(MediaRow, mediaId)
+  const file = { mimeType, bytes: Number(bytes), filename, isAnimated }
   const problem = findFileProblem(kind, file)
   if (problem !== undefined) throw new UnprocessableError('media_not_sendable', problem)
   return file

@@ -48,3 +48,19 @@ async function isText(path: string): Promise<boolean> {
     await file.close()
   }
 }
+
+/** Position of the flags in an extended WebP file, and the flag of an animation. */
+const WEBP_FLAGS = 20
+const WEBP_ANIMATION = 0x02
+
+/** Returns true if a WebP file has an animation: its extended header says so. */
+export async function isAnimatedWebp(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(WEBP_FLAGS + 1), 0, WEBP_FLAGS + 1, 0)
+    const flags = bytesRead > WEBP_FLAGS && buffer.toString('latin1', 12, 16) === 'VP8X' ? buffer[WEBP_FLAGS] : 0
+    return ((flags ?? 0) & WEBP_ANIMATION) !== 0
+  } finally {
+    await file.close()
+  }
+}

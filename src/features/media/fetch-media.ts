@@ -1,6 +1,6 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import { isOutage } from '../../platform/database/database.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { DiskFullError, FileTooLargeError, receiveFile } from '../../platform/files/receive-file.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
@@ -39,24 +39,20 @@ export async function queueMedia(
 ): Promise<void> {
   const rows = messages.flatMap(({ id, message: { file } }) => (file ? [{ messageId: id, ...file }] : []))
   if (rows.length === 0) return
-  await tx.db.raw(
-    `insert into message_media (tenant_id, message_id, channel_id, provider_media_id, mime_type, filename, sha256, status,
+  const now = tx.now()
+  await tx.sql('queueMedia')`
+    insert into message_media (tenant_id, message_id, channel_id, provider_media_id, mime_type, filename, sha256, status,
        due_at, created_at)
-     select :tenantId::uuid, message_id, :channelId::uuid, provider_media_id, mime_type, filename, sha256, 'pending',
-       :now::timestamptz, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as x (message_id uuid, provider_media_id text, mime_type text, filename text, sha256 text)`,
-    { tenantId: tx.tenantId, channelId, rows: toRecordset(rows), now: tx.now() },
-  )
+     select ${tx.tenantId}::uuid, message_id, ${channelId}::uuid, provider_media_id, mime_type, filename, sha256, 'pending',
+       ${now}::timestamptz, ${now}::timestamptz
+     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (message_id uuid, provider_media_id text, mime_type text, filename text, sha256 text)`
   await tx.enqueue(fetchMediaJob(tx.tenantId))
 }
 
 /** Enqueues the fetching of files whose job was lost, or whose next attempt is due. */
 export async function enqueueDueMedia(system: SystemScope): Promise<void> {
-  const due = await selectRows<{ tenantId: string }>(
-    system.db,
-    'select distinct tenant_id from message_media where due_at <= ?',
-    [system.now()],
-  )
+  const due = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueMedia')`
+    select distinct tenant_id from message_media where due_at <= ${system.now()}`
   await system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
 }
 
@@ -76,15 +72,12 @@ export async function fetchMedia(
 }
 
 function claim(scope: Scope): Promise<PendingFile[]> {
-  return selectRows<PendingFile>(
-    scope.db,
-    `update message_media x set due_at = :until, attempts = attempts + 1
-     from (select message_id from message_media where tenant_id = :tenantId and due_at <= :now
-       order by due_at limit :limit for update skip locked) due
-     where x.tenant_id = :tenantId and x.message_id = due.message_id
-     returning x.message_id, x.channel_id, x.provider_media_id, x.mime_type, x.filename, x.sha256, x.attempts`,
-    { tenantId: scope.tenantId, now: scope.now(), until: addMs(scope.now(), LEASE_MS), limit: BATCH },
-  )
+  return scope.sql<PendingFile>('claim')`
+    update message_media x set due_at = ${addMs(scope.now(), LEASE_MS)}, attempts = attempts + 1
+     from (select message_id from message_media where tenant_id = ${scope.tenantId} and due_at <= ${scope.now()}
+       order by due_at limit ${BATCH} for update skip locked) due
+     where x.tenant_id = ${scope.tenantId} and x.message_id = due.message_id
+     returning x.message_id, x.channel_id, x.provider_media_id, x.mime_type, x.filename, x.sha256, x.attempts`
 }
 
 async function fetchOne(scope: Scope, file: PendingFile, signal: AbortSignal | undefined): Promise<void> {
@@ -121,15 +114,12 @@ function describe(error: unknown): string {
 
 async function settle(scope: Scope, { messageId }: PendingFile, mediaId: string): Promise<void> {
   await scope.transaction(async (tx) => {
-    const [message] = await selectRows<{ conversationId: string; contactId: string }>(
-      tx.db,
-      `with stored as (
-         update message_media set status = 'stored', media_id = :mediaId, error = null, due_at = null
-         where tenant_id = :tenantId and message_id = :messageId and status = 'pending' returning message_id)
+    const [message] = await tx.sql<{ conversationId: string; contactId: string }>('settle')`
+    with stored as (
+         update message_media set status = 'stored', media_id = ${mediaId}, error = null, due_at = null
+         where tenant_id = ${tx.tenantId} and message_id = ${messageId} and status = 'pending' returning message_id)
        select m.conversation_id, m.contact_id from stored
-       join messages m on m.tenant_id = :tenantId and m.id = stored.message_id`,
-      { tenantId: tx.tenantId, messageId, mediaId },
-    )
+       join messages m on m.tenant_id = ${tx.tenantId} and m.id = stored.message_id`
     if (message) await tx.record({ type: 'message.media_stored', data: { messageId, mediaId, ...message } })
   })
 }

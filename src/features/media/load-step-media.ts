@@ -45,5 +45,11 @@ function listMediaIds(compiled: CompiledDefinition): string[] {
 export async function loadMediaResources(scope: Scope, ids: string[]): Promise<MediaResource[]> {
   if (ids.length === 0) return []
   const rows = await scope.query(MediaRow).whereIn('id', ids.filter(isUuid))
-  return rows.map(({ id, mimeType, bytes, filename }) => ({ mediaId: id, mimeType, bytes: Number(bytes), filename }))
+  return rows.map(({ id, mimeType, bytes, filename, isAnimated }) => ({
+    mediaId: id,
+    mimeType,
+    bytes: Number(bytes),
+    filename,
+    isAnimated,
+  }))
 }

@@ -1,11 +1,10 @@
 import { Media as MediaRow } from '../../models/messaging/media.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { Media, MediaRef, MessageMedia } from './schema.ts'
 import { toMediaUrl } from './signed-url.ts'
-import { toStoreKey } from './store-media.ts'
+import { discardWrite, startWrite, toStoreKey } from './media-writes.ts'
 
 export function toMedia(scope: Scope, { id, mimeType, bytes, filename, sha256, createdAt }: MediaRow): Media {
   return { id, mimeType, size: Number(bytes), filename, sha256, url: toMediaUrl(scope, id), createdAt }
@@ -21,12 +20,13 @@ export async function getMedia(scope: Scope, { mediaId }: MediaRef): Promise<Med
  * @throws NotFoundError
  */
 export async function deleteMedia(scope: Scope, { mediaId }: MediaRef): Promise<Record<string, never>> {
-  await scope.transaction(async (tx) => {
-    await tx.lock(MediaRow, mediaId)
-    await tx.query(MediaRow).delete().where('id', mediaId)
-    await tx.record({ type: 'media.deleted', data: { mediaId } })
+  const write = await scope.transaction(async (tx) => {
+    const { id } = await tx.lock(MediaRow, mediaId)
+    await tx.query(MediaRow).delete().where('id', id)
+    await tx.record({ type: 'media.deleted', data: { mediaId: id } })
+    return startWrite(tx, id)
   })
-  await scope.files.delete(toStoreKey(scope.tenantId, mediaId))
+  await discardWrite(scope, write)
   return {}
 }
 
@@ -50,15 +50,12 @@ export async function attachMedia<M extends MessageRow>(
 
 async function loadMessageMedia(scope: Scope, messageIds: string[]): Promise<Map<string, MessageMedia>> {
   if (messageIds.length === 0) return new Map()
-  const rows = await selectRows<Row>(
-    scope.db,
-    `select x.message_id, m.id as media_id, coalesce(m.mime_type, x.mime_type) as mime_type, m.bytes,
+  const rows = await scope.sql<Row>('loadMessageMedia')`
+    select x.message_id, m.id as media_id, coalesce(m.mime_type, x.mime_type) as mime_type, m.bytes,
        coalesce(x.filename, m.filename) as filename, coalesce(m.sha256, x.sha256) as sha256,
        case when x.status = 'stored' and m.id is null then 'deleted' else x.status end as status
-     from message_media x left join media m on m.tenant_id = :tenantId and m.id = x.media_id
-     where x.tenant_id = :tenantId and x.message_id = any(:messageIds)`,
-    { tenantId: scope.tenantId, messageIds },
-  )
+     from message_media x left join media m on m.tenant_id = ${scope.tenantId} and m.id = x.media_id
+     where x.tenant_id = ${scope.tenantId} and x.message_id = any(${messageIds})`
   return new Map(
     rows.map(({ messageId, mediaId, bytes, ...row }) => [
       messageId,

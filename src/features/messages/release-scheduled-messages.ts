@@ -1,5 +1,5 @@
-import { selectRows } from '../../platform/database/sql.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { allowsSql, statusSql } from '../outbound/message-status.ts'
@@ -14,11 +14,8 @@ type DueMessage = { tenantId: string; id: string; conversationId: string }
  * once: a message leaves its status `scheduled` once.
  */
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
-  const due = await selectRows<DueMessage>(
-    system.db,
-    `select tenant_id, id, conversation_id from messages where release_at <= ? order by release_at limit ?`,
-    [system.now(), BATCH],
-  )
+  const due = await system.acrossTenants<DueMessage>('listDueMessages')`
+    select tenant_id, id, conversation_id from messages where release_at <= ${system.now()} order by release_at limit ${BATCH}`
   for (const tenantId of new Set(due.map((message) => message.tenantId))) {
     const messages = due.filter((message) => message.tenantId === tenantId)
     await system
@@ -33,27 +30,23 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
   const { tenantId } = tx
   const now = tx.now()
   const conversationIds = due.map(({ conversationId }) => conversationId)
-  await tx.db.raw('select from conversations where tenant_id = ? and id = any(?) order by id for no key update', [
-    tenantId,
-    conversationIds,
-  ])
-  const released = await selectRows<QueuedMessage>(
-    tx.db,
-    `with locked as (
-       select m.id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds) and ${allowsSql('release')}
-       order by m.id for no key update),
-     released as (
-       update messages m set ${statusSql('release')}, release_at = null, updated_at = :now from locked
-       where m.tenant_id = :tenantId and m.id = locked.id and ${allowsSql('release')}
+  await tx.sql('lockConversations')`
+    select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
+  const ids = due.map(({ id }) => id)
+  // A distributed database cannot insert within a statement that locks.
+  await tx.sql('lockMessages')`
+    select from messages where tenant_id = ${tenantId} and id = any(${ids}) order by id for no key update`
+  const released = await tx.sql<QueuedMessage>('releaseMessages')`
+    with released as (
+       update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now}
+       where m.tenant_id = ${tenantId} and m.id = any(${ids}) and ${sqlText(allowsSql('release'))}
        returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content, m.category),
      entered as (
        insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)
-       select :tenantId::uuid, channel_id, conversation_id, id, :notBefore::timestamptz, :now::timestamptz from released),
+       select ${tenantId}::uuid, channel_id, conversation_id, id, ${DUE_AT_ONCE}::timestamptz, ${now}::timestamptz from released),
      reopened as (
-       update conversations cv set ${REOPEN_SQL}, updated_at = :now from released
-       where cv.tenant_id = :tenantId and cv.id = released.conversation_id and cv.status <> 'active')
-     select * from released order by id`,
-    { tenantId, messageIds: due.map(({ id }) => id), now, notBefore: DUE_AT_ONCE },
-  )
+       update conversations cv set ${sqlText(REOPEN_SQL)}, updated_at = ${now} from released
+       where cv.tenant_id = ${tenantId} and cv.id = released.conversation_id and cv.status <> 'active')
+     select * from released order by id`
   if (released.length > 0) await announceQueued(tx, released)
 }

@@ -1,3 +1,4 @@
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import type { SystemScope } from '../../scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
@@ -19,6 +20,9 @@ export async function sendReadReceipt(system: SystemScope, payload: Record<strin
     ])
     .first()
   if (!message?.providerMessageId) return
+  // A blocked contact learns nothing of what is done with its messages.
+  const contact = await scope.find(ContactRow, message.contactId)
+  if (!contact || contact.blocked) return
   const { channelId, providerMessageId } = message
   try {
     const { status, adapter } = await loadChannel(scope, channelId)

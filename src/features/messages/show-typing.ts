@@ -1,11 +1,18 @@
+import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import type { Scope } from '../../scope.ts'
 import { readReceiptJob } from '../automation/jobs.ts'
+import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import type { ConversationRef } from '../conversations/schema.ts'
 
-/** Shows the customer, in the background, that somebody is typing. */
+/**
+ * Shows the customer, in the background, that somebody is typing.
+ * @throws NotFoundError, UnprocessableError `contact_blocked`
+ */
 export async function showTyping(scope: Scope, { conversationId }: ConversationRef): Promise<Record<never, never>> {
-  await scope.get(ConversationRow, conversationId)
+  const { contactId } = await scope.get(ConversationRow, conversationId)
+  const { blocked } = await scope.get(ContactRow, contactId)
+  if (blocked) throw contactBlockedError('receives no messages')
   await scope.enqueue(readReceiptJob(scope.tenantId, { conversationId, showsTyping: true }))
   return {}
 }

@@ -18,7 +18,7 @@ export async function addNotes(tx: Scope, notes: NewNote[]): Promise<void> {
     tx.db,
     `insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, status, sender,
        run_id, step_id, created_at, updated_at)
-     select cv.tenant_id, x.id, cv.id, cv.contact_id, cv.channel_id, 'internal', 'note', x.body, 'received', x.sender,
+     select :tenantId::uuid, x.id, cv.id, cv.contact_id, cv.channel_id, 'internal', 'note', x.body, 'received', x.sender,
        x.run_id, x.step_id, :now, :now
      from jsonb_to_recordset(:notes::jsonb) as x
        (id uuid, conversation_id uuid, body text, sender jsonb, run_id uuid, step_id text)

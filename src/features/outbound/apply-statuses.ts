@@ -54,17 +54,14 @@ export async function applyStatuses(
     if (messageIds.length === 0) return
     // Locked before the reports are read. Our own id identifies a message whose send got no response or an error: the
     // provider's id is stored for it, because later reports may lack our own.
-    await tx.db.raw(
-      `with locked as (
-         select m.id from messages m where m.tenant_id = :tenantId and m.id = any(:messageIds) order by m.id for no key update),
-       refs as (
-         insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-         select :tenantId::uuid, :channelId::uuid, x.provider_message_id, locked.id, :now::timestamptz
-         from jsonb_to_recordset(:statuses::jsonb) as x (provider_message_id text, own_id uuid)
-         join locked on locked.id = x.own_id order by x.provider_message_id on conflict do nothing)
-       select count(*) from locked`,
-      { ...bindings, messageIds },
-    )
+    await tx.sql('lockMessages')`
+    select from messages where tenant_id = ${tenantId} and id = any(${messageIds}) order by id for no key update`
+    await tx.sql('insertProviderIds')`
+    insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
+      select ${tenantId}::uuid, ${channelId}::uuid, x.provider_message_id, m.id, ${tx.now()}::timestamptz
+      from jsonb_to_recordset(${toRecordset(sorted)}::jsonb) as x (provider_message_id text, own_id uuid)
+      join messages m on m.tenant_id = ${tenantId} and m.id = x.own_id and m.id = any(${messageIds})
+      order by x.provider_message_id on conflict do nothing`
     await promoteStatuses(tx, messageIds)
   }, options)
 }

@@ -1,6 +1,7 @@
 import { toMessageType } from '../../message-content/content.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
@@ -53,11 +54,10 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     notBefore: DUE_AT_ONCE,
     createdAt: now,
   }))
-  await tx.db.raw(
-    `with stored as (insert into messages select * from jsonb_populate_recordset(null::messages, ?::jsonb) returning 1)
-     insert into outbox select * from jsonb_populate_recordset(null::outbox, ?::jsonb)`,
-    [toRecordset(await toMessageRows(tx, messages, 'queued')), toRecordset(outbox)],
-  )
+  const rows = await toMessageRows(tx, messages, 'queued')
+  await tx.sql('queueMessages')`
+    with stored as (${insertRowsSql('messages', tenantId, rows)} returning 1)
+    ${insertRowsSql('outbox', tenantId, outbox)}`
   await announceQueued(tx, messages)
 }
 

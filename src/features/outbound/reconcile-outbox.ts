@@ -1,5 +1,4 @@
 import type { ProviderError } from '../../channels/channel.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
@@ -13,25 +12,20 @@ const BATCH = 500
 type AbandonedMessage = MessageRef & { tenantId: string; channelId: string }
 
 /**
- * Enqueues delivery for channels with due messages, and fails abandoned messages as `delivery_unknown`: a message whose
+ * Enqueues delivery for channels with messages that have been due for `overdueMs`, and fails abandoned messages as `delivery_unknown`: a message whose
  * result was not stored in time may have reached the provider. It is never sent again; a later status resolves it.
  */
-export async function reconcileOutbox(system: SystemScope): Promise<void> {
+export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promise<void> {
   const now = system.now()
-  const channels = await selectRows<{ tenantId: string; channelId: string }>(
-    system.db,
-    'select distinct tenant_id, channel_id from outbox where not_before <= ? and leased_at is null',
-    [now],
-  )
+  const channels = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueMessages')`
+    select distinct tenant_id, channel_id from outbox
+    where not_before <= ${addMs(now, -overdueMs)} and leased_at is null`
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
   const leasedBefore = addMs(now, -CLAIM_MS)
-  const abandoned = await selectRows<AbandonedMessage>(
-    system.db,
-    `select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id, m.recipient_id
-     from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
-     where o.leased_at < ? limit ?`,
-    [leasedBefore, BATCH],
-  )
+  const abandoned = await system.acrossTenants<AbandonedMessage>('listAbandonedMessages')`
+    select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id, m.recipient_id
+    from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
+    where o.leased_at < ${leasedBefore} limit ${BATCH}`
   for (const message of abandoned) {
     await system.forTenant(message.tenantId).transaction((tx) => failAbandoned(tx, message, leasedBefore))
   }
@@ -40,7 +34,8 @@ export async function reconcileOutbox(system: SystemScope): Promise<void> {
 /** Fails a message, unless its process is still alive and settles it first: the lock of the message decides. */
 async function failAbandoned(tx: Scope, message: AbandonedMessage, leasedBefore: Date): Promise<void> {
   const { messageId, conversationId } = message
-  await tx.db.raw('select from messages where tenant_id = ? and id = ? for no key update', [tx.tenantId, messageId])
+  await tx.sql('lockMessage')`
+    select from messages where tenant_id = ${tx.tenantId} and id = ${messageId} for no key update`
   const claimed = await tx
     .db('outbox')
     .where({ tenant_id: tx.tenantId, conversation_id: conversationId, message_id: messageId })

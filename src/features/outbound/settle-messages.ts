@@ -4,7 +4,13 @@ import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
 import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
-import { degradeChannel, type LoadedChannel, rescheduleOutbox, wasRepaired } from '../channels/load-channel.ts'
+import {
+  degradeChannel,
+  forgetChannel,
+  type LoadedChannel,
+  rescheduleOutbox,
+  wasRepaired,
+} from '../channels/load-channel.ts'
 import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
@@ -25,6 +31,7 @@ const STOPPED_MS = HOUR
 export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
   const isOutdated = outcomes.some(({ result }) => result.kind === 'stopped') && (await wasRepaired(tx, channel))
+  if (isOutdated) forgetChannel(tx, channel.id)
   const settled = outcomes.map(({ message, result }): DeliveryOutcome => {
     if (isOutdated && result.kind === 'stopped') {
       return { message, result: { kind: 'retry', scope: 'recipient', afterMs: 0, error: result.error } }
@@ -96,9 +103,6 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
      done as (
        delete from outbox o using input
        where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id),
-     refs as (
-       insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from input on conflict do nothing),
      early as (
        update message_statuses s set message_id = input.id from input
        where s.tenant_id = :tenantId and s.channel_id = :channelId and s.provider_message_id = input.provider_message_id
@@ -112,6 +116,13 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
      returning case when is_changed then m.id end as id`,
     { rows: toRecordset(rows), tenantId: tx.tenantId, channelId: channel.id, now: tx.now(), isDelivered },
   )
+  // A distributed database cannot insert within a statement that locks.
+  await tx.sql('insertProviderIds')`
+    insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
+    select ${tx.tenantId}::uuid, ${channel.id}::uuid, x.provider_message_id, m.id, ${tx.now()}::timestamptz
+    from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, provider_message_id text)
+    join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.id
+    order by x.provider_message_id on conflict do nothing`
   const changedIds = new Set(changed.map(({ id }) => id))
   const sent = accepted.flatMap(({ message }) => (changedIds.has(message.messageId) ? [message] : []))
   await tx.record(

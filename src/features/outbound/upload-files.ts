@@ -7,7 +7,7 @@ import { FileMissingError } from '../../platform/files/file-store.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import type { LoadedChannel } from '../channels/load-channel.ts'
-import { toStoreKey } from '../media/store-media.ts'
+import { toStoreKey } from '../media/media-writes.ts'
 import type { ClaimedMessage } from './claim-messages.ts'
 
 /** Time for all uploads of a batch. With the send that follows, it is well below that of a claim. */

@@ -1,7 +1,7 @@
 import { Channel } from '../../models/messaging/channel.ts'
 import { ChannelWebhook } from '../../models/messaging/channel-webhook.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { NotFoundError } from '../../platform/errors.ts'
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type {
   ListProviderWebhooks,
@@ -41,29 +41,21 @@ export async function listProviderWebhooks(
 ): Promise<ProviderWebhooks> {
   await scope.get(Channel, channelId)
   const newer = before === undefined ? undefined : await loadWebhook(scope, { channelId, webhookId: before })
-  const rows = await selectRows<Row>(
-    scope.db,
-    `select id, channel_id, status, outcome, error, attempts, due_at, octet_length(body) as bytes, created_at
+  const rows = await scope.sql<Row>('listProviderWebhooks')`
+    select id, channel_id, status, outcome, error, attempts, due_at, octet_length(body) as bytes, created_at
      from channel_webhooks
-     where tenant_id = :tenantId and channel_id = :channelId and ${statusSql(status)}
-       and (:before::uuid is null or (created_at, id) < (:createdAt, :before))
-     order by created_at desc, id desc limit :limit`,
-    {
-      tenantId: scope.tenantId,
-      channelId,
-      status: status ?? null,
-      before: newer?.id ?? null,
-      createdAt: newer?.createdAt ?? null,
-      limit: limit + 1,
-    },
-  )
+     where tenant_id = ${scope.tenantId} and channel_id = ${channelId} and ${statusCondition(status)}
+       and (${newer?.id ?? null}::uuid is null or (created_at, id) < (${newer?.createdAt ?? null}, ${newer?.id ?? null}))
+     order by created_at desc, id desc limit ${limit + 1}`
   return { items: rows.slice(0, limit).map(toProviderWebhook), hasMore: rows.length > limit }
 }
 
-/** SQL condition of a status, which the index of webhooks that are not processed serves. */
-function statusSql(status: ListProviderWebhooks['status']): string {
-  if (status === undefined) return 'true'
-  return status === 'processed' ? 'status = :status' : `status <> 'processed' and status = :status`
+/** Condition of a status, which the index of webhooks that are not processed serves. */
+function statusCondition(status: ListProviderWebhooks['status']): SqlFragment {
+  if (status === undefined) return sqlFragment`true`
+  return status === 'processed'
+    ? sqlFragment`status = ${status}`
+    : sqlFragment`status <> 'processed' and status = ${status}`
 }
 
 /** @throws NotFoundError */

@@ -57,12 +57,19 @@ class StepWithDelivery extends StepRow {
   declare delivery: string | null
 }
 
-const DELIVERY = raw(`(
-  select m.status from messages m where m.tenant_id = run_steps.tenant_id and m.id = run_steps.message_id) as delivery`)
+function delivery(tenantId: string) {
+  return raw(`(select m.status from messages m where m.tenant_id = ? and m.id = run_steps.message_id) as delivery`, [
+    tenantId,
+  ])
+}
 
 /** Steps of a run in order, each with the current status of its message. */
 export function runStepQuery(scope: Scope, runId: string) {
-  return scope.query(StepWithDelivery).select('run_steps.*', DELIVERY).where('runId', runId).orderBy('index')
+  return scope
+    .query(StepWithDelivery)
+    .select('run_steps.*', delivery(scope.tenantId))
+    .where('runId', runId)
+    .orderBy('index')
 }
 
 export function toRunStep(row: StepWithDelivery): RunStep {

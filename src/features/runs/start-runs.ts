@@ -7,7 +7,6 @@ import { newRun } from '../../engine/model/new-run.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { type StoredRun, runMailbox } from '../../engine/model/stored-run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { ITEM_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
@@ -136,15 +135,10 @@ async function findStartedKeys(tx: Scope, plans: PlannedRun[]): Promise<Set<stri
   if (deduplicated.length === 0) return new Set()
   const ids = [...new Set(deduplicated.map(({ run }) => run.triggerEventId))].sort()
   // Of two concurrent calls with one event ID, the second waits here and then finds the first one's run.
-  await tx.db.raw(
-    `select pg_advisory_xact_lock(hashtextextended(id, 2)) from unnest(?::text[]) with ordinality as x (id, n) order by n`,
-    [ids],
-  )
-  const rows = await selectRows<{ key: string }>(
-    tx.db,
-    `select workflow_id || ':' || trigger_event_id as key from runs where tenant_id = ? and trigger_event_id = any(?)`,
-    [tx.tenantId, ids],
-  )
+  await tx.sql('findStartedKeys')`
+    select pg_advisory_xact_lock(hashtextextended(id, 2)) from unnest(${ids}::text[]) with ordinality as x (id, n) order by n`
+  const rows = await tx.sql<{ key: string }>('findStartedKeys')`
+    select workflow_id || ':' || trigger_event_id as key from runs where tenant_id = ${tx.tenantId} and trigger_event_id = any(${ids})`
   return new Set(rows.map(({ key }) => key))
 }
 

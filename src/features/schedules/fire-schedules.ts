@@ -1,5 +1,4 @@
 import { deriveId } from '../../engine/model/derive-id.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
 import { type DueSchedule, occurrenceAfter, occurrenceAt } from './schedule-occurrences.ts'
@@ -15,12 +14,9 @@ type ScheduleRef = { tenantId: string; workflowId: string; key: string }
  * advances it in the same transaction, and the event ID of a run is derived from schedule, time and contact.
  */
 export async function fireSchedules(system: SystemScope): Promise<void> {
-  let due = await selectRows<ScheduleRef>(
-    system.db,
-    `select tenant_id, workflow_id, key from schedules
-     where next_at <= ? order by next_at`,
-    [system.now()],
-  )
+  let due = await system.acrossTenants<ScheduleRef>('listDueSchedules')`
+      select tenant_id, workflow_id, key from schedules
+     where next_at <= ${system.now()} order by next_at`
   // Schedules of large groups alternate, and a failing schedule does not block the others.
   for (let round = 0; due.length > 0 && round < CHUNKS_MAX; round += 1) {
     const unfinished: ScheduleRef[] = []
@@ -78,12 +74,9 @@ async function startChunk(tx: Scope, { workflowId, key, time, contacts }: Chunk)
 }
 
 async function lockDue(tx: Scope, workflowId: string, key: string): Promise<DueSchedule | undefined> {
-  const [schedule] = await selectRows<DueSchedule>(
-    tx.db,
-    `select cron, at, timezone, group_id, next_at, cursor from schedules
-     where tenant_id = ? and workflow_id = ? and key = ? and next_at <= ? for update skip locked`,
-    [tx.tenantId, workflowId, key, tx.now()],
-  )
+  const [schedule] = await tx.sql<DueSchedule>('lockDue')`
+    select cron, at, timezone, group_id, next_at, cursor from schedules
+     where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and key = ${key} and next_at <= ${tx.now()} for update skip locked`
   return schedule
 }
 

@@ -1,4 +1,4 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
@@ -14,21 +14,17 @@ export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string
   if (existing.size === byLower.size) return existing
   const missing = [...byLower].filter(([lower]) => !existing.has(lower))
   const rows = sortForLocking(missing, ([lower]) => lower).map(([, name]) => ({ id: newId(), name }))
-  await tx.db.raw(
-    `insert into tags (tenant_id, id, name, color, created_at, updated_at)
-     select :tenantId::uuid, id, name, :color, :now::timestamptz, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, name text)
-     on conflict (tenant_id, lower(name)) do nothing`,
-    { rows: toRecordset(rows), color: DEFAULT_COLOR, tenantId: tx.tenantId, now: tx.now() },
-  )
+  const now = tx.now()
+  await tx.sql('ensureTags')`
+    insert into tags (tenant_id, id, name, color, created_at, updated_at)
+     select ${tx.tenantId}::uuid, id, name, ${DEFAULT_COLOR}, ${now}::timestamptz, ${now}::timestamptz
+     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, name text)
+     on conflict (tenant_id, lower(name)) do nothing`
   return findTags(tx, [...byLower.keys()])
 }
 
 async function findTags(tx: Scope, lowerNames: string[]): Promise<Map<string, string>> {
-  const rows = await selectRows<{ id: string; name: string }>(
-    tx.db,
-    'select id, name from tags where tenant_id = ? and lower(name) = any(?)',
-    [tx.tenantId, lowerNames],
-  )
+  const rows = await tx.sql<{ id: string; name: string }>('findTags')`
+    select id, name from tags where tenant_id = ${tx.tenantId} and lower(name) = any(${lowerNames})`
   return new Map(rows.map(({ id, name }) => [name.toLowerCase(), id]))
 }

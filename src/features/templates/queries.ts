@@ -16,15 +16,23 @@ export async function getTemplate(scope: Scope, { templateId }: TemplateRef): Pr
   return toTemplate(await scope.get(TemplateRow, templateId))
 }
 
-/** Lists templates, newest first. */
-export async function listTemplates(scope: Scope, input: ListTemplates): Promise<Page<Template>> {
+/** Lists templates that match the filters, newest first. */
+export async function listTemplates(
+  scope: Scope,
+  { status, category, channelId, name, ...input }: ListTemplates,
+): Promise<Page<Template>> {
   const page = await readPage<TemplateRow>(
     scope,
     {
       name: 'listTemplates',
       from: sqlFragment`templates`,
       id: sqlFragment`t.id`,
-      conditions: [],
+      conditions: [
+        ...(status === undefined ? [] : [sqlFragment`t.status = ${status}`]),
+        ...(category === undefined ? [] : [sqlFragment`t.category = ${category}`]),
+        ...(channelId === undefined ? [] : [sqlFragment`t.channel_id = ${channelId}`]),
+        ...(name === undefined ? [] : [sqlFragment`position(${name.toLowerCase()}::text in t.name) > 0`]),
+      ],
       order: NEWEST_FIRST,
       item: { table: sqlFragment`templates`, columns: () => sqlFragment`templates.*` },
     },

@@ -14,6 +14,18 @@ const language = z
   .meta({ examples: ['pt_BR'] })
 const category = z.enum(['marketing', 'utility', 'authentication'])
 
+const status = z.enum([
+  'draft',
+  'pending',
+  'approved',
+  'rejected',
+  'paused',
+  'disabled',
+  'in_appeal',
+  'archived',
+  'deleted',
+])
+
 const components = TemplateComponents.superRefine(addProblems).meta({
   description: `Header, body, footer and buttons in the shape of the Cloud API. The texts of the header (at most 60 characters and 1 variable) and of the body (at most 1024 characters) have either named variables, such as {{first_name}}, or positional ones, {{1}}, {{2}} and so on; each needs an example. The footer has at most 60 characters. There are at most 10 buttons with texts of at most 25 characters, among them at most 2 of type URL and 1 each of types PHONE_NUMBER, COPY_CODE and FLOW.`,
 })
@@ -39,9 +51,7 @@ export const Template = z
     name: z.string(),
     language: z.string(),
     category,
-    status: z
-      .enum(['draft', 'pending', 'approved', 'rejected', 'paused', 'disabled', 'in_appeal', 'archived', 'deleted'])
-      .meta({ description: 'Only an approved template can be sent' }),
+    status: status.meta({ description: 'Only an approved template can be sent' }),
     body: z.string().meta({ description: 'Text of the component BODY' }),
     components: z.array(z.record(z.string(), z.unknown())),
     parameterFormat: z.enum(['named', 'positional']).nullable(),
@@ -65,7 +75,13 @@ export const TemplatePage = toPage(Template)
 export const TemplateRef = z.strictObject({ templateId: id })
 export type TemplateRef = z.infer<typeof TemplateRef>
 
-export const ListTemplates = z.strictObject(page)
+export const ListTemplates = z.strictObject({
+  ...page,
+  status: status.optional().meta({ description: 'Only templates with this status' }),
+  category: category.optional().meta({ description: 'Only templates of this category' }),
+  channelId: id.optional().meta({ description: 'Only templates of this channel' }),
+  name: text(512).optional().meta({ description: 'Only templates whose name contains this text' }),
+})
 export type ListTemplates = z.infer<typeof ListTemplates>
 
 /** Values of the variables of a template, by their names. */

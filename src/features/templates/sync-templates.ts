@@ -1,7 +1,7 @@
 import type { ProviderTemplate, TemplateProvider } from '../../channels/templates/template-provider.ts'
 import { Channel } from '../../models/messaging/channel.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { BadGatewayError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
@@ -96,7 +96,6 @@ async function insertTemplates(tx: Scope, channelId: string, templates: Provider
   if (templates.length === 0) return
   const now = tx.now()
   const rows = templates.map((template) => ({
-    tenantId: tx.tenantId,
     id: newId(),
     channelId,
     ...toColumns(template),
@@ -104,12 +103,8 @@ async function insertTemplates(tx: Scope, channelId: string, templates: Provider
     createdAt: now,
     updatedAt: now,
   }))
-  const inserted = await selectRows<{ id: string }>(
-    tx.db,
-    `insert into templates select * from jsonb_populate_recordset(null::templates, :rows::jsonb)
-     where tenant_id = :tenantId on conflict do nothing returning id`,
-    { rows: toRecordset(rows), tenantId: tx.tenantId },
-  )
+  const inserted = await tx.sql<{ id: string }>('insertTemplates')`
+    ${insertRowsSql('templates', tx.tenantId, rows)} on conflict do nothing returning id`
   await tx.record(...inserted.map(({ id }) => ({ type: 'template.created' as const, data: { templateId: id } })))
 }
 
@@ -161,21 +156,12 @@ const LIST_DELAY_MS = MINUTE
 
 /** Marks templates of the provider that a complete synchronization has not seen. */
 async function markDeleted(tx: Scope, channelId: string, startedAt: Date): Promise<number> {
-  const deleted = await selectRows<{ id: string }>(
-    tx.db,
-    `update templates set status = 'deleted', updated_at = :now
-     where tenant_id = :tenantId and channel_id = :channelId and provider_template_id is not null
-       and status <> 'deleted' and (last_synced_at is null or last_synced_at < :startedAt)
-       and (submitted_at is null or submitted_at < :submittedBefore)
-     returning id`,
-    {
-      tenantId: tx.tenantId,
-      channelId,
-      now: tx.now(),
-      startedAt,
-      submittedBefore: addMs(startedAt, -LIST_DELAY_MS),
-    },
-  )
+  const deleted = await tx.sql<{ id: string }>('markDeleted')`
+    update templates set status = 'deleted', updated_at = ${tx.now()}
+     where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and provider_template_id is not null
+       and status <> 'deleted' and (last_synced_at is null or last_synced_at < ${startedAt})
+       and (submitted_at is null or submitted_at < ${addMs(startedAt, -LIST_DELAY_MS)})
+     returning id`
   await tx.record(...deleted.map(({ id }) => ({ type: 'template.status_changed' as const, data: { templateId: id } })))
   return deleted.length
 }

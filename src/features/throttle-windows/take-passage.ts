@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { selectRows } from '../../platform/database/sql.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -13,15 +12,12 @@ export async function takePassage(
 ): Promise<{ isAllowed: boolean; endsAt: string }> {
   const { workflowId, key, max, perMs } = Request.parse(request)
   const now = tx.now()
-  const [row] = await selectRows<{ count: number; endsAt: Date }>(
-    tx.db,
-    `insert into throttle_windows as w (tenant_id, key, count, ends_at) values (:tenantId, :key, 1, :endsAt)
+  const [row] = await tx.sql<{ count: number; endsAt: Date }>('takePassage')`
+    insert into throttle_windows as w (tenant_id, key, count, ends_at) values (${tx.tenantId}, ${hashKey([workflowId, stepId, key])}, 1, ${addMs(now, perMs)})
      on conflict (tenant_id, key) do update set
-       count = case when w.ends_at <= :now then 1 else least(w.count, :max::int) + 1 end,
-       ends_at = case when w.ends_at <= :now then excluded.ends_at else w.ends_at end
-     returning count, ends_at`,
-    { tenantId: tx.tenantId, key: hashKey([workflowId, stepId, key]), now, endsAt: addMs(now, perMs), max },
-  )
+       count = case when w.ends_at <= ${now} then 1 else least(w.count, ${max}::int) + 1 end,
+       ends_at = case when w.ends_at <= ${now} then excluded.ends_at else w.ends_at end
+     returning count, ends_at`
   return { isAllowed: (row?.count ?? 0) <= max, endsAt: (row?.endsAt ?? now).toISOString() }
 }
 

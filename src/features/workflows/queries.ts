@@ -19,13 +19,16 @@ class WorkflowWithHash extends WorkflowRow {
   declare publishedHash: string | null
 }
 
-const PUBLISHED_HASH = raw(`(
-  select v.hash from workflow_versions v
-  where v.tenant_id = workflows.tenant_id and v.workflow_id = workflows.id and v.version = workflows.version)
-  as published_hash`)
+function publishedHash(tenantId: string) {
+  return raw(
+    `(select v.hash from workflow_versions v
+      where v.tenant_id = ? and v.workflow_id = workflows.id and v.version = workflows.version) as published_hash`,
+    [tenantId],
+  )
+}
 
 function workflowQuery(scope: Scope) {
-  return scope.query(WorkflowWithHash).select('workflows.*', PUBLISHED_HASH)
+  return scope.query(WorkflowWithHash).select('workflows.*', publishedHash(scope.tenantId))
 }
 
 async function toWorkflows(scope: Scope, rows: WorkflowWithHash[]): Promise<Workflow[]> {

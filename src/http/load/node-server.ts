@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { addressKey, loggableNetwork } from '../../platform/client-address.ts'
@@ -105,19 +105,28 @@ function limitPerAddress(max: number, { log, isProxy }: { log: Logger; isProxy: 
 
 /**
  * Destroys a connection that sends a request before the answer to the previous one. Node emits no event for the answers
- * that still wait for an earlier one when their connection ends, so nothing would release what their requests use.
+ * that still wait for an earlier one when their connection ends, so nothing would release what their requests use. A
+ * client that has read the last byte of an answer may send a request before the answer has ended here: that one waits.
  */
 function rejectPipelining(listener: RequestListener): RequestListener {
-  const busy = new WeakSet<Socket>()
+  const answers = new WeakMap<Socket, ServerResponse>()
+  const waiting = new WeakSet<Socket>()
+  const start: RequestListener = (req, res) => {
+    const { socket } = req
+    answers.set(socket, res)
+    res.once('close', () => answers.delete(socket))
+    listener(req, res)
+  }
   return (req, res) => {
     const { socket } = req
-    if (busy.has(socket)) {
-      socket.destroy()
-      return
-    }
-    busy.add(socket)
-    res.once('close', () => busy.delete(socket))
-    listener(req, res)
+    const previous = answers.get(socket)
+    if (!previous) return void start(req, res)
+    if (!previous.headersSent || waiting.has(socket)) return void socket.destroy()
+    waiting.add(socket)
+    previous.once('close', () => {
+      waiting.delete(socket)
+      if (socket.writable) start(req, res)
+    })
   }
 }
 

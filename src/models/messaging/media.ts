@@ -8,5 +8,7 @@ export class Media extends TenantModel {
   declare mimeType: string
   declare bytes: number
   declare filename: string | null
+  /** For a WebP file; null if that is unknown. */
+  declare isAnimated: boolean | null
   declare createdAt: Date
 }

@@ -9,7 +9,8 @@ const DEADLINE_MS = 5 * SECOND
 
 /**
  * Asks the server to cancel the statement that this connection executes. The request has the key of that session, so it
- * reaches no other one. It may arrive when the statement has ended, so the connection must not execute another one.
+ * reaches no other one. The server closes the connection of the request; a pooler discards a request whose connection is
+ * closed before. It may arrive when the statement has ended, so the connection must not execute another one.
  */
 export function cancelStatement(client: object): void {
   const { host, port, ssl, processID, secretKey } = readFields(client)
@@ -19,8 +20,8 @@ export function cancelStatement(client: object): void {
   giveUpLater(socket)
   const request = Buffer.alloc(16)
   ;[16, CANCEL_REQUEST, processID, secretKey].forEach((value, index) => request.writeInt32BE(value, 4 * index))
-  if (ssl && path === undefined) encrypt(socket, host, ssl).then((encrypted) => encrypted.end(request), ignore)
-  else socket.end(request)
+  if (ssl && path === undefined) encrypt(socket, host, ssl).then((encrypted) => encrypted.write(request), ignore)
+  else socket.write(request)
 }
 
 function readFields(client: object) {

@@ -2,12 +2,12 @@ import pg from 'pg'
 import { getField } from '../get-field.ts'
 import { splitHosts } from './servers/split-hosts.ts'
 
-/** The database of DATABASE_URL cannot be used. The message tells the operator what to change, without the password. */
+/** The database of DATABASE_URL, or another variable, cannot be used. The message tells the operator what to change, without the password. */
 export class DatabaseUrlError extends Error {
   override name = 'DatabaseUrlError'
   readonly problem: string
-  constructor(problem: string, cause?: unknown) {
-    super(`DATABASE_URL: ${problem}`, { cause })
+  constructor(problem: string, cause?: unknown, variable = 'DATABASE_URL') {
+    super(`${variable}: ${problem}`, { cause })
     this.problem = problem
   }
 }
@@ -47,6 +47,11 @@ export const NO_PRIMARY = '08001'
 /** Causes of a failed connection with the sentence for each, the most specific first. */
 const CAUSES: [matches: (cause: Cause) => boolean, describe: (cause: Cause) => string][] = [
   [({ code }) => code === NO_PRIMARY, ({ message }) => `no server of the URL accepts changes: ${message}`],
+  [
+    ({ message }) => message.includes('unsupported startup parameter'),
+    ({ target }) =>
+      `the server at ${target.address} is a connection pooler. Set DATABASE_SESSION_URL to the address of PostgreSQL itself`,
+  ],
   [
     ({ message }) => message.includes('no encryption'),
     ({ target }) =>
@@ -121,7 +126,7 @@ const CAUSES: [matches: (cause: Cause) => boolean, describe: (cause: Cause) => s
 ]
 
 /** Converts a failure at the start to an error for the operator; returns any other error as it is. */
-export function toDatabaseUrlError(error: unknown, url: string): unknown {
+export function toDatabaseUrlError(error: unknown, url: string, variable?: string): unknown {
   const cause: Cause = {
     code: readText(error, 'code'),
     message: readText(error, 'message'),
@@ -129,7 +134,7 @@ export function toDatabaseUrlError(error: unknown, url: string): unknown {
     target: toTarget(url),
   }
   const [, describe] = CAUSES.find(([matches]) => matches(cause)) ?? []
-  return describe ? new DatabaseUrlError(describe(cause), error) : error
+  return describe ? new DatabaseUrlError(describe(cause), error, variable) : error
 }
 
 function readText(error: unknown, name: string): string {

@@ -28,12 +28,13 @@ const POOL = { connections: 4, statementTimeoutMs: DATABASE_TIMEOUT_MS, acquireT
 
 export function createRateLimits(options: {
   url: string
+  isPooled?: boolean
   redis: RedisClientType | undefined
   clock: Clock
 }): RateLimits {
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
-  const { url, redis, clock } = options
-  const db = openDatabase(url, { ...POOL, name: 'parley limits' })
+  const { url, isPooled = false, redis, clock } = options
+  const db = openDatabase(url, { ...POOL, isPooled, name: 'parley limits' })
   const stores = {
     db,
     databaseBreaker: new Breaker(clock, DATABASE_TIMEOUT_MS),

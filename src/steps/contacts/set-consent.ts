@@ -1,17 +1,27 @@
 import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
-import { requireContact } from './contact-facts.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 import type { WorkflowEffect } from '../effects.ts'
+import { requireContact } from './contact-facts.ts'
 
-/** Records the contact's consent to marketing. */
+const state = z.enum(['opted_in', 'opted_out']).optional()
+
+/** Records the contact's consent to marketing, to service messages, or to both. */
 export const setConsent = defineStep({
   type: 'set_consent',
-  schema: z.strictObject({ marketing: z.enum(['opted_in', 'opted_out']) }),
-  literal: ['marketing'],
-  execute({ marketing }, context) {
+  schema: z
+    .strictObject({ marketing: state, service: state })
+    .refine(({ marketing, service }) => marketing !== undefined || service !== undefined, {
+      message: 'is required, unless service is set',
+      path: ['marketing'],
+    })
+    .meta({ anyOf: [{ required: ['marketing'] }, { required: ['service'] }] }),
+  literal: ['marketing', 'service'],
+  execute({ marketing, service }, context) {
     const { consent } = requireContact(context)
-    const effect: WorkflowEffect = { type: 'set_consent', marketing }
-    const facts = { contact: { consent: { ...(typeof consent === 'object' ? consent : {}), marketing } } }
-    return { kind: 'next', input: { marketing }, output: null, effects: [effect], facts }
+    const choices = definedFields({ marketing, service })
+    const effect: WorkflowEffect = { type: 'set_consent', ...choices }
+    const facts = { contact: { consent: { ...(typeof consent === 'object' ? consent : {}), ...choices } } }
+    return { kind: 'next', input: choices, output: null, effects: [effect], facts }
   },
 })

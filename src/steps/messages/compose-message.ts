@@ -4,6 +4,7 @@ import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import { CAPTION_MAX, TEXT_MAX } from '../../message-content/limits.ts'
 import { toPreview } from '../../message-content/content.ts'
 import type { WorkflowEffect } from '../effects.ts'
+import { assertMaySend } from './assert-may-send.ts'
 import { fillContent } from './fill-content.ts'
 import { fillMedia } from './media.ts'
 import { fillBody, fillCaption, type Message, type ButtonOption } from './message.ts'
@@ -20,6 +21,7 @@ export function composeMessage(
       'The 24-hour service window of the conversation is closed, so only a template can be sent: use send_template or ifWindowClosed',
     )
   }
+  assertMaySend(context, null)
   const content = fillContent(parts, context)
   // Options and links need a text.
   const needsText = !media || options.length > 0 || content.link !== undefined

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { findSendObstacle, type Recipient } from '../../channels/send-obstacle.ts'
-import { fillComponents, type SendableTemplate, type TemplateCategory } from '../../channels/templates/fill-template.ts'
+import { fillComponents, type SendableTemplate } from '../../channels/templates/fill-template.ts'
 import { findHeaderFile, nameHeaderFile } from '../../channels/templates/header-file.ts'
 import { HEADER_MEDIA } from '../../channels/templates/variables.ts'
 import { templateText } from '../../engine/language/definition/names.ts'
@@ -8,8 +7,9 @@ import { StepError } from '../../engine/language/step-error.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { StepContext, StepReport } from '../../engine/model/step.ts'
 import { getField } from '../../platform/get-field.ts'
-import { requireContact, requireConversation } from '../contacts/contact-facts.ts'
+import { requireConversation } from '../contacts/contact-facts.ts'
 import type { WorkflowEffect } from '../effects.ts'
+import { assertMaySend } from './assert-may-send.ts'
 import { findSendable as findSendableFile } from './media.ts'
 
 const PARAMS_MAX = 100
@@ -166,29 +166,4 @@ export function listTemplateResources(resources: JsonObject = {}): TemplateResou
 
 function isResourceList(value: unknown): value is TemplateResource[] {
   return Array.isArray(value)
-}
-
-/** @throws StepError `contact_blocked`, `contact_opted_out` */
-function assertMaySend(context: StepContext, category: TemplateCategory): void {
-  const obstacle = findSendObstacle(toRecipient(requireContact(context)), category, { isAutomated: true })
-  if (obstacle === 'contact_blocked') {
-    throw new StepError('contact_blocked', 'The contact is blocked and receives no messages', FINAL)
-  }
-  if (obstacle === 'contact_opted_out') {
-    const message = `The contact opted out, so a template of the category ${category} cannot be sent to it`
-    throw new StepError('contact_opted_out', message, FINAL)
-  }
-}
-
-function toRecipient(contact: JsonObject): Recipient {
-  const consent = contact['consent']
-  return {
-    blocked: contact['blocked'] === true,
-    marketingConsent: toConsent(getField(consent, 'marketing')),
-    serviceConsent: toConsent(getField(consent, 'service')),
-  }
-}
-
-function toConsent(value: unknown): Recipient['marketingConsent'] {
-  return value === 'opted_in' || value === 'opted_out' ? value : 'unknown'
 }

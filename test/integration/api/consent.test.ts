@@ -87,6 +87,34 @@ describe('consent API', () => {
     await owner.call('POST', `/api/workflows/${workflow.id}/archive`, {})
   })
 
+  it('the step set_consent opts out of service, which stops what is automated and leaves replies of members', async () => {
+    const workflow = await buildWorkflow(owner, {
+      steps: [
+        { id: 'out', type: 'set_consent', marketing: 'opted_in', service: 'opted_out' },
+        { id: 'goodbye', type: 'send_message', message: { body: 'Goodbye' } },
+      ],
+    })
+    const { conversationId } = await sendAsCustomer(owner, { contactId })
+    await app.work()
+    const entries = await listEntries()
+    expect(entries.map(({ purpose, state }) => `${purpose} ${state}`)).to.have.members([
+      'marketing opted_in',
+      'service opted_out',
+    ])
+    const [run] = (await owner.call('GET', `/api/runs?workflowId=${workflow.id}`)).items
+    const { steps } = await owner.call('GET', `/api/runs/${run.id}/steps`)
+    expect(steps.at(-1).error.code).to.equal('contact_opted_out')
+    const reply = await owner.request('POST', `/api/conversations/${conversationId}/messages`, { body: 'As you wish' })
+    expect(reply.status).to.equal(201)
+    await owner.call('POST', `/api/workflows/${workflow.id}/archive`, {})
+  })
+
+  it('the step set_consent without a purpose is rejected', async () => {
+    const definition = { version: 1, triggers: [], steps: [{ id: 'c', type: 'set_consent' }] }
+    const { errors } = await owner.call('POST', '/api/workflows/validate', { definition })
+    expect(errors[0]).to.include({ path: 'steps.0.marketing' })
+  })
+
   it('concurrent changes of one consent to the same state write one entry', async () => {
     const update = () => owner.request('PATCH', `/api/contacts/${contactId}`, { consent: { marketing: 'opted_out' } })
     await Promise.all(Array.from({ length: 8 }, update))

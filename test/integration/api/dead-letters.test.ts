@@ -296,10 +296,11 @@ describe('dead letters', () => {
     const log = createLogger('warn', { write: (line) => void lines.push(line) })
     const { db } = app.system
     await db('dead_letters').delete()
-    await reportDeadLetters({ db, log })
+    const system = { acrossTenants: app.system.acrossTenants, log }
+    await reportDeadLetters(system)
     expect(lines).to.deep.equal([])
     await deadLetterMessage(workspace, { body: 'one' })
-    await reportDeadLetters({ db, log })
+    await reportDeadLetters(system)
     expect(JSON.parse(lines[0] ?? '')).to.include({ level: 40, count: 1, workspaces: 1 })
   })
 })

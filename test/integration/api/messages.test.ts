@@ -460,6 +460,16 @@ describe('messages API', () => {
       expect(cloud.readReceipts).to.deep.equal([{ wamid: `${wamid}.${workspace.tenantId}`, isTyping: true }])
     })
 
+    it('a blocked contact is shown neither, although its messages are read', async () => {
+      const { contactId } = await workspace.call('GET', `/api/conversations/${conversationId}`)
+      await workspace.call('PATCH', `/api/contacts/${contactId}`, { blocked: true })
+      const typing = await workspace.request('POST', `/api/conversations/${conversationId}/typing`, {})
+      expect([typing.status, typing.body.code]).to.deep.equal([422, 'contact_blocked'])
+      expect((await workspace.call('POST', `/api/conversations/${conversationId}/read`, {})).unreadCount).to.equal(0)
+      await app.work()
+      expect(cloud.readReceipts).to.deep.equal([])
+    })
+
     it('a provider that rejects the receipt does not affect the request', async () => {
       await workspace.call(
         'PATCH',

@@ -62,6 +62,30 @@ describe('templates API', () => {
     expect((await app.client(workspace).templates.list.query({ offset: 5 })).total).to.equal(3)
   })
 
+  it('GET /api/templates filters by status, category, channel and a part of the name', async () => {
+    const workspace = await buildWorkspace(app)
+    const sandbox = await getSandboxId(workspace)
+    const other = (await buildChannel(workspace)).id
+    const templates = [
+      saleTemplate('spring_sale', { channelId: sandbox }),
+      saleTemplate('spring_receipt', { channelId: sandbox, category: 'utility' }),
+      saleTemplate('winter_sale', { channelId: other }),
+    ]
+    for (const template of templates) await workspace.call('POST', '/api/templates', template)
+    const list = async (query: string) => {
+      const { items, total } = await workspace.call('GET', `/api/templates?${query}`)
+      expect(total).to.equal(items.length)
+      return items.map(({ name }: { name: string }) => name).sort()
+    }
+    expect(await list('status=draft')).to.deep.equal(['winter_sale'])
+    expect(await list('category=utility')).to.deep.equal(['spring_receipt'])
+    expect(await list(`channelId=${sandbox.toUpperCase()}`)).to.deep.equal(['spring_receipt', 'spring_sale'])
+    expect(await list('name=SALE')).to.deep.equal(['spring_sale', 'winter_sale'])
+    expect(await list('name=sale&status=approved&category=marketing')).to.deep.equal(['spring_sale'])
+    expect(await list('name=%25')).to.deep.equal([])
+    expect((await workspace.request('GET', '/api/templates?status=open')).status).to.equal(400)
+  })
+
   it('DELETE /api/templates/{templateId} returns 409 while a broadcast uses the template', async () => {
     const { body: used } = await owner.request('POST', '/api/templates', saleTemplate('used'))
     const { body: draft } = await owner.request('POST', '/api/broadcasts', { name: 'Sale', templateId: used.id })

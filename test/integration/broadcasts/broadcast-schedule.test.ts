@@ -72,6 +72,17 @@ describe('schedule of a broadcast', () => {
     await waitForStatus(app, owner, draft.id, 'completed')
   })
 
+  it('reaches a contact without a zone at the time of its country, or of the workspace if the country has several', async () => {
+    await app.system.db('workspaces').where('id', owner.tenantId).update({ timezone: 'Asia/Tokyo' })
+    const draft = await createDraft([{ phone: '+4915730999001' }, { phone: '+12025550188' }])
+    await schedule(draft.id, { at: '2026-03-29T09:30', timezone: 'contact' })
+    // 09:30 in Tokyo, then in Berlin.
+    expect(await workAt('2026-03-29T00:30:00.000Z')).to.equal(1)
+    expect(cloud.accepted[0]?.recipient).to.equal('+12025550188')
+    expect(await workAt('2026-03-29T07:29:59.000Z')).to.equal(1)
+    expect(await workAt('2026-03-29T07:30:00.000Z')).to.equal(2)
+  })
+
   it('postpones messages that are due in the quiet hours of a contact until they end', async () => {
     const draft = await createDraft([{ timezone: 'Europe/Berlin' }, { timezone: 'Asia/Tokyo' }])
     await schedule(draft.id, { timezone: 'contact', window: { from: '09:00', to: '17:00' } })

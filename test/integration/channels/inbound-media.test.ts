@@ -4,6 +4,7 @@ import { enqueueDueMedia } from '../../../src/features/media/fetch-media.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
+import { openEventStream } from '../../support/event-stream.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('files that customers send', () => {
@@ -44,6 +45,24 @@ describe('files that customers send', () => {
     await enqueueDueMedia(app.system)
     await app.work()
   }
+
+  it('are shown to subscribers as in responses, when their message arrives and when they are stored', async () => {
+    await cloud.webhooks.sendText({ from: '15550009001', body: 'hi' })
+    const [{ id: conversationId }] = (await workspace.call('GET', '/api/conversations')).items
+    const stream = await openEventStream<{ type: string; message?: ApiResponse['body'] }>(app.url, workspace, {
+      procedure: 'conversations.onMessage',
+      input: { conversationId },
+    })
+    await sendDocument(cloud.media.add(BYTES, 'text/plain'))
+    const arrived = await stream.until(({ message }) => message?.type === 'document')
+    expect(arrived.at(-1)?.data.message.media).to.include({ filename: 'receipt.txt' })
+    await app.work()
+    const stored = await stream.until(({ message }) => message?.media?.status === 'stored')
+    const { url: _url, ...shown } = stored.at(-1)?.data.message.media ?? {}
+    const { url: _other, ...expected } = (await readMessage()).media
+    expect(shown).to.deep.equal(expected)
+    stream.close()
+  })
 
   it('are stored in the background and shown with their messages', async () => {
     const file = cloud.media.add(BYTES, 'text/plain')

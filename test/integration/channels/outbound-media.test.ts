@@ -13,6 +13,9 @@ const PNG_HEAD = Buffer.from(
   '89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000049444154',
   'hex',
 )
+/** Extended header with the flag of an animation, and without it. */
+const ANIMATED_HEAD = Buffer.from('524946462400000057454250565038580a00000002', 'hex')
+const STILL_HEAD = Buffer.from('524946462400000057454250565038580a00000000', 'hex')
 const WEBP_HEAD = Buffer.from('52494646240000005745425056503820', 'hex')
 /** Error of the Cloud API that says to try again. */
 const TEMPORARY_ERROR = 131016
@@ -117,6 +120,18 @@ describe('messages with a stored file', () => {
     const { id: mediaId } = await upload(Buffer.from('more plain words'), 0)
     await send({ media: { type: 'document', mediaId } })
     expect(cloud.accepted[0]?.payload).to.have.nested.property('document.filename', 'stored.txt')
+  })
+
+  it('are refused as stickers of more than 100 KB unless they are animated', async () => {
+    const bytes = 150 * 1024
+    for (const head of [WEBP_HEAD, STILL_HEAD]) {
+      const { id: mediaId } = await upload(head, bytes)
+      const { status, body } = await post({ sticker: { mediaId } })
+      expect([status, body.code]).to.deep.equal([422, 'media_not_sendable'])
+      expect(body.error).to.include('takes at most 500 KB, and 100 KB unless it is animated')
+    }
+    const { id: mediaId } = await upload(ANIMATED_HEAD, bytes)
+    expect((await send({ sticker: { mediaId } })).status).to.equal('sent')
   })
 
   it('are uploaded again when the provider may have deleted its copy', async () => {

@@ -235,6 +235,20 @@ describe('webhook of a channel', () => {
       expect(await listEventTypes()).to.include('contact.number_conflict')
     })
 
+    it('opts the contact with the new number out of what the person had opted out of', async () => {
+      const [oldPhone, phone] = [newPhone(), newPhone()]
+      await cloud.webhooks.sendText({ from: digits(oldPhone), body: 'STOP' })
+      const contact = await findContact(oldPhone)
+      const other = await buildContact(workspace, { phone, consent: { marketing: 'opted_in' } })
+      await changeNumber(oldPhone, phone)
+      const consent = await workspace.call('GET', `/api/contacts/${other.id}/consent`)
+      expect([consent.marketing, consent.service]).to.deep.equal(['opted_out', 'unknown'])
+      expect(consent.items[0]).to.deep.include({ source: 'provider', channelId: channel.id })
+      expect(consent.items[0].actor).to.include({ type: 'contact', id: contact.id })
+      await changeNumber(oldPhone, phone)
+      expect((await workspace.call('GET', `/api/contacts/${other.id}/consent`)).total).to.equal(2)
+    })
+
     it('does not move a later owner of the old number when the report is repeated', async () => {
       const [oldPhone, phone] = [newPhone(), newPhone()]
       await cloud.webhooks.sendText({ from: digits(oldPhone), body: 'hi' })

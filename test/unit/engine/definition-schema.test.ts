@@ -100,7 +100,7 @@ const steps: Record<string, object[]> = {
   remove_tag: [{ tags: ['a'], if: yes, disabled: true, onError: 'continue' }],
   add_to_group: [{ groupId: ID }],
   remove_from_group: [{ groupId: ID, name: 'N', note: 'x', next: 'end' }],
-  set_consent: [{ marketing: 'opted_in' }],
+  set_consent: [{ marketing: 'opted_in' }, { service: 'opted_out' }, { marketing: 'opted_in', service: 'opted_in' }],
   assign: [{ to: { userId: ID } }, { to: { strategy: 'least_open' } }, { to: { unassign: true } }],
   handoff: [{}, { reason: 'x', assign: { strategy: 'round_robin' }, resumeAfter: '30m' }],
   add_note: [{ body: 'x', retry: { max: 2, backoff: 'fixed', delay: '5s', maxDelay: '1m' } }],

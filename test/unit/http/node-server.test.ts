@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { RequestListener, Server } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { CONNECTION_LIMITS, createNodeServer } from '../../../src/http/load/node-server.ts'
@@ -23,6 +23,7 @@ describe('HTTP server', () => {
   let server: Server
   const clients: Socket[] = []
   let paths: string[]
+  let streamed: ServerResponse | undefined
 
   beforeEach(async () => {
     paths = []
@@ -30,7 +31,11 @@ describe('HTTP server', () => {
       paths.push(url)
       res.on('close', () => paths.push(`${url} closed`))
       if (url === '/large') res.end(Buffer.alloc(20_000_000))
-      else if (url !== '/pending') res.end('ok')
+      else if (url === '/streamed') {
+        streamed = res
+        res.writeHead(200, { 'content-length': 4 })
+        res.write('last')
+      } else if (url !== '/pending') res.end('ok')
     }
     server = createNodeServer(listener, {
       log: createLogger('silent'),
@@ -97,6 +102,20 @@ describe('HTTP server', () => {
     await open(`${toRequest('/pending')}${toRequest('/next')}`)
     await waitUntil(async () => (await countConnections()) === 0)
     expect(paths).to.deep.equal(['/pending', '/pending closed'])
+  })
+
+  it('answers a request that is sent after the last byte of an answer that has not ended yet', async () => {
+    const client = await open(toRequest('/streamed'))
+    let text = ''
+    client.on('data', (chunk) => (text += chunk.toString()))
+    await waitUntil(() => text.endsWith('last'))
+    client.write(toRequest('/next'))
+    // The server has received the request once it has answered a later one of another connection.
+    const other = await open(toRequest('/other'))
+    await once(other, 'data')
+    expect(paths).to.not.include('/next')
+    streamed?.end()
+    await waitUntil(() => text.endsWith('ok'))
   })
 
   it('answers requests that are sent one after the other on a connection', async () => {

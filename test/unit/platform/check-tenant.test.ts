@@ -37,6 +37,8 @@ const CORRECT: Record<string, string> = {
   'a delete using':
     'delete from outbox o using messages m where o.tenant_id = $1 and m.tenant_id = $1 and m.id = o.message_id',
   'an or in parentheses': 'select 1 from runs where tenant_id = $1 and (status = $2 or status = $3)',
+  'an or beside the tenant of a join':
+    'select 1 from unnest($2) x join runs r on r.tenant_id = $1 and r.id = x.id where x.a or r.b',
   'an or in the list of columns': 'select a or b from runs where tenant_id = $1',
   'an or in a case': `select 1 from runs where tenant_id = $1 and case when a or b then c else d end`,
   'row types and literals': `select null::runs, 'from messages', "from" from tags where tenant_id = $1`,
@@ -55,7 +57,7 @@ const WRONG: Record<string, [sql: string, problem: RegExp]> = {
     'select (select 1 from messages m where m.tenant_id = r.tenant_id) from runs r where r.tenant_id = $1',
     /m\.tenant_id/,
   ],
-  'an or beside the tenant': ['select 1 from runs where tenant_id = $1 or id = $2', /"or"/],
+  'an or beside the tenant': ['select 1 from runs where tenant_id = $1 or id = $2', /runs\.tenant_id/],
   'the tenant below an or': ['select 1 from runs where id = $2 and (tenant_id = $1 or true)', /runs\.tenant_id/],
   'the tenant of only one alias': [
     'select 1 from runs a join runs b on b.id = a.id where a.tenant_id = $1',

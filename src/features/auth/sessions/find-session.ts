@@ -23,33 +23,22 @@ type Row = Session &
   Pick<User, 'email' | 'name' | 'image' | 'emailVerified' | 'updatedAt'> &
   Omit<FoundSession, 'session' | 'user'> & { userCreatedAt: Date }
 
-const FIND = `
-  select s.id, s.user_id as "userId", s.created_at as "createdAt", s.expires_at as "expiresAt",
-    s.ip_address as "ipAddress", s.user_agent as "userAgent",
-    s.token_hash = :tokenHash as "isCurrent", s.previous_token_hash is not null as "hasPrevious",
-    s.renewed_at as "renewedAt", s.confirmed_at as "confirmedAt",
-    u.email, u.name, u.image, u.email_verified as "emailVerified",
-    u.created_at as "userCreatedAt", u.updated_at as "updatedAt", m.role
-  from sessions s
-  join users u on u.id = s.user_id
-  left join memberships m on m.user_id = s.user_id and m.workspace_id = :workspaceId
-  where s.expires_at > :now
-    and (s.token_hash = :tokenHash
-      or s.previous_token_hash = :tokenHash and (s.confirmed_at is null or s.confirmed_at > :graceStart))`
-
 /** Loads session, user and role in the workspace with one statement; undefined for a token that is not valid. */
 export async function findSession(
   system: SystemScope,
   { tokenHash, workspaceId }: { tokenHash: Buffer; workspaceId: string | null },
 ): Promise<FoundSession | undefined> {
   const now = system.now()
-  const { rows } = await system.db.raw<{ rows: Row[] }>(FIND, {
-    tokenHash,
-    workspaceId,
-    now,
-    graceStart: addMs(now, -GRACE_MS),
-  })
-  const [row] = rows
+  const [row] = await system.sql<Row>('findSession')`
+    select s.id, s.user_id, s.created_at, s.expires_at, s.ip_address, s.user_agent,
+      s.token_hash = ${tokenHash} as is_current, s.previous_token_hash is not null as has_previous,
+      s.renewed_at, s.confirmed_at, u.email, u.name, u.image, u.email_verified,
+      u.created_at as user_created_at, u.updated_at, m.role
+    from sessions s
+    join users u on u.id = s.user_id
+    left join memberships m on m.user_id = s.user_id and m.workspace_id = ${workspaceId}
+    where s.expires_at > ${now} and (s.token_hash = ${tokenHash} or s.previous_token_hash = ${tokenHash}
+      and (s.confirmed_at is null or s.confirmed_at > ${addMs(now, -GRACE_MS)}))`
   if (!row) return undefined
   const { id, userId, createdAt, expiresAt, ipAddress, userAgent } = row
   const { email, name, image, emailVerified, userCreatedAt, updatedAt } = row

@@ -1,6 +1,7 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { selectRows } from '../../../platform/database/sql.ts'
+import { countryTimezone } from '../../../platform/calendar/country-timezone.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
@@ -90,7 +91,10 @@ export async function loadCandidates(
       ...capBindings(broadcast, tx.now()),
     },
   )
-  return rows.map(({ contact, ...row }) => ({ ...row, facts: { contact, workspace: workspace ?? {} } }))
+  return rows.map(({ contact, ...row }) => {
+    const zone = contact.timezone === null ? countryTimezone(contact.country) : undefined
+    return { ...row, timezone: zone ?? row.timezone, facts: { contact, workspace: workspace ?? {} } }
+  })
 }
 
 /** Conditions of the contact `c`. Those of empty lists are left out, because each reads rows of every contact. */

@@ -90,10 +90,7 @@ async function applyChannelAlerts(scope: Scope, channelId: string): Promise<void
 
 /** Enqueues jobs for the channels of broadcasts that have work. */
 export async function enqueueDueBroadcasts(system: SystemScope): Promise<void> {
-  const due = await selectRows<{ tenantId: string; channelId: string }>(
-    system.db,
-    'select distinct tenant_id, channel_id from broadcasts where work_at <= ?',
-    [system.now()],
-  )
+  const due = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueBroadcasts')`
+    select distinct tenant_id, channel_id from broadcasts where work_at <= ${system.now()}`
   await system.enqueue(...due.map(({ tenantId, channelId }) => broadcastJob(tenantId, channelId)))
 }

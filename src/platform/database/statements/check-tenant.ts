@@ -50,11 +50,11 @@ function checkQuery(tokens: Token[], check: TenantCheck): void {
   const references = findReferences(tokens)
   check.tables.push(...references.map(({ table }) => table))
   const read = references.filter(({ isInserted }) => !isInserted)
-  if (read.length > 0 && hasLooseOr(tokens)) check.problem ??= 'has an "or" without parentheses'
+  const conditions = findConditions(tokens)
   for (const { table, alias, isInserted, position } of references) {
     const parameters = isInserted
       ? findInsertedTenant(tokens.slice(position + 1))
-      : findCondition(tokens, alias, read.length === 1)
+      : conditions.flatMap((condition) => findTenant(condition, alias, read.length === 1))
     if (parameters.length > 0) check.tenantParameters.push(...parameters)
     else if (isInserted) check.problem ??= `inserts into ${table} without a parameter for tenant_id`
     else check.problem ??= `has no condition ${alias}.tenant_id = <the tenant> for table ${table}`
@@ -92,33 +92,41 @@ function readAlias(tokens: Token[], index: number): string {
   return alias?.kind === 'word' && !NO_ALIAS.has(alias.text) ? alias.text : toText(tokens[index])
 }
 
-/** Finds `alias.tenant_id = $n`, or without the alias if no other table has the column. */
-function findCondition(tokens: Token[], alias: string, isOnly: boolean): number[] {
-  for (const [index, token] of tokens.entries()) {
-    if (toText(token) !== 'tenant_id' || toText(tokens[index + 1]) !== '=') continue
-    const isQualified = toText(tokens[index - 1]) === '.'
-    const start = isQualified ? index - 3 : index - 1
-    if (isQualified ? toText(tokens[index - 2]) !== alias : !isOnly) continue
-    const value = tokens[index + 2]
-    if (value?.kind === 'parameter' && ['where', 'and', 'on'].includes(toText(tokens[start])))
-      return [Number(value.text)]
-  }
-  return []
-}
+const JOINS = new Set(['join', 'inner', 'left', 'right', 'full', 'cross', 'natural'])
 
-/** Returns true if an `or` is a part of `where` or `on` itself, so that it may bypass the condition of the tenant. */
-function hasLooseOr(tokens: Token[]): boolean {
+/** Finds the conditions of `where` and of each `on`, without those in which an `or` may bypass the tenant. */
+function findConditions(tokens: Token[]): Token[][] {
+  const conditions: { tokens: Token[]; isBypassed: boolean }[] = []
   let isCondition = false
   let cases = 0
   for (const token of tokens) {
-    const text = toText(token)
+    const text = token.kind === 'word' ? token.text : ''
     if (text === 'case') cases += 1
-    else if (text === 'end') cases -= 1
-    else if (text === 'where' || text === 'on') isCondition = true
-    else if (CLAUSES.has(text)) isCondition = false
-    else if (text === 'or' && isCondition && cases === 0) return true
+    if (text === 'end') cases -= 1
+    if (text === 'where' || text === 'on') {
+      conditions.push({ tokens: [], isBypassed: false })
+      isCondition = true
+    } else if (CLAUSES.has(text) || JOINS.has(text)) isCondition = false
+    const condition = conditions.at(-1)
+    if (!isCondition || !condition) continue
+    condition.tokens.push(token)
+    if (text === 'or' && cases === 0) condition.isBypassed = true
   }
-  return false
+  return conditions.filter(({ isBypassed }) => !isBypassed).map((condition) => condition.tokens)
+}
+
+/** Finds `alias.tenant_id = $n`, or without the alias if no other table has the column. */
+function findTenant(condition: Token[], alias: string, isOnly: boolean): number[] {
+  for (const [index, token] of condition.entries()) {
+    if (toText(token) !== 'tenant_id' || toText(condition[index + 1]) !== '=') continue
+    const isQualified = toText(condition[index - 1]) === '.'
+    const start = isQualified ? index - 3 : index - 1
+    if (isQualified ? toText(condition[index - 2]) !== alias : !isOnly) continue
+    const value = condition[index + 2]
+    const isPart = ['where', 'and', 'on'].includes(toText(condition[start]))
+    if (value?.kind === 'parameter' && isPart) return [Number(value.text)]
+  }
+  return []
 }
 
 /** Finds the parameters of `tenant_id` in `(columns) values (…), (…)` or `(columns) select …`. */

@@ -1,5 +1,5 @@
 import { snakeCaseMappers } from 'objection'
-import { SqlFragment, sqlFragment } from './statement.ts'
+import { type SqlFragment, sqlFragment, sqlText } from './statement.ts'
 
 const { format: toSnakeCase } = snakeCaseMappers()
 const NAME = /^[a-z][a-z0-9_]*$/
@@ -9,13 +9,13 @@ export function listColumns(rows: readonly object[]): SqlFragment {
   const columns = new Set(rows.flatMap((row) => Object.keys(toSnakeCase({ ...row }))))
   columns.delete('tenant_id')
   const names = [...columns].map(quoteName)
-  return new SqlFragment([names.join(', ')], [])
+  return sqlText(names.join(', '))
 }
 
 /** Returns the part of a statement that inserts rows of one tenant. Columns that no row has get their defaults. */
 export function insertRowsSql(table: string, tenantId: string, rows: readonly object[]): SqlFragment {
   const columns = listColumns(rows)
-  const name = new SqlFragment([quoteName(table)], [])
+  const name = sqlText(quoteName(table))
   const json = JSON.stringify(rows.map((row): unknown => toSnakeCase(row)))
   return sqlFragment`insert into ${name} (tenant_id, ${columns})
     select ${tenantId}::uuid, ${columns} from jsonb_populate_recordset(null::${name}, ${json}::jsonb)`

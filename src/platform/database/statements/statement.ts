@@ -26,6 +26,15 @@ export function sqlFragment(strings: TemplateStringsArray, ...values: SqlPart[])
   return new SqlFragment(strings, values)
 }
 
+/** Builds a part of a statement from a text of the code, such as the name of a column. Values must not be part of it. */
+export function sqlText(text: string): SqlFragment {
+  return new SqlFragment([text], [])
+}
+
+function isFragment(value: SqlPart): value is SqlFragment {
+  return typeof value === 'object' && value !== null && 'strings' in value
+}
+
 /** Joins fragments by a text of SQL such as `, ` or ` and `. */
 export function joinFragments(fragments: readonly SqlFragment[], separator: string): SqlFragment {
   if (fragments.length === 0) return new SqlFragment([''], [])
@@ -34,6 +43,9 @@ export function joinFragments(fragments: readonly SqlFragment[], separator: stri
 
 /** A statement whose text begins with its name in a comment, so that logs and `pg_stat_activity` show it. */
 export type Statement = { name: string; text: string; values: SqlValue[] }
+
+/** Part of the comment that begins statements on the rows of all tenants. */
+export const ACROSS_TENANTS = '(all tenants)'
 
 export function composeStatement(name: string, fragment: SqlFragment): Statement {
   const statement: Statement = { name, text: `/* ${name} */ `, values: [] }
@@ -44,7 +56,7 @@ export function composeStatement(name: string, fragment: SqlFragment): Statement
 function append(statement: Statement, { strings, values }: SqlFragment): void {
   statement.text += strings[0]
   for (const [index, value] of values.entries()) {
-    if (value instanceof SqlFragment) append(statement, value)
+    if (isFragment(value)) append(statement, value)
     else statement.text += `$${statement.values.push(value)}`
     statement.text += strings[index + 1]
   }

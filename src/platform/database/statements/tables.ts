@@ -41,6 +41,7 @@ export const TENANT_TABLES = [
   'http_credentials',
   'channel_webhooks',
   'media',
+  'media_writes',
   'message_media',
   'consent_entries',
   'channel_pacing',

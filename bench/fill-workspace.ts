@@ -1,0 +1,129 @@
+import type pg from 'pg'
+import { recountSql } from '../src/features/counts/recount.ts'
+import { composeStatement } from '../src/platform/database/statements/statement.ts'
+
+/** IDs in a workspace that has one of each through the API: a run of a workflow, and a draft of a broadcast. */
+export type Filling = { tenantId: string; userId: string; broadcastId: string; contacts: number }
+
+const FIRST_NAMES = ['Ana', 'Bruno', 'Carla', 'José', 'Łucja', 'Mehmet', 'Zoë', 'Ravi', 'Fatima', 'Chen']
+const LAST_NAMES = ['Silva', 'Müller', 'García', 'Okafor', 'Novák', 'Rossi', 'Tanaka', 'Dubois', 'Ivanova']
+
+/**
+ * Fills a workspace with rows in the proportions of a business that has used it for ninety days: contacts, of which every
+ * second has a conversation with four messages and two runs; tags, a group with a quarter of the contacts, and a broadcast
+ * to all of them.
+ */
+export async function fillWorkspace(database: pg.Client, filling: Filling): Promise<void> {
+  const { tenantId, userId, broadcastId, contacts } = filling
+  // The rows are consistent, and checking their foreign keys would take most of the time.
+  await database.query(`set session_replication_role = replica; set synchronous_commit = off`)
+  await database.query(
+    `create temp table filling as
+     select n, gen_random_uuid() as contact_id, gen_random_uuid() as conversation_id,
+       now() - interval '90 days' * (1 - n::float / $1) - interval '10 days' as at
+     from generate_series(1, $1::int) n`,
+    [contacts],
+  )
+  await database.query(
+    `insert into contacts (tenant_id, id, name, phone, phone_key, email, external_id, country, source, created_at, updated_at)
+     select $1, contact_id, ($2::text[])[1 + n % $3] || ' ' || ($4::text[])[1 + n % $5] || ' ' || n,
+       '+49151' || (100000000 + n), '+49151' || (100000000 + n), 'person' || n || '@customer.example', 'crm-' || n, 'DE',
+       'import', at, at from filling`,
+    [tenantId, FIRST_NAMES, FIRST_NAMES.length, LAST_NAMES, LAST_NAMES.length],
+  )
+  await database.query(
+    `insert into contact_identities (tenant_id, id, contact_id, channel_id, kind, value, created_at)
+     select $1, gen_random_uuid(), contact_id, ch.id, 'phone', '+49151' || (100000000 + n), at
+     from filling, (select id from channels where tenant_id = $1 limit 1) ch`,
+    [tenantId],
+  )
+  await database.query(
+    `insert into conversations (tenant_id, id, contact_id, channel_id, status, assignee_id, unread_count, last_message,
+       last_message_at, last_inbound_at, window_expires_at, created_at, updated_at)
+     select $1, conversation_id, contact_id, ch.id, case when n % 10 < 7 then 'closed' else 'active' end,
+       case when n % 20 = 1 then $2::uuid end, case when n % 50 = 0 then 2 else 0 end,
+       jsonb_build_object('id', gen_random_uuid(), 'body', 'Hi', 'direction', 'inbound', 'type', 'text',
+         'at', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+       at, at, at + interval '24 hours', at, at
+     from filling, (select id from channels where tenant_id = $1 limit 1) ch where n % 2 = 0`,
+    [tenantId, userId],
+  )
+  await copyRows(database, { table: 'messages', tenantId, copies: 4 }, 'p.conversation_id is not null and p.n % 2 = 0')
+  await copyRows(database, { table: 'runs', tenantId, copies: 2 }, 'p.n % 2 = 0')
+  await database.query(
+    `with vip as (insert into tags (tenant_id, id, name, color, created_at, updated_at) values
+       ($1, gen_random_uuid(), 'common', '#000000', now(), now()), ($1, gen_random_uuid(), 'rare', '#000000', now(), now())
+       returning id, name)
+     insert into contact_tags (tenant_id, contact_id, tag_id, created_at)
+     select $1, contact_id, vip.id, at from filling, vip where n % case vip.name when 'common' then 3 else $2::int / 50 end = 0`,
+    [tenantId, contacts],
+  )
+  await database.query(
+    `with big as (insert into groups (tenant_id, id, name, created_at, updated_at)
+       values ($1, gen_random_uuid(), 'Big', now(), now()) returning id)
+     insert into group_contacts (tenant_id, group_id, contact_id, created_at)
+     select $1, big.id, contact_id, at from filling, big where n % 4 = 0`,
+    [tenantId],
+  )
+  await database.query(
+    `insert into broadcast_recipients (tenant_id, id, broadcast_id, contact_id, address, status, created_at, updated_at)
+     select $1, gen_random_uuid(), $2, contact_id, '+49151' || (100000000 + n),
+       case when n % 20 = 0 then 'failed' else 'read' end, at, at from filling`,
+    [tenantId, broadcastId],
+  )
+  await keepCounts(database, filling)
+  await database.query('drop table filling')
+  await database.query('set session_replication_role = default; set synchronous_commit = on')
+}
+
+/** Copies the newest row of a table for the conversations of the filling. */
+async function copyRows(
+  database: pg.Client,
+  { table, tenantId, copies }: { table: 'messages' | 'runs'; tenantId: string; copies: number },
+  condition: string,
+): Promise<void> {
+  const { rows } = await database.query<{ name: string }>(
+    `select attname as name from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
+    [table],
+  )
+  const values: Record<string, string> = {
+    id: 'gen_random_uuid()',
+    contact_id: 'p.contact_id',
+    conversation_id: 'p.conversation_id',
+    created_at: 'p.at',
+    updated_at: 'p.at',
+    ...(table === 'runs'
+      ? { trigger_event_id: 'gen_random_uuid()', status: RUN_STATUS, waiting_for: WAITING_FOR }
+      : {}),
+  }
+  const names = rows.map(({ name }) => name)
+  await database.query(
+    `insert into ${table} (${names.join(', ')}) select ${names.map((name) => values[name] ?? `t.${name}`).join(', ')}
+     from filling p, generate_series(1, ${copies}) copy, (
+       select * from ${table} where tenant_id = $1 order by created_at desc, id desc limit 1) t where ${condition}`,
+    [tenantId],
+  )
+}
+
+const RUN_STATUS = `case when p.n % 100 = 0 then 'failed' when p.n % 500 = 2 then 'waiting' else 'completed' end`
+const WAITING_FOR = `case when p.n % 500 = 2 then 'timer' end`
+
+async function keepCounts(database: pg.Client, { tenantId, broadcastId }: Filling): Promise<void> {
+  const { text, values } = composeStatement('recount', recountSql(tenantId))
+  await database.query(text, values)
+  await database.query('delete from run_count_deltas where tenant_id = $1', [tenantId])
+  await database.query(
+    `insert into run_counts (tenant_id, workflow_id, version, status, count)
+     select $1, workflow_id, workflow_version, status, count(*) from runs where tenant_id = $1 group by 2, 3, 4
+     on conflict (tenant_id, workflow_id, version, status) do update set count = excluded.count`,
+    [tenantId],
+  )
+  await database.query(
+    `update broadcasts set counts = (
+       select jsonb_object_agg(status, n) || jsonb_build_object('total', sum(n)) from (
+         select status, count(*) as n from broadcast_recipients where tenant_id = $1 and broadcast_id = $2 group by 1) x)
+     where tenant_id = $1 and id = $2`,
+    [tenantId, broadcastId],
+  )
+}

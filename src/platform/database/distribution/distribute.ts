@@ -1,0 +1,95 @@
+import type { Database } from '../database.ts'
+import { compareMigrations } from '../migrate.ts'
+import { REFERENCE_TABLES, TENANT_TABLES } from '../statements/tables.ts'
+
+/** Reason why a database cannot be distributed, with what to do. */
+export class DistributionError extends Error {}
+
+type Options = {
+  /** Parts of each table that are divided among the nodes. It cannot be changed cheaply later. */
+  shards: number
+  report(line: string): void
+}
+
+/**
+ * Turns a migrated database on Citus, empty or filled, into a distributed one: all rows of a tenant are stored on one node,
+ * every node has a copy of the tables that are looked up without a tenant, and the rest stays on the coordinator. Tables
+ * that are distributed already are left out, so an interrupted call is repeated. `db` must have one connection.
+ * @throws DistributionError
+ */
+export async function distribute(db: Database, { shards, report }: Options): Promise<void> {
+  await assertDistributable(db)
+  const workers = await countWorkers(db)
+  report(workers === 0 ? 'No worker nodes: all shards are stored on the coordinator' : `${workers} worker nodes`)
+  // Rows of local tables name users: Citus would otherwise take the local tables over, which the queue cannot use.
+  await db.raw('set citus.enable_local_reference_table_foreign_keys = off')
+  await db.raw(`set citus.shard_count = ${shards}`)
+  // Foreign keys of a table with rows are created with those of the reference tables, on one connection for each node.
+  await db.raw(`set citus.multi_shard_modify_mode = 'sequential'`)
+  const types = await readTableTypes(db)
+  const [first] = TENANT_TABLES
+  const steps = [
+    ...REFERENCE_TABLES.map((table) => ({
+      table,
+      type: 'reference',
+      run: () => db.raw('select create_reference_table(?)', [table]),
+    })),
+    ...TENANT_TABLES.map((table) => ({
+      table,
+      type: 'distributed',
+      run: () =>
+        table === first
+          ? db.raw(`select create_distributed_table(?, 'tenant_id', colocate_with => 'none')`, [table])
+          : db.raw(`select create_distributed_table(?, 'tenant_id', colocate_with => ?)`, [table, first]),
+    })),
+  ]
+  for (const [index, { table, type, run }] of steps.entries()) {
+    const progress = `${index + 1}/${steps.length} ${table}`
+    const existing = types.get(table)
+    if (existing !== undefined && existing !== type)
+      throw new DistributionError(
+        `${table} is a ${existing} table. Undo that with undistribute_table('${table}') first`,
+      )
+    if (existing === undefined) await run()
+    report(`${progress}: ${existing === undefined ? type : `is ${type} already`}`)
+  }
+  await truncateLocalCopies(db, report)
+}
+
+async function assertDistributable(db: Database): Promise<void> {
+  const { rows } = await db.raw<{ rows: { isAvailable: boolean; isCreated: boolean }[] }>(
+    `select exists (select from pg_available_extensions where name = 'citus') as "isAvailable",
+       exists (select from pg_extension where extname = 'citus') as "isCreated"`,
+  )
+  if (!rows[0]?.isCreated) {
+    throw new DistributionError(
+      rows[0]?.isAvailable
+        ? 'The database has no Citus extension. Execute "create extension citus" on it and on its worker nodes'
+        : 'The server has no Citus. Install it, add it to shared_preload_libraries and create the extension',
+    )
+  }
+  const { missing } = await compareMigrations(db)
+  if (missing.length > 0)
+    throw new DistributionError('The database has not all migrations. Execute npm run migrate first')
+}
+
+async function countWorkers(db: Database): Promise<number> {
+  const { rows } = await db.raw<{ rows: { count: number }[] }>(
+    'select count(*) as count from citus_get_active_worker_nodes()',
+  )
+  return Number(rows[0]?.count ?? 0)
+}
+
+async function readTableTypes(db: Database): Promise<Map<string, string>> {
+  const { rows } = await db.raw<{ rows: { name: string; type: string }[] }>(
+    'select table_name::text as name, citus_table_type as type from citus_tables',
+  )
+  return new Map(rows.map(({ name, type }) => [name, type]))
+}
+
+/** Removes the rows that were copied to the nodes. Those of users stay, as local tables name them. */
+async function truncateLocalCopies(db: Database, report: Options['report']): Promise<void> {
+  const tables = [...TENANT_TABLES.toReversed(), ...REFERENCE_TABLES.toReversed().filter((table) => table !== 'users')]
+  for (const table of tables) await db.raw('select truncate_local_data_after_distributing_table(?)', [table])
+  report('Removed the local copies of the distributed rows')
+}

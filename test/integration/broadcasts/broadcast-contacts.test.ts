@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
+import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
+import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import { buildContact, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildBroadcastChannel } from '../../support/broadcasts.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+describe('contact that is changed while its message of a broadcast is queued', () => {
+  let app: TestApp
+  let owner: WorkspaceClient
+  let cloud: FakeCloudApi
+  let job: { tenantId: string; channelId: string }
+  let contact: { id: string; phone: string }
+  let broadcastId: string
+
+  before(async () => {
+    // The app runs no worker; the test does each piece of work itself.
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
+  })
+
+  after(() => app.stop())
+
+  beforeEach(async () => {
+    owner = await buildWorkspace(app)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+    const { channelId, templateId } = await buildBroadcastChannel(owner, cloud, { body: 'Hello' })
+    job = { tenantId: owner.tenantId, channelId }
+    contact = await buildContact(owner)
+    const audience = { contactIds: [contact.id] }
+    ;({ id: broadcastId } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience }))
+    await owner.call('POST', `/api/broadcasts/${broadcastId}/send`, {})
+    await runBroadcasts(app.system, job)
+  })
+
+  afterEach(() => cloud.stop())
+
+  async function getReport() {
+    const { counts, doubts } = await owner.call('GET', `/api/broadcasts/${broadcastId}/report`)
+    return { ...counts, doubts: doubts.total }
+  }
+
+  it('is skipped, and not in doubt, when it is deleted', async () => {
+    await owner.call('DELETE', `/api/contacts/${contact.id}`)
+    await deliverMessages(app.system, job)
+    expect(cloud.accepted).to.have.length(0)
+    expect(await getReport()).to.include({ total: 1, skipped: 1, unknown: 0, doubts: 0 })
+  })
+
+  it('is in doubt when it is deleted after a worker has claimed the message', async () => {
+    await app.system.forTenant(job.tenantId).transaction((tx) => claimMessages(tx, job.channelId, 1))
+    await owner.call('DELETE', `/api/contacts/${contact.id}`)
+    expect(await getReport()).to.include({ total: 1, skipped: 0, unknown: 1, doubts: 1 })
+  })
+
+  it('is sent the message at its new number, once', async () => {
+    await owner.call('PATCH', `/api/contacts/${contact.id}`, { phone: '+4915799999999' })
+    await deliverMessages(app.system, job)
+    expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal(['+4915799999999'])
+    expect(await getReport()).to.include({ total: 1, sent: 1 })
+  })
+
+  it('is skipped when it is blocked', async () => {
+    await owner.call('PATCH', `/api/contacts/${contact.id}`, { blocked: true })
+    await deliverMessages(app.system, job)
+    expect(cloud.accepted).to.have.length(0)
+    expect(await getReport()).to.include({ total: 1, skipped: 1 })
+  })
+})

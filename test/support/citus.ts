@@ -1,0 +1,61 @@
+import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { closeDatabase, openDatabase } from '../../src/platform/database/database.ts'
+import { distribute } from '../../src/platform/database/distribution/distribute.ts'
+
+/** Few shards, as every test file copies them. */
+const SHARDS = 2
+
+let nodes: Promise<string[]> | undefined
+
+/** URLs of the coordinator and the workers of a cluster. A database exists on each node under the same name. */
+export function listNodes(coordinatorUrl: string): Promise<string[]> {
+  return (nodes ??= withClient(coordinatorUrl, async (client) => {
+    const { rows } = await client.query<{ host: string; port: number }>(
+      'select node_name as host, node_port::int as port from citus_get_active_worker_nodes()',
+    )
+    return [coordinatorUrl, ...rows.map(({ host, port }) => withAddress(coordinatorUrl, host, port))]
+  }))
+}
+
+function withAddress(url: string, host: string, port: number): string {
+  const address = new URL(url)
+  address.hostname = host
+  address.port = String(port)
+  return address.href
+}
+
+/** Makes a new database on each node a cluster. Copies of it are connected, too. */
+export async function connectNodes(coordinatorUrl: string, name: string): Promise<void> {
+  const urls = (await listNodes(coordinatorUrl)).map((url) => {
+    const database = new URL(url)
+    database.pathname = `/${name}`
+    return database
+  })
+  for (const { href } of urls) await withClient(href, (client) => client.query('create extension citus'))
+  const [coordinator, ...workers] = urls
+  if (!coordinator) return
+  await withClient(coordinator.href, async (client) => {
+    await client.query('select citus_set_coordinator_host($1, $2)', [coordinator.hostname, Number(coordinator.port)])
+    for (const { hostname, port } of workers)
+      await client.query('select citus_add_node($1, $2)', [hostname, Number(port)])
+  })
+}
+
+/** Distributes a database; one for tests of migrations is empty and stays as it is. */
+export async function distributeIfMigrated(url: string): Promise<void> {
+  const isMigrated = await withClient(url, async (client) => {
+    const { rows } = await client.query<{ found: boolean }>(`select to_regclass('workspaces') is not null as found`)
+    return rows[0]?.found === true
+  })
+  if (!isMigrated) return
+  const db = openDatabase(url, { connections: 1, name: 'distribute' })
+  await distribute(db, { shards: SHARDS, report: () => undefined })
+  await closeDatabase(db)
+}
+
+/** Lets the database report each statement that it sends to several nodes. */
+export async function reportMultiTaskStatements(coordinatorUrl: string, name: string): Promise<void> {
+  await withClient(coordinatorUrl, (client) =>
+    client.query(`alter database ${name} set citus.multi_task_query_log_level = 'notice'`),
+  )
+}

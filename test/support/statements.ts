@@ -1,0 +1,55 @@
+import { after } from 'mocha'
+import pg from 'pg'
+import { ACROSS_TENANTS } from '../../src/platform/database/statements/statement.ts'
+import { checkTenant } from '../../src/platform/database/statements/check-tenant.ts'
+import { getField } from '../../src/platform/get-field.ts'
+
+/** Names of the connections of the application. The other connections are those of tests, the queue and others. */
+const APPLICATION = /^parley (?:requests|webhooks|engine|background)$/
+const MULTI_TASK = /multi-task query/
+const STATEMENT = /^(?:\/\*.*?\*\/)?\s*(?:select|with|insert|update|delete|values)\b/i
+
+/** Statements of the application that lack the tenant, or that a distributed database sends to several nodes. */
+const violations = new Map<string, string>()
+const checked = new Map<string, string | null>()
+const observed = new WeakSet<object>()
+
+const { query } = pg.Client.prototype
+
+/** Checks every statement of the application, those of models included, before it is sent. */
+Reflect.set(pg.Client.prototype, 'query', function queryChecked(this: pg.Client, ...args: unknown[]): unknown {
+  if (APPLICATION.test(String(getField(getField(this, 'connectionParameters'), 'application_name')))) {
+    observeNotices(this)
+    const [config] = args
+    const text = typeof config === 'string' ? config : getField(config, 'text')
+    const problem = typeof text === 'string' ? findProblem(text) : null
+    if (problem !== null) throw new Error(problem)
+  }
+  return Reflect.apply(query, this, args)
+})
+
+function findProblem(text: string): string | null {
+  const known = checked.get(text)
+  if (known !== undefined) return known
+  const isExempt = !STATEMENT.test(text) || text.includes(ACROSS_TENANTS)
+  const { problem, tables } = isExempt ? { problem: null, tables: [] } : checkTenant(text)
+  const found = problem !== null && tables.length > 0 ? `A statement ${problem}: ${text}` : null
+  checked.set(text, found)
+  if (found !== null) violations.set(text, found)
+  return found
+}
+
+/** A distributed database with `citus.multi_task_query_log_level` reports statements of more than one task. */
+function observeNotices(client: pg.Client): void {
+  if (observed.has(client)) return
+  observed.add(client)
+  client.on('notice', ({ message }) => {
+    if (!MULTI_TASK.test(message ?? '')) return
+    const text = String(getField(getField(client, '_activeQuery'), 'text'))
+    if (!text.includes(ACROSS_TENANTS)) violations.set(text, `A statement has several tasks: ${text}`)
+  })
+}
+
+after('every statement of the application names the tenant for each tenant table', () => {
+  if (violations.size > 0) throw new Error(`${violations.size} statements\n${[...violations.values()].join('\n\n')}`)
+})
