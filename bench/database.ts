@@ -25,7 +25,7 @@ export async function withTempDatabase<T>(work: (database: BenchDatabase) => Pro
   chmodSync(dataDir, 0o711)
   const server = await startEmbeddedPostgres({ dataDir })
   try {
-    const { connectionString: url, adminConnectionString: adminUrl, pid: postmasterPid } = server
+    const { socketConnectionString: url, adminConnectionString: adminUrl, pid: postmasterPid } = server
     return await work({ url, adminUrl, postmasterPid, dataDir })
   } finally {
     await server.stop()

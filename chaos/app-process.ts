@@ -8,6 +8,8 @@ export type Role = 'http' | 'worker'
 /** Position in the pool, which a process and its replacements have in common. */
 export type Slot = {
   role: Role
+  /** Setting `ROLES` of its processes. An HTTP process may also be a worker. */
+  roles: string
   /** The only way from the processes of this slot to the database. */
   proxy: TcpProxy
   clockOffsetMs: number
@@ -47,8 +49,8 @@ export class AppProcess {
   }
 
   start(environment: Record<string, string>): void {
-    const { clockOffsetMs } = this.slot
-    this.#send({ kind: 'start', environment: { ...environment, ROLES: this.role, PORT: '0' }, clockOffsetMs })
+    const { clockOffsetMs, roles } = this.slot
+    this.#send({ kind: 'start', environment: { ...environment, ROLES: roles, PORT: '0' }, clockOffsetMs })
   }
 
   armFailpoint(failpoint: ArmedFailpoint): void {

@@ -8,11 +8,11 @@ import type { StandbyProcesses } from './standby-processes.ts'
 /** An unexpected exit or an unhandled rejection of a process. */
 export type Incident = { role: Role; text: string }
 
-/** Two, because their clocks may differ. */
+/** Two, because their clocks may differ. The first one is also a worker: it executes the jobs that it enqueues itself. */
 const HTTP_PROCESSES = 2
 
 /**
- * Runs two HTTP processes and a fixed number of workers, each behind a proxy of its own to the database, and replaces
+ * Runs two HTTP processes, one of which is also a worker, and a fixed number of workers, each behind a proxy of its own to the database, and replaces
  * each when it exits.
  */
 export class ProcessPool {
@@ -40,8 +40,14 @@ export class ProcessPool {
 
   static async create(options: PoolOptions): Promise<ProcessPool> {
     const roles: Role[] = [...Array<Role>(HTTP_PROCESSES).fill('http'), ...Array<Role>(options.workers).fill('worker')]
-    const slots = roles.map(async (role): Promise<Slot> => {
-      return { role, proxy: await TcpProxy.start(options.databaseUrl), clockOffsetMs: 0, process: undefined }
+    const slots = roles.map(async (role, index): Promise<Slot> => {
+      return {
+        role,
+        roles: index === 0 ? 'http,worker' : role,
+        proxy: await TcpProxy.start(options.databaseUrl),
+        clockOffsetMs: 0,
+        process: undefined,
+      }
     })
     return new ProcessPool(await Promise.all(slots), options)
   }

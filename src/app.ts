@@ -33,6 +33,8 @@ export type App = {
   /** The address of the HTTP server; undefined for a process that only works in the background. */
   url: string | undefined
   system: SystemScope
+  /** True if no job that this process has taken over is in progress. */
+  isIdle(): boolean
   /** Lines for the person who started the process: its address, how to sign in and what to try. */
   banner: string[]
   /**
@@ -75,6 +77,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   return {
     url,
     system,
+    isIdle: () => dependencies.jobs.isIdle,
     banner: banner({ url, demo: demoAccount }),
     async stop(drainMs) {
       shutdown.isDraining = true
@@ -108,8 +111,9 @@ async function startWorker(
   system: SystemScope,
   { log, onStuck }: Pick<AppOptions, 'log' | 'onStuck'>,
 ): Promise<{ stop(graceMs: number): Promise<void> }> {
-  const { jobs, limits, pools } = dependencies
-  const background = new SystemScope({ ...dependencies, connections: pools.background })
+  const { jobs, sharedJobs, limits, pools } = dependencies
+  // What periodic tasks find is for the process that has time for it.
+  const background = new SystemScope({ ...dependencies, connections: pools.background, jobs: sharedJobs })
   await jobs.start(createTasks(system), onStuck)
   const purgeLimits = { name: 'purge limits', everyMs: 10 * MINUTE, run: () => limits.purge() }
   const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)

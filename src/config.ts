@@ -95,6 +95,9 @@ const Environment = z.object({
   DB_BACKGROUND_CONNECTIONS: connections.default(3),
   DB_BACKGROUND_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
   DB_BACKGROUND_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
+  DB_PREPARED_STATEMENTS: z
+    .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
+    .default(true),
   DRAIN_DELAY_MS: integer(0, 60_000).default(0),
   EVENT_LOOP_LAG_MAX_MS: integer(50, 60_000).default(1_000),
   LOG_LEVEL: z
@@ -236,6 +239,7 @@ function toPools(env: z.infer<typeof Environment>) {
     connections: env[`DB_${name}_CONNECTIONS`],
     statementTimeoutMs: env[`DB_${name}_STATEMENT_TIMEOUT_MS`],
     acquireTimeoutMs: env[`DB_${name}_ACQUIRE_TIMEOUT_MS`],
+    preparesStatements: env.DB_PREPARED_STATEMENTS,
   })
   return {
     requests: toPool('REQUESTS'),

@@ -4,6 +4,7 @@ import { ComputePool } from './platform/compute/compute-pool.ts'
 import { openPools, type Pools } from './platform/database/pools.ts'
 import { findServers } from './platform/database/servers/servers.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
+import { HandoverQueue } from './platform/jobs/handover-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
@@ -17,6 +18,7 @@ import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
 import { folderStore } from './platform/files/folder-store.ts'
 import { removeOldFiles } from './platform/files/remove-old-files.ts'
 import { s3Store } from './platform/files/s3-store.ts'
+import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
 import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
@@ -25,10 +27,21 @@ import type { Dependencies } from './scope.ts'
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
   pools: Pools
-  jobs: GraphileJobQueue
+  jobs: HandoverQueue
+  /** Jobs that any process may execute. */
+  sharedJobs: GraphileJobQueue
   limits: RateLimits
   revocations: Revocations
   close(): Promise<void>
+}
+
+/**
+ * Tasks whose jobs are executed by the process that has enqueued them. Few advance at once, so that each does more and the
+ * database has connections left; sends mostly wait for a provider.
+ */
+const LOCAL_TASKS = {
+  advance: { working: 2 },
+  deliver: { working: 2, releasedPerKey: 4, released: 16 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */
@@ -62,7 +75,8 @@ export async function openDependencies(
     const pools = openPools(database, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
     await prepareDatabase(database, config.database, log)
-    const jobs = new GraphileJobQueue({ url: database.sessionUrl, log })
+    const sharedJobs = new GraphileJobQueue({ url: database.sessionUrl, log })
+    const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
     const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
@@ -88,8 +102,10 @@ export async function openDependencies(
       clock,
       log,
       jobs,
+      sharedJobs,
       notifications,
       singleFlight: createSingleFlight(),
+      cache: new ExpiringCache(),
       secrets,
       mail,
       computePool,

@@ -10,7 +10,7 @@ import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
-import { purgeThrottleWindows } from './features/throttle-windows/take-passage.ts'
+import { purgeThrottleWindows } from './features/throttle-windows/purge-windows.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
 import { numberUnfollowedEvents } from './features/events/number-events.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
@@ -18,22 +18,23 @@ import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
 import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
+import { purgeIdempotencyKeys } from './features/retention/purge-idempotency-keys.ts'
 import { rollUpCounts } from './features/counts/roll-up-counts.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
+import { OVERDUE_MS } from './features/automation/jobs.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
-import { HOUR, MINUTE, SECOND } from './platform/time.ts'
+import { MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope.ts'
-import { purgeIdempotencyKeys } from './trpc/idempotency.ts'
 
 /** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {
   return {
     advance: (payload) => advanceMailboxes(system, payload),
-    deliver: (payload, signal) => deliverMessages(system, payload, signal),
+    deliver: (payload, signal, release) => deliverMessages(system, payload, { signal, release }),
     broadcast: (payload, signal) => runBroadcasts(system, payload, signal),
     execute: executeCalls(system),
     'fetch-media': (payload, signal) => fetchMedia(system, payload, signal),
@@ -48,8 +49,8 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
     { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system) },
     { name: 'release scheduled messages', everyMs: SECOND, run: () => releaseScheduledMessages(system) },
-    { name: 'enqueue due mailboxes', everyMs: 15 * SECOND, run: () => enqueueDueMailboxes(system) },
-    { name: 'reconcile outbox', everyMs: 5 * SECOND, run: () => reconcileOutbox(system) },
+    { name: 'enqueue due mailboxes', everyMs: 2 * SECOND, run: () => enqueueDueMailboxes(system, OVERDUE_MS) },
+    { name: 'reconcile outbox', everyMs: 2 * SECOND, run: () => reconcileOutbox(system, OVERDUE_MS) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
@@ -59,12 +60,12 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
-    { name: 'purge sessions', everyMs: HOUR, run: () => purgeExpiredSessions(system) },
-    { name: 'purge events', everyMs: HOUR, run: () => purgeEvents(system) },
-    { name: 'purge webhooks', everyMs: HOUR, run: () => purgeWebhooks(system) },
-    { name: 'purge media writes', everyMs: HOUR, run: () => purgeMediaWrites(system) },
-    { name: 'purge throttle windows', everyMs: HOUR, run: () => purgeThrottleWindows(system) },
-    { name: 'purge evaluations', everyMs: HOUR, run: () => purgeEvaluations(system) },
-    { name: 'purge idempotency keys', everyMs: HOUR, run: () => purgeIdempotencyKeys(system) },
+    { name: 'purge sessions', everyMs: 10 * MINUTE, run: () => purgeExpiredSessions(system) },
+    { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
+    { name: 'purge webhooks', everyMs: 10 * MINUTE, run: () => purgeWebhooks(system) },
+    { name: 'purge media writes', everyMs: 10 * MINUTE, run: () => purgeMediaWrites(system) },
+    { name: 'purge throttle windows', everyMs: 10 * MINUTE, run: () => purgeThrottleWindows(system) },
+    { name: 'purge evaluations', everyMs: 10 * MINUTE, run: () => purgeEvaluations(system) },
+    { name: 'purge idempotency keys', everyMs: 10 * MINUTE, run: () => purgeIdempotencyKeys(system) },
   ]
 }

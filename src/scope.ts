@@ -1,5 +1,5 @@
 import type { TenantModel } from './models/tenant-model.ts'
-import { type DatabaseSource, singleDatabase } from './platform/database/connection-pool.ts'
+import { singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
 import { createSqlTag, type SqlTag } from './platform/database/sql.ts'
 import { writeEvents } from './platform/database/write-events.ts'
@@ -7,46 +7,15 @@ import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platfo
 import type { FileStore } from './platform/files/file-store.ts'
 import { NotFoundError } from './platform/errors.ts'
 import { isUuid } from './platform/ids.ts'
-import type { Job, JobQueue } from './platform/jobs/job-queue.ts'
+import type { Job } from './platform/jobs/job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import type { Mailer } from './platform/mail.ts'
-import type { ComputePool } from './platform/compute/compute-pool.ts'
 import type { ComputeTask } from './platform/compute/compute-task.ts'
 import type { Secrets } from './platform/security/secrets.ts'
 import { retry } from './platform/concurrency/retry.ts'
-import type { SingleFlight } from './platform/concurrency/single-flight.ts'
-import type { Notifications } from './platform/notifications/notifications.ts'
-import type { Clock } from './platform/time.ts'
+import type { Actor, Dependencies, Ending, Event } from './platform/scope-dependencies.ts'
 
-export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
-
-/** The user, run or system that acts; it is recorded as the sender of a message and the starter of a run. */
-export type Actor =
-  | { type: 'user'; id: string; name: string; role: Role }
-  | { type: 'run'; id: string; name: null }
-  | { type: 'system'; id: null; name: null }
-
-/** An event of a workspace. `data` contains ids only; readers look the rows up. */
-export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }
-
-/** The long-lived objects that every scope needs. */
-export type Dependencies = {
-  /** The connections of this kind of work. */
-  connections: DatabaseSource
-  clock: Clock
-  log: Logger
-  jobs: JobQueue
-  notifications: Notifications
-  singleFlight: SingleFlight
-  secrets: Secrets
-  mail: Mailer
-  computePool: Pick<ComputePool, 'run'>
-  files: FileStore
-  /** Folder of files that are being received. */
-  uploadFolder: string
-  /** True if URLs that customers enter, such as a provider's, may use loopback addresses. */
-  allowsLoopback: boolean
-}
+export type { Actor, Dependencies, Event, Role } from './platform/scope-dependencies.ts'
 
 type ModelClass<M extends TenantModel> = {
   new (): M
@@ -56,8 +25,8 @@ type ModelClass<M extends TenantModel> = {
 type ScopeOptions = {
   /** Cancels the statements of the scope. */
   signal?: AbortSignal | undefined
-  /** Events that the transaction has recorded so far; undefined outside of a transaction. */
-  recorded?: Event[]
+  /** Work for the end of the outermost transaction; undefined outside of a transaction. */
+  ending?: Ending
 }
 
 /** Attempts of a transaction that ends in a deadlock. */
@@ -75,11 +44,11 @@ export class Scope {
   /** For statements that the query builder cannot express. Each must name `tenantId` itself. */
   readonly db: Database
   readonly #dependencies: Dependencies
-  readonly #recorded: Event[] | undefined
+  readonly #ending: Ending | undefined
 
-  constructor(dependencies: Dependencies, tenantId: string, actor: Actor, { signal, recorded }: ScopeOptions = {}) {
+  constructor(dependencies: Dependencies, tenantId: string, actor: Actor, { signal, ending }: ScopeOptions = {}) {
     this.#dependencies = dependencies
-    this.#recorded = recorded
+    this.#ending = ending
     this.tenantId = tenantId
     this.actor = actor
     this.db = dependencies.connections.forWork({ workspaceId: tenantId, signal })
@@ -139,23 +108,29 @@ export class Scope {
    */
   transaction<T>(work: (tx: Scope) => Promise<T>, options: { lockTimeoutMs?: number } = {}): Promise<T> {
     // An inner transaction cannot be repeated alone: the deadlock has rolled the outermost one back.
-    const isRetryable = (error: unknown) => !this.#recorded && sqlState(error) === DEADLOCK
+    const isRetryable = (error: unknown) => !this.#ending && sqlState(error) === DEADLOCK
     return retry(() => this.#transact(work, options), { isRetryable, attemptsMax: ATTEMPTS_MAX })
   }
 
   async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs }: { lockTimeoutMs?: number }): Promise<T> {
-    const recorded: Event[] = []
+    const ending: Ending = { events: [], outdatedKeys: [] }
+    const jobs = this.#dependencies.jobs.forTransaction()
     const result = await this.db.transaction(async (db) => {
       if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
-      const dependencies = { ...this.#dependencies, connections: singleDatabase(db) }
-      const tx = new Scope(dependencies, this.tenantId, this.actor, { recorded })
+      const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue }
+      const tx = new Scope(dependencies, this.tenantId, this.actor, { ending })
       const value = await work(tx)
-      if (!this.#recorded) await writeEvents(db, { tenantId: this.tenantId, now: this.now() }, recorded)
+      if (!this.#ending) await writeEvents(db, { tenantId: this.tenantId, now: this.now() }, ending.events)
       return value
     })
-    // The outermost transaction writes the events and publishes them.
-    if (this.#recorded) this.#recorded.push(...recorded)
-    else if (recorded.length > 0) this.#dependencies.notifications.publish(this.tenantId)
+    jobs.commit()
+    if (this.#ending) {
+      this.#ending.events.push(...ending.events)
+      this.#ending.outdatedKeys.push(...ending.outdatedKeys)
+    } else {
+      for (const key of ending.outdatedKeys) this.#dependencies.cache.delete(key)
+      if (ending.events.length > 0) this.#dependencies.notifications.publish(this.tenantId)
+    }
     return result
   }
 
@@ -174,6 +149,21 @@ export class Scope {
   }
 
   /**
+   * Returns what `read` returned at most `ms` ago in this process. Other processes may have changed it since; this one
+   * calls `forget` when it does. Not for transactions.
+   */
+  cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
+    return this.#dependencies.cache.get(`${this.tenantId} ${key}`, ms, read) as Promise<T>
+  }
+
+  /** Removes a cached result, in a transaction after its commit. */
+  forget(key: string): void {
+    const tenantKey = `${this.tenantId} ${key}`
+    if (this.#ending) this.#ending.outdatedKeys.push(tenantKey)
+    else this.#dependencies.cache.delete(tenantKey)
+  }
+
+  /**
    * Executes a task on a compute thread. Not in a transaction, which would hold its locks until a thread is free.
    * @throws BudgetExceededError, UnavailableError
    */
@@ -183,7 +173,7 @@ export class Scope {
 
   /** Records events. In a transaction they are written at its end, in one statement. */
   async record(...events: Event[]): Promise<void> {
-    if (this.#recorded) return void this.#recorded.push(...events)
+    if (this.#ending) return void this.#ending.events.push(...events)
     if (events.length === 0) return
     await writeEvents(this.db, { tenantId: this.tenantId, now: this.now() }, events)
     this.#dependencies.notifications.publish(this.tenantId)
@@ -213,6 +203,11 @@ export class SystemScope {
     return this.#dependencies.clock.now()
   }
 
+  /** Returns what `read` returned at most `ms` ago in this process. */
+  cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
+    return this.#dependencies.cache.get(key, ms, read) as Promise<T>
+  }
+
   /**
    * Returns the tag of a named statement, as that of a scope, for tables that do not belong to tenants.
    * @throws Error if the statement touches a tenant table
@@ -233,10 +228,13 @@ export class SystemScope {
     return new Scope(this.#dependencies, tenantId, actor)
   }
 
-  transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
-    return this.db.transaction((db) =>
-      work(new SystemScope({ ...this.#dependencies, connections: singleDatabase(db) })),
+  async transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
+    const jobs = this.#dependencies.jobs.forTransaction()
+    const result = await this.db.transaction((db) =>
+      work(new SystemScope({ ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue })),
     )
+    jobs.commit()
+    return result
   }
 
   enqueue(...jobs: Job[]): Promise<void> {

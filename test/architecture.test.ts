@@ -81,6 +81,10 @@ const OTHER_SENSES: Record<string, string> = { 'src/engine/language/liquid.ts': 
 /** Words of the product that the engine does not know. */
 const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
 
+/** Files whose statements are text with bindings. The tests check them, too, when they are executed. */
+const UNNAMED_STATEMENTS =
+  /^src\/features\/(?:(?:inbound|outbound|broadcasts|broadcast-recipients|counts)\/|provider-webhooks\/keep-webhooks\.ts|definition-checks\/check-references\.ts)/
+
 const sources = readSourceFiles(['src'])
 const migrations = readTextFiles(['migrations'], '.ts')
 const documents = readTextFiles(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs'], '.md')
@@ -261,6 +265,21 @@ describe('architecture: code', () => {
   it('nothing is written to the console', () => {
     assertNone(
       listOutside('', (node) => ts.isPropertyAccessExpression(node) && node.expression.getText() === 'console'),
+    )
+  })
+
+  it('statements are named and checked: in features they are templates of a scope', () => {
+    const features = sources.filter(({ path }) => path.split('/').length > 2 && !UNNAMED_STATEMENTS.test(path))
+    assertNone(
+      features
+        .filter(({ path }) => !path.startsWith('src/platform/'))
+        .flatMap((file) =>
+          codeNodes(file, (node) => {
+            if (!ts.isCallExpression(node)) return undefined
+            const callee = node.expression.getText()
+            return /(?:^selectRows|\bdb\.raw)$/.test(callee) ? `${callee} instead of scope.sql` : undefined
+          }),
+        ),
     )
   })
 

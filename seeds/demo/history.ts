@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import { createTasks } from '../../src/jobs.ts'
+import { ExpiringCache } from '../../src/platform/concurrency/expiring-cache.ts'
 import { createSingleFlight } from '../../src/platform/concurrency/single-flight.ts'
 import { FileMissingError } from '../../src/platform/files/file-store.ts'
 import { singleDatabase } from '../../src/platform/database/connection-pool.ts'
-import type { Job, JobQueue, Tasks } from '../../src/platform/jobs/job-queue.ts'
+import type { Job, JobQueue, Tasks, TransactionJobs } from '../../src/platform/jobs/job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { Secrets } from '../../src/platform/security/secrets.ts'
 import { addMs, type Clock, SECOND } from '../../src/platform/time.ts'
@@ -35,6 +36,7 @@ export class History {
       jobs: this.#jobs,
       notifications: { publish: () => undefined, subscribe: () => () => undefined, close: () => Promise.resolve() },
       singleFlight: createSingleFlight(),
+      cache: new ExpiringCache(),
       // The demo workspace stores no credentials, so nothing is ever sealed with this key.
       secrets: new Secrets(randomBytes(32).toString('hex')),
       mail: { send: () => Promise.reject(new Error('the seed sends no mail')) },
@@ -93,11 +95,7 @@ class InlineJobQueue implements JobQueue {
     }
   }
 
-  start(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve()
+  forTransaction(): TransactionJobs {
+    return { queue: this, commit: () => undefined }
   }
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { middlewareMarker, type MiddlewareResult } from '@trpc/server/unstable-core-do-not-import'
 import { ConflictError, InvalidError, UnprocessableError } from '../platform/errors.ts'
-import { addMs, DAY } from '../platform/time.ts'
-import type { Scope, SystemScope } from '../scope.ts'
+import type { Scope } from '../scope.ts'
 import { type Serialized, transformer } from './transformer.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
@@ -85,9 +84,4 @@ async function recordAnswer(tx: Scope, { key, route }: KeyedRequest, response: S
     .db('idempotency_keys')
     .where({ tenant_id: tx.tenantId, route, key })
     .update({ response: JSON.stringify(response) })
-}
-
-/** Deletes the keys that are older than a day. */
-export async function purgeIdempotencyKeys(system: SystemScope): Promise<void> {
-  await system.db('idempotency_keys').where('created_at', '<', addMs(system.now(), -DAY)).delete()
 }

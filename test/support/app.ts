@@ -144,7 +144,7 @@ export class TestApp {
 
   /** Runs background work until nothing is due at the current time of the clock. */
   work(): Promise<void> {
-    return drainWork(this.system)
+    return drainWork(this.system, () => this.#app.isIdle())
   }
 
   async stop(drainMs = 1000): Promise<void> {

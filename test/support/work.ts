@@ -9,7 +9,7 @@ import type { SystemScope } from '../../src/scope.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** Runs the periodic tasks of the dispatcher, then waits until the workers have no jobs left. */
-export async function drainWork(system: SystemScope): Promise<void> {
+export async function drainWork(system: SystemScope, hasEnded: () => boolean): Promise<void> {
   // A later task may create work for an earlier one, which the second round processes.
   for (let round = 0; round < 2; round += 1) {
     await fireSchedules(system)
@@ -19,7 +19,7 @@ export async function drainWork(system: SystemScope): Promise<void> {
     await reconcileOutbox(system)
     await enqueueDueCalls(system)
     await enqueueDueBroadcasts(system)
-    await waitUntil(() => isIdle(system))
+    await waitUntil(async () => hasEnded() && (await isIdle(system)) && hasEnded())
   }
 }
 

@@ -13,25 +13,31 @@ const BATCHES_MAX = 4
  */
 export async function advance<Tx extends EngineTransaction>(port: EnginePort<Tx>, tenantId: string): Promise<boolean> {
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-    const mailboxes = await port.listDueMailboxes(tenantId, MAILBOXES_MAX)
+    const { mailboxes, areAll } = await port.listDueMailboxes(tenantId, MAILBOXES_MAX)
     if (mailboxes.length === 0) return false
-    await advanceMailboxes(port, tenantId, mailboxes)
+    const isMoreDue = await advanceMailboxes(port, tenantId, mailboxes)
+    // Items that are put into mailboxes afterwards come with a job of their own.
+    if (!isMoreDue && areAll) return false
   }
   return true
 }
 
-/** Advances a batch in one transaction; if that fails, one mailbox at a time, so that one cannot block the others. */
+/**
+ * Advances a batch in one transaction; if that fails, one mailbox at a time, so that one cannot block the others. Returns
+ * true if items of the batch are still due.
+ */
 async function advanceMailboxes<Tx extends EngineTransaction>(
   port: EnginePort<Tx>,
   tenantId: string,
   mailboxes: Mailbox[],
-): Promise<void> {
+): Promise<boolean> {
   try {
-    await port.transaction(tenantId, (tx) => advanceBatch(port, tx, mailboxes))
+    return await port.transaction(tenantId, (tx) => advanceBatch(port, tx, mailboxes))
   } catch {
     const [mailbox, ...rest] = mailboxes
     if (rest.length > 0) for (const one of mailboxes) await advanceMailboxes(port, tenantId, [one])
     else if (mailbox) await advanceItemByItem(port, tenantId, mailbox)
+    return true
   }
 }
 
@@ -57,7 +63,7 @@ async function advanceBatch<Tx extends EngineTransaction>(
   tx: Tx,
   mailboxes: Mailbox[],
   only: string | null = null,
-): Promise<void> {
+): Promise<boolean> {
   await port.store.lockMailboxes(tx, mailboxes)
-  await processItems(port, tx, await port.store.claimItems(tx, { mailboxes, only }))
+  return processItems(port, tx, await port.store.claimItems(tx, { mailboxes, only }))
 }

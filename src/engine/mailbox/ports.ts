@@ -39,9 +39,12 @@ export interface DecisionPort<Tx extends EngineTransaction> {
   apply(tx: Tx, advance: Advance): Promise<void>
 }
 
+/** Mailboxes with due items; `areAll` if the tenant has no others. */
+export type DueMailboxes = { mailboxes: Mailbox[]; areAll: boolean }
+
 export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<Tx> {
-  /** Lists mailboxes of a tenant with due items, the longest waiting first. */
-  listDueMailboxes(tenantId: string, limit: number): Promise<Mailbox[]>
+  /** Lists the mailboxes of the due items of a tenant that have waited longest, at most `limit` items. */
+  listDueMailboxes(tenantId: string, limit: number): Promise<DueMailboxes>
   transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
   /** Returns true for a failure that says nothing about the item, such as an outage. It costs no attempt. */
   isTransient(error: unknown): boolean

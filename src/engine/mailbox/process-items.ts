@@ -14,13 +14,13 @@ const ITEM_WORK = 2000
 /** Work after which other tasks of the process are let in: about a millisecond, as a turn of the event loop costs some µs. */
 const YIELD_WORK = 10_000
 
-/** Decides the result of items and saves it. The caller holds the locks of their mailboxes. */
+/** Decides the result of items and saves it. The caller holds the locks of their mailboxes. Returns true if items are left. */
 export async function processItems<Tx extends EngineTransaction>(
   port: DecisionPort<Tx>,
   tx: Tx,
   items: MailboxItem[],
-): Promise<void> {
-  if (items.length === 0) return
+): Promise<boolean> {
+  if (items.length === 0) return false
   const { store } = port
   const processors = await createProcessors(port, tx, items)
   const rest = await handleItems(items, processors)
@@ -40,6 +40,7 @@ export async function processItems<Tx extends EngineTransaction>(
   await store.saveSteps(tx, steps)
   const postponed = all.flatMap((processor) => processor.postponed)
   await store.putItems(tx, [...postponed, ...rest])
+  return rest.length > 0
 }
 
 /**

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
+import { purgeSystemRows } from '../retention/purge-rows.ts'
 
 const KEPT_MS = 90 * DAY
 const KEPT_PER_USER_MAX = 20
@@ -40,5 +42,6 @@ export async function rememberAddress(tx: SystemScope, userId: string, addressKe
 
 /** Deletes addresses that have not been used for 90 days. */
 export async function purgeKnownAddresses(system: SystemScope): Promise<void> {
-  await system.db('known_addresses').where('seen_at', '<', addMs(system.now(), -KEPT_MS)).delete()
+  const isOld = sqlFragment`seen_at < ${addMs(system.now(), -KEPT_MS)}`
+  await purgeSystemRows(system, { table: sqlFragment`known_addresses`, isOld })
 }

@@ -1,9 +1,13 @@
 import type { SystemScope } from '../../scope.ts'
+import { addMs } from '../../platform/time.ts'
 import { advanceJob } from './jobs.ts'
 
-/** Enqueues processing for every tenant with a due mailbox item, so that a lost job delays items but loses none. */
-export async function enqueueDueMailboxes(system: SystemScope): Promise<void> {
+/**
+ * Enqueues processing for every tenant with a mailbox item that has been due for `overdueMs`, so that a lost job delays
+ * items but loses none.
+ */
+export async function enqueueDueMailboxes(system: SystemScope, overdueMs = 0): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueItems')`
-    select distinct tenant_id from mailbox_items where due_at <= ${system.now()}`
+    select distinct tenant_id from mailbox_items where due_at <= ${addMs(system.now(), -overdueMs)}`
   await system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
 }

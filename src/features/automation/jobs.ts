@@ -1,4 +1,11 @@
 import type { Job } from '../../platform/jobs/job-queue.ts'
+import { SECOND } from '../../platform/time.ts'
+
+/**
+ * Delay after which due work is offered to all workers: the process that it was handed to has ended, or has more to do than
+ * it can.
+ */
+export const OVERDUE_MS = 2 * SECOND
 
 /** Job that processes the due mailbox items of a tenant. */
 export function advanceJob(tenantId: string): Job {

@@ -3,7 +3,7 @@ import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
-import { degradeChannel, rescheduleOutbox } from './load-channel.ts'
+import { degradeChannel, forgetChannel, rescheduleOutbox } from './load-channel.ts'
 
 /**
  * Applies what the provider reports about a channel: quality, limits, alerts, and whether it accepts messages. Reports
@@ -12,6 +12,7 @@ import { degradeChannel, rescheduleOutbox } from './load-channel.ts'
 export async function applyChannelUpdates(tx: Scope, channelId: string, updates: ChannelUpdate[]): Promise<void> {
   if (updates.length === 0) return
   let channel = await tx.lock(ChannelRow, channelId)
+  forgetChannel(tx, channelId)
   for (const update of updates) {
     const { phone, sending, alert } = update
     if (phone !== null && channel.phoneNumber !== null && phone !== channel.phoneNumber) continue

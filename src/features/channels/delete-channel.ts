@@ -4,6 +4,7 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import { deleteHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
+import { forgetChannel } from './load-channel.ts'
 import type { ChannelRef } from './schema.ts'
 
 /**
@@ -26,6 +27,7 @@ export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<
     }
     await deleteHistory(tx, owner)
     await tx.query(ChannelRow).delete().where('id', channelId)
+    forgetChannel(tx, channelId)
     await tx.sql('deleteChannelRoute')`delete from channel_routes where channel_id = ${channelId}`
     await tx.record({ type: 'channel.deleted', data: { channelId } })
     return {}

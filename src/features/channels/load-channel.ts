@@ -1,6 +1,7 @@
 import type { Channel as Adapter } from '../../channels/channel.ts'
 import { openChannel } from '../../channels/index.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 
 export type LoadedChannel = {
@@ -26,6 +27,26 @@ export async function loadChannel(scope: Scope, channelId: string): Promise<Load
   return { id, kind, status, adapter, version: toVersion(row) }
 }
 
+const CACHED_MS = 3 * SECOND
+
+/**
+ * Loads a channel as it was at most 3 seconds ago. Changes that this process makes take effect at once; for others the
+ * caller compares what it did with the present state, or loads the channel again when it fails.
+ * @throws NotFoundError
+ */
+export function loadCachedChannel(scope: Scope, channelId: string): Promise<LoadedChannel> {
+  return scope.cached(cacheKey(channelId), CACHED_MS, () => loadChannel(scope, channelId))
+}
+
+/** Makes the next reader load a channel that was changed. */
+export function forgetChannel(scope: Scope, channelId: string): void {
+  scope.forget(cacheKey(channelId))
+}
+
+function cacheKey(channelId: string): string {
+  return `channel ${channelId}`
+}
+
 /** Sealing the same credentials again gives other bytes. */
 function toVersion({ updatedAt, credentials }: ChannelRow): string {
   return `${updatedAt.toISOString()} ${credentials?.toString('base64') ?? ''}`
@@ -46,6 +67,7 @@ export async function degradeChannel(tx: Scope, channelId: string, reason: strin
     .query(ChannelRow)
     .findOne('id', channelId)
     .patch({ status: 'degraded', statusReason: reason, updatedAt: tx.now() })
+  forgetChannel(tx, channelId)
   await tx.record({ type: 'channel.degraded', data: { channelId } })
 }
 

@@ -4,7 +4,7 @@ import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
-import { rescheduleOutbox, sealContext } from './load-channel.ts'
+import { forgetChannel, rescheduleOutbox, sealContext } from './load-channel.ts'
 import { toChannel } from './queries.ts'
 import type { Channel, UpdateChannel } from './schema.ts'
 
@@ -38,6 +38,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
         ...(isReconnected ? { status: 'connected', statusReason: null } : {}),
         updatedAt: tx.now(),
       })
+    forgetChannel(tx, channelId)
     if (isReconnected) {
       await rescheduleOutbox(tx, channelId, { at: tx.now(), before: null })
       await tx.enqueue(deliverJob(tx.tenantId, channelId))

@@ -1,3 +1,4 @@
+import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { DEFAULT_SETTINGS, KeywordSettings, listKeywords, normalizeKeyword } from './keywords.ts'
 import type { ConsentKeywords, PutConsentKeywords } from './schema.ts'
@@ -7,6 +8,14 @@ export async function loadKeywordSettings(scope: Scope): Promise<KeywordSettings
   const [row] = await scope.sql<{ settings: unknown }>('loadKeywordSettings')`
     select consent_keywords as settings from workspaces where id = ${scope.tenantId}`
   return row?.settings ? KeywordSettings.parse(row.settings) : DEFAULT_SETTINGS
+}
+
+const CACHED_MS = 3 * SECOND
+const CACHE_KEY = 'consent keywords'
+
+/** Loads the keyword settings as they were at most 3 seconds ago. Changes that this process makes take effect at once. */
+export function loadCachedKeywordSettings(scope: Scope): Promise<KeywordSettings> {
+  return scope.cached(CACHE_KEY, CACHED_MS, () => loadKeywordSettings(scope))
 }
 
 export async function getConsentKeywords(scope: Scope): Promise<ConsentKeywords> {
@@ -24,6 +33,7 @@ export async function putConsentKeywords(scope: Scope, input: PutConsentKeywords
     .db('workspaces')
     .where({ id: scope.tenantId })
     .update({ consent_keywords: JSON.stringify(settings), updated_at: scope.now() })
+  scope.forget(CACHE_KEY)
   return toConsentKeywords(settings)
 }
 

@@ -22,24 +22,32 @@ export async function ensureConversations(
   channelId: string,
   contactIds: string[],
 ): Promise<Map<string, EnsuredConversation>> {
-  const created = await createMissing(tx, channelId, contactIds)
-  const rows = await tx.sql<Omit<EnsuredConversation, 'isNew'>>('ensureConversations')`
-    select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
-       window_expires_at
-     from conversations
-     where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds}) order by id for no key update`
+  const existing = await lockConversations(tx, channelId, contactIds)
+  const existingIds = new Set(existing.map(({ contactId }) => contactId))
+  const missing = [...new Set(contactIds)].filter((contactId) => !existingIds.has(contactId)).sort()
+  const created = await createConversations(tx, channelId, missing)
+  const rows = missing.length === 0 ? existing : await lockConversations(tx, channelId, contactIds)
   return new Map(rows.map((row) => [row.contactId, { ...row, isNew: created.has(row.conversationId) }]))
 }
 
-/** Creates missing conversations and returns their ids. Most contacts have one, so a look-up first is cheaper. */
-async function createMissing(tx: Scope, channelId: string, contactIds: string[]): Promise<Set<string>> {
-  const existing = await tx.sql<{ contactId: string }>('createMissing')`
-    select contact_id from conversations where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds})`
-  const existingIds = new Set(existing.map(({ contactId }) => contactId))
-  const missing = [...new Set(contactIds)].filter((contactId) => !existingIds.has(contactId)).sort()
+function lockConversations(
+  tx: Scope,
+  channelId: string,
+  contactIds: string[],
+): Promise<Omit<EnsuredConversation, 'isNew'>[]> {
+  return tx.sql<Omit<EnsuredConversation, 'isNew'>>('lockConversationsOfContacts')`
+    select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
+      window_expires_at
+    from conversations
+    where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds})
+    order by id for no key update`
+}
+
+/** Creates conversations and returns their ids. One that another transaction creates first is left out. */
+async function createConversations(tx: Scope, channelId: string, missing: string[]): Promise<Set<string>> {
   if (missing.length === 0) return new Set()
   const now = tx.now()
-  const created = await tx.sql<{ id: string }>('createMissing')`
+  const created = await tx.sql<{ id: string }>('createConversations')`
     insert into conversations (tenant_id, id, contact_id, channel_id, status, created_at, updated_at)
      select ${tx.tenantId}::uuid, id, contact_id, ${channelId}::uuid, 'active', ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(missing.map((contactId) => ({ id: newId(), contactId })))}::jsonb) as x (id uuid, contact_id uuid)

@@ -1,10 +1,18 @@
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
+import { purgeTenantRows } from '../retention/purge-rows.ts'
 
 /** Retention of events, and so the longest a subscriber can be disconnected without a gap. */
 export const EVENT_RETENTION_MS = 7 * DAY
 
-/** Deletes events past their retention. Running twice is safe. */
+/** Deletes events past their retention. */
 export async function purgeEvents(system: SystemScope): Promise<void> {
-  await system.db('events').where('created_at', '<', addMs(system.now(), -EVENT_RETENTION_MS)).delete()
+  const oldest = addMs(system.now(), -EVENT_RETENTION_MS)
+  await purgeTenantRows(system, {
+    table: sqlFragment`events`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.created_at < ${oldest}`,
+  })
 }

@@ -1,6 +1,5 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Scope } from '../../scope.ts'
-import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import {
   composeConfirmation,
   type ConsentKeyword,
@@ -27,13 +26,12 @@ const TYPES = new Set(['text', 'button'])
 export async function applyConsentKeywords(
   tx: Scope,
   channelId: string,
-  messages: NewInboundMessage[],
+  { settings, messages }: { settings: KeywordSettings; messages: NewInboundMessage[] },
 ): Promise<Map<string, string>> {
   const candidates = messages.filter(
     ({ message: { type, body } }) => TYPES.has(type) && body !== null && body.length <= KEYWORD_LENGTH_MAX,
   )
   if (candidates.length === 0) return new Map()
-  const settings = await loadKeywordSettings(tx)
   const found = candidates.flatMap((received): KeywordMessage[] => {
     const keyword = findConsentKeyword(settings, received.message.body)
     return keyword ? [{ ...keyword, received }] : []

@@ -1,22 +1,39 @@
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
-import { type LoadedChannel, loadChannel } from '../channels/load-channel.ts'
+import { forgetChannel, type LoadedChannel, loadCachedChannel } from '../channels/load-channel.ts'
 
 export type InboundChannel = { scope: Scope; channel: LoadedChannel }
 
+/** A channel never moves to another workspace, and one that was deleted is not found there. */
+const ROUTE_CACHED_MS = MINUTE
+
 /**
- * Finds the channel of a webhook call and the workspace that it belongs to.
+ * Finds the channel of a webhook call and the workspace that it belongs to, as it was at most 3 seconds ago.
  * @throws NotFoundError
  */
 export async function findInboundChannel(system: SystemScope, channelId: string): Promise<InboundChannel> {
-  const route = isUuid(channelId)
-    ? await system
-        .db('channel_routes')
-        .where('channel_id', channelId)
-        .first<{ tenant_id: string } | undefined>('tenant_id')
-    : undefined
+  if (!isUuid(channelId)) throw new NotFoundError('Channel')
+  const tenantId = await system.cached(`route ${channelId}`, ROUTE_CACHED_MS, () => findTenantId(system, channelId))
+  const scope = system.forTenant(tenantId)
+  return { scope, channel: await loadCachedChannel(scope, channelId) }
+}
+
+async function findTenantId(system: SystemScope, channelId: string): Promise<string> {
+  const route = await system
+    .db('channel_routes')
+    .where('channel_id', channelId)
+    .first<{ tenant_id: string } | undefined>('tenant_id')
   if (!route) throw new NotFoundError('Channel')
-  const scope = system.forTenant(route.tenant_id)
-  return { scope, channel: await loadChannel(scope, channelId) }
+  return route.tenant_id
+}
+
+/**
+ * Loads the channel again, as another process may have changed it.
+ * @throws NotFoundError
+ */
+export async function reloadInboundChannel({ scope, channel }: InboundChannel): Promise<InboundChannel> {
+  forgetChannel(scope, channel.id)
+  return { scope, channel: await loadCachedChannel(scope, channel.id) }
 }

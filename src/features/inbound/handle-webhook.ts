@@ -1,4 +1,5 @@
 import { NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
+import { type InboundChannel, reloadInboundChannel } from './find-inbound-channel.ts'
 import type { InboundBatcher } from './inbound-batcher.ts'
 import { keepAndProcess } from './process-webhook.ts'
 
@@ -36,12 +37,27 @@ export async function handleWebhook(batcher: InboundBatcher, call: WebhookCall):
   const { channel } = target
   if (channel.kind !== call.kind || channel.kind === 'sandbox') throw new NotFoundError('Channel')
   if (call.method === 'GET') {
-    const challenge = channel.adapter.answerHandshake(call.query)
+    const challenge = await findGenuine(target, ({ adapter }) => adapter.answerHandshake(call.query))
     return challenge === undefined
       ? { status: 403, body: 'Forbidden', type: 'text/plain' }
       : { status: 200, body: challenge, type: 'text/plain' }
   }
-  if (!channel.adapter.isGenuine(call.body, call.header)) throw new UnauthorizedError()
-  await keepAndProcess(batcher, target, call.body)
+  const genuine = await findGenuine(target, ({ adapter }) => adapter.isGenuine(call.body, call.header) || undefined)
+  if (!genuine) throw new UnauthorizedError()
+  try {
+    await keepAndProcess(batcher, target, call.body)
+  } catch (error) {
+    // Another process may have deleted the channel.
+    await reloadInboundChannel(target)
+    throw error
+  }
   return { status: 200, body: '{}', type: 'application/json' }
+}
+
+/** Checks a call with the cached channel and, if that fails, with the present one: its secrets may have been replaced. */
+async function findGenuine<T>(
+  target: InboundChannel,
+  check: (channel: InboundChannel['channel']) => T | undefined,
+): Promise<T | undefined> {
+  return check(target.channel) ?? check((await reloadInboundChannel(target)).channel)
 }

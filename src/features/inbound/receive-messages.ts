@@ -6,6 +6,7 @@ import { advanceJob } from '../automation/jobs.ts'
 import { attributeReplies } from '../broadcast-recipients/attribute-replies.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
+import { loadCachedKeywordSettings } from '../consent/keyword-settings.ts'
 import { queueMedia } from '../media/fetch-media.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
@@ -34,6 +35,7 @@ export async function receiveMessages(
   { channelId, messages, webhooks = [], ...options }: NewMessages,
 ): Promise<ReceivedMessage[]> {
   if (messages.length === 0) return []
+  const keywordSettings = await loadCachedKeywordSettings(scope)
   return scope.transaction(async (tx) => {
     const senders = await resolveSenders(
       tx,
@@ -48,7 +50,7 @@ export async function receiveMessages(
     if (inserted.length > 0) {
       await touchConversations(tx, inserted)
       await queueMedia(tx, channelId, inserted)
-      const keywords = await applyConsentKeywords(tx, channelId, inserted)
+      const keywords = await applyConsentKeywords(tx, channelId, { settings: keywordSettings, messages: inserted })
       await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
       await deliverReplies(tx, { channelId, messages: inserted, keywords })
       await tx.record(...toEvents(inserted, senders))

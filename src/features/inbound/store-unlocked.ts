@@ -1,15 +1,12 @@
 import { isLockTimeout } from '../../platform/database/database.ts'
-import { SECOND } from '../../platform/time.ts'
 
-/** Time that a batch waits for a lock. Transactions take milliseconds, so the holder of the lock is frozen or gone. */
-const BATCH_LOCK_MS = 2 * SECOND
-/** The same for the items of one key, which are tried after those of another key. */
+/** Time that the items of one key wait for a lock, after their batch has waited as long as its connection allows. */
 const KEY_LOCK_MS = 100
 
 type Options<Item> = {
   /** Items of one key need the same locks, and are stored together or not at all, so that they stay in order. */
   toKey: (item: Item) => string
-  store: (items: Item[], lockTimeoutMs: number) => Promise<unknown>
+  store: (items: Item[], lockTimeoutMs?: number) => Promise<unknown>
 }
 
 /**
@@ -17,7 +14,7 @@ type Options<Item> = {
  * lock was not available.
  */
 export async function storeUnlocked<Item>(items: Item[], { toKey, store }: Options<Item>): Promise<Set<Item>> {
-  if (!(await isLocked(store(items, BATCH_LOCK_MS)))) return new Set()
+  if (!(await isLocked(store(items)))) return new Set()
   const byKey = new Map<string, Item[]>()
   for (const item of items) byKey.set(toKey(item), [...(byKey.get(toKey(item)) ?? []), item])
   if (byKey.size === 1) return new Set(items)

@@ -14,6 +14,8 @@ export const CLAIM_MS = 2 * MINUTE
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {
     attempt: number
+    /** The transaction that claimed the message. */
+    transactionId: string
     /** True if the service window closed while the message, which needs an open one, was queued. It must not be sent. */
     isOutsideWindow: boolean
     /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
@@ -22,6 +24,7 @@ export type ClaimedMessage = OutboundMessage &
 
 type Row = MessageRef & {
   attempt: number
+  transactionId: string
   body: string | null
   content: Record<string, unknown> | null
   replyToProviderId: string | null
@@ -33,7 +36,7 @@ type Row = MessageRef & {
 }
 
 /**
- * Claims due messages of a channel, at most the oldest of each conversation. The next one is claimed after that one is
+ * Claims due messages of a channel that is connected, at most the oldest of each conversation. The next one is claimed after that one is
  * settled, so a customer receives messages in order. Messages that another process claims or postpones first, while this
  * one waits for a lock, are skipped: only a queued message is unclaimed, and the time is compared again. The statement
  * forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a join), because the table
@@ -48,6 +51,7 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
        where o.tenant_id = :tenantId and o.channel_id = :channelId and o.leased_at is null and o.not_before <= :now
          and not exists (select from outbox e where e.tenant_id = :tenantId and e.conversation_id = o.conversation_id
            and e.message_id < o.message_id offset 0)
+         and exists (select from channels ch where ch.tenant_id = :tenantId and ch.id = :channelId and ch.status <> 'disconnected')
        order by o.priority, o.message_id limit :limit),
      locked as (
        select m.id, due.conversation_id from due join messages m on m.tenant_id = :tenantId and m.id = due.message_id
@@ -61,7 +65,8 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      from claimed, conversations cv, contacts c
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = :tenantId and cv.id = m.conversation_id and c.tenant_id = :tenantId and c.id = m.contact_id
-     returning m.id as message_id, claimed.attempts as attempt, m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
+     returning m.id as message_id, claimed.attempts as attempt, pg_current_xact_id()::text as transaction_id,
+       m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
        (select r.provider_message_id from messages r where r.tenant_id = :tenantId and r.id = m.reply_to_id) as reply_to_provider_id,
        cv.window_expires_at, m.category is null as needs_window, ${SEND_OBSTACLE_SQL} as obstacle,
        coalesce((select i.value from contact_identities i where i.tenant_id = :tenantId and i.contact_id = m.contact_id

@@ -17,15 +17,13 @@ const CONFIRM_ATTEMPTS_MAX = 20
 export async function commitClaim(scope: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
   const confirmedUntil = addMs(scope.now(), CONFIRM_MAX_MS)
   let claimed: ClaimedMessage[] = []
-  let transactionId: string | undefined
   try {
     await scope.transaction(async (tx) => {
       claimed = await claimMessages(tx, channelId, limit)
-      if (claimed.length > 0) transactionId = await readTransactionId(tx)
     })
     return claimed
   } catch (error) {
-    const id = transactionId
+    const id = claimed[0]?.transactionId
     if (id === undefined || !isOutage(error)) throw error
     const isCommitted = await retry(() => wasCommitted(scope, id, claimed), {
       isRetryable: isOutage,
@@ -37,11 +35,6 @@ export async function commitClaim(scope: Scope, channelId: string, limit: number
     if (isCommitted) return claimed
     throw error
   }
-}
-
-async function readTransactionId({ db }: Scope): Promise<string | undefined> {
-  const [row] = await selectRows<{ id: string }>(db, 'select pg_current_xact_id()::text as id')
-  return row?.id
 }
 
 /**

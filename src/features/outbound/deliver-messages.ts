@@ -6,7 +6,7 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
-import { loadChannel, type LoadedChannel } from '../channels/load-channel.ts'
+import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
 import { commitClaim } from './commit-claim.ts'
 import { settleMessages } from './settle-messages.ts'
@@ -19,23 +19,30 @@ const SETTLE_ATTEMPTS_MAX = 30
 /** Longer than most sends take, so that a batch is normally settled as a whole. */
 const SETTLE_EVERY_MS = SECOND / 2
 
+type Control = {
+  /** Leaves messages that are not claimed yet to another process when it aborts. */
+  signal?: AbortSignal | undefined
+  /** Lets the next delivery start. Called when the messages are claimed and wait for the provider. */
+  release?: (() => void) | undefined
+}
+
 export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
 /**
  * Sends a channel's messages: claims, sends and settles batches until nothing is due. The claim is committed before the
  * provider is called and the outcome after. Concurrent runs are safe: a message is claimed once, and one whose outcome
- * was lost is never sent again. After `signal` aborts, the messages that are not claimed yet are left to another process.
+ * was lost is never sent again.
  */
 export async function deliverMessages(
   system: SystemScope,
   payload: Record<string, string>,
-  signal?: AbortSignal,
+  control: Control = {},
 ): Promise<void> {
   const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
   let channel = await findConnected(scope, channelId)
-  while (channel && (await deliverBatch(scope, channel, signal))) {
-    if (signal?.aborted) return scope.enqueue(deliverJob(tenantId, channelId))
+  while (channel && (await deliverBatch(scope, channel, control))) {
+    if (control.signal?.aborted) return scope.enqueue(deliverJob(tenantId, channelId))
     // Somebody may disconnect the channel or replace its access token before all of its messages are sent.
     if (channel.kind !== 'sandbox') channel = await findConnected(scope, channelId)
   }
@@ -43,7 +50,7 @@ export async function deliverMessages(
 
 async function findConnected(scope: Scope, channelId: string): Promise<LoadedChannel | undefined> {
   try {
-    const channel = await loadChannel(scope, channelId)
+    const channel = await loadCachedChannel(scope, channelId)
     return channel.status === 'disconnected' ? undefined : channel
   } catch (error) {
     // The channel was deleted with its messages after the job was enqueued.
@@ -53,24 +60,39 @@ async function findConnected(scope: Scope, channelId: string): Promise<LoadedCha
 }
 
 /** Returns true if more messages may be due. */
-async function deliverBatch(scope: Scope, channel: LoadedChannel, signal: AbortSignal | undefined): Promise<boolean> {
+async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, release }: Control): Promise<boolean> {
   if (channel.kind === 'sandbox') {
     // Nothing leaves the process, so no delivery can be unknown: one transaction is enough.
-    return scope.transaction(async (tx) => {
+    const claimed = await scope.transaction(async (tx) => {
       const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
       const sends = claimed.map((message) => send(message, channel.adapter))
       await settleMessages(tx, channel, await Promise.all(sends))
-      return claimed.length > 0
+      return claimed
     })
+    return mayHaveMore(scope, claimed)
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
   const claimed = await commitClaim(scope, channel.id, CLAIM_MAX)
   if (claimed.length === 0) return false
+  release?.()
   const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil, signal })
   // A paused channel is enqueued again when its messages are due.
-  return outcomes.every(
-    ({ result }) => result.kind !== 'stopped' && !(result.kind === 'retry' && result.scope === 'channel'),
+  const isPaused = outcomes.some(
+    ({ result }) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'),
   )
+  return !isPaused && mayHaveMore(scope, claimed)
+}
+
+/**
+ * Returns true if the batch was full, or its conversations have further messages: nobody could claim those while the ones
+ * before them were being sent.
+ */
+async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boolean> {
+  if (claimed.length === 0 || claimed.length === CLAIM_MAX) return claimed.length > 0
+  const conversationIds = claimed.map(({ conversationId }) => conversationId)
+  const [row] = await scope.sql<{ hasMore: boolean }>('hasMoreToSend')`
+    select exists (select from outbox o where o.tenant_id = ${scope.tenantId} and o.conversation_id = any(${conversationIds})) as has_more`
+  return row?.hasMore ?? true
 }
 
 /**

@@ -12,13 +12,14 @@ const BATCH = 500
 type AbandonedMessage = MessageRef & { tenantId: string; channelId: string }
 
 /**
- * Enqueues delivery for channels with due messages, and fails abandoned messages as `delivery_unknown`: a message whose
+ * Enqueues delivery for channels with messages that have been due for `overdueMs`, and fails abandoned messages as `delivery_unknown`: a message whose
  * result was not stored in time may have reached the provider. It is never sent again; a later status resolves it.
  */
-export async function reconcileOutbox(system: SystemScope): Promise<void> {
+export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promise<void> {
   const now = system.now()
   const channels = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueMessages')`
-    select distinct tenant_id, channel_id from outbox where not_before <= ${now} and leased_at is null`
+    select distinct tenant_id, channel_id from outbox
+    where not_before <= ${addMs(now, -overdueMs)} and leased_at is null`
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
   const leasedBefore = addMs(now, -CLAIM_MS)
   const abandoned = await system.acrossTenants<AbandonedMessage>('listAbandonedMessages')`

@@ -4,7 +4,13 @@ import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
 import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
-import { degradeChannel, type LoadedChannel, rescheduleOutbox, wasRepaired } from '../channels/load-channel.ts'
+import {
+  degradeChannel,
+  forgetChannel,
+  type LoadedChannel,
+  rescheduleOutbox,
+  wasRepaired,
+} from '../channels/load-channel.ts'
 import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
@@ -25,6 +31,7 @@ const STOPPED_MS = HOUR
 export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
   const isOutdated = outcomes.some(({ result }) => result.kind === 'stopped') && (await wasRepaired(tx, channel))
+  if (isOutdated) forgetChannel(tx, channel.id)
   const settled = outcomes.map(({ message, result }): DeliveryOutcome => {
     if (isOutdated && result.kind === 'stopped') {
       return { message, result: { kind: 'retry', scope: 'recipient', afterMs: 0, error: result.error } }

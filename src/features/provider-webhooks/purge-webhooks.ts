@@ -1,17 +1,18 @@
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
+import { purgeTenantRows } from '../retention/purge-rows.ts'
 
 /** Retention of webhook bodies: as long as the provider repeats a call. */
 export const WEBHOOK_RETENTION_MS = 7 * DAY
-const BATCH = 1000
-const BATCHES_MAX = 100
 
-/** Deletes old webhook bodies in batches; running it concurrently or repeatedly is safe. */
+/** Deletes old webhook bodies. */
 export async function purgeWebhooks(system: SystemScope): Promise<void> {
   const oldest = addMs(system.now(), -WEBHOOK_RETENTION_MS)
-  for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-    const old = system.db('channel_webhooks').where('created_at', '<', oldest).select('tenant_id', 'id').limit(BATCH)
-    const deleted = await system.db('channel_webhooks').whereIn(['tenant_id', 'id'], old).delete()
-    if (deleted < BATCH) return
-  }
+  await purgeTenantRows(system, {
+    table: sqlFragment`channel_webhooks`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.created_at < ${oldest}`,
+  })
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { addMs } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope.ts'
 
 const Request = z.object({ workflowId: z.string().nullable(), key: z.string(), max: z.int(), perMs: z.int() })
 
@@ -23,9 +23,4 @@ export async function takePassage(
 
 function hashKey(parts: (string | null)[]): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest()
-}
-
-/** Deletes the windows that have ended. */
-export async function purgeThrottleWindows(system: SystemScope): Promise<void> {
-  await system.db('throttle_windows').where('ends_at', '<', system.now()).delete()
 }

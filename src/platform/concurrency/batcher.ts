@@ -1,4 +1,5 @@
 import { UnavailableError } from '../errors.ts'
+import type { Gate } from './gate.ts'
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
@@ -13,10 +14,12 @@ type Options<Item, Result> = {
   measure?: (item: Item) => number
   /** Returns true if a single item may have caused the error, so that the others are worth retrying without it. */
   isItemError?: (error: unknown) => boolean
+  /** Limits the batches of all keys. Items that arrive while a key waits at the gate join its batch. */
+  gate?: Gate
 }
 
 /**
- * Merges concurrent work on the same key. The first item is processed at once and alone; items that arrive meanwhile
+ * Merges concurrent work on the same key. Without a gate, the first item is processed at once and alone; items that arrive meanwhile
  * are processed next, as one batch, in order. No item joins a batch that has started, so each caller sees the effects
  * of everything that finished before its call.
  */
@@ -33,8 +36,8 @@ export class Batcher<Item, Result> {
     return new Promise((resolve, reject) => {
       const queue = this.#waiting.get(key)
       if (!queue) {
-        this.#waiting.set(key, [])
-        void this.#run(key, [{ item, resolve, reject }])
+        this.#waiting.set(key, [{ item, resolve, reject }])
+        void this.#run(key)
       } else if (queue.length < this.#options.waitingMax) {
         queue.push({ item, resolve, reject })
       } else {
@@ -43,8 +46,10 @@ export class Batcher<Item, Result> {
     })
   }
 
-  async #run(key: string, first: Waiting<Item, Result>[]): Promise<void> {
-    for (let batch = first; batch.length > 0; batch = this.#next(key)) await this.#process(key, batch)
+  async #run(key: string): Promise<void> {
+    const { gate } = this.#options
+    const processNext = () => this.#process(key, this.#next(key))
+    while (this.#waiting.get(key)?.length) await (gate ? gate.run(processNext) : processNext())
     this.#waiting.delete(key)
   }
 

@@ -31,6 +31,10 @@ type Options = {
   settings: PoolSettings
   /** The part of the connections that one workspace may use at a time. */
   share: number
+  /** A statement that is executed on each new connection. */
+  prepareSession: string | undefined
+  /** The longest wait for a lock; undefined until the statement is canceled. */
+  lockTimeoutMs: number | undefined
 }
 
 const CANCEL_AGAIN_MS = 500
@@ -46,10 +50,12 @@ export class ConnectionPool implements DatabaseSource {
   /** Connections that are not used again: the cancel request may arrive late and would hit their next statement. */
   readonly #canceled = new WeakSet<object>()
 
-  constructor({ url, isPooled, name, settings, share }: Options) {
+  constructor({ url, isPooled, name, settings, share, prepareSession, lockTimeoutMs }: Options) {
     this.#pool = openDatabase(url, {
       ...settings,
       isPooled,
+      ...(prepareSession === undefined ? {} : { prepareSession }),
+      ...(lockTimeoutMs === undefined ? {} : { lockTimeoutMs }),
       name: `parley ${name}`,
       isUsable: (connection) => !this.#canceled.has(connection),
     })

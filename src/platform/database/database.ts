@@ -14,7 +14,8 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
-import { pooledClientClass } from './servers/pooled-client.ts'
+import { pooledClientClass, type Timeouts } from './servers/pooled-client.ts'
+import { PreparingClient } from './servers/preparing-client.ts'
 import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
@@ -42,9 +43,14 @@ export const MIGRATIONS = {
 /** Maps the camelCase column names of queries on models to snake_case; the models map the results back. */
 export const { wrapIdentifier } = knexSnakeCaseMappers()
 
-const POOL = { connections: 4, statementTimeoutMs: STATEMENT_TIMEOUT_MS, acquireTimeoutMs: 20 * SECOND }
+const POOL = {
+  connections: 4,
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  acquireTimeoutMs: 20 * SECOND,
+  preparesStatements: false,
+}
 
-/** Size and timeouts of a pool. A statement timeout of 0 is none. */
+/** Size and timeouts of a pool, and whether it prepares statements under names. A statement timeout of 0 is none. */
 export type PoolSettings = typeof POOL
 
 type PoolOptions = Partial<PoolSettings> & {
@@ -52,6 +58,8 @@ type PoolOptions = Partial<PoolSettings> & {
   isPooled?: boolean
   /** The name of the connections in `pg_stat_activity`. */
   name?: string
+  /** The longest wait for a lock. By default, or with 0, until the statement is canceled. */
+  lockTimeoutMs?: number
   /** A statement that is executed on each new connection. */
   prepareSession?: string
   /** A connection for which this returns false is closed instead of being used again. */
@@ -65,8 +73,9 @@ const sockets = new WeakMap<Database, OpenSockets>()
  * answer is closed. Pools open connections when they are needed and close idle ones.
  */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
-  const { connections, statementTimeoutMs, acquireTimeoutMs, isPooled = false } = { ...POOL, ...options }
-  const timeouts = { statementTimeoutMs, idleTransactionTimeoutMs: IDLE_TRANSACTION_MAX_MS }
+  const { connections, statementTimeoutMs, acquireTimeoutMs, preparesStatements } = { ...POOL, ...options }
+  const { isPooled = false, lockTimeoutMs = 0 } = options
+  const timeouts = { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs: IDLE_TRANSACTION_MAX_MS }
   const open = new OpenSockets()
   const db = knex({
     client: 'pg',
@@ -97,14 +106,16 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
     migrations: MIGRATIONS,
   })
   // knex creates its connections with this class.
-  db.client.driver = { ...pg, Client: isPooled ? pooledClientClass(timeouts) : ServerClient }
+  const ownClient = preparesStatements ? PreparingClient : ServerClient
+  db.client.driver = { ...pg, Client: isPooled ? pooledClientClass(timeouts) : ownClient }
   sockets.set(db, open)
   return db.on('query-error', removeStatement)
 }
 
-function toStartupParameters(timeouts: { statementTimeoutMs: number; idleTransactionTimeoutMs: number }) {
+function toStartupParameters(timeouts: Timeouts) {
   return {
     statement_timeout: timeouts.statementTimeoutMs,
+    lock_timeout: timeouts.lockTimeoutMs,
     idle_in_transaction_session_timeout: timeouts.idleTransactionTimeoutMs,
   }
 }

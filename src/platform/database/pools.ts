@@ -1,5 +1,6 @@
 import { ConnectionPool } from './connection-pool.ts'
 import type { PoolSettings } from './database.ts'
+import { SECOND } from '../time.ts'
 
 /** The kinds of work that have connections of their own, so that none of them waits for another. */
 export type PoolName = 'requests' | 'webhooks' | 'engine' | 'background'
@@ -9,12 +10,37 @@ export type Pools = Record<PoolName, ConnectionPool>
 /** The part of the connections that one workspace may use. Jobs of the engine are limited by workspace already. */
 const SHARES: Record<PoolName, number> = { requests: 0.5, webhooks: 0.5, engine: 1, background: 1 }
 
+/**
+ * Planning of pools whose statements look rows up by their keys: one plan for all values, and always by an index. Their
+ * tables fill and empty faster than statistics are gathered.
+ */
+const KEYED_PLANS = 'set plan_cache_mode = force_generic_plan; set enable_seqscan = off'
+
+/**
+ * Longest waits for a lock. Transactions take milliseconds, so the holder of the lock is frozen or gone, and a webhook has
+ * to be answered.
+ */
+const LOCK_TIMEOUTS_MS: Partial<Record<PoolName, number>> = { webhooks: 2 * SECOND }
+
+const KEYED = new Set<PoolName>(['webhooks', 'engine'])
+
 export function openPools(
   { url, isPooled }: { url: string; isPooled: boolean },
   settings: Record<PoolName, PoolSettings>,
 ): Pools {
-  const open = (name: PoolName) =>
-    new ConnectionPool({ url, isPooled, name, settings: settings[name], share: SHARES[name] })
+  const open = (name: PoolName) => {
+    const isPlanned = !isPooled && settings[name].preparesStatements && KEYED.has(name)
+    const prepareSession = isPlanned ? KEYED_PLANS : undefined
+    return new ConnectionPool({
+      url,
+      isPooled,
+      name,
+      settings: settings[name],
+      share: SHARES[name],
+      prepareSession,
+      lockTimeoutMs: LOCK_TIMEOUTS_MS[name],
+    })
+  }
   return {
     requests: open('requests'),
     webhooks: open('webhooks'),

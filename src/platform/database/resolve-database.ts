@@ -25,6 +25,6 @@ export async function resolveDatabase(options: {
   }
   const { dataDir, binDir, environment } = options
   const server = await startEmbeddedPostgres({ dataDir, environment, ...(binDir ? { binDir } : {}) })
-  const own = server.connectionString
+  const own = server.socketConnectionString
   return { url: own, sessionUrl: own, isPooled: false, isEmbedded: true, close: () => server.stop() }
 }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
 import type { Binaries } from './binaries.ts'
 import { choosePort } from './cluster/choose-port.ts'
+import { socketFolder } from './cluster/connection.ts'
 import { type DataDirectory, giveToOwner } from './cluster/data-directory.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { listServerProcesses, type Postmaster, readPostmaster } from './postmaster.ts'
@@ -37,12 +38,8 @@ export async function launchPostmaster(folder: DataDirectory, binaries: Binaries
 
 const TEMPORARY = /pre-existing shared memory block|could not bind|could not create any TCP\/IP sockets/
 
-/** Socket paths are limited to about 100 bytes. The default folder, /tmp, is shared with other accounts. */
-const SOCKET_FOLDER_BYTES_MAX = 85
-
-function connectionSettings({ data }: DataDirectory, port: number): Record<string, string> {
-  const hasSocket = process.platform !== 'win32' && Buffer.byteLength(data) <= SOCKET_FOLDER_BYTES_MAX
-  return { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: hasSocket ? data : '' }
+function connectionSettings(folder: DataDirectory, port: number): Record<string, string> {
+  return { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: socketFolder(folder) ?? '' }
 }
 
 async function startDirectly(

@@ -8,7 +8,7 @@ import {
   hasCluster,
   createDataDirectory,
 } from './cluster/data-directory.ts'
-import { ADMINISTRATOR, APPLICATION, connectionString } from './cluster/connection.ts'
+import { ADMINISTRATOR, APPLICATION, connectionString, throughSocket } from './cluster/connection.ts'
 import { ensureDatabase } from './cluster/ensure-database.ts'
 import { assertSameMajor, initCluster } from './cluster/init-cluster.ts'
 import { launchPostmaster } from './launch-postmaster.ts'
@@ -34,6 +34,8 @@ export type EmbeddedPostgresOptions = {
 export type EmbeddedPostgres = {
   /** Connects as the account that owns the database. */
   connectionString: string
+  /** The same through the server's Unix socket, if it has one. */
+  socketConnectionString: string
   /** Connects as the superuser, to the database `postgres`. */
   adminConnectionString: string
   port: number
@@ -77,8 +79,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const { pid, port } = postmaster
   const cancelRelease = releaseAtExit(folder, pidFile, options.binDir)
   let stopped: Promise<void> | undefined
+  const url = connectionString(APPLICATION, options.database ?? DATABASE, port, folder)
   return {
-    connectionString: connectionString(APPLICATION, options.database ?? DATABASE, port, folder),
+    connectionString: url,
+    socketConnectionString: throughSocket(url, folder),
     adminConnectionString: connectionString(ADMINISTRATOR, 'postgres', port, folder),
     port,
     pid,

@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 import { JobConnections } from './job-connections.ts'
-import type { Job, JobQueue, Tasks } from './job-queue.ts'
+import type { Job, Tasks, TransactionJobs, WorkQueue } from './job-queue.ts'
 import { graphileLogger, JobRunner } from './job-runner.ts'
 import { listLockedJobs, recordHeartbeat, removeFinishedJobs, unlockJobs, unlockJobsOfDead } from './worker-registry.ts'
 
@@ -21,7 +21,7 @@ const STOP_MAX_MS = 8 * SECOND
 type Options = { url: string; log: Logger; heartbeatMs?: number }
 
 /** A job queue on graphile-worker. It is in the same database, so enqueueing is part of the caller's transaction. */
-export class GraphileJobQueue implements JobQueue {
+export class GraphileJobQueue implements WorkQueue {
   readonly #options: Options
   readonly #tasks: Tasks = {}
   readonly #stopping = new AbortController()
@@ -59,17 +59,16 @@ export class GraphileJobQueue implements JobQueue {
   }
 
   async enqueue(db: Database, jobs: Job[]): Promise<void> {
-    if (jobs.length === 0) return
-    // The queue rejects a key that occurs twice in a call. Sorting makes two transactions lock keys in the same order.
-    const byKey = new Map(jobs.map((job) => [job.key, job]))
-    const specs = [...byKey.values()]
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
-      .map(({ task, key, payload }) => ({ identifier: task, payload, job_key: key, max_attempts: 25 }))
-    await db.raw(
-      `select count(*) from graphile_worker.add_jobs(
-        array(select json_populate_recordset(null::graphile_worker.job_spec, ?::json)))`,
-      [JSON.stringify(specs)],
-    )
+    if (jobs.length > 0) await db.raw(ADD_JOBS_SQL('?'), [toJobSpecs(jobs)])
+  }
+
+  /** Enqueues outside of any transaction. The queue has to be started. */
+  async enqueueAlone(jobs: Job[]): Promise<void> {
+    if (jobs.length > 0) await this.#connections?.pool.query(ADD_JOBS_SQL('$1'), [toJobSpecs(jobs)])
+  }
+
+  forTransaction(): TransactionJobs {
+    return { queue: this, commit: () => undefined }
   }
 
   /** True while this process could take jobs, as the database answers, but takes none. */
@@ -200,6 +199,18 @@ export class GraphileJobQueue implements JobQueue {
     await unlockJobs(pool, ids)
     for (const id of ids) this.#endedIds.delete(id)
   }
+}
+
+const ADD_JOBS_SQL = (placeholder: '?' | '$1') => `select count(*) from graphile_worker.add_jobs(
+  array(select json_populate_recordset(null::graphile_worker.job_spec, ${placeholder}::json)))`
+
+/** The queue rejects a key that occurs twice in a call. Sorting makes two transactions lock keys in the same order. */
+function toJobSpecs(jobs: Job[]): string {
+  const byKey = new Map(jobs.map((job) => [job.key, job]))
+  const specs = [...byKey.values()]
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ task, key, payload }) => ({ identifier: task, payload, job_key: key, max_attempts: 25 }))
+  return JSON.stringify(specs)
 }
 
 function toError(reason: unknown): Error {

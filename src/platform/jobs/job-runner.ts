@@ -2,12 +2,10 @@ import { EventEmitter } from 'node:events'
 import { Logger as GraphileLogger, run, type Runner, type TaskList, type WorkerEvents } from 'graphile-worker'
 import { withinTime } from '../concurrency/deadline.ts'
 import type { Logger } from '../log.ts'
-import { MINUTE, SECOND } from '../time.ts'
+import { SECOND } from '../time.ts'
 import { JobConnections } from './job-connections.ts'
-import type { Tasks } from './job-queue.ts'
+import { JOB_MAX_MS, type Tasks } from './job-queue.ts'
 
-/** A job that takes longer counts as failed, so that its slot is free for another one. */
-const JOB_MAX_MS = 5 * MINUTE
 const START_MAX_MS = 10 * SECOND
 const CONCURRENT_JOBS = 8
 

@@ -42,7 +42,7 @@ describe('delivery of several messages', () => {
   }
 
   const deliver = (signal?: AbortSignal) =>
-    deliverMessages(app.system, { tenantId: workspace.tenantId, channelId }, signal)
+    deliverMessages(app.system, { tenantId: workspace.tenantId, channelId }, { signal })
 
   function listStatuses(): Promise<string[]> {
     return app.system

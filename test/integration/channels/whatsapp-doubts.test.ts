@@ -132,7 +132,15 @@ describe('outbound message with an unknown delivery result', () => {
     await waitUntil(async () => (await app.system.db('outbox').where('channel_id', channelId)).length > 0)
     const scope = app.system.forTenant(workspace.tenantId)
     const channel = await loadChannel(scope, channelId)
-    const claim = () => scope.transaction((tx) => claimMessages(tx, channelId, 10))
+    // Only these transactions see the channel as connected.
+    const claim = () =>
+      scope.transaction(async (tx) => {
+        const setStatus = (status: string) => tx.db('channels').where('id', channelId).update({ status })
+        await setStatus('connected')
+        const claimed = await claimMessages(tx, channelId, 10)
+        await setStatus('disconnected')
+        return claimed
+      })
     return { scope, channel, claim }
   }
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { receiveMessages } from '../../../src/features/inbound/receive-messages.ts'
 import { DAY } from '../../../src/platform/time.ts'
 import { buildContact, buildMember, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
@@ -153,7 +154,6 @@ describe('consent keywords', () => {
   })
 
   it('a keyword that the provider delivers after the window has closed changes the consent without a confirmation', async () => {
-    const { receiveMessages } = await import('../../../src/features/inbound/receive-messages.ts')
     const { items } = await owner.call('GET', '/api/channels')
     await receiveMessages(app.system.forTenant(owner.tenantId), {
       channelId: items[0].id,

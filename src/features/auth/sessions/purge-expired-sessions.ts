@@ -1,10 +1,12 @@
-import { purgeKnownAddresses } from '../known-addresses.ts'
+import { sqlFragment } from '../../../platform/database/statements/statement.ts'
 import type { SystemScope } from '../../../scope.ts'
+import { purgeSystemRows } from '../../retention/purge-rows.ts'
+import { purgeKnownAddresses } from '../known-addresses.ts'
 
 /** Deletes expired sessions, reset tokens and known addresses. */
 export async function purgeExpiredSessions(system: SystemScope): Promise<void> {
-  const now = system.now()
-  await system.db('sessions').where('expires_at', '<=', now).delete()
-  await system.db('password_resets').where('expires_at', '<=', now).delete()
+  const isOld = sqlFragment`expires_at <= ${system.now()}`
+  await purgeSystemRows(system, { table: sqlFragment`sessions`, isOld })
+  await purgeSystemRows(system, { table: sqlFragment`password_resets`, isOld })
   await purgeKnownAddresses(system)
 }

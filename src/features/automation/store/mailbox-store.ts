@@ -1,5 +1,6 @@
 import type { ItemContent, ItemKind, MailboxItem, NewItem, NextItem } from '../../../engine/mailbox/item.ts'
 import { itemContentSchema } from '../../../engine/mailbox/item.ts'
+import type { DueMailboxes } from '../../../engine/mailbox/ports.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
 import { insertRowsSql } from '../../../platform/database/statements/recordset.ts'
 import { type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'
@@ -21,13 +22,16 @@ export function isDueSql(tenantId: string, now: Date): SqlFragment {
       and failed.retry_at > ${now} and failed.id < i.id)`
 }
 
-/** Lists at most `limit` of a tenant's mailboxes with due items, the longest waiting first. */
-export async function listDueMailboxes(scope: StoreTransaction, limit: number): Promise<Mailbox[]> {
-  return scope.sql<Mailbox>('listDueMailboxes')`
-    select distinct mailbox_kind as kind, mailbox_id as id from (
+/** Lists the mailboxes of the due items that have waited longest, at most `limit` items. */
+export async function listDueMailboxes(scope: StoreTransaction, limit: number): Promise<DueMailboxes> {
+  const rows = await scope.sql<Mailbox & { items: number }>('listDueMailboxes')`
+    select mailbox_kind as kind, mailbox_id as id, count(*)::int as items from (
       select mailbox_kind, mailbox_id from mailbox_items i
       where i.tenant_id = ${scope.tenantId} and ${isDueSql(scope.tenantId, scope.now())}
-      order by id limit ${limit}) oldest`
+      order by id limit ${limit}) oldest
+    group by mailbox_kind, mailbox_id`
+  const items = rows.reduce((total, row) => total + row.items, 0)
+  return { mailboxes: rows.map(({ kind, id }) => ({ kind, id })), areAll: items < limit }
 }
 
 /** Conversations are locked before contacts, contacts before runs, and each in the order of their ids. */

@@ -2,7 +2,8 @@ import type pg from 'pg'
 import { cancelStatement } from '../cancel-statement.ts'
 import { ServerClient } from './server-client.ts'
 
-type Timeouts = { statementTimeoutMs: number; idleTransactionTimeoutMs: number }
+/** Timeouts of a connection. A lock timeout of 0 is none. */
+export type Timeouts = { statementTimeoutMs: number; lockTimeoutMs: number; idleTransactionTimeoutMs: number }
 
 const BEGIN = /^begin\b[^;]*/i
 
@@ -11,9 +12,10 @@ const BEGIN = /^begin\b[^;]*/i
  * transaction mode. Nothing is kept in the session: there are no startup parameters and no named statements, transactions
  * begin with their timeouts, and a statement outside of one is canceled by the client.
  */
-export function pooledClientClass({ statementTimeoutMs, idleTransactionTimeoutMs }: Timeouts): typeof ServerClient {
+export function pooledClientClass(timeouts: Timeouts): typeof ServerClient {
+  const { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs } = timeouts
   const settings =
-    `set local statement_timeout = ${statementTimeoutMs}; ` +
+    `set local statement_timeout = ${statementTimeoutMs}; set local lock_timeout = ${lockTimeoutMs}; ` +
     `set local idle_in_transaction_session_timeout = ${idleTransactionTimeoutMs}`
   return class PooledClient extends ServerClient {
     constructor(config: pg.ClientConfig = {}) {

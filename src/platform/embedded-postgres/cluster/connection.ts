@@ -7,8 +7,23 @@ export const ADMINISTRATOR = 'postgres'
 /** The account that owns only the application's database, so that SQL injection cannot reach files or other databases. */
 export const APPLICATION = 'parley'
 
+/** Socket paths are limited to about 100 bytes. The default folder, /tmp, is shared with other accounts. */
+const SOCKET_FOLDER_BYTES_MAX = 85
+
+/** Folder of the server's Unix socket; undefined if it has none. */
+export function socketFolder({ data }: DataDirectory): string | undefined {
+  const hasSocket = process.platform !== 'win32' && Buffer.byteLength(data) <= SOCKET_FOLDER_BYTES_MAX
+  return hasSocket ? data : undefined
+}
+
 export function connectionString(account: string, database: string, port: number, folder: DataDirectory): string {
   return `postgres://${account}:${derivePassword(account, folder)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
+}
+
+/** Adds the server's Unix socket, if it has one, to a connection string: a round trip takes half as long as over TCP. */
+export function throughSocket(url: string, folder: DataDirectory): string {
+  const socket = socketFolder(folder)
+  return socket === undefined ? url : `${url}?host=${encodeURIComponent(socket)}`
 }
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

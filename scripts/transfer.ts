@@ -1,0 +1,86 @@
+import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs'
+import type pg from 'pg'
+import { loadConfig, readEnvironment } from '../src/config.ts'
+import { describeStartError } from '../src/describe-start-error.ts'
+import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
+import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
+import { compareMigrations } from '../src/platform/database/migrate.ts'
+import { type ResolvedDatabase, resolveDatabase } from '../src/platform/database/resolve-database.ts'
+import { ServerClient } from '../src/platform/database/servers/server-client.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { exportDatabase } from '../src/platform/transfer/export-database.ts'
+import { type Progress, TransferError } from '../src/platform/transfer/export-format.ts'
+import { importDatabase } from '../src/platform/transfer/import-database.ts'
+import { migrateDatabase } from '../src/prepare-database.ts'
+
+/** Writes the configured database to a file, which appears under its name when it is complete. */
+export function exportToFile(file: string): Promise<void> {
+  return transfer(async (client, database, onProgress) => {
+    await assertMigrated(database)
+    const partial = `${file}.partial`
+    try {
+      const rows = await exportDatabase(client, createWriteStream(partial, { mode: 0o600 }), onProgress)
+      renameSync(partial, file)
+      return `Exported ${rows} rows to ${file}. Keep SECRET_KEY, or the file secret-key of DATA_DIR, with it: credentials are encrypted with it.`
+    } finally {
+      rmSync(partial, { force: true })
+    }
+  })
+}
+
+/** Reads a file of `exportToFile` into the configured database, whose tables are created if they are missing. */
+export function importFromFile(file: string): Promise<void> {
+  return transfer(async (client, database, onProgress) => {
+    const input = createReadStream(file)
+    await new Promise((resolve, reject) => input.once('open', resolve).once('error', reject))
+    await migrateDatabase(database.sessionUrl, createLogger('warn'))
+    const rows = await importDatabase(client, input, onProgress)
+    return `Imported ${rows} rows. Start Parley with the SECRET_KEY of the exported database.`
+  })
+}
+
+type Work = (client: pg.Client, database: ResolvedDatabase, onProgress: Progress) => Promise<string>
+
+/** Executes the work and prints its result, or what the operator has to change. */
+async function transfer(work: Work): Promise<void> {
+  try {
+    const { database, dataDir, environment } = loadConfig(readEnvironment())
+    const resolved = await resolveDatabase({ ...database, dataDir, environment })
+    try {
+      process.stdout.write(`${await withSession(resolved, work)}\n`)
+    } finally {
+      await resolved.close()
+    }
+  } catch (error) {
+    process.stderr.write(`${error instanceof TransferError ? error.message : describeStartError(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+async function withSession(database: ResolvedDatabase, work: Work): Promise<string> {
+  const client = new ServerClient({ connectionString: database.sessionUrl, application_name: 'parley transfer' })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return await work(client, database, printProgress)
+  } catch (error) {
+    throw database.isEmbedded ? error : toDatabaseUrlError(error, database.sessionUrl)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function assertMigrated({ sessionUrl }: ResolvedDatabase): Promise<void> {
+  const db = openDatabase(sessionUrl)
+  try {
+    const { missing, unknown } = await compareMigrations(db)
+    if (missing.length + unknown.length > 0)
+      throw new TransferError('The database has other migrations than this version. Run "npm run migrate" first')
+  } finally {
+    await closeDatabase(db)
+  }
+}
+
+function printProgress(table: string, rows: number): void {
+  if (process.stderr.isTTY && rows > 0) process.stderr.write(`${table}: ${rows} rows\n`)
+}

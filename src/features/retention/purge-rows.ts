@@ -1,0 +1,51 @@
+import { toRecordset } from '../../platform/database/sql.ts'
+import type { SqlFragment } from '../../platform/database/statements/statement.ts'
+import type { SystemScope } from '../../scope.ts'
+
+/** Rows per statement, and statements per run of a purge. What is left is deleted by the next run. */
+export const PURGE = { portionSize: 5000, portionsMax: 200 }
+
+export type TenantPurge = {
+  table: SqlFragment
+  /** The key of a row without its tenant, as a JSON object. */
+  key: SqlFragment
+  /** Matches a row `t` with the key `old`. */
+  isSame: SqlFragment
+  /** Matches rows `t` to delete. It is checked again when they are deleted, since they may have changed meanwhile. */
+  isOld: SqlFragment
+}
+
+type Key = { tenantId: string; key: object }
+
+/**
+ * Deletes old rows of all tenants in short statements, tenant by tenant. Running it concurrently or repeatedly is safe:
+ * each portion commits on its own.
+ */
+export async function purgeTenantRows(system: SystemScope, { table, key, isSame, isOld }: TenantPurge): Promise<void> {
+  for (let portion = 0; portion < PURGE.portionsMax; portion += 1) {
+    const keys = await system.acrossTenants<Key>('listOldRows')`
+      select t.tenant_id, ${key} as key from ${table} t where ${isOld} limit ${PURGE.portionSize}`
+    const byTenant = new Map<string, object[]>()
+    for (const { tenantId } of keys) byTenant.set(tenantId, [])
+    for (const row of keys) byTenant.get(row.tenantId)?.push(row.key)
+    for (const [tenantId, rows] of byTenant) {
+      await system.forTenant(tenantId).sql('deleteOldRows')`
+        delete from ${table} t using jsonb_populate_recordset(null::${table}, ${toRecordset(rows)}::jsonb) old
+        where t.tenant_id = ${tenantId} and ${isSame} and ${isOld}`
+    }
+    if (keys.length < PURGE.portionSize) return
+  }
+}
+
+/** Deletes old rows of a table that does not belong to tenants, in short statements. */
+export async function purgeSystemRows(
+  system: SystemScope,
+  { table, isOld }: { table: SqlFragment; isOld: SqlFragment },
+): Promise<void> {
+  for (let portion = 0; portion < PURGE.portionsMax; portion += 1) {
+    const deleted = await system.sql('deleteOldSystemRows')`
+      delete from ${table} where ctid = any(array(select ctid from ${table} where ${isOld} limit ${PURGE.portionSize}))
+      returning 1`
+    if (deleted.length < PURGE.portionSize) return
+  }
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { ServerClient } from './server-client.ts'
+
+/** Statements that a connection keeps prepared, at most. Texts that differ at each call are not worth it. */
+const NAMES_MAX = 400
+
+const names = new LRUCache<string, string>({ max: NAMES_MAX })
+let namesGiven = 0
+
+/**
+ * A connection that prepares statements under a name, so that the server parses and plans each once per session. Only
+ * hand-written statements are named: the query builder quotes identifiers, and selects all columns of a table, whose
+ * number changes with migrations, in as many variants as there are values.
+ */
+export class PreparingClient extends ServerClient {
+  // The driver has overloads for callbacks and promises, which this class passes on as they are.
+  override query: ServerClient['query'] = Object.assign((...args: unknown[]): unknown => {
+    const [config, ...rest] = args
+    return Reflect.apply(ServerClient.prototype.query, this, [withName(config), ...rest])
+  })
+}
+
+type Query = { text: string; values: unknown[]; name?: string }
+
+function isNameable(config: unknown): config is Query {
+  if (typeof config !== 'object' || config === null || !('text' in config) || !('values' in config)) return false
+  const { text, values } = config
+  return typeof text === 'string' && !text.includes('"') && Array.isArray(values) && values.length > 0
+}
+
+function withName(config: unknown): unknown {
+  if (!isNameable(config) || 'name' in config) return config
+  const name = findName(config.text)
+  return name === undefined ? config : { ...config, name }
+}
+
+function findName(text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined || namesGiven >= NAMES_MAX) return known
+  namesGiven += 1
+  const name = createHash('sha1').update(text).digest('base64url')
+  names.set(text, name)
+  return name
+}

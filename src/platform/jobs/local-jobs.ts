@@ -1,0 +1,99 @@
+import { withinTime } from '../concurrency/deadline.ts'
+import type { Logger } from '../log.ts'
+import { JOB_MAX_MS, type Job, type Task } from './job-queue.ts'
+
+/** Limits of the jobs of one task in this process. */
+export type LocalLimits = {
+  /** Jobs at work. Few make each one do more, as a job does all that is due. */
+  working: number
+  /** Jobs of one key that have released their place, such as those that wait for a provider. */
+  releasedPerKey?: number
+  /** Jobs of all keys that have released their place. */
+  released?: number
+}
+
+type Options = { task: Task; limits: LocalLimits; log: Logger }
+
+/**
+ * Executes jobs of one task in the process that has enqueued them. Jobs with the same key are merged while they wait, and
+ * at most one of a key is at work, so that what arrives meanwhile is done together by the next one. Keys take turns.
+ */
+export class LocalJobs {
+  readonly #options: Options
+  /** Jobs that wait, by key, in the order of their turns. */
+  readonly #waiting = new Map<string, Job>()
+  readonly #working = new Set<string>()
+  /** The numbers of jobs that have released their place, by key. */
+  readonly #released = new Map<string, number>()
+  readonly #inProgress = new Set<Promise<void>>()
+  #isStopped = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting.size === 0 && this.#inProgress.size === 0
+  }
+
+  add(job: Job): void {
+    if (!this.#waiting.has(job.key)) this.#waiting.set(job.key, job)
+    this.#startNext()
+  }
+
+  /** Starts no more jobs and returns those that wait, and the end of those in progress. */
+  stop(): { waiting: Job[]; ended: Promise<unknown> } {
+    this.#isStopped = true
+    return { waiting: [...this.#waiting.values()], ended: Promise.all(this.#inProgress) }
+  }
+
+  #startNext(): void {
+    const { working, released = Infinity } = this.#options.limits
+    while (!this.#isStopped && this.#working.size < working && this.#countReleased() < released) {
+      const job = this.#takeNext()
+      if (!job) return
+      const work = this.#execute(job).finally(() => this.#inProgress.delete(work))
+      this.#inProgress.add(work)
+    }
+  }
+
+  #takeNext(): Job | undefined {
+    const { releasedPerKey = Infinity } = this.#options.limits
+    for (const [key, job] of this.#waiting) {
+      if (this.#working.has(key) || (this.#released.get(key) ?? 0) >= releasedPerKey) continue
+      this.#waiting.delete(key)
+      return job
+    }
+    return undefined
+  }
+
+  #countReleased(): number {
+    return [...this.#released.values()].reduce((total, count) => total + count, 0)
+  }
+
+  async #execute({ task, key, payload }: Job): Promise<void> {
+    let isReleased = false
+    this.#working.add(key)
+    const release = () => {
+      if (isReleased) return
+      isReleased = true
+      this.#working.delete(key)
+      this.#released.set(key, (this.#released.get(key) ?? 0) + 1)
+      this.#startNext()
+    }
+    try {
+      await withinTime(JOB_MAX_MS, this.#options.task(payload, undefined, release))
+    } catch (error) {
+      this.#options.log.warn({ err: error, task }, 'a job failed; what is still due will be found')
+    }
+    if (isReleased) this.#forgetReleased(key)
+    else this.#working.delete(key)
+    this.#startNext()
+  }
+
+  #forgetReleased(key: string): void {
+    const count = (this.#released.get(key) ?? 0) - 1
+    if (count > 0) this.#released.set(key, count)
+    else this.#released.delete(key)
+  }
+}

@@ -1,0 +1,50 @@
+import type { DatabaseSource } from './database/connection-pool.ts'
+import type { ComputePool } from './compute/compute-pool.ts'
+import type { ExpiringCache } from './concurrency/expiring-cache.ts'
+import type { SingleFlight } from './concurrency/single-flight.ts'
+import type { FileStore } from './files/file-store.ts'
+import type { JobQueue } from './jobs/job-queue.ts'
+import type { Logger } from './log.ts'
+import type { Mailer } from './mail.ts'
+import type { Notifications } from './notifications/notifications.ts'
+import type { Secrets } from './security/secrets.ts'
+import type { Clock } from './time.ts'
+
+export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
+
+/** The user, run or system that acts; it is recorded as the sender of a message and the starter of a run. */
+export type Actor =
+  | { type: 'user'; id: string; name: string; role: Role }
+  | { type: 'run'; id: string; name: null }
+  | { type: 'system'; id: null; name: null }
+
+/** An event of a workspace. `data` contains ids only; readers look the rows up. */
+export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }
+
+/** The long-lived objects that every scope needs. */
+export type Dependencies = {
+  /** The connections of this kind of work. */
+  connections: DatabaseSource
+  clock: Clock
+  log: Logger
+  jobs: JobQueue
+  notifications: Notifications
+  singleFlight: SingleFlight
+  cache: ExpiringCache
+  secrets: Secrets
+  mail: Mailer
+  computePool: Pick<ComputePool, 'run'>
+  files: FileStore
+  /** Folder of files that are being received. */
+  uploadFolder: string
+  /** True if URLs that customers enter, such as a provider's, may use loopback addresses. */
+  allowsLoopback: boolean
+}
+
+/** Work that a transaction leaves for its end. */
+export type Ending = {
+  /** Events to write. */
+  events: Event[]
+  /** Keys of cached reads whose results the transaction changes. */
+  outdatedKeys: string[]
+}

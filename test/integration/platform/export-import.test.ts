@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { createLogger } from '../../../src/platform/log.ts'
+import { listTables } from '../../../src/platform/transfer/export-database.ts'
+import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { startTestApp } from '../../support/app.ts'
+import { ROOT } from '../../support/documents.ts'
+import { openEventStream } from '../../support/event-stream.ts'
+import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { listMessages } from '../../support/queries.ts'
+import { say } from '../../support/steps.ts'
+import { createTempDir, type TempDir } from '../../support/temp-dir.ts'
+import { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const run = promisify(execFile)
+
+type Outcome = { code: number; stdout: string; stderr: string }
+
+/** The number of rows and a hash of all rows, by table. */
+async function readTables(url: string): Promise<Record<string, string>> {
+  return withClient(url, async (client) => {
+    const entries: [string, string][] = []
+    for (const { name } of await listTables(client)) {
+      const { rows } = await client.query<{ hash: string }>(
+        `select count(*) || ' ' || coalesce(md5(string_agg(t::text, ',' order by t::text)), '') as hash from ${name} t`,
+      )
+      entries.push([name, rows[0]?.hash ?? ''])
+    }
+    return Object.fromEntries(entries)
+  })
+}
+
+describe('npm run export and npm run import', function () {
+  this.timeout(180_000)
+  let source: TestDatabase
+  let lastEventId: string
+  let workspace: WorkspaceClient
+  let target: TestDatabase
+  let folder: TempDir
+  let file: string
+
+  before(async () => {
+    folder = createTempDir()
+    file = join(folder.path, 'parley.export')
+    source = await cloneDatabase(async (url) => {
+      await migrateDatabase(url, createLogger('silent'))
+    })
+    target = await cloneDatabase(() => Promise.resolve())
+    const app = await startTestApp({ DATABASE_URL: source.url })
+    workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { steps: [say('answer', 'Hi')] })
+    await buildContact(workspace, { name: 'a\\.\n\\.\nb\t\\N' })
+    for (let message = 0; message < 5; message += 1) await sendAsCustomer(workspace)
+    await app.work()
+    const stream = await openEventStream(app.url, workspace, { procedure: 'events.follow', input: {} })
+    stream.close()
+    lastEventId = stream.initialId
+    // Nothing changes the database any more.
+    await app.stop()
+  })
+
+  after(async () => {
+    await source.drop()
+    await target.drop()
+    await folder.remove()
+  })
+
+  async function npmRun(script: string, url: string, ...args: string[]): Promise<Outcome> {
+    const env = { ...process.env, DATABASE_URL: url, SECRET_KEY: 'ab'.repeat(32) }
+    const command = run('npm', ['run', '--silent', script, '--', ...args], { cwd: ROOT, env })
+    return command.then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      (error: Outcome) => error,
+    )
+  }
+
+  it('copy all rows of all tables, after which messages are answered and followers resume where they were', async () => {
+    const exported = await npmRun('export', source.url, file)
+    expect(exported.stdout, exported.stderr).to.match(/^Exported \d+ rows to /)
+    const cut = join(folder.path, 'cut.export')
+    writeFileSync(cut, readFileSync(file).subarray(0, -200))
+    const incomplete = await npmRun('import', target.url, cut)
+    expect([incomplete.code, incomplete.stderr]).to.deep.equal([
+      1,
+      'The file is not a complete export of Parley. Make the export again\n',
+    ])
+
+    const imported = await npmRun('import', target.url, file)
+    expect(imported.stdout, imported.stderr).to.match(/^Imported \d+ rows\. Start Parley with the SECRET_KEY/)
+    expect(await readTables(target.url)).to.deep.equal(await readTables(source.url))
+
+    const restored = await startTestApp({ DATABASE_URL: target.url })
+    try {
+      const session = new WorkspaceClient(restored, workspace)
+      const stream = await openEventStream<{ event: { type: string } }>(restored.url, session, {
+        procedure: 'events.follow',
+        input: {},
+        lastEventId,
+      })
+      const { conversationId } = await sendAsCustomer(session)
+      await restored.work()
+      const messages = await listMessages(session, conversationId)
+      expect(messages.map(({ direction }: { direction: string }) => direction)).to.have.members(['inbound', 'outbound'])
+      expect((await stream.next()).data.event.type).to.equal('contact.created')
+      stream.close()
+    } finally {
+      await restored.stop()
+    }
+  })
+
+  it('refuse a database with rows, a file of something else and a missing name', async () => {
+    const filled = await npmRun('import', source.url, file)
+    expect(filled.stderr).to.match(/^The database has rows in \w+\. Import into an empty database/)
+    const other = await npmRun('import', target.url, join(ROOT, 'package.json'))
+    expect(other.stderr).to.match(/^The (?:file is not|database has rows)/)
+    const unnamed = await npmRun('export', source.url)
+    expect(unnamed.stderr).to.equal('Name the file to write: npm run export -- parley.export\n')
+    expect([filled.code, other.code, unnamed.code]).to.deep.equal([1, 1, 1])
+  })
+})

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import { purgeExpiredSessions } from '../../../src/features/auth/sessions/purge-expired-sessions.ts'
+import { purgeEvents } from '../../../src/features/events/purge-events.ts'
+import { purgeEvaluations } from '../../../src/features/explanations/purge-evaluations.ts'
+import { purgeWebhooks } from '../../../src/features/provider-webhooks/purge-webhooks.ts'
+import { purgeIdempotencyKeys } from '../../../src/features/retention/purge-idempotency-keys.ts'
+import { PURGE } from '../../../src/features/retention/purge-rows.ts'
+import { purgeThrottleWindows } from '../../../src/features/throttle-windows/purge-windows.ts'
+import { newId } from '../../../src/platform/ids.ts'
+import { addMs, DAY } from '../../../src/platform/time.ts'
+import type { SystemScope } from '../../../src/scope.ts'
+import { buildChannel, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const PORTION = 3
+const ROWS = 8
+
+type Purge = (system: SystemScope) => Promise<void>
+const PURGES: Record<string, Purge> = {
+  events: purgeEvents,
+  trigger_evaluations: purgeEvaluations,
+  channel_webhooks: purgeWebhooks,
+  idempotency_keys: purgeIdempotencyKeys,
+  throttle_windows: purgeThrottleWindows,
+  sessions: purgeExpiredSessions,
+  password_resets: purgeExpiredSessions,
+  known_addresses: purgeExpiredSessions,
+}
+
+describe('purges of old rows', () => {
+  const { portionSize } = PURGE
+  let app: TestApp
+  let workspaces: WorkspaceClient[]
+  let channels: string[]
+
+  before(async () => {
+    PURGE.portionSize = PORTION
+    app = await startTestApp()
+    workspaces = [await buildWorkspace(app), await buildWorkspace(app)]
+    channels = await Promise.all(workspaces.map(async (workspace) => (await buildChannel(workspace)).id))
+    await app.system.db.raw(`
+      create function limit_purge() returns trigger language plpgsql as $$ begin
+        if (select count(*) from gone) > ${PORTION} then raise exception 'too many rows in one statement'; end if;
+        return null;
+      end $$`)
+    for (const table of Object.keys(PURGES)) {
+      await app.system.db.raw(`create trigger limit_purge after delete on ${table}
+        referencing old table as gone for each statement execute function limit_purge()`)
+    }
+  })
+
+  after(async () => {
+    PURGE.portionSize = portionSize
+    await app.stop()
+  })
+
+  function buildRows(table: string, at: Date): object[] {
+    const [id, key] = [newId(), randomBytes(32)]
+    const user = workspaces[0]?.userId
+    const byTenant: Record<string, object> = {
+      events: { id, type: 'test.event', data: {}, created_at: at },
+      trigger_evaluations: { id, event: {}, evaluations: '[]', created_at: at },
+      channel_webhooks: { id, body: key, status: 'processed', attempts: 1, created_at: at },
+      idempotency_keys: { route: 'r', key: id, request_hash: key, created_at: at },
+      throttle_windows: { key, count: 1, ends_at: at },
+    }
+    const bySystem: Record<string, object> = {
+      sessions: { id, user_id: user, token_hash: key, created_at: at, renewed_at: at, expires_at: at },
+      password_resets: { user_id: user, token_hash: key, created_at: at, expires_at: at },
+      known_addresses: { user_id: user, address_hash: key, seen_at: at },
+    }
+    const row = byTenant[table]
+    if (!row) return [bySystem[table] ?? {}]
+    return workspaces.map(({ tenantId }, index) => ({
+      tenant_id: tenantId,
+      ...(table === 'channel_webhooks' && { channel_id: channels[index] }),
+      ...row,
+    }))
+  }
+
+  for (const [table, purge] of Object.entries(PURGES)) {
+    it(`deletes old rows of ${table} in statements of bounded size and keeps the others`, async () => {
+      const { db } = app.system
+      const old = addMs(app.clock.now(), -100 * DAY)
+      const before = await db(table)
+      for (let n = 0; n < ROWS; n += 1) await db(table).insert(buildRows(table, old))
+      await db(table).insert(buildRows(table, addMs(app.clock.now(), DAY)))
+      const kept = buildRows(table, old).length
+      await purge(app.system)
+      expect(await db(table)).to.have.lengthOf(before.length + kept)
+    })
+  }
+})
