@@ -18,6 +18,7 @@ import { purgeEvaluations } from './features/explanations/purge-evaluations.ts'
 import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
+import { deleteExpired } from './features/retention/delete-expired.ts'
 import { purgeIdempotencyKeys } from './features/retention/purge-idempotency-keys.ts'
 import { rollUpCounts } from './features/counts/roll-up-counts.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
@@ -61,6 +62,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: 10 * MINUTE, run: () => purgeExpiredSessions(system) },
+    { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge webhooks', everyMs: 10 * MINUTE, run: () => purgeWebhooks(system) },
     { name: 'purge media writes', everyMs: 10 * MINUTE, run: () => purgeMediaWrites(system) },

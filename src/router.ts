@@ -21,6 +21,7 @@ import { conversationMessagesRouter, messagesRouter } from './features/messages/
 import { mediaRouter } from './features/media/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
+import { retentionRouter } from './features/retention/router.ts'
 import { runsRouter } from './features/runs/router.ts'
 import { sandboxRouter } from './features/sandbox/router.ts'
 import { simulationsRouter } from './features/simulations/router.ts'
@@ -59,7 +60,7 @@ export const appRouter = router({
   media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
-  workspace: consentKeywordsRouter,
+  workspace: mergeRouters(consentKeywordsRouter, retentionRouter),
 })
 
 export type AppRouter = typeof appRouter

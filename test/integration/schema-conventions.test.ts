@@ -51,7 +51,7 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'dead_letters.run_id': 'the run that failed, which may be deleted',
   'dead_letters.workflow_id': 'the workflow of the run, which may be deleted without the dead letter',
   'run_waits.mailbox_id': 'the mailbox of the run',
-  'runs.mailbox_run_id': 'the root of a tree of runs, which is never deleted alone',
+  'runs.mailbox_run_id': 'the root of a tree of runs, which is deleted after the others',
   'runs.root_run_id': 'the first of a chain of replays; replay_of is the foreign key',
   'trigger_evaluations.conversation_id': 'kept for a week; deleting the contact cascades to the row',
   'channel_routes.channel_id': 'every node has the routes, and one node has the channel',

@@ -228,6 +228,8 @@ const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
   'workspace.consentKeywords': () => ({}),
   'workspace.putConsentKeywords': () => ({ language: 'de' }),
+  'workspace.retention': () => ({}),
+  'workspace.putRetention': () => ({ messages: 30 }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 

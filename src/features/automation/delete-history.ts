@@ -88,7 +88,7 @@ async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> 
 }
 
 /** Deletes runs and corrects their numbers. Other rows that name a run stay without it. */
-async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
+export async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
   await tx.sql('leaveRun')`
     update messages set run_id = null where tenant_id = ${tx.tenantId} and run_id = any(${ids})`
   await tx.sql('leaveParentRun')`
@@ -106,7 +106,7 @@ async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
 }
 
 /** Deletes messages. Steps that sent one and messages that answer one stay without it. */
-async function deleteMessages(tx: Scope, ids: string[]): Promise<void> {
+export async function deleteMessages(tx: Scope, ids: string[]): Promise<void> {
   await tx.sql('leaveSentMessage')`
     update run_steps set message_id = null where tenant_id = ${tx.tenantId} and message_id = any(${ids})`
   await tx.sql('leaveAnsweredMessage')`

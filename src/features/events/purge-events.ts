@@ -1,10 +1,11 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope.ts'
+import { EVENT_DAYS_MAX } from '../retention/limits.ts'
 import { purgeTenantRows } from '../retention/purge-rows.ts'
 
 /** Retention of events, and so the longest a subscriber can be disconnected without a gap. */
-export const EVENT_RETENTION_MS = 7 * DAY
+export const EVENT_RETENTION_MS = EVENT_DAYS_MAX * DAY
 
 /** Deletes events past their retention. */
 export async function purgeEvents(system: SystemScope): Promise<void> {

@@ -1,8 +1,10 @@
 import { numberEvents } from '../events/number-events.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import { InvalidError } from '../../platform/errors.ts'
-import { MINUTE, SECOND } from '../../platform/time.ts'
+import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
+import { EVENT_DAYS_MAX } from '../retention/limits.ts'
+import { getRetention } from '../retention/settings.ts'
 import { createWakeup } from './wakeup.ts'
 
 const BATCH = 200
@@ -44,7 +46,8 @@ export async function followEvents(
   const last = after === null ? undefined : parseCursor(after)
   const current = await currentPosition(scope)
   // A cursor beyond the current position comes from another database.
-  if (last && !isPurged(scope, last) && last.position <= current.position) return follow(scope, last, following)
+  const isKnown = last !== undefined && last.position <= current.position && !isPurged(scope, last)
+  if (last && isKnown && (await hasNextEvent(scope, last, current))) return follow(scope, last, following)
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
 }
 
@@ -112,6 +115,19 @@ async function currentPosition(scope: Scope): Promise<Position> {
 function isPurged(scope: Scope, { id }: Position): boolean {
   const at = parseInt(id.replaceAll('-', '').slice(0, 12), 16) || parseInt(id.slice(-12), 16)
   return at < scope.now().getTime() - EVENT_RETENTION_MS + MINUTE
+}
+
+/**
+ * Returns true unless the event after this position has been deleted, or is about to be: workspaces may keep their events
+ * for a shorter time. Positions have no gaps.
+ */
+async function hasNextEvent(scope: Scope, { position }: Position, current: Position): Promise<boolean> {
+  if (position === current.position) return true
+  const { events } = await getRetention(scope)
+  const oldest = addMs(scope.now(), MINUTE - (events ?? EVENT_DAYS_MAX) * DAY)
+  const rows = await scope.sql('findNextEvent')`
+    select 1 from events where tenant_id = ${scope.tenantId} and position = ${position + 1} and created_at > ${oldest}`
+  return rows.length > 0
 }
 
 type Range = { position: number; end: number; types: string[] | null }
