@@ -41,6 +41,13 @@ const EXISTING_URL = CITUS_URL ?? process.env['TEST_DATABASE_URL']
 
 const OBJECT_IN_USE = '55006'
 
+/** A background process of Citus may be connected to a database on one of the nodes. */
+const WHILE_IN_USE = {
+  isRetryable: (error: unknown) => sqlState(error) === OBJECT_IN_USE,
+  attemptsMax: 10,
+  delayMs: 200,
+}
+
 let cluster: Promise<TestCluster> | undefined
 const templates = new Map<Migrate, Promise<string>>()
 const databases = new Set<string>()
@@ -109,15 +116,15 @@ async function createDatabase(options: string): Promise<string> {
     await administer(`drop database if exists ${name}`)
     await administer(`create database ${name} owner ${owner} ${options}`)
   }
-  // A background process of Citus may still be connected to the template on one of the nodes.
-  await retry(create, { isRetryable: (error) => sqlState(error) === OBJECT_IN_USE, attemptsMax: 10, delayMs: 200 })
+  await retry(create, WHILE_IN_USE)
   databases.add(name)
   if (CITUS_URL) await reportMultiTaskStatements(CITUS_URL, name)
   return name
 }
 
 async function dropDatabase(name: string): Promise<void> {
-  if (databases.delete(name)) await administer(`drop database if exists ${name} with (force)`)
+  if (databases.delete(name))
+    await retry(() => administer(`drop database if exists ${name} with (force)`), WHILE_IN_USE)
 }
 
 async function administer(sql: string): Promise<void> {
