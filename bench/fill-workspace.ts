@@ -3,26 +3,23 @@ import { recountSql } from '../src/features/counts/recount.ts'
 import { composeStatement } from '../src/platform/database/statements/statement.ts'
 
 /** IDs in a workspace that has one of each through the API: a run of a workflow, and a draft of a broadcast. */
-export type Filling = { tenantId: string; userId: string; broadcastId: string; contacts: number }
+export type Filling = { tenantId: string; userId: string; broadcastId: string; contacts: number; now: Date }
 
 const FIRST_NAMES = ['Ana', 'Bruno', 'Carla', 'José', 'Łucja', 'Mehmet', 'Zoë', 'Ravi', 'Fatima', 'Chen']
 const LAST_NAMES = ['Silva', 'Müller', 'García', 'Okafor', 'Novák', 'Rossi', 'Tanaka', 'Dubois', 'Ivanova']
 
 /**
  * Fills a workspace with rows in the proportions of a business that has used it for ninety days: contacts, of which every
- * second has a conversation with four messages and two runs; tags, a group with a quarter of the contacts, and a broadcast
- * to all of them.
+ * second has a conversation with four messages and two runs; tags, groups, and a broadcast to all of them.
  */
 export async function fillWorkspace(database: pg.Client, filling: Filling): Promise<void> {
-  const { tenantId, userId, broadcastId, contacts } = filling
-  // The rows are consistent, and checking their foreign keys would take most of the time.
-  await database.query(`set session_replication_role = replica; set synchronous_commit = off`)
+  const { tenantId, userId, broadcastId, contacts, now } = filling
   await database.query(
     `create temp table filling as
      select n, gen_random_uuid() as contact_id, gen_random_uuid() as conversation_id,
-       now() - interval '90 days' * (1 - n::float / $1) - interval '10 days' as at
+       $2::timestamptz - interval '90 days' * (1 - n::float / $1) as at
      from generate_series(1, $1::int) n`,
-    [contacts],
+    [contacts, now],
   )
   await database.query(
     `insert into contacts (tenant_id, id, name, phone, phone_key, email, external_id, country, source, created_at, updated_at)
@@ -59,10 +56,11 @@ export async function fillWorkspace(database: pg.Client, filling: Filling): Prom
     [tenantId, contacts],
   )
   await database.query(
-    `with big as (insert into groups (tenant_id, id, name, created_at, updated_at)
-       values ($1, gen_random_uuid(), 'Big', now(), now()) returning id)
+    `with added as (insert into groups (tenant_id, id, name, created_at, updated_at)
+       values ($1, gen_random_uuid(), 'All', now(), now()), ($1, gen_random_uuid(), 'Some', now() + interval '1 s', now())
+       returning id, name)
      insert into group_contacts (tenant_id, group_id, contact_id, created_at)
-     select $1, big.id, contact_id, at from filling, big where n % 4 = 0`,
+     select $1, added.id, contact_id, at from filling, added where n % case added.name when 'All' then 1 else 20 end = 0`,
     [tenantId],
   )
   await database.query(
@@ -73,7 +71,6 @@ export async function fillWorkspace(database: pg.Client, filling: Filling): Prom
   )
   await keepCounts(database, filling)
   await database.query('drop table filling')
-  await database.query('set session_replication_role = default; set synchronous_commit = on')
 }
 
 /** Copies the newest row of a table for the conversations of the filling. */
@@ -93,6 +90,7 @@ async function copyRows(
     conversation_id: 'p.conversation_id',
     created_at: 'p.at',
     updated_at: 'p.at',
+    run_id: 'null',
     ...(table === 'runs'
       ? { trigger_event_id: 'gen_random_uuid()', status: RUN_STATUS, waiting_for: WAITING_FOR }
       : {}),

@@ -40,7 +40,7 @@ export type OpenDependencies = Dependencies & {
  * database has connections left; sends mostly wait for a provider.
  */
 const LOCAL_TASKS = {
-  advance: { working: 2 },
+  advance: { working: 2, releasedPerKey: 2, released: 6 },
   deliver: { working: 2, releasedPerKey: 4, released: 16 },
 }
 

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after } from 'mocha'
 import pg from 'pg'
+import { retry } from '../../src/platform/concurrency/retry.ts'
+import { sqlState } from '../../src/platform/database/database.ts'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
@@ -36,6 +38,8 @@ const TEST_SETTINGS = {
 /** The coordinator of a Citus cluster, on which every test database is distributed. */
 export const CITUS_URL = process.env['TEST_CITUS_URL']
 const EXISTING_URL = CITUS_URL ?? process.env['TEST_DATABASE_URL']
+
+const OBJECT_IN_USE = '55006'
 
 let cluster: Promise<TestCluster> | undefined
 const templates = new Map<Migrate, Promise<string>>()
@@ -101,7 +105,12 @@ async function createDatabase(options: string): Promise<string> {
   const { appUrl } = await testCluster()
   const name = `test_${randomBytes(6).toString('hex')}`
   const owner = pg.escapeIdentifier(decodeURIComponent(new URL(appUrl).username))
-  await administer(`create database ${name} owner ${owner} ${options}`)
+  const create = async () => {
+    await administer(`drop database if exists ${name}`)
+    await administer(`create database ${name} owner ${owner} ${options}`)
+  }
+  // A background process of Citus may still be connected to the template on one of the nodes.
+  await retry(create, { isRetryable: (error) => sqlState(error) === OBJECT_IN_USE, attemptsMax: 10, delayMs: 200 })
   databases.add(name)
   if (CITUS_URL) await reportMultiTaskStatements(CITUS_URL, name)
   return name

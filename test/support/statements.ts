@@ -14,6 +14,21 @@ const violations = new Map<string, string>()
 const checked = new Map<string, string | null>()
 const observed = new WeakSet<object>()
 
+type RecordedStatement = { text: string; values: unknown }
+let recorded: RecordedStatement[] | undefined
+
+/** Returns the statements that the application executes while `work` runs. */
+export async function recordStatements(work: () => Promise<unknown>): Promise<RecordedStatement[]> {
+  const statements: RecordedStatement[] = []
+  recorded = statements
+  try {
+    await work()
+  } finally {
+    recorded = undefined
+  }
+  return statements.filter(({ text }) => STATEMENT.test(text))
+}
+
 const { query } = pg.Client.prototype
 
 /** Checks every statement of the application, those of models included, before it is sent. */
@@ -24,6 +39,7 @@ Reflect.set(pg.Client.prototype, 'query', function queryChecked(this: pg.Client,
     const text = typeof config === 'string' ? config : getField(config, 'text')
     const problem = typeof text === 'string' ? findProblem(text) : null
     if (problem !== null) throw new Error(problem)
+    if (typeof text === 'string') recorded?.push({ text, values: getField(config, 'values') })
   }
   return Reflect.apply(query, this, args)
 })

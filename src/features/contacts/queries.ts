@@ -7,7 +7,7 @@ import type { Scope } from '../../scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { countSql } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
-import { type Order, readPage } from '../paging/read-page.ts'
+import { type Order, readPage, TOTAL_MAX } from '../paging/read-page.ts'
 import type { Contact, ContactRef, ListContacts } from './schema.ts'
 
 /** Contact with its tags. */
@@ -46,7 +46,11 @@ const ORDERS: Record<ListContacts['sort'], Omit<Order, 'sort'>> = {
 export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
   const { sort, groupId } = input
   if (groupId !== undefined && !isUuid(groupId)) return EMPTY_PAGE
-  const conditions = toConditions(scope, input)
+  const sets = await readSets(scope, input)
+  if (sets.some(({ count }) => count === 0)) return EMPTY_PAGE
+  const conditions = [...toConditions(input), ...sets.map((set) => set.condition)]
+  const [only] = conditions.length === 1 ? sets : []
+  const allTotal = conditions.length === 0 ? countSql(scope.tenantId, 'contacts', scope.tenantId) : undefined
   const page = await readPage<ContactView>(
     scope,
     {
@@ -55,7 +59,7 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
       id: sqlFragment`t.id`,
       conditions,
       order: { sort, ...ORDERS[sort] },
-      total: conditions.length === 0 ? countSql(scope.tenantId, 'contacts', scope.tenantId) : undefined,
+      total: only?.isLarge ? only.count : allTotal,
       item: CONTACT_SOURCE,
     },
     input,
@@ -63,20 +67,41 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
   return { ...page, items: page.items.map(toContact) }
 }
 
-function toConditions({ tenantId }: Scope, { q, phone, tag, groupId }: ListContacts): SqlFragment[] {
-  const conditions: SqlFragment[] = []
-  if (phone) conditions.push(sqlFragment`(t.phone_key = ${toPhoneKey(phone)} or t.phone = ${phone})`)
-  if (q) conditions.push(searchSql(q.replaceAll(/[\\%_]/g, '\\$&'), [...q].length))
+function toConditions({ q, phone }: ListContacts): SqlFragment[] {
+  return [
+    ...(phone ? [sqlFragment`(t.phone_key = ${toPhoneKey(phone)} or t.phone = ${phone})`] : []),
+    ...(q ? [searchSql(q.replaceAll(/[\\%_]/g, '\\$&'), [...q].length)] : []),
+  ]
+}
+
+/** The contacts of a tag or a group, with their kept number. */
+type ContactSet = { count: number; isLarge: boolean; condition: SqlFragment }
+
+async function readSets(scope: Scope, { tag, groupId }: ListContacts): Promise<ContactSet[]> {
+  const { tenantId } = scope
+  const sets: ContactSet[] = []
   if (tag) {
-    conditions.push(sqlFragment`t.id in (
-      select ct.contact_id from contact_tags ct join tags tag on tag.tenant_id = ${tenantId} and tag.id = ct.tag_id
-      where ct.tenant_id = ${tenantId} and lower(tag.name) = lower(${tag}))`)
+    const [row] = await scope.sql<{ id: string; count: number }>('findTag')`
+      select tags.id, ${countSql(tenantId, 'tag_contacts', sqlFragment`tags.id`)} as count from tags
+      where tags.tenant_id = ${tenantId} and lower(tags.name) = lower(${tag})`
+    const ids = sqlFragment`select ct.contact_id from contact_tags ct
+      where ct.tenant_id = ${tenantId} and ct.tag_id = ${row?.id ?? null}`
+    sets.push(toContactSet(row?.count ?? 0, ids))
   }
   if (groupId) {
-    conditions.push(sqlFragment`t.id in (
-      select gc.contact_id from group_contacts gc where gc.tenant_id = ${tenantId} and gc.group_id = ${groupId})`)
+    const [row] = await scope.sql<{ count: number }>('countGroup')`
+      select ${countSql(tenantId, 'group_contacts', groupId)} as count`
+    const ids = sqlFragment`select gc.contact_id from group_contacts gc
+      where gc.tenant_id = ${tenantId} and gc.group_id = ${groupId}`
+    sets.push(toContactSet(row?.count ?? 0, ids))
   }
-  return conditions
+  return sets
+}
+
+/** A small set is read first, and its contacts are looked up; the contacts are looked up in a large one. */
+function toContactSet(count: number, ids: SqlFragment): ContactSet {
+  const isLarge = count > TOTAL_MAX
+  return { count, isLarge, condition: isLarge ? sqlFragment`t.id in (${ids})` : sqlFragment`t.id = any(array(${ids}))` }
 }
 
 /** An index of trigrams finds parts of at least three characters; fewer are looked up as the beginning of a word. */

@@ -18,7 +18,8 @@ type Options = {
 /**
  * A job queue that executes jobs of some tasks in this process, right after the commit of their transaction and without a
  * row in the queue. Such a job is lost if the process ends between the two, so periodic tasks have to look for what is
- * overdue. All other jobs, and those of processes that execute none, are in the queue.
+ * overdue. All other jobs, and those of processes that execute none, are in the queue; a worker that takes one of such a
+ * task completes it at once and executes it like its own.
  */
 export class HandoverQueue implements WorkQueue {
   readonly #options: Options
@@ -54,16 +55,17 @@ export class HandoverQueue implements WorkQueue {
 
   async start(tasks: Tasks, onStuck?: () => void): Promise<void> {
     const { queue, localTasks, log } = this.#options
-    await queue.start(tasks, onStuck)
     const { signal } = this.#stopping
+    const queued: Tasks = { ...tasks }
     for (const [name, limits] of Object.entries(localTasks)) {
       const task = tasks[name]
-      if (task)
-        this.#local.set(
-          name,
-          new LocalJobs({ task: (payload, _, release) => task(payload, signal, release), limits, log }),
-        )
+      if (!task) continue
+      const jobs = new LocalJobs({ task: (payload, _, release) => task(payload, signal, release), limits, log })
+      this.#local.set(name, jobs)
+      // Jobs of the queue take turns with the others, and are merged with them.
+      queued[name] = async (payload) => jobs.add({ task: name, key: toKey(name, payload), payload })
     }
+    await queue.start(queued, onStuck)
   }
 
   /** Waits at most `graceMs` for jobs in progress. Those that wait, and later ones, are left to other processes. */
@@ -114,4 +116,9 @@ export class HandoverQueue implements WorkQueue {
   #handOver(jobs: Job[]): void {
     for (const job of jobs) this.#local.get(job.task)?.add(job)
   }
+}
+
+/** The key of a job of the queue, which its handler does not receive: the task and the values of the payload. */
+function toKey(task: string, payload: Job['payload']): string {
+  return [task, ...Object.values(payload)].join(':')
 }

@@ -6,11 +6,17 @@ import { JOB_MAX_MS, type Job, type Task } from './job-queue.ts'
 export type LocalLimits = {
   /** Jobs at work. Few make each one do more, as a job does all that is due. */
   working: number
-  /** Jobs of one key that have released their place, such as those that wait for a provider. */
+  /** Jobs of one key that have released their place, such as those that wait for a provider or take long. */
   releasedPerKey?: number
   /** Jobs of all keys that have released their place. */
   released?: number
 }
+
+/**
+ * A job that takes longer, because it waits for a lock or on a connection that has fallen silent, releases its place: it
+ * delays others only for so long.
+ */
+const HOLD_MAX_MS = 500
 
 type Options = { task: Task; limits: LocalLimits; log: Logger }
 
@@ -81,11 +87,13 @@ export class LocalJobs {
       this.#released.set(key, (this.#released.get(key) ?? 0) + 1)
       this.#startNext()
     }
+    const timer = setTimeout(release, HOLD_MAX_MS)
     try {
       await withinTime(JOB_MAX_MS, this.#options.task(payload, undefined, release))
     } catch (error) {
       this.#options.log.warn({ err: error, task }, 'a job failed; what is still due will be found')
     }
+    clearTimeout(timer)
     if (isReleased) this.#forgetReleased(key)
     else this.#working.delete(key)
     this.#startNext()

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { closeDatabase, openDatabase } from '../../../src/platform/database/database.ts'
 import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
 import { SECOND, systemClock } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
@@ -48,7 +49,7 @@ describe('DATABASE_URL of PgBouncer in transaction mode, with DATABASE_SESSION_U
     await withClient(app.databaseUrl, async (client) => {
       const { rows } = await client.query<{ name: string }>(
         `select application_name as name from pg_stat_activity where datname = current_database()
-           and pid <> pg_backend_pid() and application_name not in ('parley jobs', 'parley heartbeat', 'parley notifications')`,
+           and pid <> pg_backend_pid() and application_name not in ('tests', 'parley jobs', 'parley heartbeat', 'parley notifications')`,
       )
       expect(rows.length).to.be.within(1, POOL_SIZE)
     })
@@ -57,13 +58,14 @@ describe('DATABASE_URL of PgBouncer in transaction mode, with DATABASE_SESSION_U
   it('leaves no settings in the sessions of the server, and gives transactions their timeouts', async () => {
     const read = `select current_setting('statement_timeout') as statement,
       current_setting('idle_in_transaction_session_timeout') as idle`
-    const { db } = app.system
+    const db = openDatabase(pgbouncer.through(app.databaseUrl), { isPooled: true })
     const inTransaction = await db.transaction(async (tx) => (await tx.raw<{ rows: object[] }>(read)).rows)
     expect(inTransaction).to.deep.equal([{ statement: '30s', idle: '8s' }])
     for (let round = 0; round < POOL_SIZE; round += 1) {
       const { rows } = await db.raw<{ rows: object[] }>(read)
       expect(rows).to.deep.equal([{ statement: '0', idle: '0' }])
     }
+    await closeDatabase(db)
   })
 
   it('cancels a statement that exceeds its time', async () => {

@@ -58,6 +58,14 @@ describe('LocalJobs', () => {
     expect(listKeys()).to.deep.equal(['a', 'a', 'b', 'a'])
   })
 
+  it('executes further jobs while one takes long', async () => {
+    const { started, add, listKeys } = createJobs({ working: 1, releasedPerKey: 1 })
+    add('a', 'b')
+    expect(listKeys()).to.deep.equal(['a'])
+    await waitUntil(() => started.length === 2)
+    expect(listKeys()).to.deep.equal(['a', 'b'])
+  })
+
   it('executes further jobs after one that failed', async () => {
     const { started, add, listKeys } = createJobs({ working: 1 })
     add('a', 'b')
