@@ -1,9 +1,9 @@
 import type { Logger } from '../platform/log.ts'
-import type { AppError } from '../platform/errors.ts'
 import type { Passwords } from '../platform/security/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { Revocations } from '../platform/notifications/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
+import type { AccessChecks } from './access-checks.ts'
 
 export type Session = {
   id: string
@@ -37,8 +37,7 @@ export type AuthDependencies = {
   passwords: Passwords
   lockout: Lockout
   revocations: Revocations
-  /** Returns the error if the caller's session or membership is no longer valid. */
-  checkAccess(caller: Caller): Promise<AppError | undefined>
+  accessChecks: AccessChecks
   appOrigins: ReadonlySet<string>
 }
 

@@ -1,18 +1,10 @@
 import { tracked, type TrackedEnvelope } from '@trpc/server'
-import type { AppError } from '../platform/errors.ts'
-import { SECOND } from '../platform/time.ts'
-import type { Scope } from '../scope.ts'
 import type { AuthDependencies, Caller } from './context.ts'
 import { toTrpcError } from './errors.ts'
 
 type Signal = InstanceType<typeof AbortController>['signal']
 
-type Subscriber = { auth: AuthDependencies; caller: Caller; scope: Scope }
-
-/** Access that was checked is trusted this long, unless a revocation arrives. */
-const TRUSTED_MS = 3 * SECOND
-/** Interval of the access check while no items are sent. */
-const CHECK_EVERY_MS = 5 * SECOND
+type Subscriber = { auth: AuthDependencies; caller: Caller }
 
 /**
  * Streams items, each under the id from which a reconnecting client resumes, until `signal` aborts or the caller loses
@@ -31,67 +23,22 @@ export async function subscription<T>(
 }
 
 async function* stream<T>(
-  subscriber: Subscriber,
+  { auth, caller }: Subscriber,
   ended: AbortController,
   items: AsyncIterable<[cursor: string, item: T]>,
 ): AsyncGenerator<TrackedEnvelope<T>> {
-  const access = new AccessCheck(subscriber)
-  const unwatch = access.watch(() => ended.abort())
-  try {
-    for await (const [cursor, item] of items) {
-      await access.assertValid()
-      yield tracked(cursor, item)
-    }
-    await access.assertValid()
-  } finally {
-    unwatch()
-  }
-}
-
-/** The access of one subscriber, checked again after TRUSTED_MS and after each revocation. */
-class AccessCheck {
-  readonly #subscriber: Subscriber
-  #trustedUntil = 0
-  #latest: Promise<AppError | undefined> = Promise.resolve(undefined)
-
-  constructor(subscriber: Subscriber) {
-    this.#subscriber = subscriber
-  }
-
-  /** @throws TRPCError when access was revoked */
-  async assertValid(): Promise<void> {
-    const error = await this.#check()
+  const access = auth.accessChecks.open(caller, () => ended.abort())
+  const assertValid = async () => {
+    const error = await access.check()
     if (error) throw toTrpcError(error)
   }
-
-  #check(): Promise<AppError | undefined> {
-    const { auth, caller, scope } = this.#subscriber
-    const nowMs = scope.now().getTime()
-    if (nowMs >= this.#trustedUntil) {
-      this.#trustedUntil = nowMs + TRUSTED_MS
-      this.#latest = auth.checkAccess(caller)
+  try {
+    for await (const [cursor, item] of items) {
+      await assertValid()
+      yield tracked(cursor, item)
     }
-    return this.#latest
-  }
-
-  /** Calls `onRevoked` soon after access ends, also while no items are sent. Returns the function that stops it. */
-  watch(onRevoked: () => void): () => void {
-    const { auth, caller } = this.#subscriber
-    // While the database does not answer no item can be sent either; a later check decides.
-    const check = () =>
-      void this.#check().then(
-        (error) => error && onRevoked(),
-        () => undefined,
-      )
-    const timer = setInterval(check, CHECK_EVERY_MS)
-    const unsubscribe = auth.revocations.subscribe((userId) => {
-      if (userId !== caller.user.id) return
-      this.#trustedUntil = 0
-      check()
-    })
-    return () => {
-      clearInterval(timer)
-      unsubscribe()
-    }
+    await assertValid()
+  } finally {
+    access.close()
   }
 }

@@ -1,5 +1,6 @@
 import { Passwords } from '../../platform/security/passwords.ts'
-import type { AuthDependencies, Caller } from '../../trpc/context.ts'
+import { AccessChecks } from '../../trpc/access-checks.ts'
+import type { AuthDependencies } from '../../trpc/context.ts'
 import type { SystemScope } from '../../scope.ts'
 import { createIdentify } from './sessions/create-identify.ts'
 import { checkAccess } from './check-access.ts'
@@ -8,11 +9,15 @@ import { checkAccess } from './check-access.ts'
 export function createAuth({
   system,
   ...dependencies
-}: Omit<AuthDependencies, 'passwords' | 'checkAccess'> & { system: SystemScope }) {
+}: Omit<AuthDependencies, 'passwords' | 'accessChecks'> & { system: SystemScope }) {
   return {
     ...dependencies,
     passwords: new Passwords(),
     identify: createIdentify(system, dependencies.revocations),
-    checkAccess: (caller: Caller) => checkAccess(system, caller),
+    accessChecks: new AccessChecks({
+      now: () => system.now(),
+      revocations: dependencies.revocations,
+      checkAccess: (caller) => checkAccess(system, caller),
+    }),
   }
 }

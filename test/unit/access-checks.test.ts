@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { LocalRevocations } from '../../src/platform/notifications/revocations.ts'
+import { SECOND } from '../../src/platform/time.ts'
+import { AccessChecks } from '../../src/trpc/access-checks.ts'
+import type { Caller } from '../../src/trpc/context.ts'
+import { TestClock } from '../support/clock.ts'
+
+const STREAMS = 50
+const AT = new Date(0)
+
+function buildCaller(id: string): Caller {
+  return {
+    session: { id, userId: 'user', createdAt: AT, expiresAt: AT, ipAddress: null, userAgent: null },
+    user: { id: 'user', email: '', name: '', image: null, emailVerified: true, createdAt: AT, updatedAt: AT },
+    workspace: { id: 'workspace', role: 'viewer' },
+  }
+}
+
+describe('access checks of subscriptions', () => {
+  it('are made once for fifty streams of a session, and again for another session and after a revocation', async () => {
+    const clock = new TestClock()
+    const revocations = new LocalRevocations()
+    const checked: string[] = []
+    const checks = new AccessChecks({
+      now: () => clock.now(),
+      revocations,
+      checkAccess: ({ session }) => {
+        checked.push(session.id)
+        return Promise.resolve(undefined)
+      },
+    })
+    const open = (id: string) => checks.open(buildCaller(id), () => undefined)
+    const streams = [...Array.from({ length: STREAMS }, () => open('a')), open('b')]
+    const checkAll = () => Promise.all(streams.map(({ check }) => check()))
+    await checkAll()
+    expect(checked).to.deep.equal(['a', 'b'])
+    clock.advance(5 * SECOND)
+    await checkAll()
+    expect(checked).to.have.lengthOf(4)
+    revocations.revoke('user')
+    await checkAll()
+    expect(checked).to.have.lengthOf(6)
+    for (const { close } of streams) close()
+    revocations.revoke('user')
+    expect(checked).to.have.lengthOf(6)
+  })
+})
