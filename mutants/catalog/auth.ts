@@ -63,20 +63,20 @@ export const AUTH: Area = {
     {
       name: 'a session works after it has expired',
       file: FIND,
-      original: 'where s.expires_at > :now',
-      mutated: 'where (s.expires_at > :now or true)',
+      original: 'where s.expires_at > ${now}',
+      mutated: 'where (s.expires_at > ${now} or true)',
     },
     {
       name: 'a replaced token works for ever',
       file: FIND,
-      original: '(s.confirmed_at is null or s.confirmed_at > :graceStart)',
-      mutated: '(s.confirmed_at > :graceStart or true)',
+      original: '(s.confirmed_at is null or s.confirmed_at > ${addMs(now, -GRACE_MS)})',
+      mutated: '(s.confirmed_at > ${addMs(now, -GRACE_MS)} or true)',
     },
     {
       name: 'a replaced token stops working at once',
       file: FIND,
-      original: '(s.confirmed_at is null or s.confirmed_at > :graceStart)',
-      mutated: '(s.confirmed_at > :graceStart and false)',
+      original: '(s.confirmed_at is null or s.confirmed_at > ${addMs(now, -GRACE_MS)})',
+      mutated: '(s.confirmed_at > ${addMs(now, -GRACE_MS)} and false)',
     },
     {
       name: 'signing out keeps the session',

@@ -94,14 +94,14 @@ export const LISTS: Area = {
     {
       name: 'a group filter lists the contacts of all groups',
       file: CONTACTS,
-      original: 'and gc.group_id = ${groupId})',
-      mutated: 'and gc.group_id is distinct from ${groupId})',
+      original: 'and gc.group_id = ${groupId}`',
+      mutated: 'and gc.group_id is distinct from ${groupId}`',
     },
     {
       name: 'tags are found by their exact spelling only',
       file: CONTACTS,
-      original: 'lower(tag.name) = lower(${tag})',
-      mutated: 'tag.name = ${tag}',
+      original: 'lower(tags.name) = lower(${tag})',
+      mutated: 'tags.name = ${tag}',
     },
   ],
 }

@@ -95,11 +95,9 @@ export const OUTBOUND: Area = {
       name: 'an accepted message stays in the outbox',
       file: SETTLE,
       original: `       delete from outbox o using input
-       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id),
-     refs`,
+       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id),`,
       mutated: `       delete from outbox o using input
-       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id and false),
-     refs`,
+       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id and false),`,
     },
     {
       name: 'the backoff of a recipient does not grow',
@@ -179,8 +177,8 @@ export const OUTBOUND: Area = {
     {
       name: 'a message that its process settles meanwhile is declared unknown',
       file: RECONCILE,
-      original: `await tx.db.raw('select from messages where tenant_id = ? and id = ? for no key update', [tx.tenantId, messageId])`,
-      mutated: '',
+      original: 'and id = ${messageId} for no key update`',
+      mutated: 'and id = ${messageId}`',
     },
     {
       name: 'a claim that was renewed meanwhile is declared unknown',

@@ -43,14 +43,14 @@ export const TRPC: Area = {
     {
       name: 'two concurrent calls with one key both run',
       file: IDEMPOTENCY,
-      original: 'if (!lock.rows[0]?.locked) {',
+      original: 'if (!lock?.isLocked) {',
       mutated: 'if (false) {',
       equivalent:
         'The primary key of idempotency_keys lets the second call wait and fail; only its status would differ',
     },
     {
       name: 'keys expire after twelve hours',
-      file: IDEMPOTENCY,
+      file: 'src/features/retention/purge-idempotency-keys.ts',
       original: 'addMs(system.now(), -DAY)',
       mutated: 'addMs(system.now(), -DAY / 2)',
       tests: ['integration/platform/scope.test.ts'],
