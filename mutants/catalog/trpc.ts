@@ -85,7 +85,7 @@ export const TRPC: Area = {
     },
     {
       name: 'a subscriber keeps receiving after a revocation',
-      file: 'src/trpc/subscriptions.ts',
+      file: 'src/trpc/access-checks.ts',
       original: 'this.#trustedUntil = 0\n      check()',
       mutated: 'check()',
       tests: ['integration/live/live-rights.test.ts'],
