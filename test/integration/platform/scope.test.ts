@@ -25,7 +25,8 @@ describe('the scope of a tenant', () => {
 
   after(() => app.stop())
 
-  const lockContact = (id: string) => [`select 1 from contacts where id = ? for update`, [id]] as const
+  const lockContact = (id: string) =>
+    [`select 1 from contacts where tenant_id = ? and id = ? for update`, [workspace.tenantId, id]] as const
 
   it('finds no row of another tenant when the conditions of a query are alternatives', async () => {
     const other = await buildWorkspace(app)
