@@ -135,7 +135,8 @@ describe('outbound message with an unknown delivery result', () => {
     // Only these transactions see the channel as connected.
     const claim = () =>
       scope.transaction(async (tx) => {
-        const setStatus = (status: string) => tx.db('channels').where('id', channelId).update({ status })
+        const row = { tenant_id: tx.tenantId, id: channelId }
+        const setStatus = (status: string) => tx.db('channels').where(row).update({ status })
         await setStatus('connected')
         const claimed = await claimMessages(tx, channelId, 10)
         await setStatus('disconnected')
