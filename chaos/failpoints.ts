@@ -17,7 +17,7 @@ const TRANSACTIONS: [name: string, statement: RegExp][] = [
     /delete from outbox o using \w+[\s\S]*update messages m set (provider_message_id|status = 'failed')/,
   ],
   [BROADCAST_TRANSACTION, /update broadcast_recipients r set status = 'sending'/],
-  ['fire timers', /update run_waits set due_at = null/],
+  ['fire timers', /update run_waits w set due_at = null/],
   ['claim external calls', /update external_calls e set due_at/],
   ['finish external call', /delete from "external_calls"/],
 ]

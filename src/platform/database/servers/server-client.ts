@@ -6,11 +6,14 @@ import { splitHosts } from './split-hosts.ts'
 export class ServerClient extends pg.Client {
   readonly #servers: Servers | undefined
   #isEnded = false
+  #failure: Error | undefined
 
   constructor(config: pg.ClientConfig = {}) {
     const { connectionString } = config
     super(connectionString === undefined ? config : { ...config, connectionString: splitHosts(connectionString)[0] })
     this.#servers = connectionString === undefined ? undefined : findServers(connectionString)
+    // The server may end the connection in the packet that accepts it, before the owner of the client can listen.
+    this.on('error', (error) => (this.#failure ??= error))
   }
 
   override connect(): Promise<this>
@@ -18,7 +21,7 @@ export class ServerClient extends pg.Client {
   override connect(callback?: (error: Error | null) => void): Promise<this> | void {
     const connected = this.#servers ? this.#connectToPrimary(this.#servers) : this.#connect()
     if (!callback) return connected
-    connected.then(() => callback(null), callback)
+    connected.then(() => callback(this.#failure ?? null), callback)
   }
 
   override end(): Promise<void>
@@ -47,6 +50,7 @@ export class ServerClient extends pg.Client {
 
   async #connect(): Promise<this> {
     await super.connect()
+    if (this.#failure) throw this.#failure
     return this
   }
 }
