@@ -151,7 +151,7 @@ describe('templates in workflows', () => {
 
   it('send_template fails with template_not_approved when the template was paused after publishing', async () => {
     const { id } = await buildSale()
-    const { run: failed, sent } = await run([TEMPLATE], {
+    const { run: failed, sent } = await run([WAIT, TEMPLATE], {
       before: async () => {
         await app.system.db('templates').where('id', id).update({ status: 'paused' })
       },
