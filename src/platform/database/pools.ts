@@ -12,9 +12,11 @@ const SHARES: Record<PoolName, number> = { requests: 0.5, webhooks: 0.5, engine:
 
 /**
  * Planning of pools whose statements look rows up by their keys: one plan for all values, and always by an index. Their
- * tables fill and empty faster than statistics are gathered.
+ * tables fill and empty faster than statistics are gathered. A distributed database needs the values to find the node.
  */
-const KEYED_PLANS = 'set plan_cache_mode = force_generic_plan; set enable_seqscan = off'
+const KEYED_PLANS = `
+  select set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
+  where not exists (select from pg_extension where extname = 'citus')`
 
 /**
  * Longest waits for a lock. Transactions take milliseconds, so the holder of the lock is frozen or gone, and a webhook has
