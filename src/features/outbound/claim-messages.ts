@@ -24,7 +24,6 @@ export type ClaimedMessage = OutboundMessage &
 
 type Row = MessageRef & {
   attempt: number
-  transactionId: string
   body: string | null
   content: Record<string, unknown> | null
   replyToProviderId: string | null
@@ -65,7 +64,7 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
      from claimed, conversations cv, contacts c
      where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
        and cv.tenant_id = :tenantId and cv.id = m.conversation_id and c.tenant_id = :tenantId and c.id = m.contact_id
-     returning m.id as message_id, claimed.attempts as attempt, pg_current_xact_id()::text as transaction_id,
+     returning m.id as message_id, claimed.attempts as attempt,
        m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
        (select r.provider_message_id from messages r where r.tenant_id = :tenantId and r.id = m.reply_to_id) as reply_to_provider_id,
        cv.window_expires_at, m.category is null as needs_window, ${SEND_OBSTACLE_SQL} as obstacle,
@@ -75,8 +74,13 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
          and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id`,
     { tenantId: tx.tenantId, channelId, now, limit },
   )
+  if (rows.length === 0) return []
+  // A statement of its own: a distributed database would return the transaction of one of its nodes.
+  const [transaction] = await tx.sql<{ id: string }>('readTransactionId')`select pg_current_xact_id()::text as id`
+  const transactionId = transaction?.id ?? ''
   return rows.map(({ phone, userId, windowExpiresAt, needsWindow, body, ...row }) => ({
     ...row,
+    transactionId,
     body: body ?? '',
     to: { phone, userId },
     isOutsideWindow: needsWindow && !isWindowOpen(windowExpiresAt, now),
