@@ -45,8 +45,8 @@ export async function fillWorkspace(database: pg.Client, filling: Filling): Prom
      from filling, (select id from channels where tenant_id = $1 limit 1) ch where n % 2 = 0`,
     [tenantId, userId],
   )
-  await copyRows(database, { table: 'messages', tenantId, copies: 4 }, 'p.conversation_id is not null and p.n % 2 = 0')
-  await copyRows(database, { table: 'runs', tenantId, copies: 2 }, 'p.n % 2 = 0')
+  await copyRows(database, { table: 'messages', tenantId, copies: 4 })
+  await copyRows(database, { table: 'runs', tenantId, copies: 2 })
   await database.query(
     `with vip as (insert into tags (tenant_id, id, name, color, created_at, updated_at) values
        ($1, gen_random_uuid(), 'common', '#000000', now(), now()), ($1, gen_random_uuid(), 'rare', '#000000', now(), now())
@@ -77,7 +77,6 @@ export async function fillWorkspace(database: pg.Client, filling: Filling): Prom
 async function copyRows(
   database: pg.Client,
   { table, tenantId, copies }: { table: 'messages' | 'runs'; tenantId: string; copies: number },
-  condition: string,
 ): Promise<void> {
   const { rows } = await database.query<{ name: string }>(
     `select attname as name from pg_attribute
@@ -99,7 +98,7 @@ async function copyRows(
   await database.query(
     `insert into ${table} (${names.join(', ')}) select ${names.map((name) => values[name] ?? `t.${name}`).join(', ')}
      from filling p, generate_series(1, ${copies}) copy, (
-       select * from ${table} where tenant_id = $1 order by created_at desc, id desc limit 1) t where ${condition}`,
+       select * from ${table} where tenant_id = $1 order by created_at desc, id desc limit 1) t where p.n % 2 = 0`,
     [tenantId],
   )
 }

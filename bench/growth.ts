@@ -20,7 +20,7 @@ type Site = {
   server: ServerProcess
   postmasterPid: number
   database: pg.Client
-  ids: { tag: string; group: string; broadcast: string; user: string; workflow: string }
+  ids: { group: string; broadcast: string; user: string; workflow: string }
 }
 
 type Operation = { name: string; count: number; run: (site: Site, index: number) => Promise<unknown> }
@@ -141,7 +141,7 @@ async function buildSite(temp: BenchDatabase, contacts: number): Promise<Site> {
   await database.query('vacuum analyze')
   await database.query('checkpoint')
   const group = (await client.getJson<{ items: { id: string }[] }>('/api/groups')).items[0]?.id ?? ''
-  const ids = { tag: 'rare', group, broadcast: broadcast.id, user, workflow: workflow.id }
+  const ids = { group, broadcast: broadcast.id, user, workflow: workflow.id }
   return { contacts, client, server, postmasterPid: temp.postmasterPid, database, ids }
 }
 

@@ -1,5 +1,5 @@
 import { isUuid } from '../../platform/ids.ts'
-import { sqlText } from '../../platform/database/statements/statement.ts'
+import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 
 /*
@@ -35,11 +35,13 @@ export async function lockConversationsBy(
 }
 
 /**
- * SQL that locks the contacts `:contactIds` of `:tenantId`, for statements whose transaction holds the conversations. A
- * contact may write on one channel while another channel sends to it, so two transactions can share many contacts.
+ * SQL that locks contacts, for statements whose transaction holds the conversations. A contact may write on one channel
+ * while another channel sends to it, so two transactions can share many contacts.
  */
-export const LOCK_CONTACTS_SQL = `select id from contacts
-  where tenant_id = :tenantId and id = any(:contactIds) order by id for no key update`
+export function lockContactsSql({ tenantId }: Scope, ids: string[]): SqlFragment {
+  return sqlFragment`select id from contacts
+    where tenant_id = ${tenantId} and id = any(${ids}) order by id for no key update`
+}
 
 /** Sorts rows by a unique key, so that every transaction inserts and locks them in the same order. */
 export function sortForLocking<Row>(rows: Row[], key: (row: Row) => string): Row[] {

@@ -3,6 +3,7 @@ import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
+import { lockContactsSql } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { attributeOptOuts } from '../broadcast-recipients/attribute-opt-outs.ts'
 
@@ -91,8 +92,7 @@ function isOutdated({ purpose, at }: ConsentChange, current: Current): boolean {
 
 async function lockConsents(tx: Scope, changes: ConsentChange[]): Promise<Map<string, Current>> {
   const contactIds = [...new Set(changes.map(({ contactId }) => contactId))]
-  await tx.sql('lockConsents')`
-    select id from contacts where tenant_id = ${tx.tenantId} and id = any(${contactIds}) order by id for no key update`
+  await tx.sql('lockConsents')`${lockContactsSql(tx, contactIds)}`
   const rows = await tx.sql<Current>('loadConsents')`
     select id, marketing_consent as marketing, service_consent as service, consent_at as marketing_at,
       service_consent_at as service_at from contacts

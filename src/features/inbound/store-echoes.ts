@@ -1,5 +1,6 @@
 import type { MessageEcho } from '../../channels/channel.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
@@ -97,8 +98,8 @@ async function pauseConversations(tx: Scope, echoes: NewEcho[]): Promise<void> {
     type,
   }))
   await touchByOutbound(tx, messages, [
-    REOPEN_SQL,
-    `automation_state = 'paused', automation_reason = 'human_reply', automation_until = null`,
+    sqlText(REOPEN_SQL),
+    sqlText(`automation_state = 'paused', automation_reason = 'human_reply', automation_until = null`),
   ])
 }
 

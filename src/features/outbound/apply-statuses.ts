@@ -5,6 +5,7 @@ import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../consent/apply-provider-opt-outs.ts'
 import { KEEP_WEBHOOKS_SQL, type RawWebhook, toKeptWebhooks } from '../provider-webhooks/keep-webhooks.ts'
+import { insertProviderIds } from './insert-provider-ids.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
 type NewStatuses = {
@@ -50,18 +51,17 @@ export async function applyStatuses(
        returning message_id`,
       { ...bindings, webhooks: toKeptWebhooks(webhooks) },
     )
-    const messageIds = [...new Set(stored.flatMap(({ messageId }) => messageId ?? []))]
-    if (messageIds.length === 0) return
+    const found = new Set(stored.flatMap(({ messageId }) => messageId ?? []))
+    if (found.size === 0) return
+    const messageIds = [...found]
     // Locked before the reports are read. Our own id identifies a message whose send got no response or an error: the
     // provider's id is stored for it, because later reports may lack our own.
     await tx.sql('lockMessages')`
-    select from messages where tenant_id = ${tenantId} and id = any(${messageIds}) order by id for no key update`
-    await tx.sql('insertProviderIds')`
-    insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-      select ${tenantId}::uuid, ${channelId}::uuid, x.provider_message_id, m.id, ${tx.now()}::timestamptz
-      from jsonb_to_recordset(${toRecordset(sorted)}::jsonb) as x (provider_message_id text, own_id uuid)
-      join messages m on m.tenant_id = ${tenantId} and m.id = x.own_id and m.id = any(${messageIds})
-      order by x.provider_message_id on conflict do nothing`
+      select from messages where tenant_id = ${tenantId} and id = any(${messageIds}) order by id for no key update`
+    const ownIds = rows.flatMap(({ ownId, providerMessageId }) =>
+      ownId !== null && found.has(ownId) ? [{ messageId: ownId, providerMessageId }] : [],
+    )
+    if (ownIds.length > 0) await insertProviderIds(tx, channelId, ownIds)
     await promoteStatuses(tx, messageIds)
   }, options)
 }

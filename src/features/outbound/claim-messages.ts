@@ -14,8 +14,6 @@ export const CLAIM_MS = 2 * MINUTE
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {
     attempt: number
-    /** The transaction that claimed the message. */
-    transactionId: string
     /** True if the service window closed while the message, which needs an open one, was queued. It must not be sent. */
     isOutsideWindow: boolean
     /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
@@ -74,13 +72,8 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
          and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id`,
     { tenantId: tx.tenantId, channelId, now, limit },
   )
-  if (rows.length === 0) return []
-  // A statement of its own: a distributed database would return the transaction of one of its nodes.
-  const [transaction] = await tx.sql<{ id: string }>('readTransactionId')`select pg_current_xact_id()::text as id`
-  const transactionId = transaction?.id ?? ''
   return rows.map(({ phone, userId, windowExpiresAt, needsWindow, body, ...row }) => ({
     ...row,
-    transactionId,
     body: body ?? '',
     to: { phone, userId },
     isOutsideWindow: needsWindow && !isWindowOpen(windowExpiresAt, now),

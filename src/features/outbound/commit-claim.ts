@@ -17,13 +17,15 @@ const CONFIRM_ATTEMPTS_MAX = 20
 export async function commitClaim(scope: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
   const confirmedUntil = addMs(scope.now(), CONFIRM_MAX_MS)
   let claimed: ClaimedMessage[] = []
+  let transactionId: string | undefined
   try {
     await scope.transaction(async (tx) => {
       claimed = await claimMessages(tx, channelId, limit)
+      if (claimed.length > 0) transactionId = await readTransactionId(tx)
     })
     return claimed
   } catch (error) {
-    const id = claimed[0]?.transactionId
+    const id = transactionId
     if (id === undefined || !isOutage(error)) throw error
     const isCommitted = await retry(() => wasCommitted(scope, id, claimed), {
       isRetryable: isOutage,
@@ -35,6 +37,12 @@ export async function commitClaim(scope: Scope, channelId: string, limit: number
     if (isCommitted) return claimed
     throw error
   }
+}
+
+/** Reads it in a statement of its own: within the claim, a distributed database would return that of one of its nodes. */
+async function readTransactionId(tx: Scope): Promise<string | undefined> {
+  const [row] = await tx.sql<{ id: string }>('readTransactionId')`select pg_current_xact_id()::text as id`
+  return row?.id
 }
 
 /**

@@ -2,11 +2,12 @@ import { toMessageType } from '../../message-content/content.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
 import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { joinFragments, type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
-import { LOCK_CONTACTS_SQL } from '../automation/lock-order.ts'
+import { lockContactsSql } from '../automation/lock-order.ts'
 import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
 import { messageEvent } from './message-event.ts'
@@ -122,7 +123,7 @@ type OutboundPreview = Pick<QueuedMessage, 'id' | 'conversationId' | 'contactId'
 export async function touchByOutbound(
   tx: Scope,
   messages: OutboundPreview[],
-  assignments: string[] = [],
+  assignments: SqlFragment[] = [],
 ): Promise<void> {
   const now = tx.now()
   const newest = [...new Map(messages.map((message) => [message.conversationId, message])).values()]
@@ -130,18 +131,13 @@ export async function touchByOutbound(
     id: conversationId,
     last: toLastMessage({ id, body, direction: 'outbound', type, at: now }),
   }))
-  const changes = ['last_message = x.last', 'last_message_at = :now', 'updated_at = :now', ...assignments]
-  await tx.db.raw(
-    `with touched as (
-       update conversations cv set ${changes.join(', ')}
-       from jsonb_to_recordset(:previews::jsonb) as x (id uuid, last jsonb) where cv.tenant_id = :tenantId and cv.id = x.id),
-     locked as (${LOCK_CONTACTS_SQL})
-     update contacts c set last_outbound_at = :now from locked where c.tenant_id = :tenantId and c.id = locked.id`,
-    {
-      previews: toRecordset(previews),
-      contactIds: newest.map(({ contactId }) => contactId),
-      tenantId: tx.tenantId,
-      now,
-    },
-  )
+  const contactIds = newest.map(({ contactId }) => contactId)
+  const changes = [sqlFragment`last_message = x.last, last_message_at = ${now}, updated_at = ${now}`, ...assignments]
+  await tx.sql('touchByOutbound')`
+    with touched as (
+       update conversations cv set ${joinFragments(changes, ', ')}
+       from jsonb_to_recordset(${toRecordset(previews)}::jsonb) as x (id uuid, last jsonb)
+       where cv.tenant_id = ${tx.tenantId} and cv.id = x.id),
+     locked as (${lockContactsSql(tx, contactIds)})
+     update contacts c set last_outbound_at = ${now} from locked where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
 }

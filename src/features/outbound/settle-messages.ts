@@ -13,6 +13,7 @@ import {
 } from '../channels/load-channel.ts'
 import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
 import type { DeliveryOutcome } from './deliver-messages.ts'
+import { insertProviderIds } from './insert-provider-ids.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
 import { promoteStatuses, syncBroadcasts } from './promote-statuses.ts'
@@ -116,13 +117,11 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
      returning case when is_changed then m.id end as id`,
     { rows: toRecordset(rows), tenantId: tx.tenantId, channelId: channel.id, now: tx.now(), isDelivered },
   )
-  // A distributed database cannot insert within a statement that locks.
-  await tx.sql('insertProviderIds')`
-    insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-    select ${tx.tenantId}::uuid, ${channel.id}::uuid, x.provider_message_id, m.id, ${tx.now()}::timestamptz
-    from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, provider_message_id text)
-    join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.id
-    order by x.provider_message_id on conflict do nothing`
+  await insertProviderIds(
+    tx,
+    channel.id,
+    rows.map(({ id, providerMessageId }) => ({ messageId: id, providerMessageId })),
+  )
   const changedIds = new Set(changed.map(({ id }) => id))
   const sent = accepted.flatMap(({ message }) => (changedIds.has(message.messageId) ? [message] : []))
   await tx.record(

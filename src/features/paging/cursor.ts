@@ -4,9 +4,12 @@ import { parseJson } from '../../platform/parse-json.ts'
 
 const Fields = z.tuple([z.string(), z.string(), z.uuid()])
 
+/** Time of rows without one: it orders them last among the newest first. */
+export const NO_TIME = '-infinity'
+
 const VALUES = {
   text: z.string().refine((value) => !value.includes('\u0000')),
-  time: z.union([z.iso.datetime(), z.literal('-infinity')]),
+  time: z.union([z.iso.datetime(), z.literal(NO_TIME)]),
   id: z.uuid(),
 }
 

@@ -1,14 +1,11 @@
 import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { type Position, parseCursor, toCursor, type ValueKind } from './cursor.ts'
+import { NO_TIME, type Position, parseCursor, toCursor, type ValueKind } from './cursor.ts'
 import type { ItemSource } from './read-items.ts'
 
 /** Matches of a filter are counted up to this number: the cost of a count does not grow with the data. */
 export const TOTAL_MAX = 10_000
-
-/** Time of rows without one: it orders them last among the newest first. */
-export const NO_TIME = '-infinity'
 
 /** An offset above this is walked from the nearer end of the list. */
 const NEAR = 1000

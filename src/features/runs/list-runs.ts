@@ -21,8 +21,8 @@ export async function listRuns(
   if (isImpossible(filters)) return EMPTY_PAGE
   const versions = await listVersions(scope, filters)
   if (versions?.length === 0) return EMPTY_PAGE
-  const anyOf = toStatusConditions(filters)
-  const byStatus = anyOf.length > 0 ? anyOf : [sqlFragment`true`]
+  const statusConditions = toStatusConditions(filters)
+  const byStatus = statusConditions.length > 0 ? statusConditions : [sqlFragment`true`]
   const page = await readPage<RunDetails>(
     scope,
     {

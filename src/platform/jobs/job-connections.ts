@@ -25,7 +25,6 @@ export class JobConnections {
     })
     this.pool.on('error', (error) => log.warn({ err: error }, 'job queue connection lost'))
     this.pool.on('connect', (client) => {
-      client.on('error', () => undefined)
       closeWhenUnanswered(client, statementTimeoutMs)
       this.#sockets.add(client)
       this.#silenceWhenClosed(client, 'query')

@@ -48,7 +48,6 @@ export class PostgresNotifications implements Notifications {
       application_name: 'parley notifications',
       ...CONNECTION,
     })
-    listener.on('error', () => undefined)
     listener.on('notification', ({ payload }) => this.#local.wake((payload ?? '').split(',')))
     await listener.connect()
     await listener.query(`listen ${CHANNEL}`)

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { ServerClient } from './server-client.ts'
 
-/** Statements that a connection keeps prepared, at most. Texts that differ at each call are not worth it. */
+/** Statements that get a name, at most. The first ones keep theirs: texts that differ at each call are not worth it. */
 const NAMES_MAX = 400
 
-const names = new LRUCache<string, string>({ max: NAMES_MAX })
-let namesGiven = 0
+const names = new Map<string, string>()
 
 /**
  * A connection that prepares statements under a name, so that the server parses and plans each once per session. Only
@@ -37,8 +35,7 @@ function withName(config: unknown): unknown {
 
 function findName(text: string): string | undefined {
   const known = names.get(text)
-  if (known !== undefined || namesGiven >= NAMES_MAX) return known
-  namesGiven += 1
+  if (known !== undefined || names.size >= NAMES_MAX) return known
   const name = createHash('sha1').update(text).digest('base64url')
   names.set(text, name)
   return name

@@ -1,0 +1,22 @@
+import { toRecordset } from '../../platform/database/sql.ts'
+import type { Scope } from '../../scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
+
+/**
+ * Stores the provider's IDs of messages of a channel, by which statuses and replies find them. A message may have several;
+ * one that was deleted in the meantime is skipped. The caller holds the locks of the messages, in a statement of its own:
+ * a distributed database cannot insert within a statement that locks.
+ */
+export async function insertProviderIds(
+  tx: Scope,
+  channelId: string,
+  ids: { messageId: string; providerMessageId: string }[],
+): Promise<void> {
+  const rows = sortForLocking(ids, ({ providerMessageId }) => providerMessageId)
+  await tx.sql('insertProviderIds')`
+    insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
+    select ${tx.tenantId}::uuid, ${channelId}::uuid, x.provider_message_id, m.id, ${tx.now()}::timestamptz
+    from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (message_id uuid, provider_message_id text)
+    join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.message_id
+    order by x.provider_message_id on conflict do nothing`
+}
