@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
-import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
+import { findLivePostmaster, listServerProcesses } from '../src/platform/embedded-postgres/postmaster.ts'
 import { childEnvironment, runProgram } from '../src/platform/embedded-postgres/run-program.ts'
 import type { ChaosServer } from './database.ts'
 import { killPostgres } from './kill-postgres.ts'
@@ -43,8 +44,17 @@ export class CitusNode implements ChaosServer {
     return this.#control('stop', '-m', 'fast')
   }
 
-  async start(): Promise<void> {
-    if (!this.isRunning) await this.#control('start', '-l', path.join(this.dataFolder, 'chaos.log'))
+  /** Killed processes exit a moment later, and until then the server does not start. */
+  async start(attempts = 5): Promise<void> {
+    while (!this.isRunning && listServerProcesses({ data: this.dataFolder }).length > 0) await delay(20)
+    if (this.isRunning) return
+    try {
+      await this.#control('start', '-l', path.join(this.dataFolder, 'chaos.log'))
+    } catch (error) {
+      if (attempts === 1) throw error
+      await delay(500)
+      await this.start(attempts - 1)
+    }
   }
 
   async #control(...args: string[]): Promise<void> {
