@@ -28,7 +28,7 @@ type Procedure = {
     signal: AbortSignal
     batchIndex: 0
   }): Promise<unknown>
-  _def: { type: 'query' | 'mutation' | 'subscription'; meta?: ProcedureMeta; inputs: unknown[] }
+  _def: { type: 'query' | 'mutation' | 'subscription'; meta?: ProcedureMeta; inputs: unknown[]; output?: unknown }
 }
 
 type Fields = Record<string, z.core.$ZodType>
