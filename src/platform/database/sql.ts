@@ -55,13 +55,20 @@ function toNamedRow(names: string[], row: unknown[]): Record<string, unknown> {
   return named
 }
 
+type TransactionClient = {
+  acquireConnection(): Promise<object>
+  query(connection: object, statement: object): Promise<{ response: ArrayResult }>
+}
 type ArrayStatement = { text: string; values: SqlValue[]; rowMode: 'array' }
 
-function executeInTransaction(db: Knex, { text, values, rowMode }: ArrayStatement): Promise<ArrayResult> {
-  const query = db.raw<ArrayResult>('')
+/** The client of a transaction refuses statements after its end, and passes others on to the connection. */
+async function executeInTransaction(db: Knex, { text, values, rowMode }: ArrayStatement): Promise<ArrayResult> {
+  const client: TransactionClient = db.client
+  const connection = await client.acquireConnection()
   // knex would replace question marks in the text, so the driver gets it beside.
-  const toSQL = () => ({ method: 'raw', sql: text, bindings: values, options: { text, rowMode } })
-  return Promise.resolve(Object.assign(query, { toSQL }))
+  const statement = { sql: text, bindings: values, options: { text, rowMode } }
+  const { response } = await client.query(connection, statement)
+  return response
 }
 
 async function executeDirectly(db: Knex, statement: ArrayStatement): Promise<ArrayResult> {
