@@ -66,6 +66,12 @@ type PoolOptions = Partial<PoolSettings> & {
   isUsable?: (connection: object) => boolean
 }
 
+/**
+ * Statements are sent without waiting for the responses to earlier ones of their connection. The server executes them in
+ * order, and after an error refuses those that follow in the transaction.
+ */
+const PIPELINE = { pipeline: true }
+
 const sockets = new WeakMap<Database, OpenSockets>()
 
 /**
@@ -84,6 +90,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       ...CONNECTION,
       connectionTimeoutMillis: Math.min(CONNECTION.connectionTimeoutMillis, acquireTimeoutMs),
       application_name: options.name ?? 'parley',
+      ...PIPELINE,
       ...(isPooled ? {} : toStartupParameters(timeouts)),
     },
     wrapIdentifier,
