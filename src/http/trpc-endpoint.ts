@@ -8,8 +8,8 @@ import { InvalidError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
-import { subscriptionEndpoint } from './subscription-endpoint.ts'
-import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './load/subscription-slots.ts'
+import { subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
+import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './subscriptions/subscription-slots.ts'
 import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
 const BATCH_MAX = 10

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { isTrackedEnvelope } from '@trpc/server'
-import { SECOND } from '../platform/time.ts'
+import { SECOND } from '../../platform/time.ts'
 
 /** Interval of the checks of all streams. Their ages are counted in these. */
 const TICK_MS = SECOND

@@ -1,11 +1,11 @@
 import { parseConnectionParamsFromString } from '@trpc/server/http'
 import type { Context } from 'koa'
-import type { AppRouter } from '../router.ts'
-import type { RequestContext } from '../trpc/context.ts'
-import { toErrorShape, toPublicError, TransportError } from '../trpc/errors.ts'
-import { transformer } from '../trpc/transformer.ts'
+import type { AppRouter } from '../../router.ts'
+import type { RequestContext } from '../../trpc/context.ts'
+import { toErrorShape, toPublicError, TransportError } from '../../trpc/errors.ts'
+import { transformer } from '../../trpc/transformer.ts'
 import { EventStreams } from './event-streams.ts'
-import { listProcedures, type Procedure } from './rest.ts'
+import { listProcedures, type Procedure } from '../rest.ts'
 
 /** The header `Vary` names what the CORS headers depend on. */
 const HEADERS = {
