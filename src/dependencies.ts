@@ -21,6 +21,7 @@ import { folderStore } from './platform/files/folder-store.ts'
 import { removeOldFiles } from './platform/files/remove-old-files.ts'
 import { s3Store } from './platform/files/s3-store.ts'
 import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
+import { SharedObjects } from './platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
 import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
@@ -106,6 +107,7 @@ export async function openDependencies(
       sharedJobs,
       notifications,
       singleFlight: createSingleFlight(),
+      shared: new SharedObjects(),
       cache: new ExpiringCache(),
       secrets,
       mail,

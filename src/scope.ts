@@ -150,10 +150,12 @@ export class Scope {
     return this.#dependencies.singleFlight.do(`${this.tenantId} ${key}`, read) as Promise<T>
   }
 
-  /**
-   * Returns what `read` returned at most `ms` ago in this process. Other processes may have changed it since; this one
-   * calls `forget` when it does. Not for transactions.
-   */
+  /** Returns the object of a key that all scopes of the tenant in this process share until it calls `release`. */
+  share<T extends object>(key: string, create: (release: () => void) => T): T {
+    return this.#dependencies.shared.get(`${this.tenantId} ${key}`, create) as T
+  }
+
+  /** Returns what `read` returned at most `ms` ago in this process, unless `forget` was called. Not for transactions. */
   cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
     return this.#dependencies.cache.get(`${this.tenantId} ${key}`, ms, read) as Promise<T>
   }
