@@ -18,16 +18,22 @@ export async function selectRows<Row>(db: Knex, sql: string, bindings: Bindings 
 /** The tag of a template that is a statement. `Row` states what it selects or returns; nothing checks it at run time. */
 export type SqlTag<Row> = (strings: TemplateStringsArray, ...values: SqlPart[]) => Promise<Row[]>
 
+export type SqlOptions = {
+  /** False for a statement whose best plan depends on its values: it is planned at each call. */
+  isPrepared?: boolean
+}
+
 /** Returns the tag of a named statement, which is executed unless `assertAllowed` throws. */
 export function createSqlTag<Row>(
   db: Knex,
   name: string,
   assertAllowed: (statement: Statement) => void = () => {},
+  options: SqlOptions = {},
 ): SqlTag<Row> {
   return async (strings, ...values) => {
     const statement = composeStatement(name, new SqlFragment(strings, values))
     assertAllowed(statement)
-    return executeStatement<Row>(db, statement)
+    return executeStatement<Row>(db, statement, options)
   }
 }
 
@@ -35,10 +41,15 @@ export function createSqlTag<Row>(
  * Executes a composed statement and returns its rows with their column names in camelCase. Its parameters are those of
  * Postgres already, so knex only passes it on: on the connection of the transaction, with events and timeouts.
  */
-async function executeStatement<Row>(db: Knex, { text, values }: Statement): Promise<Row[]> {
+async function executeStatement<Row>(
+  db: Knex,
+  { text, values }: Statement,
+  { isPrepared = true }: SqlOptions,
+): Promise<Row[]> {
   const query = db.raw<{ rows: object[] }>('')
-  // knex would replace question marks in the text, so the driver gets it beside.
-  const toSQL = () => ({ method: 'raw', sql: text, bindings: values, options: { text } })
+  // knex would replace question marks in the text, so the driver gets it beside. It prepares what has no name set.
+  const options = isPrepared ? { text } : { text, name: undefined }
+  const toSQL = () => ({ method: 'raw', sql: text, bindings: values, options })
   const { rows } = await Object.assign(query, { toSQL })
   return camelRows<Row>(rows)
 }
