@@ -4,7 +4,6 @@ import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
-import { TransportError } from '../trpc/errors.ts'
 import { accessLog } from './access-log.ts'
 import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
@@ -80,25 +79,11 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins))
   koa.use(trpcEndpoint(router, contexts.openForTrpc))
-  koa.use(checkMethod(rest))
+  koa.use(rest.match)
   koa.use(contexts.open)
   koa.use(mediaUploads(dependencies.media, contexts.get))
   koa.use(recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
-  koa.use(rest.routes())
+  koa.use(rest.serve)
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
   return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => lag.stop())
-}
-
-function checkMethod(rest: ReturnType<typeof restRoutes>): Koa.Middleware {
-  return async function checkRestMethod(ctx, next) {
-    const { path, route } = rest.match(ctx.path, ctx.method)
-    if (path.length > 0 && !route) {
-      const allow = [...new Set(path.flatMap(({ methods }) => methods))].join(', ')
-      throw new TransportError('METHOD_NOT_SUPPORTED', {
-        message: `This path takes ${allow}`,
-        headers: { Allow: allow },
-      })
-    }
-    await next()
-  }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
@@ -10,6 +10,7 @@ import { waitUntil } from './wait-until.ts'
 
 const COPIED = [
   'package.json',
+  'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
   'knexfile.js',
@@ -21,10 +22,20 @@ const COPIED = [
 
 export type Output = { code: number | null; stdout: string; stderr: string }
 
+/** Runs git also in a clone that belongs to another account. */
+function git(...args: string[]) {
+  return spawnSync('git', ['-c', 'safe.directory=*', ...args], { cwd: ROOT, maxBuffer: 2 ** 28 })
+}
+
+/** Returns false without git or without the commit, which is not part of shallow clones. */
+export function hasCommit(commit: string): boolean {
+  return git('cat-file', '-e', `${commit}^{tree}`).status === 0
+}
+
 /** Copies the files of an earlier commit into an empty folder. */
 function extractCommit(commit: string, folder: string): void {
   mkdirSync(folder)
-  const archive = spawnSync('git', ['archive', commit, ...COPIED], { cwd: ROOT, maxBuffer: 2 ** 28 })
+  const archive = git('archive', commit, ...COPIED)
   const { status, stderr } = spawnSync('tar', ['-x', '-C', folder], { input: archive.stdout })
   if (archive.status !== 0 || status !== 0) throw new Error(`${archive.stderr.toString()}${stderr.toString()}`)
 }
@@ -42,7 +53,26 @@ export class Checkout {
     this.#remove = () => folder.remove()
     if (commit !== undefined) extractCommit(commit, this.path)
     else for (const entry of COPIED) cpSync(join(ROOT, entry), join(this.path, entry), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'))
+    const lockFile = (path: string) => readFileSync(join(path, 'package-lock.json'), 'utf8')
+    if (lockFile(this.path) === lockFile(ROOT)) symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'))
+    else this.#installPackages()
+  }
+
+  #installPackages(): void {
+    const options = ['--prefer-offline', '--no-audit', '--no-fund']
+    const { status, stderr } = spawnSync('npm', ['ci', ...options], { cwd: this.path, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`The packages of another commit could not be installed: ${stderr}`)
+  }
+
+  /** Adds a migration to this copy alone. Outside a transaction it may create indexes concurrently. */
+  addMigration(name: string, statements: string[], { isInTransaction = true } = {}): void {
+    const queries = statements.map((sql) => `  await knex.schema.raw(${JSON.stringify(sql)})\n`).join('')
+    const source = [
+      ...(isInTransaction ? [] : ['export const config = { transaction: false }\n']),
+      `export async function up(knex) {\n${queries}}\n`,
+      'export async function down() {}\n',
+    ]
+    writeFileSync(join(this.path, 'migrations', `${name}.ts`), source.join(''))
   }
 
   get hasRunningServer(): boolean {

@@ -11,7 +11,7 @@ let nodes: Promise<string[]> | undefined
 export function listNodes(coordinatorUrl: string): Promise<string[]> {
   return (nodes ??= withClient(coordinatorUrl, async (client) => {
     const { rows } = await client.query<{ host: string; port: number }>(
-      'select node_name as host, node_port::int as port from citus_get_active_worker_nodes()',
+      'select node_name as host, node_port::int as port from citus_get_active_worker_nodes() order by node_port',
     )
     return [coordinatorUrl, ...rows.map(({ host, port }) => withAddress(coordinatorUrl, host, port))]
   }))

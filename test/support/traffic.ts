@@ -1,10 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import type { Owner } from './deployment.ts'
+import { waitUntil } from './wait-until.ts'
 
 const WRITERS = 4
 const PAUSE_MS = 100
 const REQUEST_MAX_MS = 30 * SECOND
+
+const UNFINISHED = `select from mailbox_items union all select from outbox union all
+  select from messages where direction = 'outbound' and status = 'queued'`
+const COUNT_ANSWERS = `select i.id, count(o.id)::int as answers from messages i
+  left join messages o on o.tenant_id = i.tenant_id and o.conversation_id = i.conversation_id
+    and o.direction = 'outbound'
+  where i.direction = 'inbound' group by i.tenant_id, i.id`
 
 /** Customers who write new messages to several servers all the time, each from a phone number of its own. */
 export class Traffic {
@@ -19,11 +28,12 @@ export class Traffic {
   readonly #successes: number[] = []
   #running: Promise<unknown> | undefined
   #isStopping = false
-  #nextPhone = 0
+  #nextPhone: number
 
-  constructor(urls: string[], owner: Owner) {
+  constructor(urls: string[], owner: Owner, { firstPhone = 0 }: { firstPhone?: number } = {}) {
     this.#urls = urls
     this.#owner = owner
+    this.#nextPhone = firstPhone
   }
 
   get lastSuccessAt(): number {
@@ -43,6 +53,19 @@ export class Traffic {
   /** The longest time in which no request was acknowledged. */
   longestGapMs(): number {
     return Math.max(...this.#successes.map((at, index) => at - (this.#successes[index - 1] ?? at)))
+  }
+
+  /** Waits until no work is left, and compares what the database contains with what was acknowledged. */
+  async findProblems(databaseUrl: string): Promise<{ lost: string[]; notAnsweredOnce: string[] }> {
+    return withClient(databaseUrl, async (client) => {
+      await waitUntil(async () => (await client.query(UNFINISHED)).rows.length === 0)
+      const { rows } = await client.query<{ id: string; answers: number }>(COUNT_ANSWERS)
+      const stored = new Set(rows.map(({ id }) => id))
+      return {
+        lost: this.acknowledged.filter((id) => !stored.has(id)),
+        notAnsweredOnce: rows.flatMap(({ id, answers }) => (answers === 1 ? [] : [id])),
+      }
+    })
   }
 
   async #write(index: number): Promise<void> {

@@ -43,12 +43,14 @@ export async function migrate(
   }
 }
 
-/** Polls, because a statement that waits has a snapshot, and `create index concurrently` waits for all older snapshots. */
+/**
+ * Polls, because a statement that waits has a snapshot, and `create index concurrently` waits for all older snapshots. The
+ * statement has no bindings, as one with bindings keeps its snapshot until the next one.
+ */
 async function acquireMigrationLock(lock: Database, log: Log | undefined): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const { rows } = await lock.raw<{ rows: [{ acquired: boolean }] }>(
-      'select pg_try_advisory_xact_lock(?) as acquired',
-      [MIGRATION_LOCK],
+      `select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as acquired`,
     )
     if (rows[0].acquired) return
     if (attempt === 0) log?.info('waiting for another process that applies migrations')

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { snakeCaseMappers } from 'objection'
-import { composeStatement, SqlFragment, type SqlPart, type Statement } from './statements/statement.ts'
+import type pg from 'pg'
+import { composeStatement, SqlFragment, type SqlPart, type SqlValue, type Statement } from './statements/statement.ts'
 
 type Bindings = readonly Knex.RawBinding[] | Knex.ValueDict
 
@@ -37,21 +38,60 @@ export function createSqlTag<Row>(
   }
 }
 
+type ArrayResult = { fields: { name: string }[]; rows: unknown[][] }
+
 /**
  * Executes a composed statement and returns its rows with their column names in camelCase. Its parameters are those of
- * Postgres already, so knex only passes it on: on the connection of the transaction, with events and timeouts.
+ * Postgres already, so knex does not process it; in a transaction knex passes it on to the connection.
  */
 async function executeStatement<Row>(
   db: Knex,
   { text, values }: Statement,
   { isPrepared = true }: SqlOptions,
 ): Promise<Row[]> {
-  const query = db.raw<{ rows: object[] }>('')
-  // knex would replace question marks in the text, so the driver gets it beside. It prepares what has no name set.
-  const options = isPrepared ? { text } : { text, name: undefined }
-  const toSQL = () => ({ method: 'raw', sql: text, bindings: values, options })
-  const { rows } = await Object.assign(query, { toSQL })
-  return camelRows<Row>(rows)
+  // Rows come as lists, so that each column name is mapped once and not once per row. A connection prepares a statement
+  // unless it has the key `name`.
+  const statement = { text, values, rowMode: 'array', ...(isPrepared ? {} : { name: undefined }) } as const
+  const { fields, rows } = await (db.isTransaction
+    ? executeInTransaction(db, statement)
+    : executeDirectly(db, statement))
+  const names = fields.map(({ name }) => toCamelName(name))
+  return rows.map((row): unknown => toNamedRow(names, row)) as Row[]
+}
+
+/** A loop over indexes, as this is done for each value that is read. */
+function toNamedRow(names: string[], row: unknown[]): Record<string, unknown> {
+  const named: Record<string, unknown> = {}
+  for (let index = 0; index < names.length; index += 1) named[names[index] ?? ''] = row[index]
+  return named
+}
+
+type ArrayStatement = { text: string; values: SqlValue[]; rowMode: 'array'; name?: undefined }
+
+function executeInTransaction(db: Knex, { values, ...options }: ArrayStatement): Promise<ArrayResult> {
+  const query = db.raw<ArrayResult>('')
+  // knex would replace question marks in the text, so the driver gets it beside.
+  const toSQL = () => ({ method: 'raw', sql: options.text, bindings: values, options })
+  return Promise.resolve(Object.assign(query, { toSQL }))
+}
+
+async function executeDirectly(db: Knex, statement: ArrayStatement): Promise<ArrayResult> {
+  const connection: pg.Client = await db.client.acquireConnection()
+  try {
+    return await connection.query<unknown[], SqlValue[]>(statement)
+  } finally {
+    await db.client.releaseConnection(connection)
+  }
+}
+
+const camelNames = new Map<string, string>()
+
+function toCamelName(column: string): string {
+  const known = camelNames.get(column)
+  if (known !== undefined) return known
+  const [name = column] = Object.keys(toCamelCase({ [column]: null }))
+  camelNames.set(column, name)
+  return name
 }
 
 /** Maps the column names of rows from the query builder to camelCase. Values, JSON included, stay as they are. */

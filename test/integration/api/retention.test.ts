@@ -7,6 +7,7 @@ import { newId } from '../../../src/platform/ids.ts'
 import { DAY } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { CITUS_URL } from '../../support/postgres.ts'
 import { openEventStream } from '../../support/event-stream.ts'
 import { getRun, listMessageBodies, listRuns } from '../../support/queries.ts'
 import { ask, say } from '../../support/steps.ts'
@@ -28,6 +29,12 @@ describe('retention of a workspace', function () {
   before(async () => {
     EXPIRY.portionSize = PORTION
     app = await startTestApp({}, undefined, createLogger('info', { write: (line) => lines.push(line) }))
+    // Distributed tables have no triggers.
+    if (CITUS_URL === undefined) await limitStatements()
+  })
+
+  /** Lets statements fail that delete more rows than a portion. */
+  async function limitStatements(): Promise<void> {
     await app.system.db.raw(`
       create function limit_deletion() returns trigger language plpgsql as $$ begin
         if (select count(*) from gone) > ${PORTION} then raise exception 'too many rows in one statement'; end if;
@@ -37,7 +44,7 @@ describe('retention of a workspace', function () {
       await app.system.db.raw(`create trigger limit_deletion after delete on ${table}
         referencing old table as gone for each statement execute function limit_deletion()`)
     }
-  })
+  }
 
   after(async () => {
     EXPIRY.portionSize = portionSize
@@ -121,7 +128,8 @@ describe('retention of a workspace', function () {
     })
   })
 
-  it('the total of GET /runs is exact after an interruption half-way, and after the repetition', async () => {
+  it('the total of GET /runs is exact after an interruption half-way, and after the repetition', async function () {
+    if (CITUS_URL !== undefined) this.skip()
     await put({ runs: 30 })
     await pass(31)
     await app.system.db.raw(`

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { SECOND } from '../../../src/platform/time.ts'
 import { Checkout } from '../../support/checkout.ts'
@@ -11,12 +9,6 @@ import { waitUntil } from '../../support/wait-until.ts'
 const START = ['--import', 'tsx', 'src/main.ts']
 const LATER = '20991231000000_add_nickname_to_contacts'
 
-function addMigration(checkout: Checkout, name: string, sql: string): void {
-  const text = (statement: string) => `(knex) {\n  await knex.schema.raw(\`${statement}\`)\n}\n`
-  const source = `export async function up${text(sql)}export async function down${text('select 1')}`
-  writeFileSync(join(checkout.path, 'migrations', `${name}.ts`), source)
-}
-
 describe('npm run migrate', function () {
   this.timeout(300_000)
   let current: Checkout
@@ -27,7 +19,7 @@ describe('npm run migrate', function () {
   before(() => {
     current = new Checkout('current')
     next = new Checkout('next')
-    addMigration(next, LATER, 'alter table contacts add column nickname text')
+    next.addMigration(LATER, ['alter table contacts add column nickname text'])
   })
 
   after(async () => {
@@ -77,12 +69,22 @@ describe('npm run migrate', function () {
     await withClient(database.url, (client) => client.query('alter role current_user set statement_timeout = 200'))
     try {
       const slow = new Checkout('slow')
-      addMigration(slow, '20991231000001_wait', 'select pg_sleep(0.6)')
+      slow.addMigration('20991231000001_wait', ['select pg_sleep(0.6)'])
       expect(await migrate(slow)).to.include('applied 20991231000001_wait')
       await slow.remove()
     } finally {
       await withClient(database.url, (client) => client.query('alter role current_user reset statement_timeout'))
     }
+  })
+
+  it('creates an index concurrently, for which no statement of its own may hold a snapshot', async () => {
+    await migrate(current)
+    const concurrent = new Checkout('concurrent')
+    const name = '20991231000002_index_name'
+    const statements = ['set lock_timeout = 0', 'create index concurrently contacts_name_idx on contacts (name)']
+    concurrent.addMigration(name, statements, { isInTransaction: false })
+    expect(await migrate(concurrent)).to.include(`applied ${name}`)
+    await concurrent.remove()
   })
 
   it('waits for a locked table in short attempts, between which other statements use the table', async () => {

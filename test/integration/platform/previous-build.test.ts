@@ -1,72 +1,92 @@
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { Checkout } from '../../support/checkout.ts'
-import { findUrl, isReady, Owner, stopServer } from '../../support/deployment.ts'
-import { ROOT } from '../../support/documents.ts'
+import { Checkout, hasCommit } from '../../support/checkout.ts'
+import { findUrl, isReady, Owner, type Server, stopServer } from '../../support/deployment.ts'
 import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { Traffic } from '../../support/traffic.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const START = ['--import', 'tsx', 'src/main.ts']
 const PREVIOUS = 'HEAD~1'
+const COLUMN = '20991231000000_add_nickname_to_contacts'
+const INDEX = '20991231000001_index_nickname'
 
-/** The text of a file of the previous commit; undefined where git or the history is missing, as in shallow clones. */
-function readPrevious(path: string): string | undefined {
-  const { status, stdout } = spawnSync('git', ['show', `${PREVIOUS}:${path}`], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    maxBuffer: 2 ** 26,
-  })
-  return status === 0 ? stdout : undefined
-}
-
-/** Returns why the previous commit cannot run here. */
-function findObstacle(): string | undefined {
-  if (readPrevious('src/platform/database/migrate.ts') === undefined) {
-    return 'the previous commit is not in this clone, or its version requires the schema to be exactly its own'
-  }
-  const lockFile = readFileSync(join(ROOT, 'package-lock.json'), 'utf8')
-  if (readPrevious('package-lock.json') !== lockFile) return 'the previous commit needs other packages'
-  return undefined
+/** Adds what the rules of migrations allow, so that the builds differ in their migrations whatever the commit contains. */
+function addMigrations(checkout: Checkout): void {
+  checkout.addMigration(COLUMN, [
+    `alter table contacts add column nickname text not null default '',
+       add constraint contacts_nickname_check check (length(nickname) < 100) not valid`,
+  ])
+  checkout.addMigration(
+    INDEX,
+    [
+      'set lock_timeout = 0',
+      'drop index concurrently if exists contacts_tenant_id_nickname_idx',
+      'create index concurrently contacts_tenant_id_nickname_idx on contacts (tenant_id, nickname)',
+    ],
+    { isInTransaction: false },
+  )
 }
 
 describe('the build of the previous commit', function () {
   this.timeout(300_000)
-  const obstacle = findObstacle()
   let previous: Checkout | undefined
   let current: Checkout | undefined
   let database: TestDatabase | undefined
+  const traffic: Traffic[] = []
 
   before(async () => {
     database = await cloneDatabase(() => Promise.resolve())
   })
 
   after(async () => {
+    await Promise.all(traffic.map((each) => each.stop()))
     await previous?.remove()
     await current?.remove()
     await database?.drop()
   })
 
-  const title = 'works beside this one on the database that this one has migrated, and can start again'
-  if (obstacle !== undefined) it.skip(`${title} (not run: ${obstacle})`)
+  function start(servers: Server[], phones: { firstPhone: number }, owner: Owner): Traffic {
+    const started = new Traffic(servers.map(findUrl), owner, phones)
+    traffic.push(started)
+    started.start()
+    return started
+  }
+
+  const title = 'answers all messages while this one migrates the database and works beside it, and can start again'
+  if (!hasCommit(PREVIOUS)) it.skip(`${title} (not run: the previous commit is not in this clone)`)
   else
     it(title, async () => {
       previous = new Checkout('previous', { commit: PREVIOUS })
       current = new Checkout('current')
-      const env = { DATABASE_URL: database?.url, SECRET_KEY: 'ab'.repeat(32), LOG_FORMAT: 'json' }
+      addMigrations(current)
+      const url = database?.url ?? ''
+      const env = { DATABASE_URL: url, SECRET_KEY: 'ab'.repeat(32), LOG_FORMAT: 'json' }
       const migrate = async (checkout: Checkout) => {
         const { code, stdout, stderr } = await checkout.run('npm', ['run', '--silent', 'migrate'], env)
         expect(code, stdout + stderr).to.equal(0)
+        return stdout
       }
       await migrate(previous)
       let older = await previous.serve('node', START, env)
       const owner = await Owner.signUp(findUrl(older), 'ada@parley.example')
       await owner.publishAnswer(findUrl(older), 'Hi')
-      await migrate(current)
+
+      const duringMigration = start([older], { firstPhone: 0 }, owner)
+      await waitUntil(() => duringMigration.acknowledged.length >= 5)
+      expect(await migrate(current))
+        .to.include(COLUMN)
+        .and.to.include(INDEX)
+      await duringMigration.stop()
       const newer = await current.serve('node', START, env)
       expect([await isReady(older), await isReady(newer)]).to.deep.equal([true, true])
-      await owner.writeAndWait(findUrl(older), '+4917012000001')
-      await owner.writeAndWait(findUrl(newer), '+4917012000002')
+      const toBoth = start([older, newer], { firstPhone: 100_000 }, owner)
+      await waitUntil(() => toBoth.acknowledged.length >= 40)
+      await toBoth.stop()
+      for (const each of traffic) {
+        expect(each.failures).to.deep.equal([])
+        expect(await each.findProblems(url)).to.deep.equal({ lost: [], notAnsweredOnce: [] })
+      }
+
       await stopServer(older)
       older = await previous.serve('node', START, env)
       expect(await isReady(older)).to.equal(true)
