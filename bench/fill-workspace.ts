@@ -103,10 +103,15 @@ export async function withoutIndexes(database: pg.Client, fill: () => Promise<vo
   )
   await database.query(`set session_replication_role = replica; set synchronous_commit = off;
     set work_mem = '256MB'; set maintenance_work_mem = '1GB'`)
+  // Each checkpoint makes the next change of every page write the whole page into the log.
+  await database.query(`alter system set max_wal_size = '8GB'`)
+  await database.query('select pg_reload_conf()')
   for (const { name } of rows) await database.query(`drop index ${name}`)
   await fill()
   for (const { definition } of rows) await database.query(definition)
   await database.query('reset all')
+  await database.query('alter system reset max_wal_size')
+  await database.query('select pg_reload_conf()')
 }
 
 /** Copies the newest row of a table for the conversations of the filling. */
