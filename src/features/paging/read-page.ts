@@ -126,13 +126,18 @@ class PageReader<Item> {
   /** Returns the SQL of the IDs and values of matches in order. Further conditions are added to those of the listing. */
   #walk(direction: SqlFragment, { limit, offset }: Bounds, further: SqlFragment[] = []): SqlFragment {
     const { from, id, order, conditions, alternatives = [] } = this.#listing
+    // Ordering by an ID twice would sort what an index has in order.
+    const orderBy = (value: SqlFragment, thenBy: SqlFragment) =>
+      order.kind === 'id'
+        ? sqlFragment`order by ${value} ${direction}`
+        : sqlFragment`order by ${value} ${direction}, ${thenBy} ${direction}`
     // Numbers instead of parameters: a plan for all values would assume a tenth of the rows.
     const end = sqlText(`limit ${limit} offset ${offset}`)
     const isOwn = sqlFragment`t.tenant_id = ${this.#scope.tenantId}`
     const scans = (alternatives.length > 0 ? alternatives.map((one) => [one]) : [[]]).map((alternative) => {
       const all = joinFragments([isOwn, ...conditions, ...alternative, ...further], ' and ')
       return sqlFragment`select ${id} as id, ${order.value} as value from ${from} t where ${all}
-        order by ${order.value} ${direction}, ${id} ${direction}`
+        ${orderBy(order.value, id)}`
     })
     const [only] = scans
     if (only && scans.length === 1) return sqlFragment`${only} ${end}`
@@ -141,7 +146,8 @@ class PageReader<Item> {
       scans.map((scan) => sqlFragment`(${scan} ${first})`),
       ' union all ',
     )
-    return sqlFragment`select id, value from (${merged}) merged order by value ${direction}, id ${direction} ${end}`
+    const inOrder = orderBy(sqlFragment`value`, sqlFragment`id`)
+    return sqlFragment`select id, value from (${merged}) merged ${inOrder} ${end}`
   }
 
   #isAfter(after: Position): SqlFragment {
