@@ -1,7 +1,7 @@
 import type { TenantModel } from './models/tenant-model.ts'
 import { singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
-import { createSqlTag, type SqlTag } from './platform/database/sql.ts'
+import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
 import { sendEvents, writeEvents } from './platform/database/write-events.ts'
 import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
 import type { FileStore } from './platform/files/file-store.ts'
@@ -72,8 +72,8 @@ export class Scope {
    * a tenant table needs a condition `alias.tenant_id = ${scope.tenantId}`, each inserted row the same as its `tenant_id`.
    * @throws Error if the statement may reach the rows of other tenants
    */
-  sql<Row = unknown>(name: string): SqlTag<Row> {
-    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId))
+  sql<Row = unknown>(name: string, options?: SqlOptions): SqlTag<Row> {
+    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId), options)
   }
 
   /** Returns undefined for a malformed id, a missing row and a row of another tenant alike. */
@@ -150,10 +150,12 @@ export class Scope {
     return this.#dependencies.singleFlight.do(`${this.tenantId} ${key}`, read) as Promise<T>
   }
 
-  /**
-   * Returns what `read` returned at most `ms` ago in this process. Other processes may have changed it since; this one
-   * calls `forget` when it does. Not for transactions.
-   */
+  /** Returns the object of a key that all scopes of the tenant in this process share until it calls `release`. */
+  share<T extends object>(key: string, create: (release: () => void) => T): T {
+    return this.#dependencies.shared.get(`${this.tenantId} ${key}`, create) as T
+  }
+
+  /** Returns what `read` returned at most `ms` ago in this process, unless `forget` was called. Not for transactions. */
   cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
     return this.#dependencies.cache.get(`${this.tenantId} ${key}`, ms, read) as Promise<T>
   }

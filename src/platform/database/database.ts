@@ -5,6 +5,7 @@ import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 import { getField } from '../get-field.ts'
 import { UnavailableError } from '../errors.ts'
+import { parseUtcTime } from '../iso-time.ts'
 import { SECOND } from '../time.ts'
 import {
   CONNECTION,
@@ -23,6 +24,7 @@ export type Database = Knex
 
 const INT8 = 20
 const DATE = 1082
+const TIMESTAMPTZ = 1184
 
 // Counts are numbers. One that is too large to be exact is a bug, so it throws instead of being rounded.
 pg.types.setTypeParser(INT8, (text) => {
@@ -31,6 +33,8 @@ pg.types.setTypeParser(INT8, (text) => {
   return value
 })
 pg.types.setTypeParser(DATE, (text) => text)
+const parseAnyTime: (text: string) => unknown = pg.types.getTypeParser(TIMESTAMPTZ)
+pg.types.setTypeParser(TIMESTAMPTZ, (text) => parseUtcTime(text) ?? parseAnyTime(text))
 
 export const MIGRATIONS = {
   migrationSource: new FolderMigrationSource(new URL('../../../migrations/', import.meta.url)),
