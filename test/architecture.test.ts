@@ -260,11 +260,12 @@ const LOADED_WHEN_NEEDED = [
 /** Lists what a file loads when it is loaded: relative imports as paths, others as names. */
 function listLoaded({ path, ast }: SourceFile): string[] {
   return ast.statements.flatMap((statement) => {
-    const isLoaded = ts.isImportDeclaration(statement)
-      ? statement.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword
-      : ts.isExportDeclaration(statement) && !statement.isTypeOnly
-    const from = isLoaded ? statement.moduleSpecifier : undefined
-    if (!from || !ts.isStringLiteral(from)) return []
+    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return []
+    const isType = ts.isExportDeclaration(statement)
+      ? statement.isTypeOnly
+      : statement.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
+    const from = statement.moduleSpecifier
+    if (isType || !from || !ts.isStringLiteral(from)) return []
     return [from.text.startsWith('.') ? join(dirname(path), from.text) : from.text]
   })
 }
