@@ -1,7 +1,7 @@
 import type { TenantModel } from './models/tenant-model.ts'
 import { singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
-import { createSqlTag, type SqlTag } from './platform/database/sql.ts'
+import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
 import { sendEvents, writeEvents } from './platform/database/write-events.ts'
 import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
 import type { FileStore } from './platform/files/file-store.ts'
@@ -72,8 +72,8 @@ export class Scope {
    * a tenant table needs a condition `alias.tenant_id = ${scope.tenantId}`, each inserted row the same as its `tenant_id`.
    * @throws Error if the statement may reach the rows of other tenants
    */
-  sql<Row = unknown>(name: string): SqlTag<Row> {
-    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId))
+  sql<Row = unknown>(name: string, options?: SqlOptions): SqlTag<Row> {
+    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId), options)
   }
 
   /** Returns undefined for a malformed id, a missing row and a row of another tenant alike. */
@@ -212,10 +212,7 @@ export class SystemScope {
     return this.#dependencies.cache.get(key, ms, read) as Promise<T>
   }
 
-  /**
-   * Returns the tag of a named statement, as that of a scope, for tables that do not belong to tenants.
-   * @throws Error if the statement touches a tenant table
-   */
+  /** Returns the tag of a named statement, as that of a scope. It throws if the statement touches a tenant table. */
   sql<Row = unknown>(name: string): SqlTag<Row> {
     return createSqlTag(this.db, name, assertNoTenantTable)
   }

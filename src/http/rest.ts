@@ -60,7 +60,7 @@ export function restRoutes(router: AppRouter, getContext: (ctx: Context) => Requ
     table.add(operation.method, operation.path, answerOperation(operation, getContext))
   }
   /** Matches the path once, and rejects other methods before the session is looked up. */
-  const match: Middleware = async function matchRoute(ctx, next) {
+  const match: Middleware = function matchRoute(ctx, next) {
     const found = table.match(ctx.method, ctx.path)
     if ('target' in found) ctx.state['route'] = found
     else if (found.allowed.length > 0) {
@@ -70,11 +70,11 @@ export function restRoutes(router: AppRouter, getContext: (ctx: Context) => Requ
         headers: { Allow: allow },
       })
     }
-    await next()
+    return next()
   }
-  const serve: Middleware = async function answerRest(ctx, next) {
+  const serve: Middleware = function answerRest(ctx, next) {
     const route: Match<Answer> | undefined = ctx.state['route']
-    await (route ? route.target(ctx, route.params) : next())
+    return route ? route.target(ctx, route.params) : next()
   }
   return { match, serve }
 }

@@ -31,9 +31,7 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
   })
   const createContext = async (ctx: Context, { connectionParams }: TRPCRequestInfo) =>
     openContext(ctx, { tenantId: connectionParams?.['tenantId'] ?? null })
-  return async function answerTrpc(ctx, next) {
-    const names = listBatchedProcedures(ctx.path)
-    if (!names) return next()
+  const answer = async (ctx: Context, names: string[]) => {
     assertSafeCall(ctx, names)
     if (await streamSubscription(ctx, names)) return
     if (ctx.method === 'POST') await readBody(ctx, names)
@@ -54,6 +52,10 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
     })
     // tRPC's promise resolves on 'finish' only, so it would stay pending when the client disconnects.
     await Promise.race([handled, once(ctx.res, 'close')])
+  }
+  return function answerTrpc(ctx, next) {
+    const names = listBatchedProcedures(ctx.path)
+    return names ? answer(ctx, names) : next()
   }
 }
 

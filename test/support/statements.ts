@@ -17,7 +17,8 @@ const violations = new Map<string, string>()
 const checked = new Map<string, string | null>()
 const observed = new WeakSet<object>()
 
-type RecordedStatement = { text: string; values: unknown }
+/** A statement with a name is prepared: it may be executed with a plan for all values. */
+export type RecordedStatement = { text: string; values: unknown; name: unknown }
 let recorded: RecordedStatement[] | undefined
 
 /** Returns the statements that the application executes while `work` runs. */
@@ -42,7 +43,9 @@ Reflect.set(pg.Client.prototype, 'query', function queryChecked(this: pg.Client,
     const text = typeof config === 'string' ? config : getField(config, 'text')
     const problem = typeof text === 'string' ? findProblem(text) : null
     if (problem !== null) throw new Error(problem)
-    if (typeof text === 'string') recorded?.push({ text, values: getField(config, 'values') })
+    if (typeof text === 'string') {
+      recorded?.push({ text, values: getField(config, 'values'), name: getField(config, 'name') })
+    }
   }
   return Reflect.apply(query, this, args)
 })

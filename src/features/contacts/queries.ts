@@ -66,6 +66,9 @@ const ORDERS: Record<ListContacts['sort'], Omit<Order, 'sort'>> = {
   '-name': { ...NAME, direction: 'desc' },
 }
 
+/** Counting what a search finds reads each contact: more than this only says that there are more. */
+const FOUND_MAX = 100
+
 /** Lists contacts, by default newest first. */
 export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
   const { sort, groupId } = input
@@ -84,6 +87,7 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
       conditions,
       order: { sort, ...ORDERS[sort] },
       total: only?.isLarge ? only.count : allTotal,
+      ...(input.q === undefined ? {} : { totalMax: FOUND_MAX }),
       item: CONTACT_SOURCE,
     },
     input,

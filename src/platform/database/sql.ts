@@ -19,16 +19,22 @@ export async function selectRows<Row>(db: Knex, sql: string, bindings: Bindings 
 /** The tag of a template that is a statement. `Row` states what it selects or returns; nothing checks it at run time. */
 export type SqlTag<Row> = (strings: TemplateStringsArray, ...values: SqlPart[]) => Promise<Row[]>
 
+export type SqlOptions = {
+  /** False for a statement whose best plan depends on its values: it is planned at each call. */
+  isPrepared?: boolean
+}
+
 /** Returns the tag of a named statement, which is executed unless `assertAllowed` throws. */
 export function createSqlTag<Row>(
   db: Knex,
   name: string,
   assertAllowed: (statement: Statement) => void = () => {},
+  options: SqlOptions = {},
 ): SqlTag<Row> {
   return async (strings, ...values) => {
     const statement = composeStatement(name, new SqlFragment(strings, values))
     assertAllowed(statement)
-    return executeStatement<Row>(db, statement)
+    return executeStatement<Row>(db, statement, options)
   }
 }
 
@@ -38,9 +44,14 @@ type ArrayResult = { fields: { name: string }[]; rows: unknown[][] }
  * Executes a composed statement and returns its rows with their column names in camelCase. Its parameters are those of
  * Postgres already, so knex does not process it; in a transaction knex passes it on to the connection.
  */
-async function executeStatement<Row>(db: Knex, { text, values }: Statement): Promise<Row[]> {
-  // Rows come as lists, so that each column name is mapped once and not once per row.
-  const statement = { text, values, rowMode: 'array' } as const
+async function executeStatement<Row>(
+  db: Knex,
+  { text, values }: Statement,
+  { isPrepared = true }: SqlOptions,
+): Promise<Row[]> {
+  // Rows come as lists, so that each column name is mapped once and not once per row. A connection prepares a statement
+  // unless it has the key `name`.
+  const statement = { text, values, rowMode: 'array', ...(isPrepared ? {} : { name: undefined }) } as const
   const { fields, rows } = await (db.isTransaction
     ? executeInTransaction(db, statement)
     : executeDirectly(db, statement))
@@ -55,12 +66,12 @@ function toNamedRow(names: string[], row: unknown[]): Record<string, unknown> {
   return named
 }
 
-type ArrayStatement = { text: string; values: SqlValue[]; rowMode: 'array' }
+type ArrayStatement = { text: string; values: SqlValue[]; rowMode: 'array'; name?: undefined }
 
-function executeInTransaction(db: Knex, { text, values, rowMode }: ArrayStatement): Promise<ArrayResult> {
+function executeInTransaction(db: Knex, { values, ...options }: ArrayStatement): Promise<ArrayResult> {
   const query = db.raw<ArrayResult>('')
   // knex would replace question marks in the text, so the driver gets it beside.
-  const toSQL = () => ({ method: 'raw', sql: text, bindings: values, options: { text, rowMode } })
+  const toSQL = () => ({ method: 'raw', sql: options.text, bindings: values, options })
   return Promise.resolve(Object.assign(query, { toSQL }))
 }
 
