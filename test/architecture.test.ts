@@ -81,9 +81,6 @@ const OTHER_SENSES: Record<string, string> = { 'src/engine/language/liquid.ts': 
 /** Words of the product that the engine does not know. */
 const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
 
-/** Files whose statements are text with bindings. The tests check them, too, when they are executed. */
-const UNNAMED_STATEMENTS = /^src\/features\/(?:inbound|outbound|provider-webhooks)\//
-
 const sources = readSourceFiles(['src'])
 const migrations = readTextFiles(['migrations'], '.ts')
 const documents = readTextFiles(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs'], '.md')
@@ -304,7 +301,7 @@ describe('architecture: code', () => {
   })
 
   it('statements are named and checked: in features they are templates of a scope', () => {
-    const features = sources.filter(({ path }) => path.split('/').length > 2 && !UNNAMED_STATEMENTS.test(path))
+    const features = sources.filter(({ path }) => path.split('/').length > 2)
     assertNone(
       features
         .filter(({ path }) => !path.startsWith('src/platform/'))

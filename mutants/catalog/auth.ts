@@ -99,7 +99,7 @@ export const AUTH: Area = {
     {
       name: 'a member who was removed keeps their subscriptions',
       file: 'src/features/auth/check-access.ts',
-      original: 'return session.isMember ? undefined : new ForbiddenError()',
+      original: 'return workspaceId !== null && workspaces.has(workspaceId) ? undefined : new ForbiddenError()',
       mutated: 'return undefined',
       tests: ['integration/live/live-rights.test.ts'],
     },

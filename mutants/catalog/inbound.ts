@@ -66,15 +66,17 @@ export const INBOUND: Area = {
     {
       name: 'senders are looked up on all channels',
       file: SENDERS,
-      original: "where tenant_id = ? and channel_id = ? and kind in ('phone', 'bsuid') and value = any(?)",
-      mutated: "where tenant_id = ? and ?::text is not null and kind in ('phone', 'bsuid') and value = any(?)",
+      original:
+        "where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and kind in ('phone', 'bsuid') and value = any(${values})",
+      mutated: "where tenant_id = ${tx.tenantId} and kind in ('phone', 'bsuid') and value = any(${values})",
       tests: ['integration/channels/phone-spellings.test.ts'],
     },
     {
       name: 'senders are looked up in all tenants',
       file: SENDERS,
-      original: 'select null, phone_key, id from contacts where tenant_id = ? and phone_key = any(?)',
-      mutated: 'select null, phone_key, id from contacts where ?::text is not null and phone_key = any(?)',
+      original:
+        'select null, phone_key, id from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${phoneKeys})',
+      mutated: 'select null, phone_key, id from contacts where phone_key = any(${phoneKeys})',
     },
     {
       name: 'a stored identity of the channel gives way to the phone number of another contact',

@@ -27,13 +27,13 @@ export const OUTBOUND: Area = {
     {
       name: 'a message is claimed before its retry is due',
       file: CLAIM,
-      original: 'o.leased_at is null and o.not_before <= :now\n         and not exists',
+      original: 'o.leased_at is null and o.not_before <= ${now}\n         and not exists',
       mutated: 'o.leased_at is null\n         and not exists',
     },
     {
       name: 'a message that was postponed while the claim waited is claimed',
       file: CLAIM,
-      original: 'and o.not_before <= :now\n       returning',
+      original: 'and o.not_before <= ${now}\n       returning',
       mutated: 'returning',
     },
     {
@@ -88,16 +88,14 @@ export const OUTBOUND: Area = {
       name: 'statuses that arrived before the response are applied on other channels',
       file: SETTLE,
       original:
-        'where s.tenant_id = :tenantId and s.channel_id = :channelId and s.provider_message_id = input.provider_message_id',
-      mutated: 'where s.tenant_id = :tenantId and s.provider_message_id = input.provider_message_id',
+        'where s.tenant_id = ${tx.tenantId} and s.channel_id = ${channel.id} and s.provider_message_id = input.provider_message_id',
+      mutated: 'where s.tenant_id = ${tx.tenantId} and s.provider_message_id = input.provider_message_id',
     },
     {
       name: 'an accepted message stays in the outbox',
       file: SETTLE,
-      original: `       delete from outbox o using input
-       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id),`,
-      mutated: `       delete from outbox o using input
-       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id and false),`,
+      original: 'o.message_id = input.id),\n     early as (',
+      mutated: 'o.message_id = input.id and false),\n     early as (',
     },
     {
       name: 'the backoff of a recipient does not grow',
@@ -108,20 +106,19 @@ export const OUTBOUND: Area = {
     {
       name: 'a status applies to a message of another tenant',
       file: STATUSES,
-      original: 'left join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id',
-      mutated: 'left join messages m on m.channel_id = :channelId and m.id = x.own_id',
-      equivalent: 'A channel belongs to one tenant, so its ID alone selects the same messages',
+      original: 'left join messages m on m.tenant_id = ${tenantId} and m.channel_id = ${channelId} and m.id = x.own_id',
+      mutated: 'left join messages m on m.channel_id = ${channelId} and m.id = x.own_id',
     },
     {
       name: 'a status applies to a message of another channel',
       file: STATUSES,
-      original: 'left join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id',
-      mutated: 'left join messages m on m.tenant_id = :tenantId and m.id = x.own_id',
+      original: 'left join messages m on m.tenant_id = ${tenantId} and m.channel_id = ${channelId} and m.id = x.own_id',
+      mutated: 'left join messages m on m.tenant_id = ${tenantId} and m.id = x.own_id',
     },
     {
       name: 'a status applies to messages of all tenants and channels',
       file: STATUSES,
-      original: 'left join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id',
+      original: 'left join messages m on m.tenant_id = ${tenantId} and m.channel_id = ${channelId} and m.id = x.own_id',
       mutated: 'left join messages m on m.id = x.own_id',
     },
     {
@@ -140,7 +137,7 @@ export const OUTBOUND: Area = {
     {
       name: 'a status is looked up on other channels',
       file: STATUSES,
-      original: 'and r.channel_id = :channelId and r.provider_message_id = x.provider_message_id',
+      original: 'and r.channel_id = ${channelId} and r.provider_message_id = x.provider_message_id',
       mutated: 'and r.provider_message_id = x.provider_message_id',
     },
     {

@@ -86,8 +86,8 @@ export const TRPC: Area = {
     {
       name: 'a subscriber keeps receiving after a revocation',
       file: 'src/trpc/access-checks.ts',
-      original: 'this.#trustedUntil = 0\n      check()',
-      mutated: 'check()',
+      original: 'this.#trustedUntil = 0\n      this.report()',
+      mutated: 'this.report()',
       tests: ['integration/live/live-rights.test.ts'],
     },
     {

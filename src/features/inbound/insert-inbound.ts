@@ -1,8 +1,8 @@
 import type { InboundMessage } from '../../channels/channel.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
-import { KEEP_WEBHOOKS_SQL, type RawWebhook, toKeptWebhooks } from '../provider-webhooks/keep-webhooks.ts'
+import { keepWebhooksSql, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import type { EnsuredConversation } from '../conversations/ensure-conversations.ts'
 
 export type NewInboundMessage = {
@@ -36,33 +36,24 @@ export async function insertInbound(
     sender: { type: 'contact', id: conversation.contactId, name: null },
   }))
   const sorted = sortForLocking(rows, (row) => row.providerMessageId)
-  const inserted = await selectRows<{ id: string }>(
-    tx.db,
-    // The IDs are bound twice: a distributed database would send rows that two parts share to all of its nodes.
-    `with new_ids as (
+  const ids = sorted.map(({ id }) => id)
+  const providerIds = sorted.map(({ providerMessageId }) => providerMessageId)
+  const now = tx.now()
+  const inserted = await tx.sql<{ id: string }>('insertInbound')`
+    with new_ids as (
        insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz
-       from unnest(:ids::uuid[], :providerIds::text[]) as x (id, provider_message_id)
+       select ${tx.tenantId}::uuid, ${channelId}::uuid, provider_message_id, id, ${now}::timestamptz
+       from unnest(${ids}::uuid[], ${providerIds}::text[]) as x (id, provider_message_id)
        on conflict do nothing returning message_id),
-     ${KEEP_WEBHOOKS_SQL}
+     ${keepWebhooksSql(tx, channelId, webhooks)}
      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,
        status, sender, provider_message_id, provider_at, created_at, updated_at)
-     select :tenantId::uuid, i.id, i.conversation_id, i.contact_id, :channelId::uuid, 'inbound', i.type, i.body, i.content,
-       'received', i.sender, i.provider_message_id, i.provider_at, :now::timestamptz, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as i (id uuid, provider_message_id text, conversation_id uuid,
+     select ${tx.tenantId}::uuid, i.id, i.conversation_id, i.contact_id, ${channelId}::uuid, 'inbound', i.type, i.body, i.content,
+       'received', i.sender, i.provider_message_id, i.provider_at, ${now}::timestamptz, ${now}::timestamptz
+     from jsonb_to_recordset(${toRecordset(sorted)}::jsonb) as i (id uuid, provider_message_id text, conversation_id uuid,
        contact_id uuid, type text, body text, content jsonb, provider_at timestamptz, sender jsonb)
      join new_ids on new_ids.message_id = i.id
-     returning id`,
-    {
-      rows: toRecordset(sorted),
-      ids: sorted.map(({ id }) => id),
-      providerIds: sorted.map(({ providerMessageId }) => providerMessageId),
-      tenantId: tx.tenantId,
-      webhooks: toKeptWebhooks(webhooks),
-      channelId,
-      now: tx.now(),
-    },
-  )
+     returning id`
   const insertedIds = new Set(inserted.map(({ id }) => id))
   return messages.filter(({ id }) => insertedIds.has(id))
 }

@@ -1,6 +1,5 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import type { ItemContent } from '../../engine/mailbox/item.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { attributeReplies, type Reply } from '../broadcast-recipients/attribute-replies.ts'
@@ -182,12 +181,9 @@ async function toReceived(
   const stored =
     duplicates.length === 0
       ? []
-      : await selectRows<{ providerMessageId: string; messageId: string }>(
-          tx.db,
-          `select provider_message_id, message_id from provider_message_ids
-           where tenant_id = ? and channel_id = ? and provider_message_id = any(?)`,
-          [tx.tenantId, channelId, duplicates],
-        )
+      : await tx.sql<{ providerMessageId: string; messageId: string }>('findStoredMessages')`
+          select provider_message_id, message_id from provider_message_ids
+           where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and provider_message_id = any(${duplicates})`
   const storedIds = new Map(stored.map(({ providerMessageId, messageId }) => [providerMessageId, messageId]))
   return candidates.map(({ id, message, conversation: { conversationId } }) => ({
     messageId: insertedIds.has(id) ? id : (storedIds.get(message.providerMessageId) ?? id),

@@ -1,5 +1,5 @@
 import type { Sender } from '../../channels/channel.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
@@ -101,14 +101,11 @@ export function toIdentities({ phone, userId }: Sender): Identity[] {
 export async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Lookup> {
   const values = senders.flatMap(toIdentities).map(({ value }) => value)
   const phoneKeys = senders.flatMap(({ phone }) => (phone === null ? [] : [toPhoneKey(phone)]))
-  const rows = await selectRows<{ kind: string | null; value: string; contactId: string }>(
-    tx.db,
-    `select kind, value, contact_id from contact_identities
-     where tenant_id = ? and channel_id = ? and kind in ('phone', 'bsuid') and value = any(?)
+  const rows = await tx.sql<{ kind: string | null; value: string; contactId: string }>('findSenders')`
+    select kind, value, contact_id from contact_identities
+     where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and kind in ('phone', 'bsuid') and value = any(${values})
      union all
-     select null, phone_key, id from contacts where tenant_id = ? and phone_key = any(?)`,
-    [tx.tenantId, channelId, values, tx.tenantId, phoneKeys],
-  )
+     select null, phone_key, id from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${phoneKeys})`
   // Identities of the channel take precedence over the phone numbers of contacts.
   const byValue = new Map(rows.toReversed().map(({ value, contactId }) => [value, contactId]))
   const contacts = new Map(
@@ -128,11 +125,9 @@ export async function findContacts(tx: Scope, channelId: string, senders: Sender
 /** Takes advisory locks: there are no rows of unknown senders that could be locked. */
 async function lockPeople(tx: Scope, channelId: string, people: Person[]): Promise<void> {
   const names = people.flatMap((person) => [...person.names]).map((name) => `${tx.tenantId}\n${channelId}\n${name}`)
-  await tx.db.raw(
-    `select pg_advisory_xact_lock(key) from (
-       select distinct hashtextextended(name, 1) as key from unnest(?::text[]) as name order by key) keys`,
-    [names],
-  )
+  await tx.sql('lockSenders')`
+    select pg_advisory_xact_lock(key) from (
+       select distinct hashtextextended(name, 1) as key from unnest(${names}::text[]) as name order by key) keys`
 }
 
 /** Creates a contact for each person. One that another transaction created first is used instead. */
@@ -151,23 +146,16 @@ async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, 
     }
   })
   // Another channel or the API may create a contact with the same number at this moment: its row wins.
-  const inserted = await selectRows<{ id: string }>(
-    tx.db,
-    `insert into contacts (tenant_id, id, name, phone, phone_key, username, country, source, created_at, updated_at)
-     select :tenantId::uuid, id, name, phone, phone_key, username, country, 'inbound', :now::timestamptz, :now::timestamptz
-     from jsonb_to_recordset(:rows::jsonb) as x (id uuid, name text, phone text, phone_key text, username text, country text)
-     on conflict do nothing returning id`,
-    {
-      rows: toRecordset(
-        sortForLocking(
-          candidates.map(({ id, row }) => ({ id, ...row })),
-          ({ phoneKey, id }) => phoneKey ?? id,
-        ),
-      ),
-      tenantId: tx.tenantId,
-      now: tx.now(),
-    },
+  const rows = sortForLocking(
+    candidates.map(({ id, row }) => ({ id, ...row })),
+    ({ phoneKey, id }) => phoneKey ?? id,
   )
+  const now = tx.now()
+  const inserted = await tx.sql<{ id: string }>('createSenders')`
+    insert into contacts (tenant_id, id, name, phone, phone_key, username, country, source, created_at, updated_at)
+     select ${tx.tenantId}::uuid, id, name, phone, phone_key, username, country, 'inbound', ${now}::timestamptz, ${now}::timestamptz
+     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, name text, phone text, phone_key text, username text, country text)
+     on conflict do nothing returning id`
   const insertedIds = new Set(inserted.map(({ id }) => id))
   await recordCounts(tx, [{ counter: 'contacts', delta: insertedIds.size }])
   const conflicting = candidates.flatMap(({ id, phone }) => (phone === null || insertedIds.has(id) ? [] : [{ phone }]))

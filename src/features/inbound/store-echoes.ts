@@ -1,5 +1,5 @@
 import type { MessageEcho } from '../../channels/channel.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
@@ -58,32 +58,26 @@ async function insertEchoes(tx: Scope, channelId: string, echoes: NewEcho[]): Pr
     content: echo.content,
     at: echo.at,
   }))
-  const inserted = await selectRows<{ id: string }>(
-    tx.db,
-    `with input as (
-       select x.* from jsonb_to_recordset(:rows::jsonb) as x (id uuid, conversation_id uuid, contact_id uuid,
+  const sorted = sortForLocking(rows, (row) => row.providerMessageId)
+  const now = tx.now()
+  const inserted = await tx.sql<{ id: string }>('insertEchoes')`
+    with input as (
+       select x.* from jsonb_to_recordset(${toRecordset(sorted)}::jsonb) as x (id uuid, conversation_id uuid, contact_id uuid,
          provider_message_id text, type text, body text, content jsonb, at timestamptz)
        where not exists (
-         select from messages m where m.tenant_id = :tenantId and m.conversation_id = x.conversation_id
+         select from messages m where m.tenant_id = ${tx.tenantId} and m.conversation_id = x.conversation_id
            and m.direction = 'outbound' and m.provider_message_id is null and m.body is not distinct from x.body
-           and (m.status = 'sending' or m.status = 'failed' and m.error ->> 'code' = '${DELIVERY_UNKNOWN}'))),
+           and (m.status = 'sending' or m.status = 'failed' and m.error ->> 'code' = ${DELIVERY_UNKNOWN}))),
      new_ids as (
        insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from input
+       select ${tx.tenantId}::uuid, ${channelId}::uuid, provider_message_id, id, ${now}::timestamptz from input
        on conflict do nothing returning message_id)
      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,
        status, sender, provider_message_id, provider_at, sent_at, created_at, updated_at)
-     select :tenantId::uuid, i.id, i.conversation_id, i.contact_id, :channelId::uuid, 'outbound', i.type, i.body, i.content,
-       'sent', '{"type": "device", "id": null, "name": null}', i.provider_message_id, i.at, i.at, :now::timestamptz, :now::timestamptz
+     select ${tx.tenantId}::uuid, i.id, i.conversation_id, i.contact_id, ${channelId}::uuid, 'outbound', i.type, i.body, i.content,
+       'sent', '{"type": "device", "id": null, "name": null}', i.provider_message_id, i.at, i.at, ${now}::timestamptz, ${now}::timestamptz
      from input i join new_ids on new_ids.message_id = i.id
-     returning id`,
-    {
-      rows: toRecordset(sortForLocking(rows, (row) => row.providerMessageId)),
-      tenantId: tx.tenantId,
-      channelId,
-      now: tx.now(),
-    },
-  )
+     returning id`
   const insertedIds = new Set(inserted.map(({ id }) => id))
   return echoes.filter(({ id }) => insertedIds.has(id))
 }

@@ -1,10 +1,10 @@
 import type { StatusUpdate } from '../../channels/channel.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { isUuid, newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../consent/apply-provider-opt-outs.ts'
-import { KEEP_WEBHOOKS_SQL, type RawWebhook, toKeptWebhooks } from '../provider-webhooks/keep-webhooks.ts'
+import { keepWebhooksSql, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { insertProviderIds } from './insert-provider-ids.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 
@@ -38,19 +38,15 @@ export async function applyStatuses(
   await scope.transaction(async (tx) => {
     await applyProviderOptOuts(tx, channelId, await findOptOuts(tx, channelId, statuses))
     const sorted = sortForLocking(rows, (row) => `${row.providerMessageId} ${row.status}`)
-    const bindings = { statuses: toRecordset(sorted), tenantId, channelId, now: tx.now() }
-    const stored = await selectRows<{ messageId: string | null }>(
-      tx.db,
-      `with ${KEEP_WEBHOOKS_SQL}
+    const stored = await tx.sql<{ messageId: string | null }>('insertStatuses')`
+    with ${keepWebhooksSql(tx, channelId, webhooks)}
        insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
-       select :tenantId::uuid, x.id, :channelId::uuid, x.provider_message_id, coalesce(r.message_id, m.id), x.status, x.error, x.at, :now::timestamptz
-       from jsonb_to_recordset(:statuses::jsonb) as x (id uuid, provider_message_id text, status text, at timestamptz, error jsonb, own_id uuid)
-       left join provider_message_ids r on r.tenant_id = :tenantId and r.channel_id = :channelId and r.provider_message_id = x.provider_message_id
-       left join messages m on m.tenant_id = :tenantId and m.channel_id = :channelId and m.id = x.own_id and m.direction = 'outbound'
+       select ${tenantId}::uuid, x.id, ${channelId}::uuid, x.provider_message_id, coalesce(r.message_id, m.id), x.status, x.error, x.at, ${tx.now()}::timestamptz
+       from jsonb_to_recordset(${toRecordset(sorted)}::jsonb) as x (id uuid, provider_message_id text, status text, at timestamptz, error jsonb, own_id uuid)
+       left join provider_message_ids r on r.tenant_id = ${tenantId} and r.channel_id = ${channelId} and r.provider_message_id = x.provider_message_id
+       left join messages m on m.tenant_id = ${tenantId} and m.channel_id = ${channelId} and m.id = x.own_id and m.direction = 'outbound'
        on conflict (tenant_id, channel_id, provider_message_id, status) do nothing
-       returning message_id`,
-      { ...bindings, webhooks: toKeptWebhooks(webhooks) },
-    )
+       returning message_id`
     const found = new Set(stored.flatMap(({ messageId }) => messageId ?? []))
     if (found.size === 0) return
     const messageIds = [...found]
@@ -70,26 +66,18 @@ export async function applyStatuses(
 async function findOptOuts(tx: Scope, channelId: string, statuses: StatusUpdate[]): Promise<FailedMessage[]> {
   const optOuts = statuses.filter(({ error }) => isProviderOptOut(error))
   if (optOuts.length === 0) return []
-  const rows = await selectRows<{ messageId: string; contactId: string; index: number }>(
-    tx.db,
-    `select m.id as message_id, m.contact_id, x.index
-     from jsonb_to_recordset(:optOuts::jsonb) as x (index int, provider_message_id text, own_id uuid)
-     left join provider_message_ids r on r.tenant_id = :tenantId and r.channel_id = :channelId
+  const reports = optOuts.map(({ providerMessageId, messageId }, index) => ({
+    index,
+    providerMessageId,
+    ownId: messageId !== null && isUuid(messageId) ? messageId : null,
+  }))
+  const rows = await tx.sql<{ messageId: string; contactId: string; index: number }>('findOptOuts')`
+    select m.id as message_id, m.contact_id, x.index
+     from jsonb_to_recordset(${toRecordset(reports)}::jsonb) as x (index int, provider_message_id text, own_id uuid)
+     left join provider_message_ids r on r.tenant_id = ${tx.tenantId} and r.channel_id = ${channelId}
        and r.provider_message_id = x.provider_message_id
-     join messages m on m.tenant_id = :tenantId and m.id = coalesce(r.message_id, x.own_id) and m.channel_id = :channelId
-       and m.direction = 'outbound'`,
-    {
-      optOuts: toRecordset(
-        optOuts.map(({ providerMessageId, messageId }, index) => ({
-          index,
-          providerMessageId,
-          ownId: messageId !== null && isUuid(messageId) ? messageId : null,
-        })),
-      ),
-      tenantId: tx.tenantId,
-      channelId,
-    },
-  )
+     join messages m on m.tenant_id = ${tx.tenantId} and m.id = coalesce(r.message_id, x.own_id) and m.channel_id = ${channelId}
+       and m.direction = 'outbound'`
   return rows.flatMap(({ messageId, contactId, index }) => {
     const optOut = optOuts[index]
     return optOut ? [{ messageId, contactId, error: optOut.error, at: optOut.at }] : []

@@ -1,5 +1,4 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import type { SendObstacle } from '../../channels/send-obstacle.ts'
@@ -7,6 +6,7 @@ import { SEND_OBSTACLE_SQL } from '../consent/send-permission.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import type { MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 
 /** The delivery of a message that was claimed this long ago and is not settled is unknown. */
 export const CLAIM_MS = 2 * MINUTE
@@ -41,37 +41,34 @@ type Row = MessageRef & {
  */
 export async function claimMessages(tx: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
   const now = tx.now()
-  const rows = await selectRows<Row>(
-    tx.db,
-    `with due as (
+  const rows = await tx.sql<Row>('claimMessages')`
+    with due as (
        select o.conversation_id, o.message_id from outbox o
-       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.leased_at is null and o.not_before <= :now
-         and not exists (select from outbox e where e.tenant_id = :tenantId and e.conversation_id = o.conversation_id
+       where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.leased_at is null and o.not_before <= ${now}
+         and not exists (select from outbox e where e.tenant_id = ${tx.tenantId} and e.conversation_id = o.conversation_id
            and e.message_id < o.message_id offset 0)
-         and exists (select from channels ch where ch.tenant_id = :tenantId and ch.id = :channelId and ch.status <> 'disconnected')
-       order by o.priority, o.message_id limit :limit),
+         and exists (select from channels ch where ch.tenant_id = ${tx.tenantId} and ch.id = ${channelId} and ch.status <> 'disconnected')
+       order by o.priority, o.message_id limit ${limit}),
      locked as (
-       select m.id, due.conversation_id from due join messages m on m.tenant_id = :tenantId and m.id = due.message_id
-       where ${allowsSql('claim')} order by m.id for no key update of m),
+       select m.id, due.conversation_id from due join messages m on m.tenant_id = ${tx.tenantId} and m.id = due.message_id
+       where ${sqlText(allowsSql('claim'))} order by m.id for no key update of m),
      claimed as (
-       update outbox o set leased_at = :now, attempts = attempts + 1 from locked
-       where o.tenant_id = :tenantId and o.conversation_id = locked.conversation_id and o.message_id = locked.id
-         and o.not_before <= :now
+       update outbox o set leased_at = ${now}, attempts = attempts + 1 from locked
+       where o.tenant_id = ${tx.tenantId} and o.conversation_id = locked.conversation_id and o.message_id = locked.id
+         and o.not_before <= ${now}
        returning o.message_id, o.attempts)
-     update messages m set ${statusSql('claim')}, updated_at = :now
+     update messages m set ${sqlText(statusSql('claim'))}, updated_at = ${now}
      from claimed, conversations cv, contacts c
-     where m.tenant_id = :tenantId and m.id = claimed.message_id and ${allowsSql('claim')}
-       and cv.tenant_id = :tenantId and cv.id = m.conversation_id and c.tenant_id = :tenantId and c.id = m.contact_id
+     where m.tenant_id = ${tx.tenantId} and m.id = claimed.message_id and ${sqlText(allowsSql('claim'))}
+       and cv.tenant_id = ${tx.tenantId} and cv.id = m.conversation_id and c.tenant_id = ${tx.tenantId} and c.id = m.contact_id
      returning m.id as message_id, claimed.attempts as attempt,
        m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
-       (select r.provider_message_id from messages r where r.tenant_id = :tenantId and r.id = m.reply_to_id) as reply_to_provider_id,
-       cv.window_expires_at, m.category is null as needs_window, ${SEND_OBSTACLE_SQL} as obstacle,
-       coalesce((select i.value from contact_identities i where i.tenant_id = :tenantId and i.contact_id = m.contact_id
+       (select r.provider_message_id from messages r where r.tenant_id = ${tx.tenantId} and r.id = m.reply_to_id) as reply_to_provider_id,
+       cv.window_expires_at, m.category is null as needs_window, ${sqlText(SEND_OBSTACLE_SQL)} as obstacle,
+       coalesce((select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
-       (select i.value from contact_identities i where i.tenant_id = :tenantId and i.contact_id = m.contact_id
-         and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id`,
-    { tenantId: tx.tenantId, channelId, now, limit },
-  )
+       (select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
+         and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id`
   // The statement returns them in any order.
   const repliesFirst = rows.toSorted((a, b) => Number(a.recipientId !== null) - Number(b.recipientId !== null))
   return repliesFirst.map(({ phone, userId, windowExpiresAt, needsWindow, body, ...row }) => ({

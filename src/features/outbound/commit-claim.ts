@@ -1,6 +1,6 @@
 import { retry } from '../../platform/concurrency/retry.ts'
 import { isOutage } from '../../platform/database/database.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
@@ -48,24 +48,16 @@ async function readTransactionId(tx: Scope): Promise<string | undefined> {
  * Returns true if the transaction was committed. The claims are looked up, too: after a failover that lost transactions,
  * the ID may be that of another one.
  */
-async function wasCommitted(
-  { db, tenantId }: Scope,
-  transactionId: string,
-  claimed: ClaimedMessage[],
-): Promise<boolean> {
-  const [transaction] = await selectRows<{ status: string | null }>(db, 'select pg_xact_status(?::xid8) as status', [
-    transactionId,
-  ])
+async function wasCommitted(scope: Scope, transactionId: string, claimed: ClaimedMessage[]): Promise<boolean> {
+  const [transaction] = await scope.sql<{ status: string | null }>('readTransactionStatus')`
+    select pg_xact_status(${transactionId}::xid8) as status`
   if (transaction?.status === 'in progress') throw new UnavailableError('The commit is still in progress', 1)
   if (transaction?.status !== 'committed') return false
   const claims = claimed.map(({ conversationId, messageId, attempt }) => ({ conversationId, messageId, attempt }))
-  const [found] = await selectRows<{ count: number }>(
-    db,
-    `select count(*) as count
-     from jsonb_to_recordset(:claims::jsonb) as x (conversation_id uuid, message_id uuid, attempt integer)
-     join outbox o on o.tenant_id = :tenantId and o.conversation_id = x.conversation_id and o.message_id = x.message_id
-       and o.attempts = x.attempt and o.leased_at is not null`,
-    { claims: toRecordset(claims), tenantId },
-  )
+  const [found] = await scope.sql<{ count: number }>('countClaims')`
+    select count(*) as count
+     from jsonb_to_recordset(${toRecordset(claims)}::jsonb) as x (conversation_id uuid, message_id uuid, attempt integer)
+     join outbox o on o.tenant_id = ${scope.tenantId} and o.conversation_id = x.conversation_id and o.message_id = x.message_id
+       and o.attempts = x.attempt and o.leased_at is not null`
   return found?.count === claimed.length
 }

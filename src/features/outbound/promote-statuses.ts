@@ -1,8 +1,8 @@
-import { selectRows } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { syncRecipients } from '../broadcast-recipients/sync-recipients.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { promotedSql, rankSql, successRankSql } from './message-status.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 
 /**
  * Moves messages to the status that the provider has reported of their most successful attempt, and fills in the times.
@@ -11,42 +11,41 @@ import { promotedSql, rankSql, successRankSql } from './message-status.ts'
  */
 export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<void> {
   if (messageIds.length === 0) return
-  const rows = await selectRows<MessageRef & { status: string; previousStatus: string }>(
-    tx.db,
-    `with attempts as (
-       select message_id, provider_message_id, max(${rankSql('status')}) as rank,
+  const rows = await tx.sql<MessageRef & { status: string; previousStatus: string }>('promoteStatuses')`
+    with attempts as (
+       select message_id, provider_message_id, max(${sqlText(rankSql('status'))}) as rank,
          min(provider_at) filter (where status = 'sent') as sent_at,
          min(provider_at) filter (where status = 'delivered') as delivered_at,
          min(provider_at) filter (where status in ('read', 'played')) as read_at,
          min(provider_at) filter (where status = 'failed') as failed_at,
          (array_agg(error) filter (where status = 'failed'))[1] as error
-       from message_statuses where tenant_id = :tenantId and message_id = any(:messageIds)
+       from message_statuses where tenant_id = ${tx.tenantId} and message_id = any(${messageIds})
        group by message_id, provider_message_id),
      reported as (
-       select m.id, m.status as previous, ${successRankSql('a.rank')} is not null as is_sent,
-         ${promotedSql({
-           successRank: successRankSql('a.rank'),
-           isFailed: '(m.provider_message_id is null or bool_or(a.provider_message_id = m.provider_message_id))',
-         })} as promoted,
+       select m.id, m.status as previous, ${sqlText(successRankSql('a.rank'))} is not null as is_sent,
+         ${sqlText(
+           promotedSql({
+             successRank: successRankSql('a.rank'),
+             isFailed: '(m.provider_message_id is null or bool_or(a.provider_message_id = m.provider_message_id))',
+           }),
+         )} as promoted,
          (array_agg(a.provider_message_id order by a.rank desc))[1] as provider_message_id,
          min(a.sent_at) as sent_at, min(a.delivered_at) as delivered_at, min(a.read_at) as read_at,
          min(a.failed_at) as failed_at, (array_agg(a.error) filter (where a.error is not null))[1] as error
-       from attempts a join messages m on m.tenant_id = :tenantId and m.id = a.message_id and m.direction = 'outbound'
+       from attempts a join messages m on m.tenant_id = ${tx.tenantId} and m.id = a.message_id and m.direction = 'outbound'
        group by m.tenant_id, m.id),
      done as (
-       delete from outbox o using reported where o.tenant_id = :tenantId and o.message_id = reported.id and reported.is_sent)
+       delete from outbox o using reported where o.tenant_id = ${tx.tenantId} and o.message_id = reported.id and reported.is_sent)
      update messages m set status = reported.promoted,
        provider_message_id = coalesce(m.provider_message_id, reported.provider_message_id),
        sent_at = coalesce(m.sent_at, reported.sent_at, reported.delivered_at, reported.read_at),
        delivered_at = coalesce(m.delivered_at, reported.delivered_at, reported.read_at),
        read_at = coalesce(m.read_at, reported.read_at),
        failed_at = case when reported.promoted = 'failed' then coalesce(m.failed_at, reported.failed_at) end,
-       error = case when reported.promoted = 'failed' then coalesce(reported.error, m.error) end, updated_at = :now
-     from reported where m.tenant_id = :tenantId and m.id = reported.id
+       error = case when reported.promoted = 'failed' then coalesce(reported.error, m.error) end, updated_at = ${tx.now()}
+     from reported where m.tenant_id = ${tx.tenantId} and m.id = reported.id
      returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id, m.status,
-       reported.previous as previous_status`,
-    { tenantId: tx.tenantId, messageIds, now: tx.now() },
-  )
+       reported.previous as previous_status`
   const changed = rows.filter(({ status, previousStatus }) => status !== previousStatus)
   await tx.record(...changed.map((message) => messageEvent(`message.${message.status}`, message)))
   await syncBroadcasts(tx, rows)

@@ -1,6 +1,6 @@
 import { toMessageType } from '../../message-content/content.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { joinFragments, type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
@@ -92,11 +92,8 @@ export async function toMessageRows(tx: Scope, messages: NewOutbound[], status: 
 async function findConversations(tx: Scope, messageIds: string[]): Promise<Map<string, string>> {
   const ids = messageIds.filter(isUuid)
   if (ids.length === 0) return new Map()
-  const rows = await selectRows<{ id: string; conversationId: string }>(
-    tx.db,
-    'select id, conversation_id from messages where tenant_id = ? and id = any(?)',
-    [tx.tenantId, ids],
-  )
+  const rows = await tx.sql<{ id: string; conversationId: string }>('findConversationsOfMessages')`
+    select id, conversation_id from messages where tenant_id = ${tx.tenantId} and id = any(${ids})`
   return new Map(rows.map(({ id, conversationId }) => [id, conversationId]))
 }
 

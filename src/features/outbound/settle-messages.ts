@@ -1,5 +1,6 @@
 import type { ProviderError } from '../../channels/channel.ts'
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
@@ -93,30 +94,27 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
     conversationId,
     providerMessageId,
   }))
-  const changed = await selectRows<{ id: string }>(
-    tx.db,
-    // Messages that were deleted in the meantime are skipped, and the others are settled.
-    `with input as materialized (
-       select x.*, ${allowsSql(change)} and (m.status <> 'failed'
+  const now = tx.now()
+  const changed = await tx.sql<{ id: string }>('settleAccepted')`
+    with input as materialized (
+       select x.*, ${sqlText(allowsSql(change))} and (m.status <> 'failed'
          or m.provider_message_id is distinct from x.provider_message_id) as is_changed
-       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid)
-       join messages m on m.tenant_id = :tenantId and m.id = x.id order by m.id for no key update of m),
+       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid)
+       join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.id order by m.id for no key update of m),
      done as (
        delete from outbox o using input
-       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id),
+       where o.tenant_id = ${tx.tenantId} and o.conversation_id = input.conversation_id and o.message_id = input.id),
      early as (
        update message_statuses s set message_id = input.id from input
-       where s.tenant_id = :tenantId and s.channel_id = :channelId and s.provider_message_id = input.provider_message_id
+       where s.tenant_id = ${tx.tenantId} and s.channel_id = ${channel.id} and s.provider_message_id = input.provider_message_id
          and s.message_id is null)
-     update messages m set provider_message_id = input.provider_message_id, sent_at = coalesce(m.sent_at, :now), updated_at = :now,
-       status = case when is_changed then '${STATUS_CHANGES[change].to}' else m.status end,
-       delivered_at = case when :isDelivered then :now else m.delivered_at end,
+     update messages m set provider_message_id = input.provider_message_id, sent_at = coalesce(m.sent_at, ${now}), updated_at = ${now},
+       status = case when is_changed then ${STATUS_CHANGES[change].to} else m.status end,
+       delivered_at = case when ${isDelivered} then ${now} else m.delivered_at end,
        failed_at = case when is_changed then null else m.failed_at end,
        error = case when is_changed then null else m.error end
-     from input where m.tenant_id = :tenantId and m.id = input.id
-     returning case when is_changed then m.id end as id`,
-    { rows: toRecordset(rows), tenantId: tx.tenantId, channelId: channel.id, now: tx.now(), isDelivered },
-  )
+     from input where m.tenant_id = ${tx.tenantId} and m.id = input.id
+     returning case when is_changed then m.id end as id`
   const changedIds = new Set(changed.map(({ id }) => id))
   const sent = accepted.flatMap(({ message }) => (changedIds.has(message.messageId) ? [message] : []))
   await tx.record(
@@ -157,17 +155,15 @@ async function settleFailed(tx: Scope, outcomes: DeliveryOutcome[]): Promise<voi
 export async function failMessages(tx: Scope, messages: (MessageRef & { error: ProviderError })[]): Promise<void> {
   if (messages.length === 0) return
   const input = messages.map(({ messageId, conversationId, error }) => ({ id: messageId, conversationId, error }))
-  const changed = await selectRows<{ id: string }>(
-    tx.db,
-    `with input as (select * from jsonb_to_recordset(:input::jsonb) as x (id uuid, error jsonb, conversation_id uuid)),
+  const now = tx.now()
+  const changed = await tx.sql<{ id: string }>('failMessages')`
+    with input as (select * from jsonb_to_recordset(${toRecordset(input)}::jsonb) as x (id uuid, error jsonb, conversation_id uuid)),
      done as (
        delete from outbox o using input
-       where o.tenant_id = :tenantId and o.conversation_id = input.conversation_id and o.message_id = input.id)
-     update messages m set ${statusSql('fail')}, failed_at = :now, error = input.error, updated_at = :now
-     from input where m.tenant_id = :tenantId and m.id = input.id and ${allowsSql('fail')}
-     returning m.id`,
-    { input: toRecordset(input), tenantId: tx.tenantId, now: tx.now() },
-  )
+       where o.tenant_id = ${tx.tenantId} and o.conversation_id = input.conversation_id and o.message_id = input.id)
+     update messages m set ${sqlText(statusSql('fail'))}, failed_at = ${now}, error = input.error, updated_at = ${now}
+     from input where m.tenant_id = ${tx.tenantId} and m.id = input.id and ${sqlText(allowsSql('fail'))}
+     returning m.id`
   const changedIds = new Set(changed.map(({ id }) => id))
   const failed = messages.filter(({ messageId }) => changedIds.has(messageId))
   await tx.record(...failed.map((message) => messageEvent('message.failed', message)))
@@ -191,19 +187,16 @@ async function settlePostponed(tx: Scope, channel: LoadedChannel, outcomes: Deli
     return [{ id: message.messageId, attempt: message.attempt, at: addMs(now, result.afterMs * factor) }]
   })
   if (postponed.length === 0) return
-  await tx.db.raw(
-    // The number of the attempt identifies the claim: the message may have been released and claimed again since.
-    `with input as (
-       select x.* from jsonb_to_recordset(:postponed::jsonb) as x (id uuid, attempt integer, at timestamptz)
-       join messages m on m.tenant_id = :tenantId and m.id = x.id
-       where ${allowsSql('postpone')} order by m.id for no key update of m),
+  await tx.sql('settlePostponed')`
+    with input as (
+       select x.* from jsonb_to_recordset(${toRecordset(postponed)}::jsonb) as x (id uuid, attempt integer, at timestamptz)
+       join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.id
+       where ${sqlText(allowsSql('postpone'))} order by m.id for no key update of m),
      released as (
        update outbox o set leased_at = null, not_before = input.at from input
-       where o.tenant_id = :tenantId and o.channel_id = :channelId and o.message_id = input.id
+       where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channel.id} and o.message_id = input.id
          and o.attempts = input.attempt
        returning o.message_id)
-     update messages m set ${statusSql('postpone')}, updated_at = :now from released
-     where m.tenant_id = :tenantId and m.id = released.message_id and ${allowsSql('postpone')}`,
-    { postponed: toRecordset(postponed), tenantId: tx.tenantId, channelId: channel.id, now },
-  )
+     update messages m set ${sqlText(statusSql('postpone'))}, updated_at = ${now} from released
+     where m.tenant_id = ${tx.tenantId} and m.id = released.message_id and ${sqlText(allowsSql('postpone'))}`
 }

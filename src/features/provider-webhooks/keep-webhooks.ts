@@ -3,6 +3,7 @@ import { stringify } from 'uuid'
 import type { Inbound } from '../../channels/channel.ts'
 import type { ChannelWebhook } from '../../models/messaging/channel-webhook.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -28,18 +29,21 @@ export function toOutcome({ ignored, unknown, ...parts }: Inbound): Outcome {
 }
 
 /**
- * Common table expression that stores webhook calls as processed, for the statement that stores their parts; binds
- * `:webhooks`, `:tenantId`, `:channelId` and `:now`.
+ * Returns the common table expression `kept` that stores webhook calls as processed, for the statement that stores their
+ * parts.
  */
-export const KEEP_WEBHOOKS_SQL = `kept as (
-  insert into channel_webhooks (tenant_id, id, channel_id, body, status, outcome, attempts, created_at)
-  select :tenantId::uuid, id, :channelId::uuid, decode(body, 'base64'), 'processed', outcome, 1, :now::timestamptz
-  from jsonb_to_recordset(:webhooks::jsonb) as x (id uuid, body text, outcome jsonb)
-  on conflict (tenant_id, id) do update set status = 'processed', outcome = excluded.outcome, error = null, due_at = null
-    where channel_webhooks.status <> 'processed')`
+export function keepWebhooksSql(scope: Scope, channelId: string, webhooks: RawWebhook[]): SqlFragment {
+  return sqlFragment`kept as (
+    insert into channel_webhooks (tenant_id, id, channel_id, body, status, outcome, attempts, created_at)
+    select ${scope.tenantId}::uuid, id, ${channelId}::uuid, decode(body, 'base64'), 'processed', outcome, 1,
+      ${scope.now()}::timestamptz
+    from jsonb_to_recordset(${toRecords(webhooks)}::jsonb) as x (id uuid, body text, outcome jsonb)
+    on conflict (tenant_id, id) do update set status = 'processed', outcome = excluded.outcome, error = null, due_at = null
+      where channel_webhooks.status <> 'processed')`
+}
 
-/** Binding of `KEEP_WEBHOOKS_SQL`: each webhook once, in the order of their ids. */
-export function toKeptWebhooks(webhooks: RawWebhook[]): string {
+/** Converts each webhook once, in the order of their ids. */
+function toRecords(webhooks: RawWebhook[]): string {
   const distinct = new Map(webhooks.map((webhook) => [webhook.id, webhook]))
   const sorted = [...distinct.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   return toRecordset(sorted.map(({ body, ...webhook }) => ({ ...webhook, body: body.toString('base64') })))
@@ -48,12 +52,8 @@ export function toKeptWebhooks(webhooks: RawWebhook[]): string {
 /** Stores webhook calls as processed in a statement of its own. */
 export async function keepWebhooks(scope: Scope, channelId: string, webhooks: RawWebhook[]): Promise<void> {
   if (webhooks.length === 0) return
-  await scope.db.raw(`with ${KEEP_WEBHOOKS_SQL} select`, {
-    webhooks: toKeptWebhooks(webhooks),
-    tenantId: scope.tenantId,
-    channelId,
-    now: scope.now(),
-  })
+  await scope.sql('keepWebhooks')`
+    with ${keepWebhooksSql(scope, channelId, webhooks)} select`
 }
 
 /** Stores a webhook call that could not be processed. `pending` is retried, after five seconds at first. */
