@@ -4,6 +4,7 @@ import { benchBroadcast } from './broadcast.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
+import { benchFollowers } from './followers.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { benchLatency } from './latency.ts'
@@ -19,6 +20,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   'engine-latency': benchLatency,
   waits: benchWaits,
   fairness: benchFairness,
+  followers: benchFollowers,
   stall: benchStall,
   growth: benchGrowth,
 }
@@ -36,6 +38,7 @@ const { positionals, values } = parseArgs({
     waiting: text,
     recipients: text,
     large: text,
+    followers: text,
   },
 })
 const bench = BENCHES[positionals[0] ?? '']

@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import pg from 'pg'
+import { findSocket } from '../src/platform/database/connections.ts'
 import { getField } from '../src/platform/get-field.ts'
 import { killPostgres } from './kill-postgres.ts'
 
@@ -94,9 +95,16 @@ function instrumentQueries(): void {
     }
     hitFailpoint(`before ${name}`)
     const result = runQuery(query, this, args, () => hitFailpoint(`after ${name}`))
+    if (armed) sendNow(this)
     hitFailpoint(`during ${name}`)
     return result
   }
+}
+
+/** The client sends the statements of a turn of the event loop together, at its end. */
+function sendNow(client: object): void {
+  const socket = findSocket(client)
+  while (socket?.writableCorked) socket.uncork()
 }
 
 function toQueryText(query: unknown): string {

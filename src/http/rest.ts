@@ -19,19 +19,20 @@ export type Operation = {
   meta: ProcedureMeta
 }
 
-type Procedure = {
+export type Procedure = {
   (call: {
     path: string
-    type: 'query' | 'mutation'
+    type: ProcedureType
     ctx: RequestContext
     getRawInput: () => Promise<unknown>
     input: undefined
     signal: AbortSignal
     batchIndex: 0
   }): Promise<unknown>
-  _def: { type: 'query' | 'mutation' | 'subscription'; meta?: ProcedureMeta; inputs: unknown[]; output?: unknown }
+  _def: { type: ProcedureType; meta?: ProcedureMeta; inputs: unknown[]; output?: unknown }
 }
 
+type ProcedureType = 'query' | 'mutation' | 'subscription'
 type Fields = Record<string, z.core.$ZodType>
 
 /** Lists the operations that the procedures' metadata declares; subscriptions have none. */

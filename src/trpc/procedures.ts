@@ -1,7 +1,6 @@
 import { initTRPC } from '@trpc/server'
 import '../platform/validation-messages.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
-import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
 import type { Caller, RequestContext } from './context.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError } from './errors.ts'
@@ -9,19 +8,12 @@ import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
 import { transformer } from './transformer.ts'
 
-/** Regular pings let both sides notice a connection that was lost without being closed. */
-const KEEPALIVE = {
-  ping: { enabled: true, intervalMs: 5 * SECOND },
-  client: { reconnectAfterInactivityMs: 20 * SECOND },
-}
-
 const t = initTRPC
   .context<RequestContext>()
   .meta<ProcedureMeta>()
   .create({
     transformer,
     isDev: false,
-    sse: KEEPALIVE,
     errorFormatter: ({ shape, error, ctx }) =>
       toErrorShape(toPublicError(error, ctx?.requestId ?? 'unknown'), shape.data.path),
   })

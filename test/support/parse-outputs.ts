@@ -8,14 +8,15 @@ import { createSelect } from '../../src/trpc/select-output.ts'
  * difference is an error in the log and a 500.
  */
 export function parseOutputs(): void {
-  replaceOutputs(appRouter, (schema) => {
-    const select = createSelect(schema)
+  replaceOutputs(appRouter, (schema, times) => {
+    const select = createSelect(schema, times)
     return (output) => {
       const parsed = schema.parse(output)
-      if (!isDeepStrictEqual(select(output), parsed)) {
-        throw new Error('The output differs from what its schema lets through')
-      }
-      return parsed
+      const selected = select(output)
+      const isSame =
+        times === 'date' ? isDeepStrictEqual(selected, parsed) : JSON.stringify(selected) === JSON.stringify(parsed)
+      if (!isSame) throw new Error('The output differs from what its schema lets through')
+      return selected
     }
   })
 }

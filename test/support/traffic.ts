@@ -29,11 +29,17 @@ export class Traffic {
   #running: Promise<unknown> | undefined
   #isStopping = false
   #nextPhone: number
+  readonly #pauseMs: number
 
-  constructor(urls: string[], owner: Owner, { firstPhone = 0 }: { firstPhone?: number } = {}) {
+  constructor(
+    urls: string[],
+    owner: Owner,
+    { firstPhone = 0, pauseMs = PAUSE_MS }: { firstPhone?: number; pauseMs?: number } = {},
+  ) {
     this.#urls = urls
     this.#owner = owner
     this.#nextPhone = firstPhone
+    this.#pauseMs = pauseMs
   }
 
   get lastSuccessAt(): number {
@@ -80,7 +86,7 @@ export class Traffic {
       } catch (error) {
         this.failures.push(String(error))
       }
-      await delay(PAUSE_MS)
+      await delay(this.#pauseMs)
     }
   }
 

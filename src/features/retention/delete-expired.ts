@@ -11,7 +11,7 @@ type Walk = { tenantId: string; kind: keyof Retention; after: Portion['next'] }
 
 /**
  * Deletes what is older than the retention of its workspace. Workspaces take turns, portion by portion. Each portion commits
- * and is logged on its own, and reads the retention anew: an interrupted run leaves nothing half deleted or unreported, and
+ * and is logged on its own, and reads the retention again: an interrupted run leaves nothing half deleted or unreported, and
  * a longer retention holds from the next portion on.
  */
 export async function deleteExpired(system: SystemScope): Promise<void> {

@@ -9,7 +9,9 @@ import { listTables } from '../../../src/platform/transfer/export-database.ts'
 import { migrateDatabase } from '../../../src/prepare-database.ts'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp } from '../../support/app.ts'
+import { DebianPostgres, isDebianPostgresMissing } from '../../support/debian-postgres.ts'
 import { ROOT } from '../../support/documents.ts'
+import { queryRow } from '../../support/embedded-clusters.ts'
 import { openEventStream } from '../../support/event-stream.ts'
 import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { listMessages } from '../../support/queries.ts'
@@ -41,6 +43,7 @@ describe('npm run export and npm run import', function () {
   let lastEventId: string
   let workspace: WorkspaceClient
   let target: TestDatabase
+  let debian: DebianPostgres | undefined
   let folder: TempDir
   let file: string
 
@@ -68,6 +71,7 @@ describe('npm run export and npm run import', function () {
     await source.drop()
     await target.drop()
     await folder.remove()
+    await debian?.stop()
   })
 
   async function npmRun(script: string, url: string, ...args: string[]): Promise<Outcome> {
@@ -112,6 +116,38 @@ describe('npm run export and npm run import', function () {
       await restored.stop()
     }
   })
+
+  const title = 'copy all rows to a server of another major version, which is used meanwhile, and back'
+  if (isDebianPostgresMissing()) it.skip(`${title} (not run: Debian's postgresql is not installed)`)
+  else
+    it(title, async () => {
+      debian = await DebianPostgres.start()
+      const { url: older } = debian
+      const major = 'select current_setting($$server_version_num$$)::int / 10000 as major'
+      expect(await queryRow(older, major)).to.not.deep.equal(await queryRow(source.url, major))
+      await copy(source.url, older)
+      expect(await readTables(older)).to.deep.equal(await readTables(source.url))
+
+      const app = await startTestApp({ DATABASE_URL: older })
+      try {
+        await sendAsCustomer(new WorkspaceClient(app, workspace))
+        await app.work()
+      } finally {
+        await app.stop()
+      }
+      const back = await cloneDatabase(() => Promise.resolve())
+      await copy(older, back.url)
+      expect(await readTables(back.url)).to.deep.equal(await readTables(older))
+      await back.drop()
+    })
+
+  async function copy(from: string, to: string): Promise<void> {
+    const between = join(folder.path, 'between.export')
+    const exported = await npmRun('export', from, between)
+    expect(exported.code, exported.stderr).to.equal(0)
+    const imported = await npmRun('import', to, between)
+    expect(imported.code, imported.stderr).to.equal(0)
+  }
 
   it('refuse a database with rows, a file of something else and a missing name', async () => {
     const filled = await npmRun('import', source.url, file)

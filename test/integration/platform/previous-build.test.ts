@@ -7,6 +7,8 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const START = ['--import', 'tsx', 'src/main.ts']
 const PREVIOUS = 'HEAD~1'
+/** Few enough messages that no rate limit is reached while a slow machine applies migrations. */
+const PAUSE_MS = 600
 const COLUMN = '20991231000000_add_nickname_to_contacts'
 const INDEX = '20991231000001_index_nickname'
 
@@ -45,8 +47,9 @@ describe('the build of the previous commit', function () {
     await database?.drop()
   })
 
-  function start(servers: Server[], phones: { firstPhone: number }, owner: Owner): Traffic {
-    const started = new Traffic(servers.map(findUrl), owner, phones)
+  function start(owner: Owner, ...servers: Server[]): Traffic {
+    const options = { firstPhone: traffic.length * 100_000, pauseMs: PAUSE_MS }
+    const started = new Traffic(servers.map(findUrl), owner, options)
     traffic.push(started)
     started.start()
     return started
@@ -71,7 +74,7 @@ describe('the build of the previous commit', function () {
       const owner = await Owner.signUp(findUrl(older), 'ada@parley.example')
       await owner.publishAnswer(findUrl(older), 'Hi')
 
-      const duringMigration = start([older], { firstPhone: 0 }, owner)
+      const duringMigration = start(owner, older)
       await waitUntil(() => duringMigration.acknowledged.length >= 5)
       expect(await migrate(current))
         .to.include(COLUMN)
@@ -79,19 +82,20 @@ describe('the build of the previous commit', function () {
       await duringMigration.stop()
       const newer = await current.serve('node', START, env)
       expect([await isReady(older), await isReady(newer)]).to.deep.equal([true, true])
-      const toBoth = start([older, newer], { firstPhone: 100_000 }, owner)
+      const toBoth = start(owner, older, newer)
       await waitUntil(() => toBoth.acknowledged.length >= 40)
       await toBoth.stop()
-      for (const each of traffic) {
-        expect(each.failures).to.deep.equal([])
-        expect(await each.findProblems(url)).to.deep.equal({ lost: [], notAnsweredOnce: [] })
-      }
-
       await stopServer(older)
       older = await previous.serve('node', START, env)
       expect(await isReady(older)).to.equal(true)
       await stopServer(newer)
-      await owner.writeAndWait(findUrl(older), '+4917012000003')
+      const afterRestart = start(owner, older)
+      await waitUntil(() => afterRestart.acknowledged.length >= 4)
+      await afterRestart.stop()
+      for (const each of traffic) {
+        expect(each.failures.slice(0, 5)).to.deep.equal([])
+        expect(await each.findProblems(url)).to.deep.equal({ lost: [], notAnsweredOnce: [] })
+      }
       await stopServer(older)
     })
 })

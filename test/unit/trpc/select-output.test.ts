@@ -62,6 +62,7 @@ describe('selection of outputs', () => {
       const sample = buildSample(schema)
       const selected = createSelect(schema)(sample)
       expect(selected).to.deep.equal(schema.parse(sample))
+      expect(JSON.stringify(createSelect(schema, 'text')(sample))).to.equal(JSON.stringify(selected))
     })
   }
 

@@ -128,10 +128,12 @@ function stepRow(tenantId: string, runId: string, step: StepRecord): Record<stri
 /** Replaces the waits of runs: a run has a row exactly while it waits. */
 export async function saveWaits(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
-  await tx.sql('deleteWaits')`
-    delete from run_waits where tenant_id = ${tx.tenantId} and run_id = any(${runs.map(({ state }) => state.id)})`
   const waiting = runs.flatMap((run) => (run.state.waiting || run.wakeAt !== null ? [waitRow(run, tx)] : []))
-  if (waiting.length > 0) await tx.db('run_waits').insert(waiting)
+  await Promise.all([
+    tx.sql('deleteWaits')`
+      delete from run_waits where tenant_id = ${tx.tenantId} and run_id = any(${runs.map(({ state }) => state.id)})`,
+    waiting.length > 0 && tx.sql('saveWaits')`${insertRowsSql('run_waits', tx.tenantId, waiting)}`,
+  ])
 }
 
 function waitRow(run: StoredRun, tx: StoreTransaction): Record<string, unknown> {
