@@ -12,6 +12,7 @@ export class CitusNode implements ChaosServer {
   readonly name: string
   readonly dataFolder: string
   readonly #programs: string
+  #isKilled = false
 
   private constructor(name: string, { dataFolder, programs }: { dataFolder: string; programs: string }) {
     this.name = name
@@ -37,6 +38,7 @@ export class CitusNode implements ChaosServer {
   }
 
   kill(): void {
+    this.#isKilled = true
     killPostgres(this.dataFolder)
   }
 
@@ -46,7 +48,8 @@ export class CitusNode implements ChaosServer {
 
   /** Killed processes exit a moment later, and until then the server does not start. */
   async start(attempts = 5): Promise<void> {
-    while (!this.isRunning && listServerProcesses({ data: this.dataFolder }).length > 0) await delay(20)
+    while (this.#isKilled && listServerProcesses({ data: this.dataFolder }).length > 0) await delay(20)
+    this.#isKilled = false
     if (this.isRunning) return
     try {
       await this.#control('start', '-l', path.join(this.dataFolder, 'chaos.log'))

@@ -209,10 +209,7 @@ export class SystemScope {
     return this.#dependencies.cache.get(key, ms, read) as Promise<T>
   }
 
-  /**
-   * Returns the tag of a named statement, as that of a scope, for tables that do not belong to tenants.
-   * @throws Error if the statement touches a tenant table
-   */
+  /** Returns the tag of a named statement, as that of a scope. It throws if the statement touches a tenant table. */
   sql<Row = unknown>(name: string): SqlTag<Row> {
     return createSqlTag(this.db, name, assertNoTenantTable)
   }

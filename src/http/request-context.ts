@@ -42,12 +42,12 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
     }
   }
 
-  const readAddress: Middleware = async function readAddress(ctx, next) {
+  const readAddress: Middleware = function readAddress(ctx, next) {
     const forwardedFor = ctx.req.headers['x-forwarded-for']?.toString()
     const ipAddress = resolveAddress(ctx.req.socket.remoteAddress ?? '0.0.0.0', forwardedFor)
     ctx.state['ipAddress'] = ipAddress
     ctx.state['addressKey'] = addressKey(ipAddress)
-    await next()
+    return next()
   }
 
   const open: Middleware = async function openContext(ctx, next) {

@@ -27,7 +27,7 @@ export type Procedure = {
     getRawInput: () => Promise<unknown>
     input: undefined
     signal: AbortSignal
-    batchIndex: 0
+    batchIndex: number
   }): Promise<unknown>
   _def: { type: ProcedureType; meta?: ProcedureMeta; inputs: unknown[]; output?: unknown }
 }
@@ -60,7 +60,7 @@ export function restRoutes(router: AppRouter, getContext: (ctx: Context) => Requ
     table.add(operation.method, operation.path, answerOperation(operation, getContext))
   }
   /** Matches the path once, and rejects other methods before the session is looked up. */
-  const match: Middleware = async function matchRoute(ctx, next) {
+  const match: Middleware = function matchRoute(ctx, next) {
     const found = table.match(ctx.method, ctx.path)
     if ('target' in found) ctx.state['route'] = found
     else if (found.allowed.length > 0) {
@@ -70,11 +70,11 @@ export function restRoutes(router: AppRouter, getContext: (ctx: Context) => Requ
         headers: { Allow: allow },
       })
     }
-    await next()
+    return next()
   }
-  const serve: Middleware = async function answerRest(ctx, next) {
+  const serve: Middleware = function answerRest(ctx, next) {
     const route: Match<Answer> | undefined = ctx.state['route']
-    await (route ? route.target(ctx, route.params) : next())
+    return route ? route.target(ctx, route.params) : next()
   }
   return { match, serve }
 }
@@ -104,7 +104,7 @@ function answerOperation(
 }
 
 /** An abort after the answer has been sent would be for nothing, and cost as much as a check of the session. */
-function abortOnDisconnect({ res }: Context): AbortSignal {
+export function abortOnDisconnect({ res }: Context): AbortSignal {
   const aborted = new AbortController()
   res.once('close', () => {
     if (!res.writableFinished) aborted.abort()

@@ -18,9 +18,11 @@ export function createProxyCheck(trustedProxies: string[]): (address: string) =>
   }
   const known = new LRUCache<string, boolean>({ max: KNOWN_MAX })
   return (text) => {
-    const result = known.get(text) ?? check(text)
-    known.set(text, result)
-    return result
+    const result = known.get(text)
+    if (result !== undefined) return result
+    const checked = check(text)
+    known.set(text, checked)
+    return checked
   }
 }
 
