@@ -90,10 +90,7 @@ export class Scope {
     return row
   }
 
-  /**
-   * Locks the row until the transaction ends.
-   * @throws NotFoundError
-   */
+  /** Locks the row until the transaction ends. @throws NotFoundError */
   async lock<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M> {
     if (!isUuid(id)) throw new NotFoundError(model.name)
     const row: TenantModel | undefined = await this.query<M>(model).findOne('id', id).forUpdate()
