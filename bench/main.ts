@@ -9,6 +9,7 @@ import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { benchLatency } from './latency.ts'
 import { benchStall } from './stall.ts'
+import { benchStart } from './start.ts'
 import { benchWaits } from './waits.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
@@ -22,6 +23,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   fairness: benchFairness,
   followers: benchFollowers,
   stall: benchStall,
+  start: benchStart,
   growth: benchGrowth,
 }
 

@@ -81,7 +81,7 @@ export async function openDependencies(
     const sharedJobs = new GraphileJobQueue({ url: database.sessionUrl, log })
     const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
-    const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
+    const redis = config.redisUrl === undefined ? undefined : await connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
     const { notifications, revocations } = redis
       ? openRedisMessages(redis, log)

@@ -27,7 +27,7 @@ export type Procedure = {
     getRawInput: () => Promise<unknown>
     input: undefined
     signal: AbortSignal
-    batchIndex: 0
+    batchIndex: number
   }): Promise<unknown>
   _def: { type: ProcedureType; meta?: ProcedureMeta; inputs: unknown[]; output?: unknown }
 }
@@ -104,7 +104,7 @@ function answerOperation(
 }
 
 /** An abort after the answer has been sent would be for nothing, and cost as much as a check of the session. */
-function abortOnDisconnect({ res }: Context): AbortSignal {
+export function abortOnDisconnect({ res }: Context): AbortSignal {
   const aborted = new AbortController()
   res.once('close', () => {
     if (!res.writableFinished) aborted.abort()

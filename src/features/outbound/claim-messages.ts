@@ -72,7 +72,9 @@ export async function claimMessages(tx: Scope, channelId: string, limit: number)
          and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id`,
     { tenantId: tx.tenantId, channelId, now, limit },
   )
-  return rows.map(({ phone, userId, windowExpiresAt, needsWindow, body, ...row }) => ({
+  // The statement returns them in any order.
+  const repliesFirst = rows.toSorted((a, b) => Number(a.recipientId !== null) - Number(b.recipientId !== null))
+  return repliesFirst.map(({ phone, userId, windowExpiresAt, needsWindow, body, ...row }) => ({
     ...row,
     body: body ?? '',
     to: { phone, userId },

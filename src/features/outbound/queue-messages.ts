@@ -4,7 +4,7 @@ import { selectRows, toRecordset } from '../../platform/database/sql.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { joinFragments, type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { DUE_AT_ONCE } from '../../platform/time.ts'
+import { addMs, DUE_AT_ONCE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
@@ -33,6 +33,10 @@ export type NewOutbound = {
   /** Time that the sender chose for the message. */
   sendAt?: Date
 }
+
+/** The provider accepts one message in this time to a contact, and a burst that is paid back by waiting afterwards. */
+const PAIR_MS = 6 * SECOND
+const PAIR_BURST = 45
 
 /** Replies are sent before messages of broadcasts. */
 const PRIORITY = { reply: 0, broadcast: 1 } as const
@@ -119,8 +123,8 @@ export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Prom
 type OutboundPreview = Pick<QueuedMessage, 'id' | 'conversationId' | 'contactId' | 'body'> & { type: string }
 
 /**
- * Updates the last message of the conversations and the last outbound time of the contacts. `assignments` are further
- * SQL assignments to the conversations.
+ * Updates the last message of the conversations, and the last outbound time of the contacts with the time at which their
+ * messages are paid back. `assignments` are further SQL assignments to the conversations.
  */
 export async function touchByOutbound(
   tx: Scope,
@@ -133,7 +137,8 @@ export async function touchByOutbound(
     id: conversationId,
     last: toLastMessage({ id, body, direction: 'outbound', type, at: now }),
   }))
-  const contactIds = newest.map(({ contactId }) => contactId)
+  const counts = countBy(messages.map(({ contactId }) => contactId))
+  const contactIds = [...counts.keys()]
   const changes = [sqlFragment`last_message = x.last, last_message_at = ${now}, updated_at = ${now}`, ...assignments]
   await tx.sql('touchByOutbound')`
     with touched as (
@@ -141,5 +146,15 @@ export async function touchByOutbound(
        from jsonb_to_recordset(${toRecordset(previews)}::jsonb) as x (id uuid, last jsonb)
        where cv.tenant_id = ${tx.tenantId} and cv.id = x.id),
      locked as (${lockContactsSql(tx, contactIds)})
-     update contacts c set last_outbound_at = ${now} from locked where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
+     update contacts c set last_outbound_at = ${now}, pair_limited_until = least(
+       ${addMs(now, PAIR_BURST * PAIR_MS)}::timestamptz,
+       greatest(c.pair_limited_until, ${now}::timestamptz) + x.count * ${PAIR_MS / SECOND} * interval '1 second')
+     from locked join unnest(${contactIds}::uuid[], ${[...counts.values()]}::int[]) as x (id, count) on x.id = locked.id
+     where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
+}
+
+function countBy(values: string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return counts
 }

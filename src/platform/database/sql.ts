@@ -66,13 +66,19 @@ function toNamedRow(names: string[], row: unknown[]): Record<string, unknown> {
   return named
 }
 
+type TransactionClient = {
+  acquireConnection(): Promise<object>
+  query(connection: object, statement: object): Promise<{ response: ArrayResult }>
+}
 type ArrayStatement = { text: string; values: SqlValue[]; rowMode: 'array'; name?: undefined }
 
-function executeInTransaction(db: Knex, { values, ...options }: ArrayStatement): Promise<ArrayResult> {
-  const query = db.raw<ArrayResult>('')
+/** The client of a transaction refuses statements after its end, and passes others on to the connection. */
+async function executeInTransaction(db: Knex, { values, ...options }: ArrayStatement): Promise<ArrayResult> {
+  const client: TransactionClient = db.client
+  const connection = await client.acquireConnection()
   // knex would replace question marks in the text, so the driver gets it beside.
-  const toSQL = () => ({ method: 'raw', sql: options.text, bindings: values, options })
-  return Promise.resolve(Object.assign(query, { toSQL }))
+  const { response } = await client.query(connection, { sql: options.text, bindings: values, options })
+  return response
 }
 
 async function executeDirectly(db: Knex, statement: ArrayStatement): Promise<ArrayResult> {

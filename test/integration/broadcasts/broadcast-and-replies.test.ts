@@ -49,6 +49,26 @@ describe('replies during a broadcast', () => {
     expect(queued).to.have.length(128)
   })
 
+  it('batches of the broadcast are smaller and rarer while a customer waits, and smaller for two seconds after it', async () => {
+    const countQueued = async () => {
+      await runBroadcasts(app.system, job)
+      const rows = await app.system.db('outbox').where({ tenant_id: owner.tenantId, priority: 1 })
+      await deliverMessages(app.system, job)
+      return rows.length
+    }
+    await deliverMessages(app.system, job)
+    await cloud.webhooks.sendText({ from: CUSTOMER, body: 'and?' })
+    expect(await countQueued()).to.equal(0)
+    app.clock.advance(250)
+    expect(await countQueued()).to.equal(32)
+    await advanceMailboxes(app.system, { tenantId: owner.tenantId })
+    await deliverMessages(app.system, job)
+    app.clock.advance(1000)
+    expect(await countQueued()).to.equal(32)
+    app.clock.advance(2000)
+    expect(await countQueued()).to.equal(128)
+  })
+
   it('a reply is claimed before the messages of the broadcast that were queued earlier', async () => {
     const claimed = await scope.transaction((tx) => claimMessages(tx, job.channelId, 1))
     expect(claimed.map(({ to }) => to.phone)).to.deep.equal([`+${CUSTOMER}`])

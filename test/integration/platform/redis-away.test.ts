@@ -106,7 +106,7 @@ describe('the general rate limit during an outage', () => {
 describe('rate limits with an unreachable Redis', () => {
   it('use Postgres from the start', async () => {
     const postgres = await openPostgresStore()
-    const redis = connectRedis('redis://127.0.0.1:1', createLogger('silent'))
+    const redis = await connectRedis('redis://127.0.0.1:1', createLogger('silent'))
     const limits = createRateLimits({ url: postgres.url, redis, clock: new TestClock() })
     expect(await countAllowed(limits, ADDRESS, 40)).to.equal(5)
     redis.destroy()

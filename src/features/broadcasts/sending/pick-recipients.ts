@@ -1,15 +1,12 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
-import { addMs, SECOND } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
 import { isCappedSql, type SkipReason } from '../audience/candidates.ts'
 import { findQuietUntil } from '../schedule.ts'
 
-/** The provider accepts one message in six seconds to the same person. */
-const PAIR_MS = 6 * SECOND
 /** Recipients whose quiet hours have begun are postponed in portions of this size. */
 const POSTPONED_MAX = 1000
 
@@ -24,7 +21,8 @@ type Row = PickedRecipient & {
   blocked: boolean
   marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
   serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
-  lastOutboundAt: Date | null
+  /** Time until which the provider may refuse a message to the same person, after those that were sent. */
+  pairLimitedUntil: Date | null
   isCapped: boolean
 }
 
@@ -40,7 +38,7 @@ export async function pickRecipients(
   const now = tx.now()
   const rows = await tx.sql<Row>('pickRecipients')`
     select r.id, r.contact_id, r.params, r.timezone, c.blocked, c.marketing_consent, c.service_consent,
-       c.last_outbound_at, ${isCappedSql(tx, broadcast)} as is_capped
+       c.pair_limited_until, ${isCappedSql(tx, broadcast)} as is_capped
      from broadcast_recipients r join contacts c on c.tenant_id = ${tx.tenantId} and c.id = r.contact_id
      where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcast.id} and r.status = 'pending' and r.due_at <= ${now}
      order by r.due_at, r.id limit ${limit}`
@@ -51,10 +49,10 @@ export async function pickRecipients(
   for (const row of rows) {
     const reason = findSkipReason(row, category, broadcast)
     const quietUntil = findQuietUntil(broadcast, row.timezone, now)
-    const pairUntil = row.lastOutboundAt && addMs(row.lastOutboundAt, PAIR_MS)
     if (reason) skipped.push({ id: row.id, reason })
     else if (quietUntil) quiet.set(row.timezone, quietUntil)
-    else if (pairUntil && pairUntil > now) postponed.push({ id: row.id, until: pairUntil })
+    else if (row.pairLimitedUntil && row.pairLimitedUntil > now)
+      postponed.push({ id: row.id, until: row.pairLimitedUntil })
     else picked.push({ id: row.id, contactId: row.contactId, params: row.params })
   }
   await skipRecipients(tx, skipped)
