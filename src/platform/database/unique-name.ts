@@ -1,14 +1,16 @@
-import { UniqueViolationError } from 'objection'
 import { sqlState, UNIQUE_VIOLATION } from './database.ts'
 import { ConflictError } from '../errors.ts'
+import { getField } from '../get-field.ts'
 
-/** The number of the part of a distributed table, which its nodes append to the names of tables and keys. */
-const SHARD = /_\d+$/
+/** The name of a key in the message of a distributed database, to which its nodes append the number of the shard. */
+const SHARD_KEY = /"(?<key>\w+?)(?:_\d+)?"/
 
-/** Finds the table and the key of a unique violation; undefined for other errors. */
-export function findUniqueViolation(error: unknown): { table: string; key: string } | undefined {
-  if (!(error instanceof UniqueViolationError)) return undefined
-  return { table: error.table.replace(SHARD, ''), key: error.constraint.replace(SHARD, '') }
+/** Finds the violated unique key, whose name begins with that of its table; undefined for other errors. */
+export function findUniqueKey(error: unknown): string | undefined {
+  if (sqlState(error) !== UNIQUE_VIOLATION || !(error instanceof Error)) return undefined
+  const key = getField(error, 'constraint')
+  // The coordinator of a distributed database passes on the message of a node, without the fields.
+  return typeof key === 'string' ? key : SHARD_KEY.exec(error.message)?.groups?.['key']
 }
 
 /**

@@ -8,7 +8,7 @@ const SIZE = { conversations: 20, broadcast: 0, kills: 5, faults: 2, seed: 11, w
 const KINDS: FaultKind[] = ['kill', 'cut', 'node']
 
 describe('chaos test on a distributed database', function () {
-  this.timeout(300_000)
+  this.timeout(600_000)
 
   it('every message is processed and answered exactly once through kills, cuts, and nodes that are killed and stopped', async function () {
     if (CITUS_URL === undefined) this.skip()
