@@ -12,7 +12,7 @@ import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { applyConsentKeywords } from './apply-consent-keywords.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
-import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
+import { carryBetweenContacts, resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
 
 export type ReceivedMessage = { messageId: string; conversationId: string; isDuplicate: boolean }
@@ -51,6 +51,7 @@ export async function receiveMessages(
       await touchConversations(tx, inserted)
       await queueMedia(tx, channelId, inserted)
       const keywords = await applyConsentKeywords(tx, channelId, { settings: keywordSettings, messages: inserted })
+      await carryBetweenContacts(tx, channelId, senders.values())
       await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
       await deliverReplies(tx, { channelId, messages: inserted, keywords })
       await tx.record(...toEvents(inserted, senders))
