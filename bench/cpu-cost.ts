@@ -25,7 +25,8 @@ function readStat(pid: number): ProcessStat | undefined {
   }
 }
 
-function readCpuMs(pid: number): number {
+/** Reads the processor time of a process. */
+export function readCpuMs(pid: number): number {
   return readStat(pid)?.cpuMs ?? 0
 }
 

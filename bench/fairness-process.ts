@@ -3,7 +3,6 @@ import { loadConfig } from '../src/config.ts'
 import { advanceMailboxes } from '../src/features/execution/advance-mailboxes.ts'
 import { createTasks } from '../src/jobs.ts'
 import { openDependencies } from '../src/dependencies.ts'
-import { GraphileJobQueue } from '../src/platform/jobs/graphile-job-queue.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
 import { SystemScope } from '../src/scope.ts'
@@ -12,11 +11,13 @@ import { handleCommands } from './bench-process.ts'
 /** A worker as in production, or one that processes mailbox items strictly in order of arrival. */
 const config = loadConfig()
 const log = createLogger('error')
-const system = new SystemScope(await openDependencies(config, { log, clock: systemClock }))
+const dependencies = await openDependencies(config, { log, clock: systemClock })
+const system = new SystemScope(dependencies)
 
 async function startQueue(tasks: string[]): Promise<void> {
-  const jobs = new GraphileJobQueue({ url: config.database.url ?? '', log })
-  await jobs.start(Object.fromEntries(Object.entries(createTasks(system)).filter(([name]) => tasks.includes(name))))
+  await dependencies.jobs.start(
+    Object.fromEntries(Object.entries(createTasks(system)).filter(([name]) => tasks.includes(name))),
+  )
 }
 
 async function advanceOldestFirst(): Promise<never> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { type CpuCost, measureCpuCost, totalCpu } from './cpu-cost.ts'
 import { type BenchDatabase, hasPendingWork, toEnvironment, withTempDatabase } from './database.ts'
-import { fillWorkspace } from './fill-workspace.ts'
+import { fillWorkspace, withoutIndexes } from './fill-workspace.ts'
 import { formatTable } from './format.ts'
 import { BenchClient } from './http-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -31,7 +31,19 @@ const get = (name: string, toPath: (site: Site) => string): Operation => ({
   run: (site) => site.client.get(toPath(site)),
 })
 
-const OPERATIONS: Operation[] = [
+let nextNumber = 100_000_000
+
+/** A message of a customer; the last one waits until all are answered. */
+const write = (name: string, toPhone: (index: number) => string): Operation => ({
+  name,
+  count: MESSAGES,
+  run: async ({ client, database }, index) => {
+    await client.post('/api/sandbox/messages', { phone: toPhone(index), body: 'Hello' })
+    if (index === MESSAGES - 1) while (await hasPendingWork(database)) await delay(5)
+  },
+})
+
+export const OPERATIONS: Operation[] = [
   get('contacts: first page', () => '/api/contacts'),
   get('contacts: offset in the middle', ({ contacts }) => `/api/contacts?offset=${contacts / 2}`),
   get('contacts: last page', ({ contacts }) => `/api/contacts?offset=${contacts - 20}`),
@@ -45,19 +57,30 @@ const OPERATIONS: Operation[] = [
   get('contacts: common tag', () => '/api/contacts?tag=common'),
   get('contacts: group', ({ ids }) => `/api/contacts?groupId=${ids.group}`),
   get('group: first page', ({ ids }) => `/api/groups/${ids.group}/contacts`),
+  get(
+    'group: offset in the middle',
+    ({ ids, contacts }) => `/api/groups/${ids.group}/contacts?offset=${contacts / 40}`,
+  ),
   get('group: last page', ({ ids, contacts }) => `/api/groups/${ids.group}/contacts?offset=${contacts / 20 - 20}`),
   get('groups', () => '/api/groups'),
   get('tags', () => '/api/tags'),
   get('conversations: first page', () => '/api/conversations'),
+  get('conversations: offset in the middle', ({ contacts }) => `/api/conversations?offset=${contacts / 4}`),
   get('conversations: last page', ({ contacts }) => `/api/conversations?offset=${contacts / 2 - 20}`),
   get('conversations: active', () => '/api/conversations?status=active'),
+  get('conversations: closed', () => '/api/conversations?status=closed'),
   get('conversations: unread', () => '/api/conversations?unread=true'),
+  get('conversations: read', () => '/api/conversations?unread=false'),
+  get('conversations: assignee', ({ ids }) => `/api/conversations?assigneeId=${ids.user}`),
+  get('conversations: assignee, active', ({ ids }) => `/api/conversations?assigneeId=${ids.user}&status=active`),
   get(
     'conversations: assignee, unread, active',
     ({ ids }) => `/api/conversations?unread=true&status=active&assigneeId=${ids.user}`,
   ),
   get('conversations: open window', () => '/api/conversations?windowOpen=true'),
+  get('conversations: closed window', () => '/api/conversations?windowOpen=false'),
   get('runs: first page', () => '/api/runs'),
+  get('runs: offset in the middle', ({ contacts }) => `/api/runs?offset=${contacts / 2}`),
   get('runs: last page', ({ contacts }) => `/api/runs?offset=${contacts - 20}`),
   get('runs: failed', () => '/api/runs?status=failed'),
   get('runs: waiting for a timer', () => '/api/runs?waitingFor=timer'),
@@ -65,18 +88,17 @@ const OPERATIONS: Operation[] = [
   get('runs: completed since a time', () => '/api/runs?status=completed&startedAfter=2020-01-01T00:00:00Z'),
   get('recipients: first page', ({ ids }) => `/api/broadcasts/${ids.broadcast}/recipients`),
   get('recipients: failed', ({ ids }) => `/api/broadcasts/${ids.broadcast}/recipients?status=failed`),
+  get('broadcasts', () => '/api/broadcasts'),
+  get(
+    'recipients: offset in the middle',
+    ({ ids, contacts }) => `/api/broadcasts/${ids.broadcast}/recipients?offset=${contacts / 2}`,
+  ),
   get(
     'recipients: last page',
     ({ ids, contacts }) => `/api/broadcasts/${ids.broadcast}/recipients?offset=${contacts - 20}`,
   ),
-  {
-    name: 'customer writes, and is answered',
-    count: MESSAGES,
-    run: async ({ client, database }, index) => {
-      await client.post('/api/sandbox/messages', { phone: `+49151${100_000_000 + 2 * index + 2}`, body: 'Hello' })
-      if (index === MESSAGES - 1) while (await hasPendingWork(database)) await delay(5)
-    },
-  },
+  write('customer writes, and is answered', (index) => `+49151${100_000_000 + 2 * index + 2}`),
+  write('new customer writes, and is answered', () => `+49152${(nextNumber += 1)}`),
 ]
 
 /** Compares every list, filter, search and depth, and the answer to a message, between a small and a large workspace. */
@@ -134,10 +156,9 @@ async function buildSite(temp: BenchDatabase, contacts: number): Promise<Site> {
     [tenantId],
   )
   const user = rows[0]?.id ?? ''
-  // The rows are consistent, and checking their foreign keys would take most of the time.
-  await database.query('set session_replication_role = replica; set synchronous_commit = off')
-  await fillWorkspace(database, { tenantId, userId: user, broadcastId: broadcast.id, contacts, now: new Date() })
-  await database.query('set session_replication_role = default')
+  await withoutIndexes(database, () =>
+    fillWorkspace(database, { tenantId, userId: user, broadcastId: broadcast.id, contacts, now: new Date() }),
+  )
   await database.query('vacuum analyze')
   await database.query('checkpoint')
   const group = (await client.getJson<{ items: { id: string }[] }>('/api/groups')).items[0]?.id ?? ''

@@ -24,6 +24,11 @@ export class BenchClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections, timeout: 3000 })
   }
 
+  /** The session of the user, as a request header. */
+  get cookie(): string {
+    return this.#cookie
+  }
+
   /** Signs up a user, who makes all further requests. */
   async signUp(): Promise<void> {
     const body = { name: 'Bench', email: `${randomUUID()}@parley.example`, password: 'correct horse battery' }

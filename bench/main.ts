@@ -4,10 +4,12 @@ import { benchBroadcast } from './broadcast.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
+import { benchFollowers } from './followers.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { benchLatency } from './latency.ts'
 import { benchStall } from './stall.ts'
+import { benchStart } from './start.ts'
 import { benchWaits } from './waits.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
@@ -19,7 +21,9 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   'engine-latency': benchLatency,
   waits: benchWaits,
   fairness: benchFairness,
+  followers: benchFollowers,
   stall: benchStall,
+  start: benchStart,
   growth: benchGrowth,
 }
 
@@ -36,6 +40,7 @@ const { positionals, values } = parseArgs({
     waiting: text,
     recipients: text,
     large: text,
+    followers: text,
   },
 })
 const bench = BENCHES[positionals[0] ?? '']

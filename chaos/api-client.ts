@@ -1,6 +1,6 @@
 export type Session = { cookie: string; tenantId: string }
 
-const TIMEOUT_MS = 15_000
+const TIMEOUT_MS = 60_000
 
 /** Calls the API of one process. */
 export function request(

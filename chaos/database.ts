@@ -1,68 +1,40 @@
-import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { removeAbandonedTempDirs, createTempDir, type TempDir } from '../test/support/temp-dir.ts'
-import { killPostgres } from './kill-postgres.ts'
-import { LimitedDisk } from './limited-disk.ts'
+import { CitusDatabase } from './citus-database.ts'
+import { EmbeddedDatabase } from './embedded-database.ts'
+import type { LimitedDisk } from './limited-disk.ts'
 
-/** Durability settings keep their defaults, so that a commit survives a kill; several processes share the connections. */
-const SETTINGS = { max_connections: '200', log_min_messages: 'fatal' }
+/** A database server, which can be killed, stopped and started on the same data. */
+export type ChaosServer = {
+  readonly name: string
+  /** Folder of the server's data, which is the working directory of its processes. */
+  readonly dataFolder: string
+  readonly isRunning: boolean
+  kill(): void
+  stop(): Promise<void>
+  start(): Promise<void>
+}
 
-/** A temporary Postgres server that can be killed and restarted on the same data. */
-export class ChaosDatabase {
+/** The database of a chaos test. */
+export type ChaosDatabase = {
+  readonly url: string
+  /** Folder for the files of the test. */
   readonly dataDir: string
+  /** Settings that processes of Parley need for it. */
+  readonly environment: Record<string, string>
   /** The disk of the server, or the reason why its size is not limited. */
   readonly disk: LimitedDisk | string
-  readonly #folder: TempDir
-  readonly #servers: EmbeddedPostgres[] = []
+  /** Servers whose failure affects a part of the workspaces. */
+  readonly workerNodes: ChaosServer[]
+  readonly isRunning: boolean
+  /** Returns the servers in turn. */
+  nextServer(): ChaosServer
+  start(): Promise<void>
+  /** Starts the servers that are not running. */
+  ensureRunning(): Promise<void>
+  /** Stops what was started for the test and removes its data. */
+  stop(): Promise<void>
+}
 
-  private constructor(folder: TempDir, disk: LimitedDisk | string) {
-    this.#folder = folder
-    this.dataDir = folder.path
-    this.disk = disk
-  }
-
-  /** Creates the data folder, if possible on a disk of limited size; the server is started separately. */
-  static async create(): Promise<ChaosDatabase> {
-    await removeAbandonedTempDirs()
-    const disk = await LimitedDisk.mount()
-    return new ChaosDatabase(typeof disk === 'string' ? createTempDir() : disk, disk)
-  }
-
-  get url(): string {
-    const server = this.#servers.at(-1)
-    if (!server) throw new Error('The database server has not been started. Call start() first.')
-    return server.connectionString
-  }
-
-  get isRunning(): boolean {
-    return findLivePostmaster(dataDirectory(this.dataDir)) !== undefined
-  }
-
-  kill(): void {
-    killPostgres(dataDirectory(this.dataDir))
-  }
-
-  /** Resolves when the server has replayed its log and accepts connections; on a busy machine this can take several attempts. */
-  async start(attempts = 5): Promise<void> {
-    try {
-      this.#servers.push(await startEmbeddedPostgres({ dataDir: this.dataDir, settings: SETTINGS }))
-    } catch (error) {
-      if (attempts === 1) throw error
-      await this.start(attempts - 1)
-    }
-  }
-
-  async ensureRunning(): Promise<void> {
-    if (!this.isRunning) await this.start()
-  }
-
-  /** Stops the server and removes its data. */
-  async stop(): Promise<void> {
-    for (const server of this.#servers) await server.stop()
-    await this.#folder.remove()
-  }
+/** Creates a temporary server, or with the URL of a coordinator of Citus a database on its cluster. */
+export function createDatabase(citusUrl: string | undefined): Promise<ChaosDatabase> {
+  return citusUrl === undefined ? EmbeddedDatabase.create() : CitusDatabase.create(citusUrl)
 }

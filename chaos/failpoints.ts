@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import pg from 'pg'
+import { findSocket } from '../src/platform/database/connections.ts'
 import { getField } from '../src/platform/get-field.ts'
-import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { killPostgres } from './kill-postgres.ts'
 
 const BROADCAST_TRANSACTION = 'queue broadcast'
@@ -48,7 +48,9 @@ export function listFailpoints(role: 'http' | 'worker', { hasBroadcasts }: { has
  * Kills or freezes this process, or kills the database server, when the failpoint is reached after it was passed `skip`
  * times. A process reports that it freezes.
  */
-export type ArmedFailpoint = { failpoint: Failpoint; skip: number; action: 'exit' | 'freeze' | 'kill_database' }
+export type ArmedFailpoint = { failpoint: Failpoint; skip: number } & (
+  { action: 'exit' | 'freeze' } | { action: 'kill_database'; dataFolder: string }
+)
 
 let armed: ArmedFailpoint | undefined
 
@@ -61,10 +63,10 @@ function hitFailpoint(failpoint: Failpoint): void {
   if (armed?.failpoint !== failpoint) return
   armed.skip -= 1
   if (armed.skip >= 0) return
-  const { action } = armed
+  const reached = armed
   armed = undefined
-  if (action === 'kill_database') return killPostgres(dataDirectory(process.env['CHAOS_DATA_DIR'] ?? ''))
-  if (action === 'exit') return void process.kill(process.pid, 'SIGKILL')
+  if (reached.action === 'kill_database') return killPostgres(reached.dataFolder)
+  if (reached.action === 'exit') return void process.kill(process.pid, 'SIGKILL')
   process.send?.({ kind: 'frozen' })
   process.kill(process.pid, 'SIGSTOP')
 }
@@ -93,9 +95,16 @@ function instrumentQueries(): void {
     }
     hitFailpoint(`before ${name}`)
     const result = runQuery(query, this, args, () => hitFailpoint(`after ${name}`))
+    if (armed) sendNow(this)
     hitFailpoint(`during ${name}`)
     return result
   }
+}
+
+/** The client sends the statements of a turn of the event loop together, at its end. */
+function sendNow(client: object): void {
+  const socket = findSocket(client)
+  while (socket?.writableCorked) socket.uncork()
 }
 
 function toQueryText(query: unknown): string {

@@ -30,6 +30,7 @@ const COLUMN = 18
 export const USAGE = [
   'Usage: npm run chaos -- [options]',
   ...NAMES.map((name) => toLine(`--${name}`, `${OPTIONS[name].description} (default: ${OPTIONS[name].default})`)),
+  toLine('--citus-url', 'coordinator of a running cluster of Citus on this machine (default: a temporary server)'),
   toLine('--only', 'kinds of faults to inject, separated by commas (default: all)'),
   toLine('--help', 'print this help'),
   'Kinds of faults:',
@@ -49,6 +50,7 @@ export type ChaosSize = {
   longestMs: number
   leaseMs: number
   timeoutMs: number
+  citusUrl: string | undefined
 }
 
 /**
@@ -59,7 +61,12 @@ export function parseOptions(args: string[]): ChaosSize | undefined {
   const texts = Object.fromEntries(NAMES.map((name) => [name, { type: 'string' }])) as Record<Name, { type: 'string' }>
   const { values } = parseArgs({
     args,
-    options: { ...texts, only: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      ...texts,
+      only: { type: 'string' },
+      'citus-url': { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
   })
   if (values.help) return undefined
   const numbers = Object.fromEntries(NAMES.map((name) => [name, parseNumber(name, values[name])])) as Record<
@@ -74,7 +81,8 @@ export function parseOptions(args: string[]): ChaosSize | undefined {
   } = numbers
   return {
     ...size,
-    kinds: parseKinds(values.only),
+    citusUrl: values['citus-url'],
+    kinds: values.only === undefined ? listKinds(values['citus-url'] !== undefined) : parseKinds(values.only),
     longestMs: faultSeconds * 1000,
     leaseMs: leaseSeconds * 1000,
     timeoutMs: timeoutSeconds * 1000,
@@ -90,8 +98,12 @@ function parseNumber(name: Name, text: unknown): number {
   return number
 }
 
-function parseKinds(text: string | undefined): FaultKind[] {
-  if (text === undefined) return KINDS
+/** Lists the kinds of faults that a temporary server has, or a cluster of Citus. */
+export function listKinds(isCitus: boolean): FaultKind[] {
+  return KINDS.filter((kind) => kind !== (isCitus ? 'disk' : 'node'))
+}
+
+function parseKinds(text: string): FaultKind[] {
   return text.split(',').map((name) => {
     const kind = KINDS.find((known) => known === name.trim())
     if (kind === undefined) throw new Error(`--only must list kinds of faults (${KINDS.join(', ')}), but has "${name}"`)

@@ -1,7 +1,7 @@
 import { formatSpread, median } from '../bench/stats.ts'
 import type { BroadcastCounts } from './broadcast-invariants.ts'
 import { listFailpoints } from './failpoints.ts'
-import { type Fault, FAULT_KINDS, type FaultKind } from './faults/fault.ts'
+import { FAULT_KINDS, type FaultKind } from './faults/fault.ts'
 import type { InjectedFault } from './faults/inject.ts'
 import type { PlanOptions } from './faults/plan.ts'
 import type { InvariantResult } from './invariant.ts'
@@ -97,13 +97,13 @@ function formatKind(kind: FaultKind, faults: InjectedFault[]): string[] {
   const recovery = times.length > 0 ? `; recovered after ${formatSpread(times, 1)} s` : ''
   const skipReason = faults.find((fault) => fault.skipReason !== undefined)?.skipReason
   const skipped = skipReason === undefined ? '' : `; skipped: ${skipReason}`
-  return [`  ${kind}: ${formatCounts(faults.map(({ fault }) => nameVariant(fault)))}${recovery}${skipped}`]
+  return [`  ${kind}: ${formatCounts(faults.map(nameVariant))}${recovery}${skipped}`]
 }
 
-function nameVariant(fault: Fault): string {
+function nameVariant({ fault, server }: InjectedFault): string {
   switch (fault.kind) {
     case 'kill':
-      return fault.target
+      return server ?? fault.target
     case 'cut':
     case 'partition':
       return fault.scope
@@ -115,6 +115,8 @@ function nameVariant(fault: Fault): string {
       return fault.role
     case 'disk':
       return 'full'
+    case 'node':
+      return server ?? 'none'
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import { accelerateBroadcast, type ChaosBroadcast, createBroadcast, getReport, startBroadcast } from './broadcast.ts'
 import { checkBroadcasts } from './broadcast-invariants.ts'
 import { CustomerFactory } from './customer-factory.ts'
-import { ChaosDatabase } from './database.ts'
+import { type ChaosDatabase, createDatabase } from './database.ts'
 import { checkDatabase } from './database-invariants.ts'
 import { DatabaseSnapshot } from './database-snapshot.ts'
 import { FakeShopServer } from './fake-shop-server.ts'
@@ -34,17 +34,19 @@ import { createWorkspace, simulateProviderErrors, simulateTimeout, toInboundUrl,
 export type ChaosOptions = ChaosReport['options'] & {
   /** Time limit for processing all remaining work. */
   timeoutMs: number
+  /** Coordinator of a cluster of Citus on this machine; a temporary server without it. */
+  citusUrl?: string | undefined
   onProgress(line: string): void
 }
 
 /** Runs the chaos test on temporary servers and reports the injected faults and the checked invariants. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const startMs = performance.now()
-  const database = await ChaosDatabase.create()
-  const starting = database.start()
+  const database = await createDatabase(options.citusUrl)
   const script = transpileWithLeases(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts', options.leaseMs)
   const standby = new StandbyProcesses(script, options.workers)
-  await starting.catch(async (error: unknown) => {
+  // Transpiling blocks the event loop for seconds, so the database is connected to afterwards.
+  await database.start().catch(async (error: unknown) => {
     await standby.close()
     throw error
   })
@@ -56,9 +58,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       SECRET_KEY: 'ab'.repeat(32),
       MIGRATE_ON_START: 'true',
       DATA_DIR: database.dataDir,
-      CHAOS_DATA_DIR: database.dataDir,
       ALLOW_LOOPBACK_CHANNELS: 'true',
       LOG_LEVEL: 'silent',
+      ...database.environment,
     },
     isDatabaseRunning: () => database.isRunning,
   })
@@ -201,7 +203,7 @@ class ChaosTest {
   }
 
   async #verify(): Promise<ChaosReport> {
-    const { onProgress: _onProgress, timeoutMs: _timeoutMs, ...options } = this.#options
+    const { onProgress: _onProgress, timeoutMs: _timeoutMs, citusUrl: _citusUrl, ...options } = this.#options
     const url = this.#pool.urls[0] ?? ''
     const broadcasts = await Promise.all(
       this.#broadcasts.map(async (sent) => ({ ...sent, report: await getReport(url, sent) })),

@@ -11,5 +11,11 @@ const OUTPUT = join(ROOT, 'dist')
 rmSync(OUTPUT, { recursive: true, force: true })
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 const { status } = spawnSync(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json')], { stdio: 'inherit' })
-if (status === 0) writeFileSync(join(OUTPUT, 'main.js'), "import './src/main.js'\n")
+/** Newer versions of Node keep compiled code between starts; not in the folder of temporary files, which others may write. */
+const MAIN = `import module from 'node:module'
+import { fileURLToPath } from 'node:url'
+module.enableCompileCache?.(fileURLToPath(new URL('.compile-cache', import.meta.url)))
+await import('./src/main.js')
+`
+if (status === 0) writeFileSync(join(OUTPUT, 'main.js'), MAIN)
 process.exitCode = status ?? 1

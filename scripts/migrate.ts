@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const { database, dataDir, environment, logLevel } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ ...database, dataDir, environment })
   try {
-    const applied = await migrateDatabase(server.sessionUrl, createLogger(logLevel, createPrettyDestination()))
+    const applied = await migrateDatabase(server.sessionUrl, createLogger(logLevel, await createPrettyDestination()))
     for (const name of applied) process.stdout.write(`applied ${name}\n`)
     process.stdout.write(
       applied.length === 0 ? 'All migrations were applied before.\n' : 'All migrations are applied.\n',

@@ -1,4 +1,5 @@
 import { extname, join } from 'node:path'
+import type { RedisClientType } from 'redis'
 import type { Config } from './config.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
 import { openPools, type Pools } from './platform/database/pools.ts'
@@ -13,12 +14,14 @@ import { createRateLimits, type RateLimits } from './platform/rate-limit/rate-li
 import { connectRedis } from './platform/notifications/redis.ts'
 import { RedisRevocations } from './platform/notifications/redis-revocations.ts'
 import { RedisNotifications } from './platform/notifications/redis-notifications.ts'
-import { LocalRevocations, type Revocations } from './platform/notifications/revocations.ts'
+import { PostgresRevocations } from './platform/notifications/postgres-revocations.ts'
+import type { Revocations } from './platform/notifications/revocations.ts'
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
 import { folderStore } from './platform/files/folder-store.ts'
 import { removeOldFiles } from './platform/files/remove-old-files.ts'
 import { s3Store } from './platform/files/s3-store.ts'
 import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
+import { SharedObjects } from './platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from './platform/concurrency/single-flight.ts'
 import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
@@ -78,14 +81,13 @@ export async function openDependencies(
     const sharedJobs = new GraphileJobQueue({ url: database.sessionUrl, log })
     const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
-    const redis = config.redisUrl === undefined ? undefined : connectRedis(config.redisUrl, log)
+    const redis = config.redisUrl === undefined ? undefined : await connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
-    const notifications = redis
-      ? new RedisNotifications({ client: redis, log })
-      : new PostgresNotifications({ url: database.sessionUrl, log })
+    const { notifications, revocations } = redis
+      ? openRedisMessages(redis, log)
+      : openPostgresMessages(database.sessionUrl, log)
     closers.push(() => notifications.close())
     await notifications.open()
-    const revocations = redis ? new RedisRevocations({ client: redis, log }) : new LocalRevocations()
     closers.push(() => revocations.close())
     revocations.open()
     const limits = createRateLimits({ url: database.url, isPooled: database.isPooled, redis, clock })
@@ -105,6 +107,7 @@ export async function openDependencies(
       sharedJobs,
       notifications,
       singleFlight: createSingleFlight(),
+      shared: new SharedObjects(),
       cache: new ExpiringCache(),
       secrets,
       mail,
@@ -124,6 +127,18 @@ export async function openDependencies(
     )
     throw error
   }
+}
+
+function openRedisMessages(client: RedisClientType, log: Logger) {
+  return {
+    notifications: new RedisNotifications({ client, log }),
+    revocations: new RedisRevocations({ client, log }),
+  }
+}
+
+function openPostgresMessages(url: string, log: Logger) {
+  const notifications = new PostgresNotifications({ url, log })
+  return { notifications, revocations: new PostgresRevocations(notifications) }
 }
 
 /** Returns the function that ends it. */

@@ -12,7 +12,7 @@ const STOP_MAX_MS = 25 * SECOND
 async function main(): Promise<void> {
   const config = loadConfig(readEnvironment())
   const isPretty = config.logFormat === 'auto' ? process.stdout.isTTY : config.logFormat === 'pretty'
-  const log = createLogger(config.logLevel, isPretty ? createPrettyDestination() : undefined)
+  const log = createLogger(config.logLevel, isPretty ? await createPrettyDestination() : undefined)
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'))
   const onStuck = () => {
     log.error(

@@ -31,9 +31,11 @@ import { toolsRouter } from './features/tools/router.ts'
 import { workflowTestsRouter, runTestsRouter } from './features/workflow-tests/router.ts'
 import { workflowWebhooksRouter } from './features/workflow-webhooks/router.ts'
 import { workflowsRouter } from './features/workflows/router.ts'
+import { replaceOutputs } from './trpc/outputs.ts'
 import { mergeRouters, router } from './trpc/procedures.ts'
+import { createSelect } from './trpc/select-output.ts'
 
-/** The API by namespace. Several features may serve one namespace. */
+/** The API by namespace. Several features may serve one namespace. Outputs are parsed in tests only. */
 export const appRouter = router({
   auth: authRouter,
   contacts: mergeRouters(contactsRouter, contactConsentRouter, contactExplanationsRouter),
@@ -62,5 +64,7 @@ export const appRouter = router({
   sandbox: sandboxRouter,
   workspace: mergeRouters(consentKeywordsRouter, retentionRouter),
 })
+
+replaceOutputs(appRouter, createSelect)
 
 export type AppRouter = typeof appRouter

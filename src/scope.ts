@@ -1,8 +1,8 @@
 import type { TenantModel } from './models/tenant-model.ts'
 import { singleDatabase } from './platform/database/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
-import { createSqlTag, type SqlTag } from './platform/database/sql.ts'
-import { writeEvents } from './platform/database/write-events.ts'
+import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
+import { sendEvents, writeEvents } from './platform/database/write-events.ts'
 import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import { NotFoundError } from './platform/errors.ts'
@@ -72,8 +72,8 @@ export class Scope {
    * a tenant table needs a condition `alias.tenant_id = ${scope.tenantId}`, each inserted row the same as its `tenant_id`.
    * @throws Error if the statement may reach the rows of other tenants
    */
-  sql<Row = unknown>(name: string): SqlTag<Row> {
-    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId))
+  sql<Row = unknown>(name: string, options?: SqlOptions): SqlTag<Row> {
+    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId), options)
   }
 
   /** Returns undefined for a malformed id, a missing row and a row of another tenant alike. */
@@ -115,14 +115,16 @@ export class Scope {
   async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs }: { lockTimeoutMs?: number }): Promise<T> {
     const ending: Ending = { events: [], outdatedKeys: [] }
     const jobs = this.#dependencies.jobs.forTransaction()
-    const result = await this.db.transaction(async (db) => {
+    const { result, stored } = await this.db.transaction(async (db) => {
       if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
       const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue }
       const tx = new Scope(dependencies, this.tenantId, this.actor, { ending })
-      const value = await work(tx)
-      if (!this.#ending) await writeEvents(db, { tenantId: this.tenantId, now: this.now() }, ending.events)
-      return value
+      const result = await work(tx)
+      // Those of an inner transaction are stored by the outermost one.
+      const events = this.#ending ? [] : ending.events
+      return { result, ...(await sendEvents(db, { tenantId: this.tenantId, now: this.now() }, events)) }
     })
+    await stored
     jobs.commit()
     if (this.#ending) {
       this.#ending.events.push(...ending.events)
@@ -148,10 +150,12 @@ export class Scope {
     return this.#dependencies.singleFlight.do(`${this.tenantId} ${key}`, read) as Promise<T>
   }
 
-  /**
-   * Returns what `read` returned at most `ms` ago in this process. Other processes may have changed it since; this one
-   * calls `forget` when it does. Not for transactions.
-   */
+  /** Returns the object of a key that all scopes of the tenant in this process share until it calls `release`. */
+  share<T extends object>(key: string, create: (release: () => void) => T): T {
+    return this.#dependencies.shared.get(`${this.tenantId} ${key}`, create) as T
+  }
+
+  /** Returns what `read` returned at most `ms` ago in this process, unless `forget` was called. Not for transactions. */
   cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
     return this.#dependencies.cache.get(`${this.tenantId} ${key}`, ms, read) as Promise<T>
   }
@@ -208,10 +212,7 @@ export class SystemScope {
     return this.#dependencies.cache.get(key, ms, read) as Promise<T>
   }
 
-  /**
-   * Returns the tag of a named statement, as that of a scope, for tables that do not belong to tenants.
-   * @throws Error if the statement touches a tenant table
-   */
+  /** Returns the tag of a named statement, as that of a scope. It throws if the statement touches a tenant table. */
   sql<Row = unknown>(name: string): SqlTag<Row> {
     return createSqlTag(this.db, name, assertNoTenantTable)
   }

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
 import { listOperations } from '../src/http/rest.ts'
@@ -82,8 +82,7 @@ const OTHER_SENSES: Record<string, string> = { 'src/engine/language/liquid.ts': 
 const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
 
 /** Files whose statements are text with bindings. The tests check them, too, when they are executed. */
-const UNNAMED_STATEMENTS =
-  /^src\/features\/(?:(?:inbound|outbound|broadcasts|broadcast-recipients|counts)\/|provider-webhooks\/keep-webhooks\.ts|definition-checks\/check-references\.ts)/
+const UNNAMED_STATEMENTS = /^src\/features\/(?:inbound|outbound|provider-webhooks)\//
 
 const sources = readSourceFiles(['src'])
 const migrations = readTextFiles(['migrations'], '.ts')
@@ -245,6 +244,42 @@ describe('architecture: size', () => {
   it(`no file of src has more than ${LINES_MAX} lines`, () => {
     const long = sources.filter(({ text }) => text.split('\n').length > LINES_MAX + 1)
     assertNone(long.map(({ path, text }) => `${path}:${LINES_MAX + 1}: has ${text.split('\n').length - 1} lines`))
+  })
+})
+
+/** Libraries that few processes or requests need, with `import()`, so that the others start without them. */
+const LOADED_WHEN_NEEDED = [
+  '@zxcvbn-ts/language-common',
+  'file-type',
+  'nodemailer',
+  'pino-pretty',
+  'redis',
+  'trpc-to-openapi',
+]
+
+/** Lists what a file loads when it is loaded: relative imports as paths, others as names. */
+function listLoaded({ path, ast }: SourceFile): string[] {
+  return ast.statements.flatMap((statement) => {
+    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return []
+    const isType = ts.isExportDeclaration(statement)
+      ? statement.isTypeOnly
+      : statement.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
+    const from = statement.moduleSpecifier
+    if (isType || !from || !ts.isStringLiteral(from)) return []
+    return [from.text.startsWith('.') ? join(dirname(path), from.text) : from.text]
+  })
+}
+
+describe('architecture: start', () => {
+  it('a process starts without libraries that few processes or requests need', () => {
+    const files = new Map(sources.map((file) => [file.path, file]))
+    const reached = new Set(['src/main.ts'])
+    for (const path of reached) {
+      const file = files.get(path)
+      for (const name of file ? listLoaded(file) : []) reached.add(name)
+    }
+    expect(reached.size).to.be.greaterThan(300)
+    assertNone(LOADED_WHEN_NEEDED.filter((name) => reached.has(name)))
   })
 })
 

@@ -2,7 +2,7 @@ import { SECOND } from '../../src/platform/time.ts'
 import type { Fault } from './fault.ts'
 import type { InjectedFault } from './inject.ts'
 
-export function describeFault({ fault, isFailpointReached, skipReason, recoveryMs }: InjectedFault): string {
+export function describeFault({ fault, isFailpointReached, skipReason, server, recoveryMs }: InjectedFault): string {
   const moment = 'failpoint' in fault ? fault.failpoint : undefined
   const reached = isFailpointReached
     ? ` at failpoint "${moment}"`
@@ -12,14 +12,14 @@ export function describeFault({ fault, isFailpointReached, skipReason, recoveryM
       ? '; new customers were not answered in time'
       : `; answered again after ${(recoveryMs / SECOND).toFixed(1)} s`
   const end = skipReason === undefined ? recovery : `; skipped: ${skipReason}`
-  return `${describe(fault)}${moment ? reached : ''}${fault.kind === 'kill' ? '' : end}`
+  return `${describe(fault, server)}${moment ? reached : ''}${fault.kind === 'kill' ? '' : end}`
 }
 
-function describe(fault: Fault): string {
+function describe(fault: Fault, server: string | undefined): string {
   const seconds = 'durationMs' in fault ? ` for ${(fault.durationMs / SECOND).toFixed(1)} s` : ''
   switch (fault.kind) {
     case 'kill':
-      return `kill ${fault.target}`
+      return `kill ${server ?? fault.target}`
     case 'cut':
       return `cut ${fault.scope === 'one' || fault.scope === 'process' ? `${fault.scope} (${fault.role})` : fault.scope}${fault.scope === 'repeated' ? seconds : ''}`
     case 'partition':
@@ -32,5 +32,7 @@ function describe(fault: Fault): string {
       return `skew ${fault.role} by ${fault.offsetMs} ms`
     case 'disk':
       return `disk full${seconds}`
+    case 'node':
+      return `stop ${server ?? 'a worker node'}${seconds}`
   }
 }

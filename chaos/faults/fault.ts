@@ -14,6 +14,7 @@ export const FAULT_KINDS = {
   lock: 'locks a table in share mode, as "create index" does',
   skew: 'restarts a process with a clock that is 0.3 to 5 seconds early or late',
   disk: 'fills the disk of the database (needs Linux and root, otherwise it is skipped)',
+  node: 'stops a worker node of Citus (only with --citus-url)',
 }
 
 export type FaultKind = keyof typeof FAULT_KINDS
@@ -43,9 +44,10 @@ export type Freeze = Planned<'freeze'> & Moment & { durationMs: number }
 export type Lock = Planned<'lock'> & { table: string; durationMs: number }
 export type Skew = Planned<'skew'> & { role: Role; offsetMs: number }
 export type Disk = Planned<'disk'> & { durationMs: number }
+export type NodeOutage = Planned<'node'> & { index: number; durationMs: number }
 
 /** An entry of the fault plan. */
-export type Fault = Kill | Cut | Partition | Freeze | Lock | Skew | Disk
+export type Fault = Kill | Cut | Partition | Freeze | Lock | Skew | Disk | NodeOutage
 
 export type System = { pool: ProcessPool; database: ChaosDatabase; load: LoadGenerator }
 
@@ -53,6 +55,8 @@ export type System = { pool: ProcessPool; database: ChaosDatabase; load: LoadGen
 export type FaultResult = {
   isFailpointReached?: boolean
   skipReason?: string
+  /** The database server that was killed or stopped. */
+  server?: string
   /** Resolves when what was killed is replaced, with the time that this took. */
   replacedMs?: Promise<number>
 }

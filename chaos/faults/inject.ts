@@ -8,6 +8,7 @@ import type { Fault, FaultResult, System } from './fault.ts'
 import { injectFreeze } from './freeze.ts'
 import { injectKill } from './kill.ts'
 import { injectLock } from './lock.ts'
+import { injectNodeOutage } from './node.ts'
 import { injectSkew } from './skew.ts'
 
 /** Time limit for answering new customers after a fault. */
@@ -21,14 +22,17 @@ export type InjectedFault = {
   fault: Fault
   isFailpointReached: boolean
   skipReason: string | undefined
+  /** The database server that was killed or stopped. */
+  server: string | undefined
   recoveryMs: number | undefined
 }
 
 /** Injects a fault, lets it end and waits until the system works again. A kill is followed by the next fault at once. */
 export async function injectFault(system: System, fault: Fault): Promise<InjectedFault> {
   await delay(fault.delayMs)
-  const { isFailpointReached = false, skipReason, replacedMs } = await inject(system, fault, new Random(fault.seed))
-  const injected: InjectedFault = { fault, isFailpointReached, skipReason, recoveryMs: undefined }
+  const result = await inject(system, fault, new Random(fault.seed))
+  const { isFailpointReached = false, skipReason, server, replacedMs } = result
+  const injected: InjectedFault = { fault, isFailpointReached, skipReason, server, recoveryMs: undefined }
   if (replacedMs) void replacedMs.then((ms) => (injected.recoveryMs = ms))
   else if (!skipReason) injected.recoveryMs = await system.load.measureReply(RECOVERY_MAX_MS)
   return injected
@@ -50,5 +54,7 @@ function inject(system: System, fault: Fault, random: Random): Promise<FaultResu
       return injectSkew(system, fault, random)
     case 'disk':
       return injectDisk(system, fault, random)
+    case 'node':
+      return injectNodeOutage(system, fault, random)
   }
 }

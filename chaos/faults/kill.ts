@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ArmedFailpoint } from '../failpoints.ts'
 import type { Inject, Kill } from './fault.ts'
 import { listTargets, reachFailpoint } from './reach-failpoint.ts'
 
@@ -8,20 +9,22 @@ import { listTargets, reachFailpoint } from './reach-failpoint.ts'
  */
 export const injectKill: Inject<Kill> = async ({ pool, database, load }, { target, role, failpoint, skip }, random) => {
   const processes = await listTargets(pool, role)
-  const isDatabase = target === 'database'
-  const isKilled = () => (isDatabase ? !database.isRunning : processes.some(({ hasExited }) => hasExited))
+  const server = target === 'database' ? database.nextServer() : undefined
+  const isKilled = () => (server ? !server.isRunning : processes.some(({ hasExited }) => hasExited))
   if (failpoint !== undefined) {
-    const armed = { failpoint, skip, action: isDatabase ? 'kill_database' : 'exit' } as const
+    const armed: ArmedFailpoint = server
+      ? { failpoint, skip, action: 'kill_database', dataFolder: server.dataFolder }
+      : { failpoint, skip, action: 'exit' }
     await reachFailpoint(load, { processes, armed, isReached: isKilled })
   }
   const isFailpointReached = failpoint !== undefined && isKilled()
-  if (isDatabase) {
+  if (server) {
     // Gives the processes time to disarm, so that none of them kills the restarted server.
     await delay(20)
-    database.kill()
-    const replacedMs = measure(database.start())
+    server.kill()
+    const replacedMs = measure(server.start())
     await replacedMs
-    return { isFailpointReached, replacedMs }
+    return { isFailpointReached, replacedMs, server: server.name }
   }
   const killed = processes.find(({ hasExited }) => hasExited) ?? random.pick(processes)
   await killed.kill()

@@ -1,7 +1,7 @@
 import type { Role } from '../app-process.ts'
 import { type Failpoint, listFailpoints } from '../failpoints.ts'
 import type { Random } from '../random.ts'
-import type { Cut, Disk, Fault, FaultKind, Freeze, Kill, Lock, Moment, Partition, Skew } from './fault.ts'
+import type { Cut, Disk, Fault, FaultKind, Freeze, Kill, Lock, Moment, NodeOutage, Partition, Skew } from './fault.ts'
 
 export type PlanOptions = {
   kills: number
@@ -64,7 +64,7 @@ type Planner = (random: Random, options: PlanOptions) => Fault
 
 /** Plans the other faults: the kinds take turns, and within a kind its variants. */
 function planOthers(random: Random, options: PlanOptions): Fault[] {
-  const kinds = (['cut', 'partition', 'freeze', 'lock', 'skew', 'disk'] as const).filter((kind) =>
+  const kinds = (['cut', 'partition', 'freeze', 'lock', 'skew', 'disk', 'node'] as const).filter((kind) =>
     options.kinds.includes(kind),
   )
   if (kinds.length === 0) return []
@@ -88,6 +88,7 @@ function createPlanners(random: Random, { broadcast }: PlanOptions): Record<Excl
   )
   const nextLength = rotate(random.shuffle(['short', 'medium', 'medium', 'long'] as const))
   const nextTable = rotate(random.shuffle(LOCKED_TABLES))
+  let nextNode = 0
   const nextSkewed = rotate(random.shuffle<Role>(['http', 'worker']))
   return {
     cut: (_, { longestMs }): Cut => {
@@ -129,6 +130,12 @@ function createPlanners(random: Random, { broadcast }: PlanOptions): Record<Excl
     disk: (_, { longestMs }): Disk => ({
       kind: 'disk',
       durationMs: random.between(2000, Math.min(15_000, longestMs)),
+      ...plan(random),
+    }),
+    node: (_, { longestMs }): NodeOutage => ({
+      kind: 'node',
+      index: nextNode++,
+      durationMs: random.between(2000, Math.min(20_000, longestMs)),
       ...plan(random),
     }),
   }

@@ -77,8 +77,8 @@ export const RUNS: Area = {
     {
       name: 'rows of one moment are listed in another order',
       file: PAGES,
-      original: 'order by page.value ${direction}, page.id ${direction}`',
-      mutated: 'order by page.value ${direction}, page.id`',
+      original: 'order by page.value ${this.#direction}, page.id ${this.#direction}`',
+      mutated: 'order by page.value ${this.#direction}, page.id`',
     },
     {
       name: 'a page of several statuses reads too few rows of each',

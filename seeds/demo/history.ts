@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import { createTasks } from '../../src/jobs.ts'
 import { ExpiringCache } from '../../src/platform/concurrency/expiring-cache.ts'
+import { SharedObjects } from '../../src/platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from '../../src/platform/concurrency/single-flight.ts'
 import { FileMissingError } from '../../src/platform/files/file-store.ts'
 import { singleDatabase } from '../../src/platform/database/connection-pool.ts'
@@ -36,6 +37,7 @@ export class History {
       jobs: this.#jobs,
       notifications: { publish: () => undefined, subscribe: () => () => undefined, close: () => Promise.resolve() },
       singleFlight: createSingleFlight(),
+      shared: new SharedObjects(),
       cache: new ExpiringCache(),
       // The demo workspace stores no credentials, so nothing is ever sealed with this key.
       secrets: new Secrets(randomBytes(32).toString('hex')),

@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { addressKey } from '../platform/client-address.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Caller, RequestContext } from '../trpc/context.ts'
+import type { TimeForm } from '../trpc/select-output.ts'
 
 const SESSION_COOKIE = 'session_token'
 
@@ -20,7 +21,7 @@ type Dependencies = {
 
 /** Builds the context that procedures receive from a request. */
 export function createContexts({ log, resolveAddress, identify, scopes }: Dependencies) {
-  async function build(ctx: Context, tenantId: string | null): Promise<RequestContext> {
+  async function build(ctx: Context, tenantId: string | null, times: TimeForm): Promise<RequestContext> {
     const sessionToken = readSessionToken(ctx)
     const identity = sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
     if (identity?.cookie) ctx.res.appendHeader('Set-Cookie', identity.cookie)
@@ -32,6 +33,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
       caller: identity?.caller ?? null,
       sessionToken,
       client: { ipAddress, addressKey: key, userAgent: ctx.get('user-agent').slice(0, 255) || null },
+      times,
       idempotencyKey: ctx.req.headers['idempotency-key']?.toString() ?? null,
       setHeader: (name, value) => {
         if (name.toLowerCase() === 'set-cookie') ctx.res.appendHeader(name, value)
@@ -40,16 +42,16 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
     }
   }
 
-  const readAddress: Middleware = async function readAddress(ctx, next) {
+  const readAddress: Middleware = function readAddress(ctx, next) {
     const forwardedFor = ctx.req.headers['x-forwarded-for']?.toString()
     const ipAddress = resolveAddress(ctx.req.socket.remoteAddress ?? '0.0.0.0', forwardedFor)
     ctx.state['ipAddress'] = ipAddress
     ctx.state['addressKey'] = addressKey(ipAddress)
-    await next()
+    return next()
   }
 
   const open: Middleware = async function openContext(ctx, next) {
-    ctx.state['context'] = await build(ctx, readTenantId(ctx))
+    ctx.state['context'] = await build(ctx, readTenantId(ctx), 'text')
     await next()
   }
 
@@ -59,7 +61,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
     get: (ctx: Context): RequestContext => ctx.state['context'],
     /** An EventSource cannot send headers, so a subscription may name its workspace in the connection parameters. */
     openForTrpc: (ctx: Context, connection: { tenantId: string | null }) =>
-      build(ctx, readTenantId(ctx) ?? connection.tenantId),
+      build(ctx, readTenantId(ctx) ?? connection.tenantId, 'date'),
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Context } from 'koa'
-import Router from 'koa-router'
+import type { Context, Middleware } from 'koa'
 import { z } from 'zod'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
@@ -8,6 +7,8 @@ import { InvalidError } from '../platform/errors.ts'
 import { getField } from '../platform/get-field.ts'
 import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readJson } from './load/read-body.ts'
 import { AUTH_PREFIX, isUnder } from './paths.ts'
+import { type Match, RouteTable } from './route-table.ts'
+import { TransportError } from '../trpc/errors.ts'
 
 export type Operation = {
   method: Method
@@ -18,19 +19,20 @@ export type Operation = {
   meta: ProcedureMeta
 }
 
-type Procedure = {
+export type Procedure = {
   (call: {
     path: string
-    type: 'query' | 'mutation'
+    type: ProcedureType
     ctx: RequestContext
     getRawInput: () => Promise<unknown>
     input: undefined
     signal: AbortSignal
-    batchIndex: 0
+    batchIndex: number
   }): Promise<unknown>
-  _def: { type: 'query' | 'mutation' | 'subscription'; meta?: ProcedureMeta; inputs: unknown[] }
+  _def: { type: ProcedureType; meta?: ProcedureMeta; inputs: unknown[]; output?: unknown }
 }
 
+type ProcedureType = 'query' | 'mutation' | 'subscription'
 type Fields = Record<string, z.core.$ZodType>
 
 /** Lists the operations that the procedures' metadata declares; subscriptions have none. */
@@ -51,30 +53,63 @@ export function listProcedures(router: { _def: { procedures: object } }): Record
  * Serves the procedures as REST. Each call runs the procedure itself, with its checks in its order; the body is read
  * only when the procedure asks for its input, so the body of an unauthorized caller is never read.
  */
-export function restRoutes(router: AppRouter, getContext: (ctx: Context) => RequestContext): Router {
-  // Paths have one spelling: `/API/x` and `/api/x/` are other paths, which do not exist.
-  const routes = new Router({ sensitive: true, strict: true })
-  for (const { method, path, procedurePath, procedure, meta } of listOperations(router)) {
-    const { type } = procedure._def
-    if (type === 'subscription') continue
-    const readInput = inputReader(procedure, method)
-    routes.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [method], async (ctx) => {
-      const aborted = new AbortController()
-      ctx.res.once('close', () => aborted.abort())
-      const output = await procedure({
-        path: procedurePath,
-        type,
-        ctx: getContext(ctx),
-        getRawInput: readInput(ctx, ctx.params),
-        input: undefined,
-        signal: aborted.signal,
-        batchIndex: 0,
-      })
-      if (meta.location) ctx.set('Location', meta.location.replace('{id}', String(getField(output, 'id'))))
-      answer(ctx, meta.status ?? 200, output)
-    })
+export function restRoutes(router: AppRouter, getContext: (ctx: Context) => RequestContext) {
+  const table = new RouteTable<Answer>()
+  for (const operation of listOperations(router)) {
+    if (operation.procedure._def.type === 'subscription') continue
+    table.add(operation.method, operation.path, answerOperation(operation, getContext))
   }
-  return routes
+  /** Matches the path once, and rejects other methods before the session is looked up. */
+  const match: Middleware = function matchRoute(ctx, next) {
+    const found = table.match(ctx.method, ctx.path)
+    if ('target' in found) ctx.state['route'] = found
+    else if (found.allowed.length > 0) {
+      const allow = found.allowed.join(', ')
+      throw new TransportError('METHOD_NOT_SUPPORTED', {
+        message: `This path takes ${allow}`,
+        headers: { Allow: allow },
+      })
+    }
+    return next()
+  }
+  const serve: Middleware = function answerRest(ctx, next) {
+    const route: Match<Answer> | undefined = ctx.state['route']
+    return route ? route.target(ctx, route.params) : next()
+  }
+  return { match, serve }
+}
+
+type Answer = (ctx: Context, params: Record<string, string>) => Promise<void>
+
+function answerOperation(
+  { procedurePath, procedure, method, meta }: Operation,
+  getContext: (ctx: Context) => RequestContext,
+): Answer {
+  const { type } = procedure._def
+  if (type === 'subscription') throw new TypeError('Subscriptions have no REST path')
+  const readInput = inputReader(procedure, method)
+  return async (ctx, params) => {
+    const output = await procedure({
+      path: procedurePath,
+      type,
+      ctx: getContext(ctx),
+      getRawInput: readInput(ctx, params),
+      input: undefined,
+      signal: abortOnDisconnect(ctx),
+      batchIndex: 0,
+    })
+    if (meta.location) ctx.set('Location', meta.location.replace('{id}', String(getField(output, 'id'))))
+    answer(ctx, meta.status ?? 200, output)
+  }
+}
+
+/** An abort after the answer has been sent would be for nothing, and cost as much as a check of the session. */
+export function abortOnDisconnect({ res }: Context): AbortSignal {
+  const aborted = new AbortController()
+  res.once('close', () => {
+    if (!res.writableFinished) aborted.abort()
+  })
+  return aborted.signal
 }
 
 function answer(ctx: Context, status: number, output: unknown): void {

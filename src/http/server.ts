@@ -4,7 +4,6 @@ import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
-import { TransportError } from '../trpc/errors.ts'
 import { accessLog } from './access-log.ts'
 import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
@@ -22,6 +21,7 @@ import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify } from './request-context.ts'
 import { type ExportRecipients, recipientsCsvRoute } from './csv-route.ts'
+import { API_PREFIX, isUnder } from './paths.ts'
 import { requestId } from './request-id.ts'
 import { restRoutes } from './rest.ts'
 import { WebhookGuard } from './webhooks/webhook-guard.ts'
@@ -66,39 +66,35 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(securityHeaders(dependencies.isProxy))
   koa.use(errorBodies(log))
   koa.use(canonicalPath())
-  koa.use(healthRoutes(dependencies.findReadinessProblem))
+  koa.use(outsideApi(healthRoutes(dependencies.findReadinessProblem)))
   koa.use(rejectWhileLate(lag, dependencies.loopLagMaxMs))
   koa.use(contexts.readAddress)
   koa.use(boundBodies(new BodyBudget(BODIES_BYTES_MAX)))
-  koa.use(workflowWebhookRoutes(dependencies.workflowWebhooks, guard))
-  koa.use(providerWebhookRoutes(dependencies.providerWebhooks, guard))
+  koa.use(outsideApi(workflowWebhookRoutes(dependencies.workflowWebhooks, guard)))
+  koa.use(outsideApi(providerWebhookRoutes(dependencies.providerWebhooks, guard)))
   koa.use(checkHost(dependencies.isHostAllowed))
-  koa.use(mediaDownloads(dependencies.media))
+  koa.use(outsideApi(mediaDownloads(dependencies.media)))
   koa.use(allowOrigins(dependencies.appOrigins))
-  koa.use(indexPage(dependencies.demoAccount))
-  koa.use(openapiRoute(router))
+  koa.use(outsideApi(indexPage(dependencies.demoAccount)))
+  koa.use(outsideApi(openapiRoute(router)))
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins))
   koa.use(trpcEndpoint(router, contexts.openForTrpc))
-  koa.use(checkMethod(rest))
+  koa.use(rest.match)
   koa.use(contexts.open)
-  koa.use(mediaUploads(dependencies.media, contexts.get))
-  koa.use(recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
-  koa.use(rest.routes())
+  koa.use(withoutRoute(mediaUploads(dependencies.media, contexts.get)))
+  koa.use(withoutRoute(recipientsCsvRoute(dependencies.exportRecipients, contexts.get)))
+  koa.use(rest.serve)
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
   return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => lag.stop())
 }
 
-function checkMethod(rest: ReturnType<typeof restRoutes>): Koa.Middleware {
-  return async function checkRestMethod(ctx, next) {
-    const { path, route } = rest.match(ctx.path, ctx.method)
-    if (path.length > 0 && !route) {
-      const allow = [...new Set(path.flatMap(({ methods }) => methods))].join(', ')
-      throw new TransportError('METHOD_NOT_SUPPORTED', {
-        message: `This path takes ${allow}`,
-        headers: { Allow: allow },
-      })
-    }
-    await next()
-  }
+/** Skips the middleware for calls of the API, most requests, as each costs them some promises. */
+function outsideApi(middleware: Koa.Middleware): Koa.Middleware {
+  return (ctx, next) => (isUnder(ctx.path, API_PREFIX) ? next() : middleware(ctx, next))
+}
+
+/** Skips the middleware for requests that an operation answers. */
+function withoutRoute(middleware: Koa.Middleware): Koa.Middleware {
+  return (ctx, next) => (ctx.state['route'] ? next() : middleware(ctx, next))
 }

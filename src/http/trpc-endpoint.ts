@@ -8,7 +8,9 @@ import { InvalidError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
-import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './load/subscription-slots.ts'
+import { subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
+import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './subscriptions/subscription-slots.ts'
+import { TrpcQueries } from './trpc-queries.ts'
 import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
 const BATCH_MAX = 10
@@ -23,15 +25,19 @@ type OpenContext = (ctx: Context, connection: { tenantId: string | null }) => Pr
 /** Serves the procedures to tRPC clients: batches, superjson, subscriptions as server-sent events. */
 export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middleware {
   const slots = new SubscriptionSlots(SUBSCRIPTION_LIMITS)
-  const createContext = async (ctx: Context, { connectionParams, type }: TRPCRequestInfo) => {
-    const context = await openContext(ctx, { tenantId: connectionParams?.['tenantId'] ?? null })
-    if (type === 'subscription' && context.caller) takeSlot(ctx, slots, context.caller.user.id)
+  const queries = new TrpcQueries(router)
+  const streamSubscription = subscriptionEndpoint(router, async (ctx, tenantId) => {
+    const context = await openContext(ctx, { tenantId })
+    if (context.caller) takeSlot(ctx, slots, context.caller.user.id)
     return context
-  }
-  return async function answerTrpc(ctx, next) {
-    const names = listBatchedProcedures(ctx.path)
-    if (!names) return next()
+  })
+  const createContext = async (ctx: Context, { connectionParams }: TRPCRequestInfo) =>
+    openContext(ctx, { tenantId: connectionParams?.['tenantId'] ?? null })
+  const answer = async (ctx: Context, names: string[]) => {
     assertSafeCall(ctx, names)
+    const found = wantsStream(ctx) ? undefined : queries.parse(ctx, names, BATCH_MAX)
+    if (found) return queries.answer(ctx, found, await openContext(ctx, { tenantId: null }))
+    if (await streamSubscription(ctx, names)) return
     if (ctx.method === 'POST') await readBody(ctx, names)
     // Koa presets 404, which tRPC would keep; tRPC writes the answer to the socket without Koa.
     ctx.respond = false
@@ -50,6 +56,10 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
     })
     // tRPC's promise resolves on 'finish' only, so it would stay pending when the client disconnects.
     await Promise.race([handled, once(ctx.res, 'close')])
+  }
+  return function answerTrpc(ctx, next) {
+    const names = listBatchedProcedures(ctx.path)
+    return names ? answer(ctx, names) : next()
   }
 }
 

@@ -1,5 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
+
+/** Addresses of peers are checked for every request, and there are few of them. */
+const KNOWN_MAX = 1000
 
 /** Builds the check whether an address is that of a trusted proxy, given as CIDRs. */
 export function createProxyCheck(trustedProxies: string[]): (address: string) => boolean {
@@ -8,9 +12,17 @@ export function createProxyCheck(trustedProxies: string[]): (address: string) =>
     const [address = '', bits] = cidr.split('/')
     trusted.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
   }
-  return (text) => {
+  const check = (text: string) => {
     const address = normalize(text)
     return address !== undefined && trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  const known = new LRUCache<string, boolean>({ max: KNOWN_MAX })
+  return (text) => {
+    const result = known.get(text)
+    if (result !== undefined) return result
+    const checked = check(text)
+    known.set(text, checked)
+    return checked
   }
 }
 
@@ -41,7 +53,10 @@ function withoutPort(hop: string): string {
 /** Returns the canonical form of an address, IPv4 for one mapped into IPv6; undefined for other texts. */
 function normalize(text: string): string | undefined {
   const address = text.trim()
-  return isIP(address) === 0 ? undefined : ipaddr.process(address.split('%')[0] ?? address).toString()
+  const version = isIP(address)
+  // Only one spelling of an IPv4 address is valid.
+  if (version === 4) return address
+  return version === 0 ? undefined : ipaddr.process(address.split('%')[0] ?? address).toString()
 }
 
 /** Returns the key that limits count by. An IPv6 client usually has a whole /64 network, which counts as one. */

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import { newId } from './ids.ts'
 import type { Logger } from './log.ts'
 
@@ -14,9 +14,11 @@ const FROM = { name: 'Parley', address: 'no-reply@parley.invalid' }
 
 /** Sends through an SMTP server. The recipient is an object, because a plain text would be split at commas. */
 export function smtpMail(url: string): Mailer {
-  const transport = createTransport(url)
+  let transport: Transporter | undefined
   return {
     async send(email) {
+      const { createTransport } = await import('nodemailer')
+      transport ??= createTransport(url)
       await transport.sendMail({ from: FROM, ...email })
     },
   }
@@ -24,9 +26,10 @@ export function smtpMail(url: string): Mailer {
 
 /** Writes each email to a file that only the operator's account can read, for use without an SMTP server. */
 export function fileMail(directory: string, log: Logger): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true })
   return {
     async send(email) {
+      const { createTransport } = await import('nodemailer')
+      const transport = createTransport({ streamTransport: true, buffer: true })
       const { message } = await transport.sendMail({ from: FROM, ...email })
       await mkdir(dirname(directory), { recursive: true })
       await mkdir(directory, { recursive: true, mode: 0o700 })

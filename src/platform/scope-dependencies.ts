@@ -1,6 +1,7 @@
 import type { DatabaseSource } from './database/connection-pool.ts'
 import type { ComputePool } from './compute/compute-pool.ts'
 import type { ExpiringCache } from './concurrency/expiring-cache.ts'
+import type { SharedObjects } from './concurrency/shared-objects.ts'
 import type { SingleFlight } from './concurrency/single-flight.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { JobQueue } from './jobs/job-queue.ts'
@@ -30,6 +31,7 @@ export type Dependencies = {
   jobs: JobQueue
   notifications: Notifications
   singleFlight: SingleFlight
+  shared: SharedObjects
   cache: ExpiringCache
   secrets: Secrets
   mail: Mailer

@@ -1,3 +1,4 @@
+import { Batcher } from '../platform/concurrency/batcher.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { Revocations } from '../platform/notifications/revocations.ts'
 import { SECOND } from '../platform/time.ts'
@@ -5,22 +6,39 @@ import type { Caller } from './context.ts'
 
 /** Access that was checked is trusted this long, unless a revocation arrives. */
 const TRUSTED_MS = 3 * SECOND
-/** Interval of the check of a session while nothing is sent to it. */
+/** Interval of the checks of all sessions to which nothing is sent. */
 const CHECK_EVERY_MS = 5 * SECOND
+/** Sessions that are checked together. */
+const BATCH_MAX = 500
 
 type Options = {
   now: () => Date
   revocations: Revocations
+  /** Returns for each caller the error if access has ended. */
+  checkAccess: (callers: Caller[]) => Promise<(AppError | undefined)[]>
+}
+
+type CheckOptions = Pick<Options, 'now' | 'revocations'> & {
   checkAccess: (caller: Caller) => Promise<AppError | undefined>
 }
 
-/** The access of the sessions that follow something, checked once for all streams of a session in a workspace. */
+/**
+ * The access of the sessions that follow something, checked once for all streams of a session in a workspace, and
+ * together with that of other sessions.
+ */
 export class AccessChecks {
-  readonly #options: Options
+  readonly #options: CheckOptions
   readonly #checks = new Map<string, AccessCheck>()
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(options: Options) {
-    this.#options = options
+  constructor({ checkAccess, ...options }: Options) {
+    const batcher = new Batcher<Caller, AppError | undefined>({
+      work: (_key, callers) => checkAccess(callers),
+      batchMax: BATCH_MAX,
+      waitingMax: Infinity,
+      isItemError: () => false,
+    })
+    this.#options = { ...options, checkAccess: (caller) => batcher.do('access', caller) }
   }
 
   /** Calls `onRevoked` soon after access ends, also while nothing is sent, until the returned check is closed. */
@@ -29,11 +47,15 @@ export class AccessChecks {
     const key = `${caller.session.id} ${workspace}`
     const shared = this.#checks.get(key) ?? new AccessCheck(this.#options, caller)
     this.#checks.set(key, shared)
+    this.#timer ??= setInterval(() => this.#checks.forEach((check) => check.report()), CHECK_EVERY_MS)
     const unwatch = shared.watch(onRevoked)
     return {
       check: () => shared.check(),
       close: () => {
         if (unwatch() === 0 && this.#checks.get(key) === shared) this.#checks.delete(key)
+        if (this.#checks.size > 0) return
+        clearInterval(this.#timer)
+        this.#timer = undefined
       },
     }
   }
@@ -41,14 +63,14 @@ export class AccessChecks {
 
 /** The access of one session to one workspace, checked again after TRUSTED_MS and after each revocation. */
 class AccessCheck {
-  readonly #options: Options
+  readonly #options: CheckOptions
   readonly #caller: Caller
   readonly #watchers = new Set<() => void>()
   #stop: (() => void) | undefined
   #trustedUntil = 0
   #latest: Promise<AppError | undefined> = Promise.resolve(undefined)
 
-  constructor(options: Options, caller: Caller) {
+  constructor(options: CheckOptions, caller: Caller) {
     this.#options = options
     this.#caller = caller
   }
@@ -79,22 +101,20 @@ class AccessCheck {
     }
   }
 
-  #start(): () => void {
+  /** Checks, and tells the watchers if access has ended. */
+  report(): void {
     // While the database does not answer no item can be sent either; a later check decides.
-    const check = () =>
-      void this.check().then(
-        (error) => error && this.#watchers.forEach((watcher) => watcher()),
-        () => undefined,
-      )
-    const timer = setInterval(check, CHECK_EVERY_MS)
-    const unsubscribe = this.#options.revocations.subscribe((userId) => {
+    this.check().then(
+      (error) => error && this.#watchers.forEach((watcher) => watcher()),
+      () => undefined,
+    )
+  }
+
+  #start(): () => void {
+    return this.#options.revocations.subscribe((userId) => {
       if (userId !== this.#caller.user.id) return
       this.#trustedUntil = 0
-      check()
+      this.report()
     })
-    return () => {
-      clearInterval(timer)
-      unsubscribe()
-    }
   }
 }

@@ -4,6 +4,7 @@ import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { Revocations } from '../platform/notifications/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
 import type { AccessChecks } from './access-checks.ts'
+import type { TimeForm } from './select-output.ts'
 
 export type Session = {
   id: string
@@ -52,6 +53,8 @@ export type RequestContext = {
   sessionToken: string | null
   client: { ipAddress: string; addressKey: string; userAgent: string | null }
   idempotencyKey: string | null
+  /** The form of times in the results of queries: text where they are answered as JSON without types. */
+  times: TimeForm
   /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
   /**

@@ -1,7 +1,7 @@
 import { initTRPC } from '@trpc/server'
 import '../platform/validation-messages.ts'
+import { getField } from '../platform/get-field.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
-import { SECOND } from '../platform/time.ts'
 import type { Role } from '../scope.ts'
 import type { Caller, RequestContext } from './context.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError } from './errors.ts'
@@ -9,19 +9,12 @@ import { runOnce } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
 import { transformer } from './transformer.ts'
 
-/** Regular pings let both sides notice a connection that was lost without being closed. */
-const KEEPALIVE = {
-  ping: { enabled: true, intervalMs: 5 * SECOND },
-  client: { reconnectAfterInactivityMs: 20 * SECOND },
-}
-
 const t = initTRPC
   .context<RequestContext>()
   .meta<ProcedureMeta>()
   .create({
     transformer,
     isDev: false,
-    sse: KEEPALIVE,
     errorFormatter: ({ shape, error, ctx }) =>
       toErrorShape(toPublicError(error, ctx?.requestId ?? 'unknown'), shape.data.path),
   })
@@ -29,18 +22,30 @@ const t = initTRPC
 export const router = t.router
 export const mergeRouters = t.mergeRouters
 
-const baseProcedure = t.procedure.use(async ({ ctx, path, signal, next }) => {
-  const result = await next()
-  if (result.ok) return result
-  const error = toTrpcError(result.error)
+type Call = { ctx: RequestContext; path: string; signal: AbortSignal | undefined }
+
+/** Logs and converts what a call throws. */
+async function convertErrors<R extends { ok: boolean }>(
+  { ctx, path, signal }: Call,
+  call: () => Promise<R>,
+): Promise<R> {
+  let failure: unknown
+  try {
+    const result = await call()
+    if (result.ok) return result
+    failure = getField(result, 'error')
+  } catch (error) {
+    failure = error
+  }
+  const error = toTrpcError(failure)
   if (error.code === 'INTERNAL_SERVER_ERROR') ctx.log.error({ err: error.cause, path }, 'procedure failed')
   const outage = findOutage(error)
   if (outage && !signal?.aborted) ctx.log.warn({ err: outage, path }, 'procedure failed for lack of a dependency')
   throw error
-})
+}
 
 /** Callers without a session. */
-export const publicProcedure = baseProcedure
+export const publicProcedure = t.procedure.use((call) => convertErrors(call, () => call.next()))
 
 const RANK: Record<Role, number> = { viewer: 0, agent: 1, admin: 2, owner: 3 }
 
@@ -56,22 +61,26 @@ export function authorize(caller: Caller | null, minimumRole: Role) {
 }
 
 function workspaceProcedure(minimumRole: Role) {
-  return baseProcedure.use(({ ctx, type, path, meta, signal, getRawInput, next }) => {
-    const { caller, workspace } = authorize(ctx.caller, minimumRole)
-    // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
-    // the reads of subscriptions are shared.
-    const scope = ctx.openScope(caller, workspace, type === 'query' ? signal : undefined)
-    const proceed = (callScope: typeof scope) => next({ ctx: { caller, scope: callScope } })
-    if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
-    return runOnce({
-      scope,
-      key: ctx.idempotencyKey,
-      route: path,
-      getRawInput,
-      setHeader: ctx.setHeader,
-      proceed,
-    })
-  })
+  // One middleware, as each costs tRPC several copies of the call.
+  return t.procedure.use((call) =>
+    convertErrors(call, async () => {
+      const { ctx, type, path, meta, signal, getRawInput, next } = call
+      const { caller, workspace } = authorize(ctx.caller, minimumRole)
+      // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
+      // the reads of subscriptions are shared.
+      const scope = ctx.openScope(caller, workspace, type === 'query' ? signal : undefined)
+      const proceed = (callScope: typeof scope) => next({ ctx: { caller, scope: callScope } })
+      if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
+      return runOnce({
+        scope,
+        key: ctx.idempotencyKey,
+        route: path,
+        getRawInput,
+        setHeader: ctx.setHeader,
+        proceed,
+      })
+    }),
+  )
 }
 
 /** Members who may read. */

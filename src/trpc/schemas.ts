@@ -87,7 +87,10 @@ export function toPage<T extends z.ZodType>(item: T) {
     totalCapped: z
       .literal(true)
       .optional()
-      .meta({ description: 'Present if more than `total` items match: those of a filter are counted up to 10,000' }),
+      .meta({
+        description:
+          'Present if more than `total` items match: those of a filter are counted up to 1,000, and of a search up to 100',
+      }),
     nextCursor: z
       .string()
       .optional()

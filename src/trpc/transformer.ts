@@ -1,6 +1,7 @@
 import superjson, { type SuperJSONResult } from 'superjson'
 import { assertBounded } from '../platform/bounded-json.ts'
 import { InvalidError } from '../platform/errors.ts'
+import { toIsoTime } from '../platform/iso-time.ts'
 
 /** Values of an input that JSON cannot express. */
 const ANNOTATIONS_MAX = 1_000
@@ -74,7 +75,7 @@ function serializeOutput(value: unknown): Serialized {
   if (value === undefined) return { json: null, meta: { values: ['undefined'], v: 1 } }
   if (value instanceof Date) return { json: toIso(value), meta: { values: ['Date'], v: 1 } }
   const dates: Record<string, ['Date']> = {}
-  const json = copyWithoutDates(value, null, dates)
+  const json = copyWithoutDates(value, [], dates)
   return Object.keys(dates).length > 0 ? { json, meta: { values: dates, v: 1 } } : { json }
 }
 
@@ -82,35 +83,36 @@ function deserializeOutput(value: Serialized): unknown {
   return superjson.deserialize(value as SuperJSONResult)
 }
 
-type Path = { parent: Path; key: string } | null
-
 /** Copies a value with its dates as text, and collects their paths. Members that are undefined are left out. */
-function copyWithoutDates(value: unknown, path: Path, dates: Record<string, ['Date']>): unknown {
+function copyWithoutDates(value: unknown, path: string[], dates: Record<string, ['Date']>): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Date) {
-    dates[joinPath(path)] = ['Date']
+    dates[path.map(escapeKey).join('.')] = ['Date']
     return toIso(value)
   }
-  if (Array.isArray(value)) {
-    return value.map((child: unknown, index) => copyWithoutDates(child, { parent: path, key: String(index) }, dates))
+  const copyMember = (key: string, child: unknown) => {
+    path.push(key)
+    const copied = copyWithoutDates(child, path, dates)
+    path.pop()
+    return copied
   }
-  const copy: [string, unknown][] = []
+  if (Array.isArray(value)) return value.map((child: unknown, index) => copyMember(String(index), child))
+  const copy: Record<string, unknown> = {}
   for (const [key, child] of Object.entries(value)) {
-    if (child !== undefined) copy.push([key, copyWithoutDates(child, { parent: path, key }, dates)])
+    if (child === undefined) continue
+    const copied = typeof child === 'object' ? copyMember(key, child) : child
+    // An assignment would set the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: copied, enumerable: true })
+    else copy[key] = copied
   }
-  return Object.fromEntries(copy)
-}
-
-function joinPath(path: Path): string {
-  const keys: string[] = []
-  for (let at = path; at; at = at.parent) keys.unshift(escapeKey(at.key))
-  return keys.join('.')
+  return copy
 }
 
 function escapeKey(key: string): string {
+  if (!key.includes('.') && !key.includes('\\')) return key
   return key.replaceAll('\\', '\\\\').replaceAll('.', '\\.')
 }
 
 function toIso(date: Date): string {
-  return Number.isNaN(date.getTime()) ? 'Invalid Date' : date.toISOString()
+  return Number.isNaN(date.getTime()) ? 'Invalid Date' : toIsoTime(date)
 }

@@ -9,6 +9,7 @@ import type { AppRouter } from '../../src/router.ts'
 import type { Clock } from '../../src/platform/time.ts'
 import type { SystemScope } from '../../src/scope.ts'
 import { TestClock } from './clock.ts'
+import { parseOutputs } from './parse-outputs.ts'
 import { createCheckedLogger } from './log-canaries.ts'
 import { cloneDatabase } from './postgres.ts'
 import './statements.ts'
@@ -37,6 +38,8 @@ const LOG = createCheckedLogger(process.env['TEST_LOG'] === '1' ? (line) => proc
 async function prepareTemplate(url: string): Promise<void> {
   await migrateDatabase(url, LOG)
 }
+
+parseOutputs()
 
 let nextAddress = 0
 

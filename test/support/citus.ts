@@ -11,7 +11,7 @@ let nodes: Promise<string[]> | undefined
 export function listNodes(coordinatorUrl: string): Promise<string[]> {
   return (nodes ??= withClient(coordinatorUrl, async (client) => {
     const { rows } = await client.query<{ host: string; port: number }>(
-      'select node_name as host, node_port::int as port from citus_get_active_worker_nodes()',
+      'select node_name as host, node_port::int as port from citus_get_active_worker_nodes() order by node_port',
     )
     return [coordinatorUrl, ...rows.map(({ host, port }) => withAddress(coordinatorUrl, host, port))]
   }))
@@ -53,9 +53,15 @@ export async function distributeIfMigrated(url: string): Promise<void> {
   await closeDatabase(db)
 }
 
-/** Lets the database report each statement that it sends to several nodes. */
-export async function reportMultiTaskStatements(coordinatorUrl: string, name: string): Promise<void> {
-  await withClient(coordinatorUrl, (client) =>
-    client.query(`alter database ${name} set citus.multi_task_query_log_level = 'notice'`),
-  )
+/** Lets the database report each statement that it sends to several nodes, or for which it sends rows to nodes. */
+export async function reportDistribution(coordinatorUrl: string, name: string): Promise<void> {
+  const settings = {
+    'citus.multi_task_query_log_level': 'notice',
+    'citus.log_intermediate_results': 'on',
+    client_min_messages: 'debug1',
+  }
+  await withClient(coordinatorUrl, async (client) => {
+    for (const [setting, value] of Object.entries(settings))
+      await client.query(`alter database ${name} set ${setting} = '${value}'`)
+  })
 }

@@ -51,9 +51,9 @@ export async function openRedisStore(): Promise<(LimitStore & { redis: TestRedis
   const redis = await startRedis()
   if (!redis) return undefined
   const postgres = await openPostgresStore()
-  const clients: ReturnType<typeof connectRedis>[] = []
+  const clients: Awaited<ReturnType<typeof connectRedis>>[] = []
   const connect = async () => {
-    const client = connectRedis(redis.url, LOG)
+    const client = await connectRedis(redis.url, LOG)
     clients.push(client)
     await waitUntil(() => client.isReady)
     return client

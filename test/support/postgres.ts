@@ -7,7 +7,7 @@ import { sqlState } from '../../src/platform/database/database.ts'
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
 import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts'
-import { connectNodes, distributeIfMigrated, listNodes, reportMultiTaskStatements } from './citus.ts'
+import { connectNodes, distributeIfMigrated, listNodes, reportDistribution } from './citus.ts'
 import { assertCleanLogs, checkLogLines } from './log-canaries.ts'
 import { removeAbandonedTempDirs, createTempDir } from './temp-dir.ts'
 
@@ -118,7 +118,7 @@ async function createDatabase(options: string): Promise<string> {
   }
   await retry(create, WHILE_IN_USE)
   databases.add(name)
-  if (CITUS_URL) await reportMultiTaskStatements(CITUS_URL, name)
+  if (CITUS_URL) await reportDistribution(CITUS_URL, name)
   return name
 }
 

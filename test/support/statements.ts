@@ -7,6 +7,9 @@ import { getField } from '../../src/platform/get-field.ts'
 /** Names of the connections of the application. The other connections are those of tests, the queue and others. */
 const APPLICATION = /^parley (?:requests|webhooks|engine|background)$/
 const MULTI_TASK = /multi-task query/
+const SENT_TO_NODE = /^Subplan \S+ will be sent to (?<node>\S+)/
+/** Statements whose parts share rows, which Citus sends to all nodes: they work only while every node does. */
+const SHARED_ROWS = /broadcast_count_deltas|\/\* (?:rollUpCounts|writeConsents) /
 const STATEMENT = /^(?:\/\*.*?\*\/)?\s*(?:select|with|insert|update|delete|values)\b/i
 
 /** Statements of the application that lack the tenant, or that a distributed database sends to several nodes. */
@@ -14,7 +17,8 @@ const violations = new Map<string, string>()
 const checked = new Map<string, string | null>()
 const observed = new WeakSet<object>()
 
-type RecordedStatement = { text: string; values: unknown }
+/** A statement with a name is prepared: it may be executed with a plan for all values. */
+export type RecordedStatement = { text: string; values: unknown; name: unknown }
 let recorded: RecordedStatement[] | undefined
 
 /** Returns the statements that the application executes while `work` runs. */
@@ -39,7 +43,9 @@ Reflect.set(pg.Client.prototype, 'query', function queryChecked(this: pg.Client,
     const text = typeof config === 'string' ? config : getField(config, 'text')
     const problem = typeof text === 'string' ? findProblem(text) : null
     if (problem !== null) throw new Error(problem)
-    if (typeof text === 'string') recorded?.push({ text, values: getField(config, 'values') })
+    if (typeof text === 'string') {
+      recorded?.push({ text, values: getField(config, 'values'), name: getField(config, 'name') })
+    }
   }
   return Reflect.apply(query, this, args)
 })
@@ -55,14 +61,22 @@ function findProblem(text: string): string | null {
   return found
 }
 
-/** A distributed database with `citus.multi_task_query_log_level` reports statements of more than one task. */
+/** A distributed database reports statements of more than one task, and the nodes to which it sends rows of a statement. */
 function observeNotices(client: pg.Client): void {
   if (observed.has(client)) return
   observed.add(client)
-  client.on('notice', ({ message }) => {
-    if (!MULTI_TASK.test(message ?? '')) return
-    const text = String(getField(getField(client, '_activeQuery'), 'text'))
-    if (!text.includes(ACROSS_TENANTS)) violations.set(text, `A statement has several tasks: ${text}`)
+  let last: unknown
+  let nodes = new Set<string>()
+  client.on('notice', ({ message = '' }) => {
+    const query = getField(client, '_activeQuery')
+    const text = String(getField(query, 'text'))
+    if (text.includes(ACROSS_TENANTS)) return
+    if (MULTI_TASK.test(message)) violations.set(text, `A statement has several tasks: ${text}`)
+    const node = SENT_TO_NODE.exec(message)?.groups?.['node']
+    if (node === undefined || SHARED_ROWS.test(text)) return
+    if (query !== last) nodes = new Set()
+    last = query
+    if (nodes.add(node).size > 1) violations.set(text, `A statement sends rows to nodes that do not need them: ${text}`)
   })
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { LocalRevocations } from '../../src/platform/notifications/revocations.ts'
+import { ForbiddenError } from '../../src/platform/errors.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { AccessChecks } from '../../src/trpc/access-checks.ts'
 import type { Caller } from '../../src/trpc/context.ts'
@@ -24,9 +25,9 @@ describe('access checks of subscriptions', () => {
     const checks = new AccessChecks({
       now: () => clock.now(),
       revocations,
-      checkAccess: ({ session }) => {
-        checked.push(session.id)
-        return Promise.resolve(undefined)
+      checkAccess: (callers) => {
+        checked.push(...callers.map(({ session }) => session.id))
+        return Promise.resolve(callers.map(() => undefined))
       },
     })
     const open = (id: string) => checks.open(buildCaller(id), () => undefined)
@@ -43,5 +44,22 @@ describe('access checks of subscriptions', () => {
     for (const { close } of streams) close()
     revocations.revoke('user')
     expect(checked).to.have.lengthOf(6)
+  })
+
+  it('are made with two calls for a hundred sessions at once', async () => {
+    let calls = 0
+    const checks = new AccessChecks({
+      now: () => AT,
+      revocations: new LocalRevocations(),
+      checkAccess: (callers) => {
+        calls += 1
+        return Promise.resolve(callers.map(({ session }) => (session.id === '7' ? new ForbiddenError() : undefined)))
+      },
+    })
+    const sessions = Array.from({ length: 100 }, (_, id) => checks.open(buildCaller(String(id)), () => undefined))
+    const errors = await Promise.all(sessions.map(({ check }) => check()))
+    for (const { close } of sessions) close()
+    expect(calls).to.equal(2)
+    expect(errors.flatMap((error, id) => (error ? [id] : []))).to.deep.equal([7])
   })
 })

@@ -1,7 +1,7 @@
 import type { Mailbox } from '../model/mailbox-key.ts'
 import { handleFailure } from './handle-failure.ts'
 import type { EnginePort, EngineTransaction } from './ports.ts'
-import { processItems } from './process-items.ts'
+import { processClaim } from './process-items.ts'
 
 const MAILBOXES_MAX = 50
 const BATCHES_MAX = 4
@@ -65,5 +65,5 @@ async function advanceBatch<Tx extends EngineTransaction>(
   only: string | null = null,
 ): Promise<boolean> {
   await port.store.lockMailboxes(tx, mailboxes)
-  return processItems(port, tx, await port.store.claimItems(tx, { mailboxes, only }))
+  return processClaim(port, tx, { mailboxes, claim: port.store.claimItems(tx, { mailboxes, only }) })
 }

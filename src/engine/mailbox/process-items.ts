@@ -15,31 +15,45 @@ const ITEM_WORK = 2000
 const YIELD_WORK = 10_000
 
 /** Decides the result of items and saves it. The caller holds the locks of their mailboxes. Returns true if items are left. */
-export async function processItems<Tx extends EngineTransaction>(
+export function processItems<Tx extends EngineTransaction>(
   port: DecisionPort<Tx>,
   tx: Tx,
   items: MailboxItem[],
 ): Promise<boolean> {
-  if (items.length === 0) return false
+  return processClaim(port, tx, { mailboxes: items.map(({ mailbox }) => mailbox), claim: Promise.resolve(items) })
+}
+
+/** The items that a statement in progress takes out of mailboxes. */
+type Claim = { mailboxes: Mailbox[]; claim: Promise<MailboxItem[]> }
+
+/** Decides the result of items that are being claimed: what the decisions need is read by statements right behind. */
+export async function processClaim<Tx extends EngineTransaction>(
+  port: DecisionPort<Tx>,
+  tx: Tx,
+  claim: Claim,
+): Promise<boolean> {
   const { store } = port
-  const processors = await createProcessors(port, tx, items)
+  const { items, processors } = await createProcessors(port, tx, claim)
+  if (items.length === 0) return false
   const rest = await handleItems(items, processors)
   const all = [...processors.values()]
   const runs = all.flatMap((processor) => [...processor.runs.changed])
   const steps = all.flatMap((processor) => processor.runs.steps)
-  await store.saveRuns(tx, runs)
-  await store.saveWaits(tx, runs)
-  await port.apply(tx, {
-    runs,
-    steps,
-    effects: all.flatMap((processor) => processor.runs.effects),
-    calls: all.flatMap((processor) => processor.runs.calls),
-    evaluated: all.flatMap((processor) => processor.evaluated),
-  })
-  // Step records refer to the messages that they sent, which `apply` inserts.
-  await store.saveSteps(tx, steps)
+  // The statements of the first two are sent before those of the third, whose rows refer to the runs.
+  await Promise.all([
+    store.saveRuns(tx, runs),
+    store.saveWaits(tx, runs),
+    port.apply(tx, {
+      runs,
+      steps,
+      effects: all.flatMap((processor) => processor.runs.effects),
+      calls: all.flatMap((processor) => processor.runs.calls),
+      evaluated: all.flatMap((processor) => processor.evaluated),
+    }),
+  ])
   const postponed = all.flatMap((processor) => processor.postponed)
-  await store.putItems(tx, [...postponed, ...rest])
+  // Step records refer to the messages that they sent, which `apply` inserts.
+  await Promise.all([store.saveSteps(tx, steps), store.putItems(tx, [...postponed, ...rest])])
   return rest.length > 0
 }
 
@@ -65,28 +79,32 @@ async function handleItems(items: MailboxItem[], processors: Map<string, Mailbox
 async function createProcessors<Tx extends EngineTransaction>(
   port: DecisionPort<Tx>,
   tx: Tx,
-  items: MailboxItem[],
-): Promise<Map<string, MailboxProcessor>> {
+  { mailboxes: locked, claim }: Claim,
+): Promise<{ items: MailboxItem[]; processors: Map<string, MailboxProcessor> }> {
   const { registry, newId } = port
-  const mailboxes = [...new Map(items.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
-  const subjects = await port.loadSubjects(tx, mailboxes)
+  const mailboxes = [...new Map(locked.map((mailbox) => [mailbox.id, mailbox])).values()]
+  const [items, subjects, { workflows: published, unusable }, runs] = await Promise.all([
+    claim,
+    port.loadSubjects(tx, mailboxes),
+    port.loadPublished(tx),
+    port.store.loadActiveRuns(tx, mailboxes),
+  ])
   const messages = await port.loadMessages(tx, items.flatMap(messageIds))
-  const { workflows: published, unusable } = await port.loadPublished(tx)
-  const runs = await port.store.loadActiveRuns(tx, mailboxes)
   const cascades = await loadCascades(port, tx, { items, runs, mailboxes })
   const versions = await loadVersions(port, tx, { published, runs })
   const shared = { now: tx.now(), registry, newId, published, unusable, versions, messages }
-  return new Map(
-    subjects.map((subject) => [
-      subject.mailbox.id,
-      new MailboxProcessor({
-        ...shared,
-        subject,
-        runs: runs.filter((run) => runMailbox(run).id === subject.mailbox.id),
-        cascades: cascades.get(subject.mailbox.id) ?? new Map(),
-      }),
-    ]),
-  )
+  const claimedIds = new Set(items.map(({ mailbox }) => mailbox.id))
+  const claimed = subjects.filter(({ mailbox }) => claimedIds.has(mailbox.id))
+  const processors = claimed.map((subject): [string, MailboxProcessor] => [
+    subject.mailbox.id,
+    new MailboxProcessor({
+      ...shared,
+      subject,
+      runs: runs.filter((run) => runMailbox(run).id === subject.mailbox.id),
+      cascades: cascades.get(subject.mailbox.id) ?? new Map(),
+    }),
+  ])
+  return { items, processors: new Map(processors) }
 }
 
 function messageIds(item: MailboxItem): string[] {

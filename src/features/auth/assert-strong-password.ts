@@ -5,8 +5,12 @@ import { isCommonPassword } from '../../platform/security/common-passwords.ts'
  * Rejects passwords that are guessed first: common ones, and those made of the user's own name or address.
  * @throws UnprocessableError `password_too_common`, with the field at `path`
  */
-export function assertStrongPassword(password: string, user: { email: string; name: string }, path: string): void {
-  const problem = isCommonPassword(password)
+export async function assertStrongPassword(
+  password: string,
+  user: { email: string; name: string },
+  path: string,
+): Promise<void> {
+  const problem = (await isCommonPassword(password))
     ? 'is one of the most common passwords. Choose another one'
     : isAboutUser(password, user)
       ? 'is your name or email address. Choose another one'

@@ -3,15 +3,27 @@ import type { SystemScope } from '../../scope.ts'
 import type { Caller } from '../../trpc/context.ts'
 
 /**
- * Returns the error if the caller's session or membership is no longer valid. It checks the session, not its token, which
- * may have been renewed since.
+ * Returns for each caller the error if the session or membership is no longer valid, with one statement. It checks the
+ * session, not its token, which may have been renewed since.
  */
-export async function checkAccess(system: SystemScope, caller: Caller): Promise<AppError | undefined> {
-  const workspaceId = typeof caller.workspace === 'string' ? null : caller.workspace.id
-  const [session] = await system.sql<{ isMember: boolean }>('checkAccess')`
-    select exists (
-      select from memberships m where m.user_id = s.user_id and m.workspace_id = ${workspaceId}) as is_member
-    from sessions s where s.id = ${caller.session.id} and s.expires_at > ${system.now()}`
-  if (!session) return new UnauthorizedError()
-  return session.isMember ? undefined : new ForbiddenError()
+export async function checkAccess(system: SystemScope, callers: Caller[]): Promise<(AppError | undefined)[]> {
+  const sessionIds = callers.map(({ session }) => session.id)
+  const workspaceIds = [...new Set(callers.flatMap((caller) => toWorkspaceId(caller) ?? []))]
+  const rows = await system.sql<{ sessionId: string; workspaceId: string | null }>('checkAccess')`
+    select s.id as session_id, m.workspace_id from sessions s
+    left join memberships m on m.user_id = s.user_id and m.workspace_id = any(${workspaceIds})
+    where s.id = any(${sessionIds}) and s.expires_at > ${system.now()}`
+  const workspacesBySession = new Map<string, Set<string | null>>()
+  for (const { sessionId, workspaceId } of rows)
+    workspacesBySession.set(sessionId, (workspacesBySession.get(sessionId) ?? new Set()).add(workspaceId))
+  return callers.map((caller) => {
+    const workspaces = workspacesBySession.get(caller.session.id)
+    if (!workspaces) return new UnauthorizedError()
+    const workspaceId = toWorkspaceId(caller)
+    return workspaceId !== null && workspaces.has(workspaceId) ? undefined : new ForbiddenError()
+  })
+}
+
+function toWorkspaceId({ workspace }: Caller): string | null {
+  return typeof workspace === 'string' ? null : workspace.id
 }

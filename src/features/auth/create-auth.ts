@@ -17,7 +17,7 @@ export function createAuth({
     accessChecks: new AccessChecks({
       now: () => system.now(),
       revocations: dependencies.revocations,
-      checkAccess: (caller) => checkAccess(system, caller),
+      checkAccess: (callers) => checkAccess(system, callers),
     }),
   }
 }

@@ -20,7 +20,7 @@ export async function resetPassword(
     .join('users', 'users.id', 'password_resets.user_id')
     .first<Owner | undefined>('users.id', 'users.email', 'users.name')
   if (!user) throw invalidTokenError()
-  assertStrongPassword(input.newPassword, user, 'newPassword')
+  await assertStrongPassword(input.newPassword, user, 'newPassword')
   const { id: userId, email } = user
   const passwordHash = await auth.passwords.hash(input.newPassword)
   await system.transaction(async (tx) => {

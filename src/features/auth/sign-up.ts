@@ -9,7 +9,7 @@ import type { AuthContext } from './auth-context.ts'
 
 /** Creates a user, their first workspace and a session, or none of them. */
 export async function signUp(context: AuthContext, input: SignUp): Promise<SignedUp> {
-  assertStrongPassword(input.password, input, 'password')
+  await assertStrongPassword(input.password, input, 'password')
   // Hashes for an existing address too, so that the response time does not reveal it.
   const passwordHash = await context.auth.passwords.hash(input.password)
   const session = await createSession(context, async (tx) => {

@@ -9,19 +9,17 @@ import { ATTRIBUTED_MS } from './attribute-replies.ts'
 export async function attributeOptOuts(tx: Scope, contactIds: string[]): Promise<void> {
   if (contactIds.length === 0) return
   const now = tx.now()
-  await tx.db.raw(
-    `with newest as (
-       select r.id from unnest(:contactIds::uuid[]) as x (contact_id)
+  await tx.sql('attributeOptOuts')`
+    with newest as (
+       select r.id from unnest(${contactIds}::uuid[]) as x (contact_id)
        join lateral (
          select s.id, s.opted_out_at from broadcast_recipients s
-         where s.tenant_id = :tenantId and s.contact_id = x.contact_id and s.sent_at > :since
+         where s.tenant_id = ${tx.tenantId} and s.contact_id = x.contact_id and s.sent_at > ${addMs(now, -ATTRIBUTED_MS)}
          order by s.sent_at desc limit 1) r on r.opted_out_at is null),
      counted as (
-       update broadcast_recipients r set opted_out_at = :now, updated_at = :now from newest
-       where r.tenant_id = :tenantId and r.id = newest.id and r.opted_out_at is null
+       update broadcast_recipients r set opted_out_at = ${now}, updated_at = ${now} from newest
+       where r.tenant_id = ${tx.tenantId} and r.id = newest.id and r.opted_out_at is null
        returning r.broadcast_id)
      insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
-     select :tenantId::uuid, broadcast_id, 'optedOut', count(*) from counted group by broadcast_id`,
-    { tenantId: tx.tenantId, contactIds, now, since: addMs(now, -ATTRIBUTED_MS) },
-  )
+     select ${tx.tenantId}::uuid, broadcast_id, 'optedOut', count(*) from counted group by broadcast_id`
 }

@@ -1,4 +1,4 @@
-import { selectRows, toRecordset } from '../../platform/database/sql.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -15,29 +15,26 @@ export type Reply = Received & { broadcastId: string; recipientId: string; after
 export async function attributeReplies(tx: Scope, channelId: string, messages: Received[]): Promise<Reply[]> {
   const first = [...new Map(messages.toReversed().map((message) => [message.contactId, message])).values()]
   const now = tx.now()
-  const replies = await selectRows<Reply>(
-    tx.db,
-    `with newest as (
-       select r.id, r.broadcast_id, r.sent_at, x.message_id, x.conversation_id, x.contact_id
-       from jsonb_to_recordset(:messages::jsonb) as x (message_id uuid, conversation_id uuid, contact_id uuid)
-       join lateral (
-         select s.id, s.broadcast_id, s.sent_at, s.replied_at from broadcast_recipients s
-         join broadcasts b on b.tenant_id = :tenantId and b.id = s.broadcast_id and b.channel_id = :channelId
-         where s.tenant_id = :tenantId and s.contact_id = x.contact_id and s.sent_at > :since
-         order by s.sent_at desc limit 1) r on r.replied_at is null),
-     replied as (
-       update broadcast_recipients r set replied_at = :now, updated_at = :now from newest
-       where r.tenant_id = :tenantId and r.id = newest.id and r.replied_at is null
-       returning r.id),
-     counted as (
-       insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
-       select :tenantId::uuid, newest.broadcast_id, 'replied', count(*) from newest join replied on replied.id = newest.id
-       group by newest.broadcast_id)
-     select newest.message_id, newest.conversation_id, newest.contact_id, newest.broadcast_id, newest.id as recipient_id,
-       greatest(0, extract(epoch from :now::timestamptz - newest.sent_at) * 1000)::float8 as after_ms
-     from newest join replied on replied.id = newest.id`,
-    { tenantId: tx.tenantId, channelId, messages: toRecordset(first), now, since: addMs(now, -ATTRIBUTED_MS) },
-  )
+  const reached = await tx.sql<Reply>('findBroadcastsOfReplies')`
+    select r.broadcast_id, r.id as recipient_id, x.message_id, x.conversation_id, x.contact_id,
+      greatest(0, extract(epoch from ${now}::timestamptz - r.sent_at) * 1000)::float8 as after_ms
+    from jsonb_to_recordset(${toRecordset(first)}::jsonb) as x (message_id uuid, conversation_id uuid, contact_id uuid)
+    join lateral (
+      select s.id, s.broadcast_id, s.sent_at, s.replied_at from broadcast_recipients s
+      join broadcasts b on b.tenant_id = ${tx.tenantId} and b.id = s.broadcast_id and b.channel_id = ${channelId}
+      where s.tenant_id = ${tx.tenantId} and s.contact_id = x.contact_id and s.sent_at > ${addMs(now, -ATTRIBUTED_MS)}
+      order by s.sent_at desc limit 1) r on r.replied_at is null`
+  if (reached.length === 0) return []
+  const recorded = await tx.sql<{ id: string; broadcastId: string }>('recordReplies')`
+    update broadcast_recipients set replied_at = ${now}, updated_at = ${now}
+    where tenant_id = ${tx.tenantId} and id = any(${reached.map(({ recipientId }) => recipientId)}) and replied_at is null
+    returning id, broadcast_id`
+  await tx.sql('countReplies')`
+    insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
+    select ${tx.tenantId}::uuid, id, 'replied', count(*)
+    from unnest(${recorded.map(({ broadcastId }) => broadcastId)}::uuid[]) as x (id) group by id`
+  const recordedIds = new Set(recorded.map(({ id }) => id))
+  const replies = reached.filter(({ recipientId }) => recordedIds.has(recipientId))
   await tx.record(
     ...replies.map(({ broadcastId, recipientId, contactId, messageId }) => ({
       type: 'broadcast.replied' as const,

@@ -1,4 +1,3 @@
-import { selectRows } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 
@@ -26,23 +25,17 @@ export type ChannelAlert = { reason: PauseReason; at: Date }
 
 /** Removes the recorded errors of a channel and returns the newest, if there is one. */
 export async function takeChannelAlerts(tx: Scope, channelId: string): Promise<ChannelAlert | undefined> {
-  const rows = await selectRows<{ code: string; createdAt: Date }>(
-    tx.db,
-    'delete from channel_alerts where tenant_id = ? and channel_id = ? returning code, created_at',
-    [tx.tenantId, channelId],
-  )
+  const rows = await tx.sql<{ code: string; createdAt: Date }>('takeChannelAlerts')`
+    delete from channel_alerts where tenant_id = ${tx.tenantId} and channel_id = ${channelId} returning code, created_at`
   const alerts = rows.flatMap(({ code, createdAt }) => toAlert(code, createdAt))
   return alerts.sort((a, b) => b.at.getTime() - a.at.getTime())[0]
 }
 
 /** Returns the newest recorded error of a channel. */
 export async function findChannelAlert(tx: Scope, channelId: string): Promise<ChannelAlert | undefined> {
-  const rows = await selectRows<{ code: string; createdAt: Date }>(
-    tx.db,
-    `select code, created_at from channel_alerts where tenant_id = ? and channel_id = ?
-     order by created_at desc, id desc limit 1`,
-    [tx.tenantId, channelId],
-  )
+  const rows = await tx.sql<{ code: string; createdAt: Date }>('findChannelAlert')`
+    select code, created_at from channel_alerts where tenant_id = ${tx.tenantId} and channel_id = ${channelId}
+     order by created_at desc, id desc limit 1`
   return rows.flatMap(({ code, createdAt }) => toAlert(code, createdAt))[0]
 }
 

@@ -1,4 +1,4 @@
-import { selectRows } from '../../platform/database/sql.ts'
+import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { SystemScope } from '../../scope.ts'
 
 const BATCH = 5000
@@ -7,12 +7,13 @@ const BATCH = 5000
  * SQL that records the changes of the statuses of recipients, for the rows of `source` with `broadcast_id`, the `previous`
  * status and the new `status`. The previous status of a new recipient is null.
  */
-export function countChangesSql(source: string): string {
-  return `insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
-    select :tenantId::uuid, broadcast_id, counter, sum(delta) from (
-      select broadcast_id, previous as counter, -1 as delta from ${source}
-      union all select broadcast_id, status, 1 from ${source}
-      union all select broadcast_id, 'total', 1 from ${source} where previous is null) changed
+export function countChangesSql(tenantId: string, source: string): SqlFragment {
+  const rows = sqlText(source)
+  return sqlFragment`insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
+    select ${tenantId}::uuid, broadcast_id, counter, sum(delta) from (
+      select broadcast_id, previous as counter, -1 as delta from ${rows}
+      union all select broadcast_id, status, 1 from ${rows}
+      union all select broadcast_id, 'total', 1 from ${rows} where previous is null) changed
     where counter is not null group by broadcast_id, counter having sum(delta) <> 0`
 }
 
@@ -27,10 +28,21 @@ export async function rollUpBroadcastCounts(system: SystemScope): Promise<void> 
     const scope = system.forTenant(tenantId)
     for (let taken = BATCH; taken === BATCH;) {
       taken = await scope.transaction(async (tx) => {
-        const rows = await selectRows<{ broadcastId: string; taken: number }>(tx.db, ROLL_UP, {
-          tenantId,
-          limit: BATCH,
-        })
+        const rows = await tx.sql<{ broadcastId: string; taken: number }>('rollUpBroadcastCounts')`
+          with taken as (
+            delete from broadcast_count_deltas where tenant_id = ${tenantId} and seq in (
+              select seq from broadcast_count_deltas where tenant_id = ${tenantId} order by seq limit ${BATCH} for update skip locked)
+            returning broadcast_id, counter, delta),
+          changed as (select broadcast_id, count(*)::int as taken from taken group by broadcast_id),
+          added as (
+            update broadcasts b set counts = (
+              select jsonb_object_agg(counter, total) from (
+                select counter, sum(delta) as total from (
+                  select key as counter, value::int as delta from jsonb_each_text(b.counts)
+                  union all select t.counter, t.delta from taken t where t.broadcast_id = b.id) every
+                group by counter) totals)
+            from changed where b.tenant_id = ${tenantId} and b.id = changed.broadcast_id)
+          select broadcast_id, taken from changed`
         await tx.record(
           ...rows.map(({ broadcastId }) => ({ type: 'broadcast.progress' as const, data: { broadcastId } })),
         )
@@ -39,18 +51,3 @@ export async function rollUpBroadcastCounts(system: SystemScope): Promise<void> 
     }
   }
 }
-
-const ROLL_UP = `with taken as (
-    delete from broadcast_count_deltas where tenant_id = :tenantId and seq in (
-      select seq from broadcast_count_deltas where tenant_id = :tenantId order by seq limit :limit for update skip locked)
-    returning broadcast_id, counter, delta),
-  changed as (select broadcast_id, count(*)::int as taken from taken group by broadcast_id),
-  added as (
-    update broadcasts b set counts = (
-      select jsonb_object_agg(counter, total) from (
-        select counter, sum(delta) as total from (
-          select key as counter, value::int as delta from jsonb_each_text(b.counts)
-          union all select t.counter, t.delta from taken t where t.broadcast_id = b.id) every
-        group by counter) totals)
-    from changed where b.tenant_id = :tenantId and b.id = changed.broadcast_id)
-  select broadcast_id, taken from changed`

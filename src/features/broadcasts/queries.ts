@@ -3,6 +3,7 @@ import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
+import { countSql } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { countDeltasSql, readCounts, toCounts } from './counts.ts'
@@ -69,6 +70,7 @@ export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promi
       id: sqlFragment`t.id`,
       conditions: [],
       order: NEWEST_FIRST,
+      total: countSql(scope.tenantId, 'broadcasts', scope.tenantId),
       item: BROADCAST_SOURCE,
     },
     input,

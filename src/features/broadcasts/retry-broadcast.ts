@@ -1,5 +1,4 @@
 import { BroadcastRecipient as RecipientRow } from '../../models/messaging/broadcast-recipient.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
@@ -54,31 +53,22 @@ async function makePending(
   tx: Scope,
   { broadcastId, recipientIds, notAcceptedRecipientIds = [] }: RetryBroadcast,
 ): Promise<number> {
-  const [row] = await selectRows<{ count: number }>(
-    tx.db,
-    `with locked as (
+  const now = tx.now()
+  const [row] = await tx.sql<{ count: number }>('retryRecipients')`
+    with locked as (
        select id, broadcast_id, status as previous from broadcast_recipients
-       where tenant_id = :tenantId and broadcast_id = :broadcastId and provider_message_id is null
+       where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId} and provider_message_id is null
          and accepted_count = 0 and address is not null and (
-           status = 'failed' and (:isAll or id = any(:recipientIds))
-           or status = 'unknown' and id = any(:notAcceptedIds))
+           status = 'failed' and (${recipientIds === undefined} or id = any(${recipientIds ?? []}))
+           or status = 'unknown' and id = any(${notAcceptedRecipientIds}))
        order by id for no key update),
      changed as (
-       update broadcast_recipients r set status = 'pending', message_id = null, due_at = :now, updated_at = :now,
-         doubt_settled_at = case when previous = 'unknown' then :now else r.doubt_settled_at end,
+       update broadcast_recipients r set status = 'pending', message_id = null, due_at = ${now}, updated_at = ${now},
+         doubt_settled_at = case when previous = 'unknown' then ${now} else r.doubt_settled_at end,
          doubt_settled_by = case when previous = 'unknown' then 'member' else r.doubt_settled_by end
-       from locked where r.tenant_id = :tenantId and r.id = locked.id and r.status = locked.previous
+       from locked where r.tenant_id = ${tx.tenantId} and r.id = locked.id and r.status = locked.previous
        returning r.broadcast_id, locked.previous, r.status),
-     counted as (${countChangesSql('changed')})
-     select count(*)::int as count from changed`,
-    {
-      tenantId: tx.tenantId,
-      broadcastId,
-      isAll: recipientIds === undefined,
-      recipientIds: recipientIds ?? [],
-      notAcceptedIds: notAcceptedRecipientIds,
-      now: tx.now(),
-    },
-  )
+     counted as (${countChangesSql(tx.tenantId, 'changed')})
+     select count(*)::int as count from changed`
   return row?.count ?? 0
 }

@@ -11,19 +11,43 @@ import { type Order, readPage, TOTAL_MAX } from '../paging/read-page.ts'
 import type { Contact, ContactRef, ListContacts } from './schema.ts'
 
 /** Contact with its tags. */
-export type ContactView = ContactRow & { tags: Contact['tags'] }
+export type ContactView = Omit<Contact, 'consent'> &
+  Pick<ContactRow, 'marketingConsent' | 'consentSource' | 'consentAt'>
 
 /** Source of `ContactView`. */
 export const CONTACT_SOURCE: ItemSource = {
   table: sqlFragment`contacts`,
-  columns: (tenantId) => sqlFragment`contacts.*, coalesce((
+  columns: (tenantId) => sqlFragment`contacts.id, contacts.name, contacts.phone, contacts.email, contacts.username,
+    contacts.language, contacts.country, contacts.timezone, contacts.fields, contacts.marketing_consent,
+    contacts.consent_source, contacts.consent_at, contacts.blocked, contacts.external_id, contacts.source,
+    contacts.last_inbound_at, contacts.last_outbound_at, contacts.created_at, contacts.updated_at, coalesce((
     select json_agg(json_build_object('id', tag.id, 'name', tag.name, 'color', tag.color) order by lower(tag.name))
     from contact_tags ct join tags tag on tag.tenant_id = ${tenantId} and tag.id = ct.tag_id
     where ct.tenant_id = ${tenantId} and ct.contact_id = contacts.id), '[]') as tags`,
 }
 
-export function toContact({ marketingConsent, consentSource, consentAt, ...row }: ContactView): Contact {
-  return { ...row, consent: { marketing: marketingConsent, source: consentSource, at: consentAt } }
+/** Names each field, as copying the others is slow in a list. */
+export function toContact(row: ContactView): Contact {
+  return {
+    id: row.id,
+    name: row.name,
+    phone: row.phone,
+    email: row.email,
+    username: row.username,
+    language: row.language,
+    country: row.country,
+    timezone: row.timezone,
+    fields: row.fields,
+    tags: row.tags,
+    consent: { marketing: row.marketingConsent, source: row.consentSource, at: row.consentAt },
+    blocked: row.blocked,
+    externalId: row.externalId,
+    source: row.source,
+    lastInboundAt: row.lastInboundAt,
+    lastOutboundAt: row.lastOutboundAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  }
 }
 
 /** @throws NotFoundError */
@@ -41,6 +65,9 @@ const ORDERS: Record<ListContacts['sort'], Omit<Order, 'sort'>> = {
   name: { ...NAME, direction: 'asc' },
   '-name': { ...NAME, direction: 'desc' },
 }
+
+/** Counting what a search finds reads each contact: more than this only says that there are more. */
+const FOUND_MAX = 100
 
 /** Lists contacts, by default newest first. */
 export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
@@ -60,6 +87,7 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
       conditions,
       order: { sort, ...ORDERS[sort] },
       total: only?.isLarge ? only.count : allTotal,
+      ...(input.q === undefined ? {} : { totalMax: FOUND_MAX }),
       item: CONTACT_SOURCE,
     },
     input,

@@ -1,6 +1,6 @@
-import { UniqueViolationError } from 'objection'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { ConflictError } from '../../platform/errors.ts'
+import { findUniqueViolation } from '../../platform/database/unique-name.ts'
 import { toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { findByPhone } from './find-or-create-contacts.ts'
@@ -18,8 +18,9 @@ export async function toUniqueContactError<T>(
   try {
     return await write()
   } catch (error) {
-    if (!(error instanceof UniqueViolationError) || error.table !== 'contacts') throw error
-    const isPhone = error.constraint !== 'contacts_tenant_id_external_id_key'
+    const violation = findUniqueViolation(error)
+    if (violation?.table !== 'contacts') throw error
+    const isPhone = violation.key !== 'contacts_tenant_id_external_id_key'
     const otherId = isPhone ? await findPhoneOwner(scope, phone) : await findExternalId(scope, externalId)
     throw new ConflictError(
       'contact_exists',

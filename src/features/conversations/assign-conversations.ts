@@ -40,11 +40,20 @@ function lockMembers(tx: Scope): Promise<Member[]> {
      from memberships m where m.workspace_id = ${tx.tenantId} order by m.user_id for no key update of m`
 }
 
-/** Counts the open conversations of each member. Those about to be reassigned do not count. */
+/** Members with this many open conversations or more are equally busy: an assignment costs the same however many wait. */
+const OPEN_MAX = 1000
+
+/** Counts the open conversations of each member, up to `OPEN_MAX`. Those about to be reassigned do not count. */
 async function countOpen(tx: Scope, members: Member[], reassigned: Assignment[]): Promise<void> {
+  const conversationIds = reassigned.map(({ conversationId }) => conversationId)
+  const userIds = members.filter(({ isAgent }) => isAgent).map(({ userId }) => userId)
   const rows = await tx.sql<{ userId: string; openCount: number }>('countOpen')`
-    select assignee_id as user_id, count(*)::int as open_count from conversations
-     where tenant_id = ${tx.tenantId} and assignee_id is not null and status <> 'closed' and id <> all(${reassigned.map(({ conversationId }) => conversationId)}) group by assignee_id`
+    select user_id, (select count(*)::int from (
+      select from conversations cv
+      where cv.tenant_id = ${tx.tenantId} and cv.assignee_id = user_id and cv.status <> 'closed'
+        and cv.id <> all(${conversationIds})
+      limit ${OPEN_MAX}) open) as open_count
+    from unnest(${userIds}::uuid[]) as user_id`
   const counts = new Map(rows.map(({ userId, openCount }) => [userId, openCount]))
   for (const member of members) member.openCount = counts.get(member.userId) ?? 0
 }

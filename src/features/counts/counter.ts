@@ -1,9 +1,10 @@
 /**
- * A kept number of rows. The contacts and conversations of a workspace have one counter each, and so have the contacts of
- * each tag and group, whose ID is `ownerId`.
+ * A kept number of rows. The contacts, conversations, groups and broadcasts of a workspace have one counter each, and so have
+ * the contacts of each tag and group, whose ID is `ownerId`.
  */
 export type Counter =
-  { counter: 'contacts' | 'conversations' } | { counter: 'group_contacts' | 'tag_contacts'; ownerId: string }
+  | { counter: 'contacts' | 'conversations' | 'groups' | 'broadcasts' }
+  | { counter: 'group_contacts' | 'tag_contacts'; ownerId: string }
 
 export type CountChange = Counter & { delta: number }
 

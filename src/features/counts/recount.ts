@@ -18,6 +18,8 @@ export function recountSql(tenantId: string): SqlFragment {
       where tenant_id = ${tenantId} group by tenant_id
       union all
       select 'conversations', tenant_id, count(*) from conversations where tenant_id = ${tenantId} group by tenant_id
+      union all select 'groups', tenant_id, count(*) from groups where tenant_id = ${tenantId} group by tenant_id
+      union all select 'broadcasts', tenant_id, count(*) from broadcasts where tenant_id = ${tenantId} group by tenant_id
       union all select 'tag_contacts', tag_id, count(*) from contact_tags where tenant_id = ${tenantId} group by tag_id
       union all
       select 'group_contacts', group_id, count(*) from group_contacts where tenant_id = ${tenantId} group by group_id)

@@ -1,5 +1,6 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import { BUILTIN_TOOLS } from '../tools/builtin-tools.ts'
 import type { Reference, ReferenceKind } from './list-references.ts'
@@ -70,11 +71,9 @@ async function loadStates(
     state,
   }: { table: 'groups' | 'channels' | 'workflows' | 'http_credentials' | 'broadcasts'; names: string[]; state: string },
 ): Promise<Map<string, State>> {
-  const rows = await scope
-    .db(table)
-    .where('tenant_id', scope.tenantId)
-    .whereIn('id', names.filter(isUuid))
-    .select<{ id: string; state: State }[]>('id', scope.db.raw(`${state} as state`))
+  const rows = await scope.sql<{ id: string; state: State }>('loadStates')`
+    select id, ${sqlText(state)} as state from ${sqlText(table)}
+    where tenant_id = ${scope.tenantId} and id = any(${names.filter(isUuid)})`
   return new Map(rows.map((row) => [row.id, row.state]))
 }
 

@@ -7,6 +7,7 @@ import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries
 import type { Contact } from '../contacts/schema.ts'
 import { deleteCount } from '../counts/delete-count.ts'
 import { countSql } from '../counts/read-count.ts'
+import { recordCounts } from '../counts/record-counts.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { Group, GroupRef, ListGroupContacts, ListGroups } from './schema.ts'
@@ -34,6 +35,7 @@ export function listGroups(scope: Scope, input: ListGroups): Promise<Page<Group>
       id: sqlFragment`t.id`,
       conditions: [],
       order: NEWEST_FIRST,
+      total: countSql(scope.tenantId, 'groups', scope.tenantId),
       item: GROUP_SOURCE,
     },
     input,
@@ -64,6 +66,7 @@ export function deleteGroup(scope: Scope, { groupId }: GroupRef): Promise<Record
   return scope.transaction(async (tx) => {
     await tx.lock(GroupRow, groupId)
     await tx.query(GroupRow).delete().where('id', groupId)
+    await recordCounts(tx, [{ counter: 'groups', delta: -1 }])
     await deleteCount(tx, { counter: 'group_contacts', ownerId: groupId })
     return {}
   })

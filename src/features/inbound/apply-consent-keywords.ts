@@ -4,7 +4,6 @@ import {
   composeConfirmation,
   type ConsentKeyword,
   findConsentKeyword,
-  KEYWORD_LENGTH_MAX,
   type KeywordSettings,
 } from '../consent/keywords.ts'
 import { findSendObstacle } from '../../channels/send-obstacle.ts'
@@ -19,23 +18,25 @@ type KeywordMessage = ConsentKeyword & { received: NewInboundMessage }
 /** Types of messages that can be a keyword. Options that a workflow offered are answers to it. */
 const TYPES = new Set(['text', 'button'])
 
+/** Finds the messages that are a keyword. Workflows do not react to them. */
+export function findConsentKeywords(settings: KeywordSettings, messages: NewInboundMessage[]): KeywordMessage[] {
+  return messages.flatMap((received): KeywordMessage[] => {
+    const { type, body } = received.message
+    const keyword = TYPES.has(type) ? findConsentKeyword(settings, body) : undefined
+    return keyword ? [{ ...keyword, received }] : []
+  })
+}
+
 /**
- * Changes the consents of contacts who wrote a keyword, and queues one confirmation for each change. Returns the keywords
- * by the id of their message: workflows do not react to these messages. The caller holds the locks of the conversations.
+ * Changes the consents of contacts who wrote a keyword, and queues one confirmation for each change. The caller holds the
+ * locks of the conversations and contacts.
  */
 export async function applyConsentKeywords(
   tx: Scope,
   channelId: string,
-  { settings, messages }: { settings: KeywordSettings; messages: NewInboundMessage[] },
-): Promise<Map<string, string>> {
-  const candidates = messages.filter(
-    ({ message: { type, body } }) => TYPES.has(type) && body !== null && body.length <= KEYWORD_LENGTH_MAX,
-  )
-  if (candidates.length === 0) return new Map()
-  const found = candidates.flatMap((received): KeywordMessage[] => {
-    const keyword = findConsentKeyword(settings, received.message.body)
-    return keyword ? [{ ...keyword, received }] : []
-  })
+  { settings, found, messages }: { settings: KeywordSettings; found: KeywordMessage[]; messages: NewInboundMessage[] },
+): Promise<void> {
+  if (found.length === 0) return
   const recorded = await changeConsents(
     tx,
     found.map(({ state, keyword, received: { id: messageId, message, conversation } }) => ({
@@ -53,7 +54,6 @@ export async function applyConsentKeywords(
   const changedBy = new Set(recorded.map(({ messageId }) => messageId))
   const changes = found.filter(({ received }) => changedBy.has(received.id))
   await confirmChanges(tx, { channelId, changes, settings, messages })
-  return new Map(found.map(({ keyword, received }) => [received.id, keyword]))
 }
 
 type Confirmations = {

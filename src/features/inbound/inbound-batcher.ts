@@ -27,8 +27,8 @@ const BATCH_MAX = 50
 const WAITING_MAX = 2000
 /** Transactions that store webhook calls at a time: more would make the batches smaller. */
 const GATE_WIDTH = 2
-/** A transaction that waits for a lock delays other channels only this long. */
-const GATE_HOLD_MAX_MS = 100
+/** A transaction that waits for a lock, or takes long because the database is busy, delays other channels only this long. */
+const GATE_HOLD_MAX_MS = 40
 /** Size of a body that counts like a message in a batch, so that a batch of large bodies stays small. */
 const BODY_BYTES_PER_ITEM = 64 * 1024
 

@@ -35,24 +35,28 @@ export async function insertInbound(
     providerAt: message.at,
     sender: { type: 'contact', id: conversation.contactId, name: null },
   }))
+  const sorted = sortForLocking(rows, (row) => row.providerMessageId)
   const inserted = await selectRows<{ id: string }>(
     tx.db,
-    `with input as (
-       select * from jsonb_to_recordset(:rows::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid,
-         contact_id uuid, type text, body text, content jsonb, provider_at timestamptz, sender jsonb)),
-     new_ids as (
+    // The IDs are bound twice: a distributed database would send rows that two parts share to all of its nodes.
+    `with new_ids as (
        insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz from input
+       select :tenantId::uuid, :channelId::uuid, provider_message_id, id, :now::timestamptz
+       from unnest(:ids::uuid[], :providerIds::text[]) as x (id, provider_message_id)
        on conflict do nothing returning message_id),
      ${KEEP_WEBHOOKS_SQL}
      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,
        status, sender, provider_message_id, provider_at, created_at, updated_at)
      select :tenantId::uuid, i.id, i.conversation_id, i.contact_id, :channelId::uuid, 'inbound', i.type, i.body, i.content,
        'received', i.sender, i.provider_message_id, i.provider_at, :now::timestamptz, :now::timestamptz
-     from input i join new_ids on new_ids.message_id = i.id
+     from jsonb_to_recordset(:rows::jsonb) as i (id uuid, provider_message_id text, conversation_id uuid,
+       contact_id uuid, type text, body text, content jsonb, provider_at timestamptz, sender jsonb)
+     join new_ids on new_ids.message_id = i.id
      returning id`,
     {
-      rows: toRecordset(sortForLocking(rows, (row) => row.providerMessageId)),
+      rows: toRecordset(sorted),
+      ids: sorted.map(({ id }) => id),
+      providerIds: sorted.map(({ providerMessageId }) => providerMessageId),
       tenantId: tx.tenantId,
       webhooks: toKeptWebhooks(webhooks),
       channelId,

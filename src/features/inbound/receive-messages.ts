@@ -3,14 +3,14 @@ import type { ItemContent } from '../../engine/mailbox/item.ts'
 import { selectRows } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
-import { attributeReplies } from '../broadcast-recipients/attribute-replies.ts'
+import { attributeReplies, type Reply } from '../broadcast-recipients/attribute-replies.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { ensureConversations, type EnsuredConversation } from '../conversations/ensure-conversations.ts'
 import { loadCachedKeywordSettings } from '../consent/keyword-settings.ts'
 import { queueMedia } from '../media/fetch-media.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
-import { applyConsentKeywords } from './apply-consent-keywords.ts'
+import { applyConsentKeywords, findConsentKeywords } from './apply-consent-keywords.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
 import { carryBetweenContacts, resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
@@ -48,12 +48,18 @@ export async function receiveMessages(
     const candidates = messages.map((message) => prepare(message, { channelId, senders, conversations, newestIds }))
     const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
     if (inserted.length > 0) {
-      await touchConversations(tx, inserted)
-      await queueMedia(tx, channelId, inserted)
-      const keywords = await applyConsentKeywords(tx, channelId, { settings: keywordSettings, messages: inserted })
+      const found = findConsentKeywords(keywordSettings, inserted)
+      const keywords = new Map(found.map(({ keyword, received }) => [received.id, keyword]))
+      // Sent together, in this order.
+      const [, replies] = await Promise.all([
+        touchConversations(tx, inserted),
+        attributeReplies(tx, channelId, inserted.map(toReceivedFrom)),
+        deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords }),
+        queueMedia(tx, channelId, inserted),
+        applyConsentKeywords(tx, channelId, { settings: keywordSettings, found, messages: inserted }),
+      ])
       await carryBetweenContacts(tx, channelId, senders.values())
-      await deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords })
-      await deliverReplies(tx, { channelId, messages: inserted, keywords })
+      await deliverReplies(tx, replies, keywords)
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))
     }
@@ -118,16 +124,7 @@ async function deliverToMailboxes(tx: Scope, { channelId, messages, senders, key
 }
 
 /** Puts replies to broadcasts, other than consent keywords, into the mailboxes behind their messages. */
-async function deliverReplies(
-  tx: Scope,
-  { channelId, messages, keywords }: Pick<Delivery, 'channelId' | 'messages' | 'keywords'>,
-): Promise<void> {
-  const received = messages.map(({ id, conversation: { conversationId, contactId } }) => ({
-    messageId: id,
-    conversationId,
-    contactId,
-  }))
-  const replies = await attributeReplies(tx, channelId, received)
+async function deliverReplies(tx: Scope, replies: Reply[], keywords: Map<string, string>): Promise<void> {
   const offered = replies.filter(({ messageId }) => !keywords.has(messageId))
   await putItems(
     tx,
@@ -138,6 +135,10 @@ async function deliverReplies(
       payload: { event: { type: 'broadcast_replied', broadcastId, recipientId, afterMs }, messageId, depth: 0 },
     })),
   )
+}
+
+function toReceivedFrom({ id, conversation: { conversationId, contactId } }: NewInboundMessage) {
+  return { messageId: id, conversationId, contactId }
 }
 
 type OpeningEvent = { type: 'contact_created' | 'conversation_opened'; consentKeyword?: string }

@@ -117,7 +117,8 @@ export async function findContacts(tx: Scope, channelId: string, senders: Sender
   const phoneKeys = senders.flatMap(({ phone }) => (phone === null ? [] : [toPhoneKey(phone)]))
   const rows = await selectRows<{ kind: string | null; value: string; contactId: string }>(
     tx.db,
-    `select kind, value, contact_id from contact_identities where tenant_id = ? and channel_id = ? and value = any(?)
+    `select kind, value, contact_id from contact_identities
+     where tenant_id = ? and channel_id = ? and kind in ('phone', 'bsuid') and value = any(?)
      union all
      select null, phone_key, id from contacts where tenant_id = ? and phone_key = any(?)`,
     [tx.tenantId, channelId, values, tx.tenantId, phoneKeys],

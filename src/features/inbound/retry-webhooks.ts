@@ -1,5 +1,4 @@
 import { isOutage } from '../../platform/database/database.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
@@ -27,12 +26,9 @@ export async function retryWebhooks(system: SystemScope): Promise<void> {
 /** Counts the attempt before it is made, so that a call that ends its process is not repeated forever. */
 async function claim(scope: Scope, { id, dueAt, attempts }: DueWebhook): Promise<boolean> {
   const next = retryAt(scope, attempts + 1)
-  const claimed = await selectRows(
-    scope.db,
-    `update channel_webhooks set attempts = attempts + 1, due_at = :next, status = :status
-     where tenant_id = :tenantId and id = :id and due_at = :dueAt returning id`,
-    { tenantId: scope.tenantId, id, dueAt, next, status: next ? 'pending' : 'failed' },
-  )
+  const claimed = await scope.sql('claimWebhook')`
+    update channel_webhooks set attempts = attempts + 1, due_at = ${next}, status = ${next ? 'pending' : 'failed'}
+     where tenant_id = ${scope.tenantId} and id = ${id} and due_at = ${dueAt} returning id`
   return claimed.length > 0
 }
 

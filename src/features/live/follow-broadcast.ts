@@ -3,6 +3,7 @@ import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { getBroadcast } from '../broadcasts/queries.ts'
 import { Broadcast, type FollowBroadcast } from '../broadcasts/schema.ts'
+import { EventItems } from './event-items.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = [
@@ -24,6 +25,11 @@ const TYPES = [
 /** Current state of the broadcast. `rate` is the number of recipients accepted per second since the item before. */
 export type BroadcastChange = { type: 'broadcast'; broadcast: Broadcast; rate: number } | StreamStart
 
+type State = { at: Date; broadcast: Broadcast }
+
+const STATES = new EventItems<State>()
+const ITEMS = new EventItems<BroadcastChange>()
+
 /** Follows the status and the counts of a broadcast from `lastEventId`. While it is sending, counts change once a second. */
 export async function followBroadcast(
   scope: Scope,
@@ -40,18 +46,29 @@ async function* toBroadcastChanges(
   broadcastId: string,
   events: Awaited<ReturnType<typeof followEvents>>,
 ): AsyncGenerator<StreamItem<BroadcastChange>> {
-  let last: { at: Date; accepted: number } | undefined
-  for await (const event of events) {
-    if (!('data' in event)) {
-      yield [event.cursor, { type: event.type }]
+  let last: { cursor: string; state: State } | undefined
+  for await (const item of events) {
+    if (!('event' in item)) {
+      yield [item.cursor, { type: item.type }]
       continue
     }
+    const { cursor, event } = item
     if (event.data['broadcastId'] !== broadcastId) continue
-    const broadcast = await getBroadcast(scope, { broadcastId })
-    const current = { at: scope.now(), accepted: broadcast.counts.accepted }
-    const seconds = last ? (current.at.getTime() - last.at.getTime()) / SECOND : 0
-    const rate = last && seconds > 0 ? (current.accepted - last.accepted) / seconds : 0
-    last = current
-    yield [event.cursor, { type: 'broadcast', broadcast: Broadcast.parse(broadcast), rate: Math.round(rate * 10) / 10 }]
+    const state = await STATES.get(event, '', () => loadState(scope, broadcastId))
+    const previous = last
+    // The rate depends on the item before, which is the same for most subscribers.
+    yield [cursor, await ITEMS.get(event, previous?.cursor ?? '', async () => toChange(state, previous?.state))]
+    last = { cursor, state }
   }
+}
+
+async function loadState(scope: Scope, broadcastId: string): Promise<State> {
+  const broadcast = Broadcast.parse(await getBroadcast(scope, { broadcastId }))
+  return { at: scope.now(), broadcast }
+}
+
+function toChange({ at, broadcast }: State, last: State | undefined): BroadcastChange {
+  const seconds = last ? (at.getTime() - last.at.getTime()) / SECOND : 0
+  const rate = last && seconds > 0 ? (broadcast.counts.accepted - last.broadcast.counts.accepted) / seconds : 0
+  return { type: 'broadcast', broadcast, rate: Math.round(rate * 10) / 10 }
 }

@@ -1,17 +1,13 @@
-import { numberEvents } from '../events/number-events.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import { InvalidError } from '../../platform/errors.ts'
-import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
+import { addMs, DAY, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { EVENT_DAYS_MAX } from '../retention/limits.ts'
 import { getRetention } from '../retention/settings.ts'
+import { type FeedEvent, lastPosition, openEventFeed } from './event-feed.ts'
 import { createWakeup } from './wakeup.ts'
 
-const BATCH = 200
-/** Polling interval: notifications may be lost. */
-const POLL_MS = 5 * SECOND
-
-export type FollowedEvent = { cursor: string; type: string; data: Record<string, string | null>; at: Date }
+export type FollowedEvent = { cursor: string; event: FeedEvent }
 
 /**
  * First item of a stream that does not resume where another ended. `ready`: a new stream; its cursor keeps the place of
@@ -25,7 +21,6 @@ export type StreamItem<T> = [cursor: string, item: T]
 
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
 type Position = { position: number; id: string }
-type EventRow = Position & { type: string; data: Record<string, string | null>; at: Date }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
@@ -47,7 +42,8 @@ export async function followEvents(
   const current = await currentPosition(scope)
   // A cursor beyond the current position comes from another database.
   const isKnown = last !== undefined && last.position <= current.position && !isPurged(scope, last)
-  if (last && isKnown && (await hasNextEvent(scope, last, current))) return follow(scope, last, following)
+  if (last && isKnown && (await hasNextEvent(scope, last, current)))
+    return follow(scope, { from: last, current, ...following })
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
 }
 
@@ -58,37 +54,31 @@ async function* startAndFollow(
   following: Following,
 ): AsyncGenerator<FollowedEvent | (StreamStart & { cursor: string })> {
   yield { cursor: toCursor(position), type }
-  yield* follow(scope, position, following)
+  yield* follow(scope, { from: position, current: position, ...following })
 }
 
-async function* follow(scope: Scope, from: Position, { types, signal }: Following): AsyncGenerator<FollowedEvent> {
+async function* follow(
+  scope: Scope,
+  { from, current, types, signal }: Following & { from: Position; current: Position },
+): AsyncGenerator<FollowedEvent> {
   const wakeup = createWakeup()
-  const unsubscribe = scope.subscribe(wakeup.wake)
   signal.addEventListener('abort', wakeup.wake)
+  const reader = openEventFeed(scope, current.position).subscribe(types && new Set(types), wakeup.wake)
   let { position } = from
   try {
     while (!signal.aborted) {
-      const end = await lastPosition(scope)
-      const rows = end > position ? await readBatch(scope, { position, end, types }) : []
-      for (const { id, type, data, at, ...row } of rows) {
-        position = row.position
-        yield { cursor: toCursor({ position, id }), type, data, at }
+      const { events, end } = await reader.read(position)
+      for (const event of events) {
         if (signal.aborted) return
+        yield { cursor: toCursor(event), event }
       }
-      if (rows.length < BATCH) {
-        position = end
-        await wakeup.wait(POLL_MS)
-      }
+      if (end === position) await wakeup.wait()
+      position = end
     }
   } finally {
-    unsubscribe()
+    reader.close()
     signal.removeEventListener('abort', wakeup.wake)
   }
-}
-
-/** Numbers new events and returns the last position, once for all concurrent subscribers. */
-function lastPosition(scope: Scope): Promise<number> {
-  return scope.singleFlight('number events', () => numberEvents(scope))
 }
 
 function toCursor({ position, id }: Position): string {
@@ -128,19 +118,4 @@ async function hasNextEvent(scope: Scope, { position }: Position, current: Posit
   const rows = await scope.sql('findNextEvent')`
     select 1 from events where tenant_id = ${scope.tenantId} and position = ${position + 1} and created_at > ${oldest}`
   return rows.length > 0
-}
-
-type Range = { position: number; end: number; types: string[] | null }
-
-/** Reads matching events after a position, up to the one that all subscribers know as the last. */
-function readBatch(scope: Scope, { position, end, types }: Range): Promise<EventRow[]> {
-  const key = `events ${position} ${end} ${JSON.stringify(types)}`
-  return scope.singleFlight(
-    key,
-    () => scope.sql<EventRow>('readEvents')`
-    select position, id, type, data, created_at as at from events
-      where tenant_id = ${scope.tenantId} and position > ${position} and position <= ${end}
-        and (${types}::text[] is null or type = any(${types}))
-      order by position limit ${BATCH}`,
-  )
 }

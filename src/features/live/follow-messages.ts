@@ -3,6 +3,7 @@ import { Message as MessageRow } from '../../models/messaging/message.ts'
 import type { Scope } from '../../scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
 import { attachMedia } from '../media/queries.ts'
+import { EventItems } from './event-items.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = [
@@ -20,6 +21,8 @@ const TYPES = [
 ].map((change) => `message.${change}`)
 
 export type MessageChange = { type: 'message'; message: Message } | StreamStart
+
+const ITEMS = new EventItems<MessageChange | undefined>()
 
 /**
  * Follows the new messages of a conversation and the changes of their status, from `lastEventId`. Each item has the
@@ -40,15 +43,20 @@ async function* toMessageChanges(
   conversationId: string,
   events: Awaited<ReturnType<typeof followEvents>>,
 ): AsyncGenerator<StreamItem<MessageChange>> {
-  for await (const event of events) {
-    if (!('data' in event)) {
-      yield [event.cursor, { type: event.type }]
+  for await (const item of events) {
+    if (!('event' in item)) {
+      yield [item.cursor, { type: item.type }]
       continue
     }
-    const { data, cursor } = event
-    if (data['conversationId'] !== conversationId || !data['messageId']) continue
-    const row = await scope.find(MessageRow, data['messageId'])
-    const [message] = row ? await attachMedia(scope, [row]) : []
-    if (message) yield [cursor, { type: 'message', message: Message.parse(message) }]
+    const { messageId } = item.event.data
+    if (item.event.data['conversationId'] !== conversationId || !messageId) continue
+    const change = await ITEMS.get(item.event, '', () => loadMessageChange(scope, messageId))
+    if (change) yield [item.cursor, change]
   }
+}
+
+async function loadMessageChange(scope: Scope, messageId: string): Promise<MessageChange | undefined> {
+  const row = await scope.find(MessageRow, messageId)
+  const [message] = row ? await attachMedia(scope, [row]) : []
+  return message && { type: 'message', message: Message.parse(message) }
 }

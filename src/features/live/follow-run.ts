@@ -1,6 +1,8 @@
 import { Run as RunRow } from '../../models/automation/run.ts'
 import type { Scope } from '../../scope.ts'
-import { type FollowedEvent, followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
+import type { FeedEvent } from './event-feed.ts'
+import { EventItems } from './event-items.ts'
+import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 import { findRun, runStepQuery, toRun, toRunStep } from '../runs/queries.ts'
 import { type FollowRun, Run, RunStep } from '../runs/schema.ts'
 
@@ -14,6 +16,8 @@ const TYPES = [
 
 /** Current state of the run, with the steps that changed. */
 export type RunChange = { type: 'run'; run: Run; steps: RunStep[] } | StreamStart
+
+const ITEMS = new EventItems<RunChange | undefined>()
 
 /**
  * Follows the changes of a run from `lastEventId`. What one event changed is one item, so a subscriber that is
@@ -33,23 +37,34 @@ async function* toRunChanges(
   run: RunRow,
   events: Awaited<ReturnType<typeof followEvents>>,
 ): AsyncGenerator<StreamItem<RunChange>> {
-  for await (const event of events) {
-    if (!('data' in event)) {
-      yield [event.cursor, { type: event.type }]
+  for await (const item of events) {
+    if (!('event' in item)) {
+      yield [item.cursor, { type: item.type }]
       continue
     }
-    const steps = await changedSteps(scope, run, event)
-    const row = steps && (await findRun(scope, run.id))
-    if (!row) continue
-    yield [event.cursor, { type: 'run', run: Run.parse(toRun(row)), steps: steps.map((step) => RunStep.parse(step)) }]
+    const { cursor, event } = item
+    if (!mayChange(run, event)) continue
+    const change = await ITEMS.get(event, run.id, () => loadRunChange(scope, run, event))
+    if (change) yield [cursor, change]
   }
 }
 
+/** Returns false for most events that are not about the run. */
+function mayChange(run: RunRow, { type, data }: FeedEvent): boolean {
+  if (!type.startsWith('message.')) return data['runId'] === run.id || data['replayId'] === run.id
+  return run.conversationId !== null && data['conversationId'] === run.conversationId
+}
+
+async function loadRunChange(scope: Scope, run: RunRow, event: FeedEvent): Promise<RunChange | undefined> {
+  const steps = await changedSteps(scope, run, event)
+  const row = steps && (await findRun(scope, run.id))
+  return row && { type: 'run', run: Run.parse(toRun(row)), steps: steps.map((step) => RunStep.parse(step)) }
+}
+
 /** Returns the steps that an event changed; undefined if the event is not about this run. */
-async function changedSteps(scope: Scope, run: RunRow, { type, data }: FollowedEvent): Promise<RunStep[] | undefined> {
+async function changedSteps(scope: Scope, run: RunRow, { type, data }: FeedEvent): Promise<RunStep[] | undefined> {
   if (type.startsWith('message.')) return stepsOfMessage(scope, run, data)
   const isCopy = data['replayId'] === run.id
-  if (data['runId'] !== run.id && !isCopy) return undefined
   const { firstStep, lastStep } = data
   // To replay a run changes none of its steps.
   if (firstStep === null || (type === 'run.replayed' && !isCopy)) return []
@@ -59,9 +74,9 @@ async function changedSteps(scope: Scope, run: RunRow, { type, data }: FollowedE
   return (await rows).map(toRunStep)
 }
 
-async function stepsOfMessage(scope: Scope, run: RunRow, data: FollowedEvent['data']): Promise<RunStep[] | undefined> {
-  const { messageId, conversationId } = data
-  if (!messageId || run.conversationId === null || conversationId !== run.conversationId) return undefined
+async function stepsOfMessage(scope: Scope, run: RunRow, data: FeedEvent['data']): Promise<RunStep[] | undefined> {
+  const { messageId } = data
+  if (!messageId) return undefined
   const rows = await runStepQuery(scope, run.id).where({ messageId })
   return rows.length > 0 ? rows.map(toRunStep) : undefined
 }

@@ -1,6 +1,6 @@
-export type Wakeup = { wake: () => void; wait: (ms: number) => Promise<void> }
+export type Wakeup = { wake: () => void; wait: () => Promise<void> }
 
-/** Creates a timer that `wake` ends early. A `wake` without a waiter ends the next `wait` at once. */
+/** Creates a wait that `wake` ends. A `wake` without a waiter ends the next `wait` at once. */
 export function createWakeup(): Wakeup {
   let isPending = false
   let resume: (() => void) | undefined
@@ -9,16 +9,8 @@ export function createWakeup(): Wakeup {
       isPending = true
       resume?.()
     },
-    wait: async (ms) => {
-      if (!isPending) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms)
-          resume = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      }
+    wait: async () => {
+      if (!isPending) await new Promise<void>((resolve) => (resume = resolve))
       isPending = false
       resume = undefined
     },

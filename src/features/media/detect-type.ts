@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises'
-import { fileTypeFromFile } from 'file-type'
 
 /** Types that may be uploaded: those that WhatsApp takes. */
 const ALLOWED = new Set([
@@ -25,6 +24,7 @@ const HEAD_BYTES = 4096
 
 /** Detects the type of a file from its content, as names and headers may be wrong; undefined for unknown content. */
 export async function detectType(path: string): Promise<string | undefined> {
+  const { fileTypeFromFile } = await import('file-type')
   const detected = await fileTypeFromFile(path).catch(() => undefined)
   if (detected) return Object.hasOwn(ALIASES, detected.mime) ? ALIASES[detected.mime] : detected.mime
   return (await isText(path)) ? 'text/plain' : undefined

@@ -20,8 +20,7 @@ export async function commitClaim(scope: Scope, channelId: string, limit: number
   let transactionId: string | undefined
   try {
     await scope.transaction(async (tx) => {
-      claimed = await claimMessages(tx, channelId, limit)
-      if (claimed.length > 0) transactionId = await readTransactionId(tx)
+      ;[claimed, transactionId] = await Promise.all([claimMessages(tx, channelId, limit), readTransactionId(tx)])
     })
     return claimed
   } catch (error) {

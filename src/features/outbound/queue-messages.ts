@@ -60,10 +60,12 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
     createdAt: now,
   }))
   const rows = await toMessageRows(tx, messages, 'queued')
-  await tx.sql('queueMessages')`
-    with stored as (${insertRowsSql('messages', tenantId, rows)} returning 1)
-    ${insertRowsSql('outbox', tenantId, outbox)}`
-  await announceQueued(tx, messages)
+  await Promise.all([
+    tx.sql('queueMessages')`
+      with stored as (${insertRowsSql('messages', tenantId, rows)} returning 1)
+      ${insertRowsSql('outbox', tenantId, outbox)}`,
+    announceQueued(tx, messages),
+  ])
 }
 
 /** Builds the rows of new messages. A reply to a message of another conversation is stored without the reference. */

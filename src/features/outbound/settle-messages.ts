@@ -117,28 +117,30 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
      returning case when is_changed then m.id end as id`,
     { rows: toRecordset(rows), tenantId: tx.tenantId, channelId: channel.id, now: tx.now(), isDelivered },
   )
-  await insertProviderIds(
-    tx,
-    channel.id,
-    rows.map(({ id, providerMessageId }) => ({ messageId: id, providerMessageId })),
-  )
   const changedIds = new Set(changed.map(({ id }) => id))
   const sent = accepted.flatMap(({ message }) => (changedIds.has(message.messageId) ? [message] : []))
   await tx.record(
     ...sent.map((message) => messageEvent('message.sent', message)),
     ...sent.flatMap((message) => (isDelivered ? [messageEvent('message.delivered', message)] : [])),
   )
+  await Promise.all([
+    insertProviderIds(
+      tx,
+      channel.id,
+      rows.map(({ id, providerMessageId }) => ({ messageId: id, providerMessageId })),
+    ),
+    // Delivery statuses may have arrived before the response to the send.
+    isDelivered
+      ? undefined
+      : promoteStatuses(
+          tx,
+          rows.map(({ id }) => id),
+        ),
+  ])
   await syncBroadcasts(
     tx,
     accepted.map(({ message }) => message),
   )
-  // Delivery statuses may have arrived before the response to the send.
-  if (!isDelivered) {
-    await promoteStatuses(
-      tx,
-      rows.map(({ id }) => id),
-    )
-  }
 }
 
 /** A message with an unknown delivery fails and is never sent again; a reported status resolves it. */

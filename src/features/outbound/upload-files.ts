@@ -2,7 +2,6 @@ import type { SendResult, UploadResult } from '../../channels/channel.ts'
 import { findFile } from '../../message-content/content.ts'
 import { Media as MediaRow } from '../../models/messaging/media.ts'
 import { Semaphore } from '../../platform/concurrency/semaphore.ts'
-import { selectRows } from '../../platform/database/sql.ts'
 import { FileMissingError } from '../../platform/files/file-store.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
@@ -60,13 +59,11 @@ export class FileUploads {
   }
 
   async #findOrUpload(mediaId: string): Promise<Copy | Failure> {
-    const { db, tenantId } = this.#scope
-    const [kept] = await selectRows<{ providerMediaId: string }>(
-      db,
-      `select provider_media_id from provider_media
-       where tenant_id = ? and media_id = ? and channel_id = ? and expires_at > ?`,
-      [tenantId, mediaId, this.#channel.id, this.#scope.now()],
-    )
+    const scope = this.#scope
+    const [kept] = await scope.sql<{ providerMediaId: string }>('findProviderMedia')`
+      select provider_media_id from provider_media
+      where tenant_id = ${scope.tenantId} and media_id = ${mediaId} and channel_id = ${this.#channel.id}
+        and expires_at > ${scope.now()}`
     if (kept) return { kind: 'uploaded', ...kept, isKept: true }
     return this.#slots.run(() => (this.#signal.aborted ? Promise.resolve(NOT_BEGUN) : this.#upload(mediaId)))
   }
@@ -91,20 +88,13 @@ export class FileUploads {
   }
 
   async #keep(mediaId: string, providerMediaId: string): Promise<void> {
-    const { db, tenantId } = this.#scope
-    await db.raw(
-      `insert into provider_media (tenant_id, media_id, channel_id, provider_media_id, expires_at)
-       values (:tenantId, :mediaId, :channelId, :providerMediaId, :expiresAt)
-       on conflict (tenant_id, media_id, channel_id) do update
-         set provider_media_id = excluded.provider_media_id, expires_at = excluded.expires_at`,
-      {
-        tenantId,
-        mediaId,
-        channelId: this.#channel.id,
-        providerMediaId,
-        expiresAt: addMs(this.#scope.now(), COPY_LIFETIME_MS),
-      },
-    )
+    const scope = this.#scope
+    await scope.sql('keepProviderMedia')`
+      insert into provider_media (tenant_id, media_id, channel_id, provider_media_id, expires_at)
+      values (${scope.tenantId}, ${mediaId}, ${this.#channel.id}, ${providerMediaId},
+        ${addMs(scope.now(), COPY_LIFETIME_MS)})
+      on conflict (tenant_id, media_id, channel_id) do update
+        set provider_media_id = excluded.provider_media_id, expires_at = excluded.expires_at`
   }
 
   /** Forgets a copy that the provider may have lost. The message, which it refused, is sent again with a new one. */

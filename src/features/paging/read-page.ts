@@ -1,11 +1,11 @@
-import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
+import { joinFragments, SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { NO_TIME, type Position, parseCursor, toCursor, type ValueKind } from './cursor.ts'
 import type { ItemSource } from './read-items.ts'
 
 /** Matches of a filter are counted up to this number: the cost of a count does not grow with the data. */
-export const TOTAL_MAX = 10_000
+export const TOTAL_MAX = 1000
 
 /** An offset above this is walked from the nearer end of the list. */
 const NEAR = 1000
@@ -39,8 +39,10 @@ export type Listing = {
   /** Conditions of which one holds. Each is read by an index scan of its own, and the scans are merged. */
   alternatives?: SqlFragment[]
   order: Order
-  /** The kept number of rows that match, or how to read it. Without it the matches are counted up to `TOTAL_MAX`. */
+  /** The kept number of rows that match, or how to read it. Without it the matches are counted. */
   total?: SqlFragment | number | undefined
+  /** Matches are counted up to this number; `TOTAL_MAX` unless finding them by an index costs more. */
+  totalMax?: number
   item: ItemSource
 }
 
@@ -55,13 +57,15 @@ type Row<Item> = Item & { pageTotal: number; pageId: string | null; pageValue: D
  */
 export async function readPage<Item>(scope: Scope, listing: Listing, input: PageInput): Promise<Page<Item>> {
   const { limit, offset } = input
-  const { total, order } = listing
+  const { total, totalMax = TOTAL_MAX, order } = listing
   const after = input.cursor === undefined ? undefined : parseCursor(input.cursor, order.sort, order.kind)
   const reader = new PageReader<Item>(scope, listing, after)
   if (total === undefined) {
-    const page = await reader.readMatches({ limit, offset })
-    if (page.total <= TOTAL_MAX) return page
-    return { ...(await reader.readForward(TOTAL_MAX, { limit, offset })), totalCapped: true }
+    const isCounted = !after && offset + limit <= totalMax
+    const page = isCounted
+      ? await reader.readCounted(totalMax, { limit, offset })
+      : await reader.readForward(reader.countMatches(totalMax), { limit, offset })
+    return page.total > totalMax ? { ...page, total: totalMax, totalCapped: true } : page
   }
   if (after || offset <= NEAR) return reader.readForward(total, { limit, offset })
   const count = typeof total === 'number' ? total : await reader.readTotal(total)
@@ -76,11 +80,13 @@ class PageReader<Item> {
   readonly #scope: Scope
   readonly #listing: Listing
   readonly #after: Position | undefined
+  readonly #direction: SqlFragment
 
   constructor(scope: Scope, listing: Listing, after: Position | undefined) {
     this.#scope = scope
     this.#listing = listing
     this.#after = after
+    this.#direction = DIRECTIONS[listing.order.direction]
   }
 
   async readTotal(total: SqlFragment): Promise<number> {
@@ -88,75 +94,78 @@ class PageReader<Item> {
     return row?.total ?? 0
   }
 
+  /** Returns the SQL of the number of matches, at most one more than `max`. */
+  countMatches(max: number): SqlFragment {
+    return sqlFragment`(select count(*)::int from (${this.#walk(this.#direction, { limit: max + 1, offset: 0 })}) matches)`
+  }
+
   async readForward(total: SqlFragment | number, { limit, offset }: Bounds): Promise<Page<Item>> {
-    const { value, direction } = this.#listing.order
-    const after = this.#after ? [this.#isAfter(this.#after, value, this.#listing.id)] : []
-    return this.#toPage(await this.#walk(total, DIRECTIONS[direction], { limit: limit + 1, offset }, after), limit)
+    const after = this.#after ? [this.#isAfter(this.#after)] : []
+    const ids = this.#walk(this.#direction, { limit: limit + 1, offset }, after)
+    return this.#toPage(await this.#readItems(selectTotal(total), ids, offset), limit)
   }
 
   /** Walks from the end of the list. */
   async readBackward(total: number, { limit, offset }: Bounds): Promise<Page<Item>> {
     const direction = this.#listing.order.direction === 'asc' ? DIRECTIONS.desc : DIRECTIONS.asc
     const rest = Math.max(0, total - offset - limit)
-    const rows = await this.#walk(total, direction, { limit: Math.min(limit, total - offset), offset: rest }, [])
+    const ids = this.#walk(direction, { limit: Math.min(limit, total - offset), offset: rest })
+    const rows = await this.#readItems(selectTotal(total), ids, offset)
     return { ...this.#toPage(rows, limit), ...(rest > 0 ? this.#cursorAfter(rows.at(-1)) : {}) }
   }
 
-  /** Reads all matches, at most one more than are counted, and of these the page. */
-  async readMatches({ limit, offset }: Bounds): Promise<Page<Item>> {
-    const end = sqlFragment`limit ${TOTAL_MAX + 1}`
-    const matches = sqlFragment`with matches as materialized (select * from (${this.#scans(end, [])}) merged ${end})`
-    const after = this.#after
-      ? sqlFragment`where ${this.#isAfter(this.#after, sqlFragment`value`, sqlFragment`id`)}`
-      : sqlFragment``
-    const direction = DIRECTIONS[this.#listing.order.direction]
-    const ids = sqlFragment`select id, value from matches ${after} order by value ${direction}, id ${direction}
-      limit ${limit + 1} offset ${offset}`
-    const rows = await this.#readItems(sqlFragment`select count(*)::int as total from matches`, ids, matches)
-    return this.#toPage(rows, limit)
+  /** Reads the first matches once, at most one more than `max`: they are counted, and the page is a part of them. */
+  async readCounted(max: number, { limit, offset }: Bounds): Promise<Page<Item>> {
+    const matches = sqlFragment`with matches as materialized (${this.#walk(this.#direction, { limit: max + 1, offset: 0 })})`
+    const total = sqlFragment`select count(*)::int as total from matches`
+    const ids = sqlFragment`select id, value from matches
+      order by value ${this.#direction}, id ${this.#direction} limit ${limit + 1} offset ${offset}`
+    return this.#toPage(await this.#readItems(total, ids, offset, matches), limit)
   }
 
-  #walk(
-    total: SqlFragment | number,
-    direction: SqlFragment,
-    { limit, offset }: Bounds,
-    conditions: SqlFragment[],
-  ): Promise<Row<Item>[]> {
-    const { id, order } = this.#listing
-    const end = sqlFragment`order by ${order.value} ${direction}, ${id} ${direction} limit ${limit + offset}`
-    const ids = sqlFragment`select id, value from (${this.#scans(end, conditions)}) merged
-      order by value ${direction}, id ${direction} limit ${limit} offset ${offset}`
-    return this.#readItems(
-      typeof total === 'number' ? sqlFragment`select ${total}::int as total` : sqlFragment`select ${total} as total`,
-      ids,
-    )
-  }
-
-  #isAfter(after: Position, value: SqlFragment, id: SqlFragment): SqlFragment {
-    const { kind, direction } = this.#listing.order
-    const operator = direction === 'asc' ? sqlFragment`>` : sqlFragment`<`
-    return sqlFragment`(${value}, ${id}) ${operator} (${after.value}::${TYPES[kind]}, ${after.id}::uuid)`
-  }
-
-  #scans(end: SqlFragment, further: SqlFragment[]): SqlFragment {
-    const { from, id, order, conditions, alternatives } = this.#listing
+  /** Returns the SQL of the IDs and values of matches in order. Further conditions are added to those of the listing. */
+  #walk(direction: SqlFragment, { limit, offset }: Bounds, further: SqlFragment[] = []): SqlFragment {
+    const { from, id, order, conditions, alternatives = [] } = this.#listing
+    // Ordering by an ID twice would sort what an index has in order.
+    const orderBy = (value: SqlFragment, thenBy: SqlFragment) =>
+      order.kind === 'id'
+        ? sqlFragment`order by ${value} ${direction}`
+        : sqlFragment`order by ${value} ${direction}, ${thenBy} ${direction}`
+    // Numbers instead of parameters: a plan for all values would assume a tenth of the rows.
+    const end = sqlText(`limit ${limit} offset ${offset}`)
     const isOwn = sqlFragment`t.tenant_id = ${this.#scope.tenantId}`
-    const scans = (alternatives?.map((alternative) => [alternative]) ?? [[]]).map((alternative) => {
+    const scans = (alternatives.length > 0 ? alternatives.map((one) => [one]) : [[]]).map((alternative) => {
       const all = joinFragments([isOwn, ...conditions, ...alternative, ...further], ' and ')
-      return sqlFragment`(select ${id} as id, ${order.value} as value from ${from} t where ${all} ${end})`
+      return sqlFragment`select ${id} as id, ${order.value} as value from ${from} t where ${all}
+        ${orderBy(order.value, id)}`
     })
-    return joinFragments(scans, ' union all ')
+    const [only] = scans
+    if (only && scans.length === 1) return sqlFragment`${only} ${end}`
+    const first = sqlText(`limit ${limit + offset}`)
+    const merged = joinFragments(
+      scans.map((scan) => sqlFragment`(${scan} ${first})`),
+      ' union all ',
+    )
+    const inOrder = orderBy(sqlFragment`value`, sqlFragment`id`)
+    return sqlFragment`select id, value from (${merged}) merged ${inOrder} ${end}`
   }
 
-  #readItems(total: SqlFragment, ids: SqlFragment, matches = sqlFragment``): Promise<Row<Item>[]> {
-    const { name, order, item } = this.#listing
+  #isAfter(after: Position): SqlFragment {
+    const { id, order } = this.#listing
+    const operator = order.direction === 'asc' ? sqlFragment`>` : sqlFragment`<`
+    return sqlFragment`(${order.value}, ${id}) ${operator} (${after.value}::${TYPES[order.kind]}, ${after.id}::uuid)`
+  }
+
+  /** The best plan of a filter depends on its values, and that of a deep page on its depth; others are planned once. */
+  #readItems(total: SqlFragment, ids: SqlFragment, offset: number, matches = sqlFragment``): Promise<Row<Item>[]> {
+    const { name, item, total: keptTotal } = this.#listing
     const { tenantId } = this.#scope
-    const direction = DIRECTIONS[order.direction]
-    return this.#scope.sql<Row<Item>>(name)`${matches}
+    const isPrepared = keptTotal instanceof SqlFragment && offset === 0
+    return this.#scope.sql<Row<Item>>(name, { isPrepared })`${matches}
       select counted.total as page_total, page.id as page_id, page.value as page_value, ${item.columns(tenantId)}
       from (${total}) counted left join (${ids}) page on true
       left join ${item.table} on ${item.table}.tenant_id = ${tenantId} and ${item.table}.id = page.id
-      order by page.value ${direction}, page.id ${direction}`
+      order by page.value ${this.#direction}, page.id ${this.#direction}`
   }
 
   #toPage(rows: Row<Item>[], limit: number): Page<Item> {
@@ -175,4 +184,8 @@ class PageReader<Item> {
       pageValue instanceof Date ? pageValue.toISOString() : String(pageValue === -Infinity ? NO_TIME : pageValue)
     return { nextCursor: toCursor(this.#listing.order.sort, { value, id }) }
   }
+}
+
+function selectTotal(total: SqlFragment | number): SqlFragment {
+  return typeof total === 'number' ? sqlFragment`select ${total}::int as total` : sqlFragment`select ${total} as total`
 }

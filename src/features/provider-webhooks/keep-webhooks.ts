@@ -66,23 +66,12 @@ export async function keepFailedWebhook(
     error,
   }: { webhook: RawWebhook; status: 'pending' | 'rejected'; error: ChannelWebhook['error'] },
 ): Promise<void> {
-  await scope.db.raw(
-    `insert into channel_webhooks (tenant_id, id, channel_id, body, status, outcome, error, attempts, due_at, created_at)
-     values (:tenantId, :id, :channelId, :body, :status, :outcome, :error, 1, :dueAt, :now)
+  await scope.sql('keepFailedWebhook')`
+    insert into channel_webhooks (tenant_id, id, channel_id, body, status, outcome, error, attempts, due_at, created_at)
+     values (${scope.tenantId}, ${id}, ${channelId}, ${body}, ${status}, ${JSON.stringify(outcome)}, ${JSON.stringify(error)},
+       1, ${status === 'pending' ? retryAt(scope, 1) : null}, ${scope.now()})
      on conflict (tenant_id, id) do update set status = excluded.status, outcome = excluded.outcome, error = excluded.error,
-       attempts = 1, due_at = excluded.due_at`,
-    {
-      tenantId: scope.tenantId,
-      id,
-      channelId,
-      body,
-      status,
-      outcome: JSON.stringify(outcome),
-      error: JSON.stringify(error),
-      dueAt: status === 'pending' ? retryAt(scope, 1) : null,
-      now: scope.now(),
-    },
-  )
+       attempts = 1, due_at = excluded.due_at`
 }
 
 /** Returns the time of the next attempt after `attempts` failed ones; null if that was the last. */

@@ -1,7 +1,7 @@
-import { UniqueViolationError } from 'objection'
 import { Channel } from '../../models/messaging/channel.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { ConflictError } from '../../platform/errors.ts'
+import { findUniqueViolation } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { getTemplate } from './queries.ts'
@@ -43,7 +43,7 @@ export async function withUniqueName<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof UniqueViolationError) || error.table !== 'templates') throw error
+    if (findUniqueViolation(error)?.table !== 'templates') throw error
     throw new ConflictError(
       'template_exists',
       'The channel already has a template of this name in this language. Choose another name',

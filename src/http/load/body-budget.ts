@@ -51,10 +51,10 @@ export class BodyBudget {
 
 /** Gives each request a meter of its body, which counts until the request is answered or broken off. */
 export function boundBodies(budget: BodyBudget): Middleware {
-  return async function openMeter(ctx, next) {
+  return function openMeter(ctx, next) {
     const meter = budget.open(ctx.state['addressKey'])
     ctx.state['bodyMeter'] = meter
     ctx.res.once('close', () => meter.release())
-    await next()
+    return next()
   }
 }

@@ -39,13 +39,13 @@ export class LoopLag {
  * that the process finishes what it has accepted.
  */
 export function rejectWhileLate(lag: LoopLag, maxMs: number): Middleware {
-  return async function rejectLate(ctx, next) {
+  return function rejectLate(ctx, next) {
     const limitMs = isUnder(ctx.path, WEBHOOK_PREFIX) ? maxMs * WEBHOOK_FACTOR : maxMs
     if (lag.measureMs() > limitMs) {
       // The body is not read, so the connection cannot carry another request.
       ctx.set('Connection', 'close')
       throw new UnavailableError('The server is overloaded. Try again in a few seconds', RETRY_AFTER_SECONDS)
     }
-    await next()
+    return next()
   }
 }

@@ -16,13 +16,13 @@ export type Cost = (ctx: Context) => Tier[][]
  */
 export function costTable(router: AppRouter): Cost {
   const rest = new Map(listOperations(router).map(({ method, path, meta }) => [`${method} ${path}`, meta.tier]))
-  const procedures = listProcedures(router)
+  const procedures = new Map(Object.entries(listProcedures(router)))
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   return (ctx) => {
     const { path, method } = ctx
     if (path !== API_PREFIX && !isUnder(path, API_PREFIX)) return []
     const names = listBatchedProcedures(path)
-    if (names) return names.map((name) => tiers(procedures[name]?._def.meta?.tier))
+    if (names) return names.map((name) => tiers(procedures.get(name)?._def.meta?.tier))
     if (!isUnder(path, AUTH_PREFIX)) return [tiers(undefined)]
     return [tiers(rest.get(`${method} ${path}`) ?? 'auth')]
   }

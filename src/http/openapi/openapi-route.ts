@@ -3,19 +3,18 @@ import { gzipSync } from 'node:zlib'
 import type { Middleware } from 'koa'
 import type { AppRouter } from '../../router.ts'
 import { OPENAPI_PATH } from '../paths.ts'
-import { buildOpenApi } from './build-openapi.ts'
 
 type Served = { text: string; gzipped: Buffer; etag: string }
 
-/** Serves the OpenAPI document, which is built and compressed on the first request. */
+/** Serves the OpenAPI document, which is built and compressed on the first request, with libraries that are loaded then. */
 export function openapiRoute(router: AppRouter): Middleware {
-  let served: Served | undefined
+  let served: Promise<Served> | undefined
   return async function answerOpenapi(ctx, next) {
     if (ctx.path !== OPENAPI_PATH || ctx.method !== 'GET') return next()
-    served ??= build(router)
+    const { text, gzipped, etag } = await (served ??= build(router))
     ctx.status = 200
     ctx.set('Cache-Control', 'no-cache')
-    ctx.etag = served.etag
+    ctx.etag = etag
     ctx.vary('Accept-Encoding')
     if (ctx.fresh) {
       ctx.status = 304
@@ -24,12 +23,13 @@ export function openapiRoute(router: AppRouter): Middleware {
     ctx.type = 'application/json; charset=utf-8'
     const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     if (isGzipped) ctx.set('Content-Encoding', 'gzip')
-    ctx.body = isGzipped ? served.gzipped : served.text
+    ctx.body = isGzipped ? gzipped : text
   }
 }
 
 /** The tag is weak, as both encodings share it. */
-function build(router: AppRouter): Served {
+async function build(router: AppRouter): Promise<Served> {
+  const { buildOpenApi } = await import('./build-openapi.ts')
   const text = JSON.stringify(buildOpenApi(router))
   const hash = createHash('sha256').update(text).digest('base64url')
   return { text, gzipped: gzipSync(text), etag: `W/"${hash.slice(0, 22)}"` }

@@ -9,10 +9,10 @@ const CANONICAL = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~,-]+)+)$/
  * spelling only: no `//`, no `%2e`, no `\`, no absolute form.
  */
 export function canonicalPath(): Middleware {
-  return async function checkSpelling(ctx, next) {
+  return function checkSpelling(ctx, next) {
     const target = ctx.req.url ?? ''
     const end = target.indexOf('?')
     if (!CANONICAL.test(end === -1 ? target : target.slice(0, end))) throw new TransportError('NOT_FOUND')
-    await next()
+    return next()
   }
 }

@@ -23,7 +23,7 @@ export function createHostCheck({ host, publicHosts, trustedProxies, appOrigins 
 
 /** Rejects calls of the API under foreign names, with which a page could pass the check of its origin. */
 export function checkHost(isAllowed: IsHostAllowed): Middleware {
-  return async function assertHost(ctx, next) {
+  return function assertHost(ctx, next) {
     if (isUnder(ctx.path, API_PREFIX) && !isAllowed(hostname(ctx.get('host')))) {
       throw new InvalidError(
         'The server does not serve the API under this host name. Add the name to PUBLIC_HOSTS',
@@ -31,7 +31,7 @@ export function checkHost(isAllowed: IsHostAllowed): Middleware {
         'host_not_allowed',
       )
     }
-    await next()
+    return next()
   }
 }
 

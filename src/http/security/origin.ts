@@ -36,9 +36,9 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
  * cannot forge it; clients that are no browsers send none, and pass.
  */
 export function rejectCrossOrigin(origins: ReadonlySet<string>): Middleware {
-  return async function checkOrigin(ctx, next) {
+  return function checkOrigin(ctx, next) {
     if (!SAFE_METHODS.has(ctx.method) && !isTrusted(ctx, origins)) throw new ForbiddenError()
-    await next()
+    return next()
   }
 }
 

@@ -8,7 +8,7 @@ export type IsProxy = (peer: string) => boolean
 
 /** Sets the headers that tell browsers and caches to keep nothing, to guess nothing and to stay with https. */
 export function securityHeaders(isProxy: IsProxy): Middleware {
-  return async function setSecurityHeaders(ctx, next) {
+  return function setSecurityHeaders(ctx, next) {
     ctx.set('X-Content-Type-Options', 'nosniff')
     ctx.set('Referrer-Policy', 'no-referrer')
     if (isUnder(ctx.path, API_PREFIX)) ctx.set('Cache-Control', 'no-store')
@@ -16,6 +16,6 @@ export function securityHeaders(isProxy: IsProxy): Middleware {
     if (isHttps && isProxy(ctx.req.socket.remoteAddress ?? '')) {
       ctx.set('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`)
     }
-    await next()
+    return next()
   }
 }

@@ -5,6 +5,7 @@ import { knexSnakeCaseMappers } from 'objection'
 import pg from 'pg'
 import { getField } from '../get-field.ts'
 import { UnavailableError } from '../errors.ts'
+import { parseUtcTime } from '../iso-time.ts'
 import { SECOND } from '../time.ts'
 import {
   CONNECTION,
@@ -23,6 +24,7 @@ export type Database = Knex
 
 const INT8 = 20
 const DATE = 1082
+const TIMESTAMPTZ = 1184
 
 // Counts are numbers. One that is too large to be exact is a bug, so it throws instead of being rounded.
 pg.types.setTypeParser(INT8, (text) => {
@@ -31,6 +33,8 @@ pg.types.setTypeParser(INT8, (text) => {
   return value
 })
 pg.types.setTypeParser(DATE, (text) => text)
+const parseAnyTime: (text: string) => unknown = pg.types.getTypeParser(TIMESTAMPTZ)
+pg.types.setTypeParser(TIMESTAMPTZ, (text) => parseUtcTime(text) ?? parseAnyTime(text))
 
 export const MIGRATIONS = {
   migrationSource: new FolderMigrationSource(new URL('../../../migrations/', import.meta.url)),
@@ -66,6 +70,12 @@ type PoolOptions = Partial<PoolSettings> & {
   isUsable?: (connection: object) => boolean
 }
 
+/**
+ * Statements are sent without waiting for the responses to earlier ones of their connection. The server executes them in
+ * order, and after an error refuses those that follow in the transaction.
+ */
+const PIPELINE = { pipeline: true }
+
 const sockets = new WeakMap<Database, OpenSockets>()
 
 /**
@@ -84,6 +94,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
       ...CONNECTION,
       connectionTimeoutMillis: Math.min(CONNECTION.connectionTimeoutMillis, acquireTimeoutMs),
       application_name: options.name ?? 'parley',
+      ...PIPELINE,
       ...(isPooled ? {} : toStartupParameters(timeouts)),
     },
     wrapIdentifier,

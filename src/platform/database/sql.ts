@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { snakeCaseMappers } from 'objection'
-import { composeStatement, SqlFragment, type SqlPart, type Statement } from './statements/statement.ts'
+import type pg from 'pg'
+import { composeStatement, SqlFragment, type SqlPart, type SqlValue, type Statement } from './statements/statement.ts'
 
 type Bindings = readonly Knex.RawBinding[] | Knex.ValueDict
 
@@ -18,29 +19,85 @@ export async function selectRows<Row>(db: Knex, sql: string, bindings: Bindings 
 /** The tag of a template that is a statement. `Row` states what it selects or returns; nothing checks it at run time. */
 export type SqlTag<Row> = (strings: TemplateStringsArray, ...values: SqlPart[]) => Promise<Row[]>
 
+export type SqlOptions = {
+  /** False for a statement whose best plan depends on its values: it is planned at each call. */
+  isPrepared?: boolean
+}
+
 /** Returns the tag of a named statement, which is executed unless `assertAllowed` throws. */
 export function createSqlTag<Row>(
   db: Knex,
   name: string,
   assertAllowed: (statement: Statement) => void = () => {},
+  options: SqlOptions = {},
 ): SqlTag<Row> {
   return async (strings, ...values) => {
     const statement = composeStatement(name, new SqlFragment(strings, values))
     assertAllowed(statement)
-    return executeStatement<Row>(db, statement)
+    return executeStatement<Row>(db, statement, options)
   }
 }
 
+type ArrayResult = { fields: { name: string }[]; rows: unknown[][] }
+
 /**
  * Executes a composed statement and returns its rows with their column names in camelCase. Its parameters are those of
- * Postgres already, so knex only passes it on: on the connection of the transaction, with events and timeouts.
+ * Postgres already, so knex does not process it; in a transaction knex passes it on to the connection.
  */
-async function executeStatement<Row>(db: Knex, { text, values }: Statement): Promise<Row[]> {
-  const query = db.raw<{ rows: object[] }>('')
+async function executeStatement<Row>(
+  db: Knex,
+  { text, values }: Statement,
+  { isPrepared = true }: SqlOptions,
+): Promise<Row[]> {
+  // Rows come as lists, so that each column name is mapped once and not once per row. A connection prepares a statement
+  // unless it has the key `name`.
+  const statement = { text, values, rowMode: 'array', ...(isPrepared ? {} : { name: undefined }) } as const
+  const { fields, rows } = await (db.isTransaction
+    ? executeInTransaction(db, statement)
+    : executeDirectly(db, statement))
+  const names = fields.map(({ name }) => toCamelName(name))
+  return rows.map((row): unknown => toNamedRow(names, row)) as Row[]
+}
+
+/** A loop over indexes, as this is done for each value that is read. */
+function toNamedRow(names: string[], row: unknown[]): Record<string, unknown> {
+  const named: Record<string, unknown> = {}
+  for (let index = 0; index < names.length; index += 1) named[names[index] ?? ''] = row[index]
+  return named
+}
+
+type TransactionClient = {
+  acquireConnection(): Promise<object>
+  query(connection: object, statement: object): Promise<{ response: ArrayResult }>
+}
+type ArrayStatement = { text: string; values: SqlValue[]; rowMode: 'array'; name?: undefined }
+
+/** The client of a transaction refuses statements after its end, and passes others on to the connection. */
+async function executeInTransaction(db: Knex, { values, ...options }: ArrayStatement): Promise<ArrayResult> {
+  const client: TransactionClient = db.client
+  const connection = await client.acquireConnection()
   // knex would replace question marks in the text, so the driver gets it beside.
-  const toSQL = () => ({ method: 'raw', sql: text, bindings: values, options: { text } })
-  const { rows } = await Object.assign(query, { toSQL })
-  return camelRows<Row>(rows)
+  const { response } = await client.query(connection, { sql: options.text, bindings: values, options })
+  return response
+}
+
+async function executeDirectly(db: Knex, statement: ArrayStatement): Promise<ArrayResult> {
+  const connection: pg.Client = await db.client.acquireConnection()
+  try {
+    return await connection.query<unknown[], SqlValue[]>(statement)
+  } finally {
+    await db.client.releaseConnection(connection)
+  }
+}
+
+const camelNames = new Map<string, string>()
+
+function toCamelName(column: string): string {
+  const known = camelNames.get(column)
+  if (known !== undefined) return known
+  const [name = column] = Object.keys(toCamelCase({ [column]: null }))
+  camelNames.set(column, name)
+  return name
 }
 
 /** Maps the column names of rows from the query builder to camelCase. Values, JSON included, stay as they are. */

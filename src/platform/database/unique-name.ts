@@ -1,5 +1,15 @@
+import { UniqueViolationError } from 'objection'
 import { sqlState, UNIQUE_VIOLATION } from './database.ts'
 import { ConflictError } from '../errors.ts'
+
+/** The number of the part of a distributed table, which its nodes append to the names of tables and keys. */
+const SHARD = /_\d+$/
+
+/** Finds the table and the key of a unique violation; undefined for other errors. */
+export function findUniqueViolation(error: unknown): { table: string; key: string } | undefined {
+  if (!(error instanceof UniqueViolationError)) return undefined
+  return { table: error.table.replace(SHARD, ''), key: error.constraint.replace(SHARD, '') }
+}
 
 /**
  * Converts a unique violation of `write` to an error for the caller. The database decides if a name is free, because two

@@ -2,14 +2,27 @@ import { newId } from '../ids.ts'
 import { createSqlTag } from './sql.ts'
 import type { Database } from './database.ts'
 
+type Origin = { tenantId: string; now: Date }
 type EventRow = { type: string; data: Record<string, string | null> }
 
-/** Stores the events of a transaction, in one statement. */
-export async function writeEvents(
+/**
+ * Sends the statement that stores the events of a transaction, so that the commit follows it without waiting for the
+ * response. If the statement fails, the server rolls back instead of committing, and `stored` rejects.
+ */
+export async function sendEvents(
   db: Database,
-  { tenantId, now }: { tenantId: string; now: Date },
+  origin: Origin,
   events: readonly EventRow[],
-): Promise<void> {
+): Promise<{ stored: Promise<void> }> {
+  if (events.length === 0) return { stored: Promise.resolve() }
+  const sent = new Promise((resolve) => db.once('query', resolve))
+  const stored = writeEvents(db, origin, events)
+  await Promise.race([sent, stored])
+  return { stored }
+}
+
+/** Stores events in one statement. */
+export async function writeEvents(db: Database, { tenantId, now }: Origin, events: readonly EventRow[]): Promise<void> {
   if (events.length === 0) return
   const rows = events.map(({ type, data }) => ({ id: newId(), type, data }))
   await createSqlTag(db, 'writeEvents')`

@@ -12,11 +12,13 @@ export type LocalLimits = {
   released?: number
 }
 
+/** A job that takes longer, because the database is busy, makes room for jobs of other keys. */
+const PLACE_HOLD_MAX_MS = 40
 /**
- * A job that takes longer, because it waits for a lock or on a connection that has fallen silent, releases its place: it
- * delays others only for so long.
+ * A job that takes longer, because it waits for a lock or on a connection that has fallen silent, makes room for jobs of
+ * its own key, too: it delays others only for so long.
  */
-const HOLD_MAX_MS = 500
+const KEY_HOLD_MAX_MS = 500
 
 type Options = { task: Task; limits: LocalLimits; log: Logger }
 
@@ -29,6 +31,8 @@ export class LocalJobs {
   /** Jobs that wait, by key, in the order of their turns. */
   readonly #waiting = new Map<string, Job>()
   readonly #working = new Set<string>()
+  /** Those of the keys at work whose jobs have made room for other keys. */
+  readonly #slow = new Set<string>()
   /** The numbers of jobs that have released their place, by key. */
   readonly #released = new Map<string, number>()
   readonly #inProgress = new Set<Promise<void>>()
@@ -55,7 +59,8 @@ export class LocalJobs {
 
   #startNext(): void {
     const { working, released = Infinity } = this.#options.limits
-    while (!this.#isStopped && this.#working.size < working && this.#countReleased() < released) {
+    const hasPlace = () => this.#working.size - this.#slow.size < working
+    while (!this.#isStopped && hasPlace() && this.#slow.size + this.#countReleased() < released) {
       const job = this.#takeNext()
       if (!job) return
       const work = this.#execute(job).finally(() => this.#inProgress.delete(work))
@@ -83,20 +88,29 @@ export class LocalJobs {
     const release = () => {
       if (isReleased) return
       isReleased = true
-      this.#working.delete(key)
+      this.#leave(key)
       this.#released.set(key, (this.#released.get(key) ?? 0) + 1)
       this.#startNext()
     }
-    const timer = setTimeout(release, HOLD_MAX_MS)
+    const makeRoom = () => {
+      if (!isReleased) this.#slow.add(key)
+      this.#startNext()
+    }
+    const timers = [setTimeout(makeRoom, PLACE_HOLD_MAX_MS), setTimeout(release, KEY_HOLD_MAX_MS)]
     try {
       await withinTime(JOB_MAX_MS, this.#options.task(payload, undefined, release))
     } catch (error) {
       this.#options.log.warn({ err: error, task }, 'a job failed; what is still due will be found')
     }
-    clearTimeout(timer)
+    for (const timer of timers) clearTimeout(timer)
     if (isReleased) this.#forgetReleased(key)
-    else this.#working.delete(key)
+    else this.#leave(key)
     this.#startNext()
+  }
+
+  #leave(key: string): void {
+    this.#working.delete(key)
+    this.#slow.delete(key)
   }
 
   #forgetReleased(key: string): void {

@@ -21,6 +21,7 @@ export class PostgresNotifications implements Notifications {
   readonly #pending = new Set<string>()
   readonly #sender: pg.Pool
   readonly #sockets = new OpenSockets()
+  readonly #receivers: ((text: string) => void)[] = []
   #listener: pg.Client | undefined
   #scheduled = false
   #closed = false
@@ -48,7 +49,7 @@ export class PostgresNotifications implements Notifications {
       application_name: 'parley notifications',
       ...CONNECTION,
     })
-    listener.on('notification', ({ payload }) => this.#local.wake((payload ?? '').split(',')))
+    listener.on('notification', ({ payload }) => this.#receive((payload ?? '').split(',')))
     await listener.connect()
     await listener.query(`listen ${CHANNEL}`)
     // Set after the connection is established: until then the caller of `open` retries, and only one may.
@@ -76,10 +77,20 @@ export class PostgresNotifications implements Notifications {
     return this.#local.subscribe(tenantId, wake)
   }
 
+  /** Calls `receive` with every text that any process publishes, those of tenants included. */
+  onMessage(receive: (text: string) => void): void {
+    this.#receivers.push(receive)
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     const ended = Promise.all([this.#listener?.end(), this.#sender.end()])
     await this.#sockets.closeAfter(ended)
+  }
+
+  #receive(texts: string[]): void {
+    this.#local.wake(texts)
+    for (const receive of this.#receivers) for (const text of texts) receive(text)
   }
 
   async #flush(): Promise<void> {
@@ -87,9 +98,9 @@ export class PostgresNotifications implements Notifications {
     const tenantIds = [...this.#pending]
     this.#pending.clear()
     try {
-      // A payload has at most 8,000 bytes: 200 ids of 37.
-      for (let at = 0; at < tenantIds.length; at += 200) {
-        await this.#sender.query('select pg_notify($1, $2)', [CHANNEL, tenantIds.slice(at, at + 200).join(',')])
+      // A payload has at most 8,000 bytes: 160 ids of 37, or of 45 with a prefix.
+      for (let at = 0; at < tenantIds.length; at += 160) {
+        await this.#sender.query('select pg_notify($1, $2)', [CHANNEL, tenantIds.slice(at, at + 160).join(',')])
       }
     } catch (error) {
       if (!this.#closed)

@@ -1,12 +1,13 @@
-import { createClient, type RedisClientType } from 'redis'
+import type { RedisClientType } from 'redis'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 
 /**
  * Creates a client that never makes a caller wait: while Redis is unreachable calls fail at once, and the client
- * reconnects by itself. Starting does not wait either.
+ * reconnects by itself. Starting does not wait either. The library, which is large, is loaded only here.
  */
-export function connectRedis(url: string, log: Logger): RedisClientType {
+export async function connectRedis(url: string, log: Logger): Promise<RedisClientType> {
+  const { createClient } = await import('redis')
   const client: RedisClientType = createClient({
     url,
     disableOfflineQueue: true,

@@ -20,7 +20,7 @@ export type Rule = {
 
 export type Consumption = { allowed: boolean; remaining: number; msBeforeNext: number }
 
-type Consume = (key: string, points: number) => Promise<Consumption>
+export type Consume = (key: string, points: number) => Promise<Consumption>
 
 /**
  * One counter in the first store that answers: Redis if configured, else Postgres, else the memory of this process. An
@@ -30,13 +30,10 @@ export class LimiterChain {
   readonly #stores: Consume[]
 
   constructor({ name, points, seconds }: Rule, { db, databaseBreaker, redis, breaker }: Stores) {
-    const base = { keyPrefix: name, points, duration: seconds }
-    // Rejections are cached in this process, so that a flood of rejected requests does not reach the store.
-    const stored = { ...base, inMemoryBlockOnConsumed: points + 1 }
-    const inMemory = consumer(new RateLimiterMemory(base))
+    const inMemory = consumer(new RateLimiterMemory({ keyPrefix: name, points, duration: seconds }))
     const inPostgres = consumer(
       new RateLimiterPostgres({
-        ...stored,
+        ...toStoredOptions({ name, points, seconds }),
         storeClient: db,
         storeType: 'knex',
         tableName: 'rate_limits',
@@ -46,8 +43,7 @@ export class LimiterChain {
     )
     this.#stores = [(key, cost) => databaseBreaker.run(() => inPostgres(key, cost)), inMemory]
     if (redis) {
-      const options = { ...stored, storeClient: redis, useRedisPackage: true, rejectIfRedisNotReady: true }
-      const inRedis = consumer(new RateLimiterRedis(options))
+      const inRedis = createRedisConsumer({ name, points, seconds }, redis)
       this.#stores.unshift((key, cost) => breaker.run(() => inRedis(key, cost)))
     }
   }
@@ -55,6 +51,16 @@ export class LimiterChain {
   consume(key: string, points: number): Promise<Consumption> {
     return firstAnswer(this.#stores, (consume) => consume(key, points))
   }
+}
+
+/** Rejections are cached in this process, so that a flood of rejected requests does not reach the store. */
+function toStoredOptions({ name, points, seconds }: Rule) {
+  return { keyPrefix: name, points, duration: seconds, inMemoryBlockOnConsumed: points + 1 }
+}
+
+export function createRedisConsumer(rule: Rule, redis: RedisClientType): Consume {
+  const options = { storeClient: redis, useRedisPackage: true, rejectIfRedisNotReady: true }
+  return consumer(new RateLimiterRedis({ ...toStoredOptions(rule), ...options }))
 }
 
 /** Converts the rejections that the library throws to results. */

@@ -3,9 +3,16 @@ import { closeDatabase, type Database, openDatabase } from '../database/database
 import { type Clock, SECOND } from '../time.ts'
 import { BUDGET_PREFIX } from './attempt-budget.ts'
 import { Breaker } from './breaker.ts'
-import { LimiterChain } from './limiter-chain.ts'
+import { BufferedLimiter } from './buffered-limiter.ts'
+import { createAddAll } from './buffered-stores.ts'
+import { type Consumption, LimiterChain } from './limiter-chain.ts'
 import { Lockout } from './lockout.ts'
 import { type Tier, TIERS } from './tiers.ts'
+
+type Limiter = { consume(key: string, points: number): Promise<Consumption> }
+
+/** The tier of every request, which is counted in memory. The others limit guesses and are counted exactly. */
+const GENERAL_TIER = 'api'
 
 /** The state of a tier. `resetSeconds` is at least 1. */
 export type LimitState = { limit: number; remaining: number; resetSeconds: number }
@@ -41,16 +48,18 @@ export function createRateLimits(options: {
     redis,
     breaker: new Breaker(clock, REDIS_TIMEOUT_MS),
   }
-  const chains = new Map(
+  const generalRule = { name: GENERAL_TIER, ...TIERS[GENERAL_TIER] }
+  const general = new BufferedLimiter(generalRule, createAddAll(generalRule, stores))
+  const limiters = new Map<string, Limiter>(
     Object.entries(TIERS).map(([name, rule]) => [name, new LimiterChain({ name, ...rule }, stores)]),
-  )
+  ).set(GENERAL_TIER, general)
   return {
     async charge(addressKey, tiers, points = 1) {
       let tightest: LimitState | undefined
       for (const tier of tiers) {
-        const chain = chains.get(tier)
-        if (!chain) throw new RangeError(`There is no tier ${tier}`)
-        const charge = await chargeTier(chain, { tier, addressKey, points })
+        const limiter = limiters.get(tier)
+        if (!limiter) throw new RangeError(`There is no tier ${tier}`)
+        const charge = await chargeTier(limiter, { tier, addressKey, points })
         if (!charge.allowed) return charge
         if (!tightest || charge.state.remaining < tightest.remaining) tightest = charge.state
       }
@@ -59,15 +68,18 @@ export function createRateLimits(options: {
     },
     signInLockout: new Lockout(stores, clock),
     purge: () => purgeExpired(db),
-    close: () => closeDatabase(db),
+    async close() {
+      await general.flush()
+      await closeDatabase(db)
+    },
   }
 }
 
 async function chargeTier(
-  chain: LimiterChain,
+  limiter: Limiter,
   { tier, addressKey, points }: { tier: Tier; addressKey: string; points: number },
 ): Promise<Charge> {
-  const { allowed, remaining, msBeforeNext } = await chain.consume(addressKey, points)
+  const { allowed, remaining, msBeforeNext } = await limiter.consume(addressKey, points)
   const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / SECOND))
   return { allowed, state: { limit: TIERS[tier].points, remaining, resetSeconds } }
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 const FORMAT = /^[A-Za-z0-9_-]{43}$/
 
@@ -14,5 +14,5 @@ export function isToken(text: string): boolean {
 
 /** Hashes a token. An unsalted hash is enough, as a random token cannot be guessed from it. */
 export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+  return hash('sha256', token, 'buffer')
 }

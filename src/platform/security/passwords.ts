@@ -13,7 +13,7 @@ const QUEUE_MAX = 32
 /** Hashes and verifies passwords in Unicode's NFKC form, so that a password does not depend on the keyboard. */
 export class Passwords {
   readonly #semaphore = new Semaphore({ width: Math.min(WIDTH_MAX, availableParallelism()), queueMax: QUEUE_MAX })
-  readonly #dummyHash = hash(randomBytes(32), COST)
+  #dummyHash: Promise<string> | undefined
 
   /** @throws UnavailableError when too many are waiting */
   hash(password: string): Promise<string> {
@@ -25,7 +25,8 @@ export class Passwords {
    * @throws UnavailableError when too many are waiting
    */
   async verify(password: string, passwordHash: string | undefined): Promise<boolean> {
-    const expected = passwordHash ?? (await this.#dummyHash)
+    const dummyHash = await (this.#dummyHash ??= hash(randomBytes(32), COST))
+    const expected = passwordHash ?? dummyHash
     const matches = await this.#semaphore.run(() => verify(expected, password.normalize('NFKC')))
     return matches && passwordHash !== undefined
   }

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { DELETION } from '../../../src/features/automation/delete-history.ts'
 import { buildChannel, buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { CITUS_URL } from '../../support/postgres.ts'
 import { say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -18,6 +19,12 @@ describe('deletion of a contact or channel with many messages', () => {
   before(async () => {
     DELETION.portionSize = PORTION
     app = await startTestApp()
+    // Distributed tables have no triggers.
+    if (CITUS_URL === undefined) await limitStatements()
+  })
+
+  /** Lets statements fail that delete more rows than a portion. */
+  async function limitStatements(): Promise<void> {
     await app.system.db.raw(`
       create function limit_deletion() returns trigger language plpgsql as $$ begin
         if (select count(*) from gone) > ${PORTION} then raise exception 'too many rows in one statement'; end if;
@@ -27,7 +34,7 @@ describe('deletion of a contact or channel with many messages', () => {
       await app.system.db.raw(`create trigger limit_deletion after delete on ${table}
         referencing old table as gone for each statement execute function limit_deletion()`)
     }
-  })
+  }
 
   after(async () => {
     DELETION.portionSize = portionSize
@@ -62,7 +69,8 @@ describe('deletion of a contact or channel with many messages', () => {
     expect((await workspace.request('GET', `/api/conversations/${other}`)).status).to.equal(200)
   })
 
-  it('deletes nothing when it is interrupted after some portions, and all when it is repeated', async () => {
+  it('deletes nothing when it is interrupted after some portions, and all when it is repeated', async function () {
+    if (CITUS_URL !== undefined) this.skip()
     const before = await countRows()
     const { contactId } = await workspace.call('GET', `/api/conversations/${await write(MESSAGES, '+4917098000002')}`)
     const full = await countRows()

@@ -135,7 +135,7 @@ describe('a broadcast pauses itself', () => {
     const before = cloud.accepted.length
     const job = { tenantId: owner.tenantId, channelId }
     await app.system.db.transaction(async (busyWorker) => {
-      await busyWorker('channel_pacing').where({ channel_id: channelId }).forUpdate()
+      await busyWorker('channel_pacing').where({ tenant_id: owner.tenantId, channel_id: channelId }).forUpdate()
       await Promise.all(Array.from({ length: 4 }, () => runBroadcasts(app.system, job)))
     })
     expect((await owner.call('GET', `/api/broadcasts/${id}`)).counts.sending).to.equal(0)

@@ -146,7 +146,10 @@ describe('status of a message whose send was answered with an error', () => {
     const { db } = app.system
     const transaction = await db.transaction()
     // The report waits for the outbox row with the lock of the message, and the claims for that one.
-    await transaction('outbox').where({ channel_id: channelId }).select('message_id').forUpdate()
+    await transaction('outbox')
+      .where({ tenant_id: workspace.tenantId, channel_id: channelId })
+      .select('message_id')
+      .forUpdate()
     const reporting = report(nthSend(1), 'delivered')
     await waitUntil(async () => (await countLockWaits(app)) === 1)
     app.clock.advance(MINUTE)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { FAULT_KINDS } from '../../../chaos/faults/fault.ts'
-import { parseOptions, USAGE } from '../../../chaos/parse-options.ts'
+import { listKinds, parseOptions, USAGE } from '../../../chaos/parse-options.ts'
 
 describe('parseOptions of the chaos test', () => {
   it('parseOptions returns 200 kills, 100 other faults and 2000 conversations by default', () => {
@@ -10,9 +10,17 @@ describe('parseOptions of the chaos test', () => {
   })
 
   it('parseOptions returns all kinds of faults by default and those of --only otherwise', () => {
-    expect(parseOptions([])?.kinds).to.deep.equal(Object.keys(FAULT_KINDS))
+    expect(parseOptions([])?.kinds).to.deep.equal(listKinds(false))
     expect(parseOptions(['--only', 'cut,freeze'])?.kinds).to.deep.equal(['cut', 'freeze'])
     expect(() => parseOptions(['--only', 'cut,quake'])).to.throw('"quake"')
+  })
+
+  it('parseOptions replaces the full disk by failing nodes on a cluster of Citus', () => {
+    const kinds = Object.keys(FAULT_KINDS)
+    expect(parseOptions([])?.kinds).to.deep.equal(kinds.filter((kind) => kind !== 'node'))
+    const options = parseOptions(['--citus-url', 'postgres://parley@127.0.0.1/parley'])
+    expect(options?.citusUrl).to.equal('postgres://parley@127.0.0.1/parley')
+    expect(options?.kinds).to.deep.equal(kinds.filter((kind) => kind !== 'disk'))
   })
 
   it('the help lists every kind of fault in one line', () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { FAULT_KINDS, type FaultKind } from '../../../chaos/faults/fault.ts'
+import { listKinds } from '../../../chaos/parse-options.ts'
 import { listViolations } from '../../../chaos/report.ts'
 import { runChaos } from '../../../chaos/run-chaos.ts'
 
 const SIZE = { conversations: 50, broadcast: 0, kills: 5, faults: 6, seed: 62, workers: 2, workspaces: 3 }
-const KINDS = Object.keys(FAULT_KINDS) as FaultKind[]
+const KINDS = listKinds(false)
 
 describe('chaos test', function () {
   this.timeout(300_000)

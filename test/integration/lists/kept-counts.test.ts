@@ -1,7 +1,15 @@
 import { expect } from 'chai'
 import { recount } from '../../../src/features/counts/recount.ts'
 import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
-import { buildChannel, buildContact, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import {
+  buildChannel,
+  buildContact,
+  buildTemplate,
+  buildWorkspace,
+  getSandboxId,
+  newPhone,
+  sendAsCustomer,
+} from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { createRandom } from '../../support/random.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -26,7 +34,7 @@ describe('kept totals', function () {
   /** Reads every kept total by the API. */
   async function readTotals() {
     const { items: tags } = await workspace.call('GET', '/api/tags')
-    const { items: groups } = await workspace.call('GET', '/api/groups?limit=100')
+    const { items: groups, total: groupsTotal } = await workspace.call('GET', '/api/groups?limit=100')
     const members = await Promise.all(
       groups.map(async ({ id }: { id: string }) => {
         const { total } = await workspace.call('GET', `/api/groups/${id}/contacts`)
@@ -36,6 +44,8 @@ describe('kept totals', function () {
     return {
       contacts: (await workspace.call('GET', '/api/contacts')).total,
       conversations: (await workspace.call('GET', '/api/conversations')).total,
+      groupsTotal,
+      broadcasts: (await workspace.call('GET', '/api/broadcasts')).total,
       tags: Object.fromEntries(tags.map((tag: { id: string; contactCount: number }) => [tag.id, tag.contactCount])),
       groups: Object.fromEntries(groups.map((one: { id: string; contactCount: number }) => [one.id, one.contactCount])),
       members: Object.fromEntries(members),
@@ -58,10 +68,13 @@ describe('kept totals', function () {
     const [tagCounts, groupCounts] = [await count('contact_tags', 'tag_id'), await count('group_contacts', 'group_id')]
     const toCounts = (ids: string[], counts: Map<string, number>) =>
       Object.fromEntries(ids.map((id) => [id, counts.get(id) ?? 0]))
-    const groups = toCounts(await list('groups'), groupCounts)
+    const groupIds = await list('groups')
+    const groups = toCounts(groupIds, groupCounts)
     return {
       contacts: (await count('contacts', 'tenant_id')).get(workspace.tenantId) ?? 0,
       conversations: (await count('conversations', 'tenant_id')).get(workspace.tenantId) ?? 0,
+      groupsTotal: groupIds.length,
+      broadcasts: (await list('broadcasts')).length,
       tags: toCounts(await list('tags'), tagCounts),
       groups,
       members: groups,
@@ -75,7 +88,11 @@ describe('kept totals', function () {
       const phones = Array.from({ length: 12 }, () => newPhone())
       const listIds = async (path: string): Promise<string[]> =>
         (await workspace.call('GET', path)).items.map((item: { id: string }) => item.id)
+      const channelId = await getSandboxId(workspace)
+      const { id: templateId } = await buildTemplate(workspace, { channelId })
       const changes = [
+        () => workspace.request('POST', '/api/broadcasts', { name: 'Sale', templateId }),
+        async () => workspace.request('DELETE', `/api/broadcasts/${pick(await listIds('/api/broadcasts'))}`),
         () => workspace.request('POST', '/api/contacts', { name: 'Ana', phone: pick(phones), tags: ['vip', 'new'] }),
         () => sendAsCustomer(workspace, { phone: pick(phones) ?? '' }),
         () => workspace.request('POST', '/api/groups', { name: `Group ${random()}` }),

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from '../../../src/http/load/subscription-slots.ts'
+import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from '../../../src/http/subscriptions/subscription-slots.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { openEventStream } from '../../support/event-stream.ts'

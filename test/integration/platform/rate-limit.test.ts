@@ -3,6 +3,7 @@ import type { RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts
 import { type Tier, TIERS } from '../../../src/platform/rate-limit/tiers.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { type LimitStore, openMemoryStore, openPostgresStore, openRedisStore } from '../../support/limit-stores.ts'
 
 const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
@@ -107,6 +108,34 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect(await countAllowed(40, [limits, await store.open(clock)], newAddress(), 'auth')).to.equal(10)
     })
 
+    it('of the general tier is exceeded by at most 10 requests per further process', async () => {
+      const address = newAddress()
+      const processes = [limits, await store.open(clock), await store.open(clock)]
+      expect(await countAllowed(400, processes, address, 'api')).to.be.within(100, 120)
+      await waitUntil(async () => {
+        const charges = await Promise.all(processes.map((one) => one.charge(address, ['api'])))
+        return charges.every(({ allowed }) => !allowed)
+      })
+    })
+
+    it('of the general tier is stored by a process that ends', async () => {
+      const address = newAddress()
+      const ending = await store.open(clock)
+      await ending.charge(address, ['api'], 8)
+      await ending.close()
+      const later = await store.open(clock)
+      expect((await later.charge(address, ['api'], 93)).allowed).to.equal(false)
+      expect((await later.charge(address, ['api'], 20)).allowed).to.equal(false)
+    })
+
+    it('of the general tier resets at the end of its window', async () => {
+      const address = newAddress()
+      expect((await limits.charge(address, ['api'], 100)).state.remaining).to.equal(0)
+      await store.advance(MINUTE + SECOND)
+      const other = await store.open(clock)
+      expect((await other.charge(address, ['api'], 20)).state.remaining).to.equal(80)
+    })
+
     it('applies to a process that starts later', async () => {
       const address = newAddress()
       await limits.charge(address, ['forgot'], 2)
@@ -132,11 +161,11 @@ describe('purge of rate limits in Postgres', () => {
     const store = await openPostgresStore()
     try {
       const limits = await store.open(new TestClock())
-      await limits.charge('192.0.2.1', ['api'])
+      await limits.charge('192.0.2.1', ['auth'])
       await store.advance(HOUR + 2 * MINUTE)
-      await limits.charge('192.0.2.2', ['api'])
+      await limits.charge('192.0.2.2', ['auth'])
       await limits.purge()
-      expect(await store.db('rate_limits').pluck('key')).to.deep.equal(['api:192.0.2.2'])
+      expect(await store.db('rate_limits').pluck('key')).to.deep.equal(['auth:192.0.2.2'])
     } finally {
       await store.close()
     }

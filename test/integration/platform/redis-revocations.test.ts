@@ -22,8 +22,8 @@ const clients: RedisClientType[] = []
 const opened: RedisRevocations[] = []
 
 /** Opens a client and revocations as a separate process would. */
-function open(url: string): RedisRevocations {
-  const client = connectRedis(url, LOG)
+async function open(url: string): Promise<RedisRevocations> {
+  const client = await connectRedis(url, LOG)
   const revocations = new RedisRevocations({ client, log: LOG })
   revocations.open()
   clients.push(client)
@@ -44,7 +44,7 @@ describe('RedisRevocations', () => {
     if (spawnSync('redis-server', ['--version']).status !== 0 && !process.env['CI']) return this.skip()
     const port = await freePort()
     server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--save', ''], { stdio: 'ignore' })
-    const [one, other] = [open(`redis://127.0.0.1:${port}`), open(`redis://127.0.0.1:${port}`)]
+    const [one, other] = [await open(`redis://127.0.0.1:${port}`), await open(`redis://127.0.0.1:${port}`)]
     const received = new Set<string>()
     other.subscribe((userId) => received.add(userId))
     // Both connect in the background; revocations published before that are lost, as the interface permits.
@@ -56,7 +56,7 @@ describe('RedisRevocations', () => {
   })
 
   it('delivers a revocation to its own process immediately while Redis is unreachable', async () => {
-    const revocations = open(`redis://127.0.0.1:${await freePort()}`)
+    const revocations = await open(`redis://127.0.0.1:${await freePort()}`)
     const received: string[] = []
     revocations.subscribe((userId) => received.push(userId))
     revocations.revoke('ada')

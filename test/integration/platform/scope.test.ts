@@ -66,6 +66,34 @@ describe('the scope of a tenant', () => {
     expect(row?.query).to.match(/^\/\* showName \*\//)
   })
 
+  it('executes statements in the order of their calls, also those that do not wait for earlier ones', async () => {
+    const { id } = await buildContact(workspace, { name: 'First' })
+    const rename = (tx: Scope, name: string) => tx.sql<{ name: string }>('renameContact')`
+      update contacts set name = name || ${name} where tenant_id = ${tx.tenantId} and id = ${id} returning name`
+    const results = await scope.transaction((tx) => Promise.all(['2', '3', '4'].map((name) => rename(tx, name))))
+    expect(results.flat().map(({ name }) => name)).to.deep.equal(['First2', 'First23', 'First234'])
+  })
+
+  it('fails with the first error and stores nothing when one of several statements in progress fails', async () => {
+    const { id } = await buildContact(workspace, { name: 'Kept' })
+    const divide = (tx: Scope, divisor: number) => tx.sql('renameContact')`
+      update contacts set name = (1 / ${divisor}::int)::text where tenant_id = ${tx.tenantId} and id = ${id}`
+    const work = scope.transaction((tx) => Promise.all([divide(tx, 1), divide(tx, 0), divide(tx, 1)]))
+    expect(await errorMessage(work)).to.equal('division by zero')
+    expect((await scope.get(Contact, id)).name).to.equal('Kept')
+    expect(await scope.transaction((tx) => tx.sql('one')`select 1 as one`)).to.deep.equal([{ one: 1 }])
+  })
+
+  it('stores nothing when the events of a transaction cannot be stored, and reports the error', async () => {
+    const { id } = await buildContact(workspace, { name: 'Kept' })
+    const work = scope.transaction(async (tx) => {
+      await tx.query(Contact).findOne('id', id).patch({ name: 'Changed' })
+      await tx.record({ type: 'contact.updated', data: { contactId: 'not storable: \0' } })
+    })
+    expect(await errorMessage(work)).to.equal('unsupported Unicode escape sequence')
+    expect((await scope.get(Contact, id)).name).to.equal('Kept')
+  })
+
   it('repeats a transaction that lost a deadlock, so that the caller gets its result', async () => {
     // On a slow machine the opponent may lose, and the transaction is attempted once.
     let attempts = 0

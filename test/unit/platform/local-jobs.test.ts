@@ -58,12 +58,16 @@ describe('LocalJobs', () => {
     expect(listKeys()).to.deep.equal(['a', 'a', 'b', 'a'])
   })
 
-  it('executes further jobs while one takes long', async () => {
-    const { started, add, listKeys } = createJobs({ working: 1, releasedPerKey: 1 })
-    add('a', 'b')
+  it('executes further jobs while one takes long, those of other keys first and up to a limit', async () => {
+    const { started, add, listKeys } = createJobs({ working: 1, released: 3 })
+    add('a')
+    add('a', 'b', 'c')
     expect(listKeys()).to.deep.equal(['a'])
-    await waitUntil(() => started.length === 2)
-    expect(listKeys()).to.deep.equal(['a', 'b'])
+    await waitUntil(() => started.length === 3)
+    expect(listKeys()).to.deep.equal(['a', 'b', 'c'])
+    started[2]?.end()
+    await waitUntil(() => started.length === 4)
+    expect(listKeys()).to.deep.equal(['a', 'b', 'c', 'a'])
   })
 
   it('executes further jobs after one that failed', async () => {

@@ -8,8 +8,8 @@ import type { Caller } from '../../../trpc/context.ts'
 import { findSession, type FoundSession } from './find-session.ts'
 import { renewSession, cacheableUntil } from './renew-session.ts'
 
-/** The longest time that a sign-out in another process goes unnoticed if its revocation is lost. */
-const CACHE_MS = 3 * SECOND
+/** The longest time that a sign-out or change of rights by another process goes unnoticed if its revocation is lost. */
+const CACHE_MS = 2 * SECOND
 const CACHE_ENTRIES_MAX = 10_000
 
 export type Identity = { caller: Caller; cookie?: string }
@@ -17,7 +17,7 @@ type Claim = { token: string; tenantId: string | null }
 
 /**
  * Resolves a token to its user and their role in the named workspace. Results are cached for seconds. Unknown tokens are
- * not, as anybody could fill the cache with them.
+ * not, as anybody could fill the cache with them; neither are refusals, so that a new member is let in at once.
  */
 export function createIdentify(system: SystemScope, revocations: Revocations) {
   const cache = new LRUCache<string, { caller: Caller; until: Date }>({ max: CACHE_ENTRIES_MAX })
@@ -37,12 +37,14 @@ export function createIdentify(system: SystemScope, revocations: Revocations) {
     if (cached && system.now() < cached.until) return { caller: cached.caller }
 
     const countBefore = revocationCount
+    const readAt = system.now()
     const found = await findSession(system, { tokenHash, workspaceId })
     if (!found) return null
     const caller = toCaller(found, { tenantId, workspaceId })
     const renewed = await renewSession(system, found, tokenHash)
     // A result that was read before a revocation may be that of the revoked user.
-    if (!renewed && revocationCount === countBefore) cache.set(key, { caller, until: expiry(system, found) })
+    const isCacheable = !renewed && caller.workspace !== 'refused' && revocationCount === countBefore
+    if (isCacheable) cache.set(key, { caller, until: expiry(readAt, found) })
     return { caller, ...renewed }
   }
 }
@@ -55,7 +57,7 @@ function toCaller(
   return { session, user, workspace: role && workspaceId !== null ? { id: workspaceId, role } : 'refused' }
 }
 
-function expiry(system: SystemScope, found: FoundSession): Date {
-  const ends = [addMs(system.now(), CACHE_MS), found.session.expiresAt, cacheableUntil(found)]
+function expiry(readAt: Date, found: FoundSession): Date {
+  const ends = [addMs(readAt, CACHE_MS), found.session.expiresAt, cacheableUntil(found)]
   return ends.reduce<Date>((first, end) => (end && end < first ? end : first), found.session.expiresAt)
 }

@@ -29,14 +29,20 @@ export async function saveRuns(tx: StoreTransaction, runs: StoredRun[]): Promise
   if (runs.length === 0) return
   const rows = runs.map((run) => runRow(tx.tenantId, run))
   const columns = listColumns(rows)
-  // Of a materialized expression every node of a distributed database sees the rows before the change.
+  const statuses = runs.map(({ workflowId, workflowVersion, state }) => ({
+    workflow_id: workflowId,
+    version: workflowVersion,
+    status: state.status,
+  }))
+  // Of a materialized expression every node of a distributed database sees the rows before the change. Values that two
+  // parts of a statement share are bound twice, as a distributed database would send them to all of its nodes.
   await tx.sql('saveRuns')`
-    with input as materialized (select * from jsonb_populate_recordset(null::runs, ${JSON.stringify(rows)}::jsonb)),
-    previous as materialized (
+    with previous as materialized (
       select id, workflow_id, workflow_version, status from runs
       where tenant_id = ${tx.tenantId} and id = any(${runs.map(({ state }) => state.id)})),
     saved as (
-      insert into runs (tenant_id, ${columns}) select ${tx.tenantId}::uuid, ${columns} from input
+      insert into runs (tenant_id, ${columns}) select ${tx.tenantId}::uuid, ${columns}
+      from jsonb_populate_recordset(null::runs, ${JSON.stringify(rows)}::jsonb)
       on conflict (tenant_id, id) do update set
         status = excluded.status, state = excluded.state, output = excluded.output, error = excluded.error,
         epoch = excluded.epoch, steps_count = excluded.steps_count, messages_sent = excluded.messages_sent,
@@ -46,7 +52,8 @@ export async function saveRuns(tx: StoreTransaction, runs: StoredRun[]): Promise
     ${countRunsSql(
       tx.tenantId,
       sqlFragment`
-        select workflow_id, workflow_version as version, status, 1 as delta from input
+        select workflow_id, version, status, 1 as delta
+        from jsonb_to_recordset(${JSON.stringify(statuses)}::jsonb) as x (workflow_id uuid, version int, status text)
         union all select workflow_id, workflow_version, status, -1 from previous`,
     )}`
 }
@@ -128,10 +135,12 @@ function stepRow(tenantId: string, runId: string, step: StepRecord): Record<stri
 /** Replaces the waits of runs: a run has a row exactly while it waits. */
 export async function saveWaits(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
-  await tx.sql('deleteWaits')`
-    delete from run_waits where tenant_id = ${tx.tenantId} and run_id = any(${runs.map(({ state }) => state.id)})`
   const waiting = runs.flatMap((run) => (run.state.waiting || run.wakeAt !== null ? [waitRow(run, tx)] : []))
-  if (waiting.length > 0) await tx.db('run_waits').insert(waiting)
+  await Promise.all([
+    tx.sql('deleteWaits')`
+      delete from run_waits where tenant_id = ${tx.tenantId} and run_id = any(${runs.map(({ state }) => state.id)})`,
+    waiting.length > 0 && tx.sql('saveWaits')`${insertRowsSql('run_waits', tx.tenantId, waiting)}`,
+  ])
 }
 
 function waitRow(run: StoredRun, tx: StoreTransaction): Record<string, unknown> {

@@ -13,13 +13,12 @@ export async function replaceAudience(tx: Scope, broadcastId: string, input: Aud
   const { recipients = [], ...lists } = input
   const audience: Audience = { ...lists, recipientCount: recipients.length }
   await tx.query(BroadcastRow).findOne('id', broadcastId).patch({ audience })
-  const bindings = { tenantId: tx.tenantId, broadcastId }
-  await tx.db.raw('delete from broadcast_phones where tenant_id = :tenantId and broadcast_id = :broadcastId', bindings)
+  await tx.sql('deletePhones')`
+    delete from broadcast_phones where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}`
   if (recipients.length === 0) return
-  await tx.db.raw(
-    `insert into broadcast_phones (tenant_id, broadcast_id, position, phone, name, params)
-     select :tenantId::uuid, :broadcastId::uuid, x.position, x.phone, x.name, coalesce(x.params, '{}')
-     from jsonb_to_recordset(:rows::jsonb) as x (position integer, phone text, name text, params jsonb)`,
-    { ...bindings, rows: JSON.stringify(recipients.map((recipient, position) => ({ ...recipient, position }))) },
-  )
+  const rows = JSON.stringify(recipients.map((recipient, position) => ({ ...recipient, position })))
+  await tx.sql('insertPhones')`
+    insert into broadcast_phones (tenant_id, broadcast_id, position, phone, name, params)
+     select ${tx.tenantId}::uuid, ${broadcastId}::uuid, x.position, x.phone, x.name, coalesce(x.params, '{}')
+     from jsonb_to_recordset(${rows}::jsonb) as x (position integer, phone text, name text, params jsonb)`
 }

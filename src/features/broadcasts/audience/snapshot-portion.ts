@@ -9,6 +9,7 @@ import { toDueTime } from '../schedule.ts'
 import { loadCandidates } from './candidates.ts'
 import { decideRecipients, type Decision } from './decide-recipients.ts'
 import { listSources, readPortion } from './sources.ts'
+import { sqlText } from '../../../platform/database/statements/statement.ts'
 
 /** Recipients that are decided on without a break. */
 const DECIDED_AT_ONCE = 50
@@ -68,16 +69,14 @@ async function insertRecipients(tx: Scope, broadcast: BroadcastRow, decisions: D
     status: skipReason === null ? 'pending' : 'skipped',
     dueAt: toDueTime(broadcast, timezone, now),
   }))
-  await tx.db.raw(
-    `with inserted as (
+  await tx.sql('insertRecipients')`
+    with inserted as (
        insert into broadcast_recipients (tenant_id, broadcast_id, id, contact_id, address, timezone, params, skip_reason,
          status, due_at, digest, created_at, updated_at)
-       select :tenantId::uuid, :broadcastId::uuid, x.id, x.contact_id, x.address, x.timezone, x.params, x.skip_reason,
-         x.status, x.due_at, ${digestSql('x')}, :now::timestamptz, :now::timestamptz
-       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, contact_id uuid, address text, timezone text, params jsonb,
+       select ${tx.tenantId}::uuid, ${broadcast.id}::uuid, x.id, x.contact_id, x.address, x.timezone, x.params, x.skip_reason,
+         x.status, x.due_at, ${sqlText(digestSql('x'))}, ${now}::timestamptz, ${now}::timestamptz
+       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, contact_id uuid, address text, timezone text, params jsonb,
          skip_reason text, status text, due_at timestamptz)
        returning broadcast_id, null::text as previous, status)
-     ${countChangesSql('inserted')}`,
-    { tenantId: tx.tenantId, broadcastId: broadcast.id, rows: toRecordset(rows), now },
-  )
+     ${countChangesSql(tx.tenantId, 'inserted')}`
 }

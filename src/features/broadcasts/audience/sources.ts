@@ -1,8 +1,7 @@
-import { definedFields } from '../../../platform/defined-fields.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
 import { findOrCreateContacts } from '../../contacts/find-or-create-contacts.ts'
 import type { Audience, AudienceFilter } from './schema.ts'
+import { joinFragments, type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'
 
 /** Contacts per portion. A filter looks at more contacts than it finds, and finds no more than these. */
 const PORTION = 1000
@@ -53,27 +52,23 @@ export async function readPortion(
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-const LISTS = {
-  group: `select contact_id from group_contacts where tenant_id = :tenantId and group_id = :id and contact_id > :after
-    order by contact_id limit :limit`,
-  tag: `select contact_id from contact_tags where tenant_id = :tenantId and tag_id = :id and contact_id > :after
-    order by contact_id limit :limit`,
-  contacts: `select id as contact_id from contacts where tenant_id = :tenantId and id = any(:ids) and id > :after
-    order by id limit :limit`,
-}
-
 async function listIds(
-  { db, tenantId }: Scope,
+  scope: Scope,
   source: Extract<Source, { kind: 'group' | 'tag' | 'contacts' }>,
   after: string | null,
 ): Promise<string[]> {
-  const target = source.kind === 'contacts' ? { ids: source.ids } : { id: source.id }
-  const rows = await selectRows<{ contactId: string }>(db, LISTS[source.kind], {
-    tenantId,
-    ...target,
-    after: after ?? NO_ID,
-    limit: PORTION,
-  })
+  const { tenantId } = scope
+  const from = {
+    group: () => sqlFragment`contact_id from group_contacts where tenant_id = ${tenantId} and group_id`,
+    tag: () => sqlFragment`contact_id from contact_tags where tenant_id = ${tenantId} and tag_id`,
+  }
+  const rows =
+    source.kind === 'contacts'
+      ? await scope.sql<{ contactId: string }>('listContactsOfAudience')`
+          select id as contact_id from contacts
+          where tenant_id = ${tenantId} and id = any(${source.ids}) and id > ${after ?? NO_ID} order by id limit ${PORTION}`
+      : await scope.sql<{ contactId: string }>('listMembersOfAudience')`
+          select ${from[source.kind]()} = ${source.id} and contact_id > ${after ?? NO_ID} order by contact_id limit ${PORTION}`
   return rows.map(({ contactId }) => contactId)
 }
 
@@ -87,13 +82,10 @@ function toPortion(ids: string[]): Portion {
 export type PhoneEntry = { position: number; phone: string; name: string | null; params: Record<string, string> }
 
 /** Lists phone numbers of an audience after a position. */
-export function listPhones({ db, tenantId }: Scope, broadcastId: string, after: number): Promise<PhoneEntry[]> {
-  return selectRows(
-    db,
-    `select position, phone, name, params from broadcast_phones
-     where tenant_id = :tenantId and broadcast_id = :broadcastId and position > :after order by position limit :limit`,
-    { tenantId, broadcastId, after, limit: PORTION },
-  )
+export function listPhones(scope: Scope, broadcastId: string, after: number): Promise<PhoneEntry[]> {
+  return scope.sql<PhoneEntry>('listPhones')`
+    select position, phone, name, params from broadcast_phones
+     where tenant_id = ${scope.tenantId} and broadcast_id = ${broadcastId} and position > ${after} order by position limit ${PORTION}`
 }
 
 async function readPhones(tx: Scope, broadcastId: string, after: number): Promise<Portion> {
@@ -114,36 +106,28 @@ export function isFullPortion(rows: unknown[]): boolean {
 }
 
 /** Conditions of a filter on the contact `c`. */
-function toCondition(filter: AudienceFilter): string {
-  const conditions = [
-    filter.marketingConsent === undefined ? [] : 'c.marketing_consent = :marketingConsent',
-    filter.language === undefined ? [] : 'c.language = :language',
-    filter.country === undefined ? [] : 'c.country = :country',
-    filter.fields === undefined ? [] : 'c.fields @> :fields::jsonb',
-    filter.lastInboundAfter === undefined ? [] : 'c.last_inbound_at >= :lastInboundAfter',
-    filter.lastInboundBefore === undefined
+function toConditions(filter: AudienceFilter): SqlFragment[] {
+  const { marketingConsent, language, country, fields, lastInboundAfter, lastInboundBefore } = filter
+  const { createdAfter, createdBefore } = filter
+  return [
+    marketingConsent === undefined ? [] : sqlFragment`c.marketing_consent = ${marketingConsent}`,
+    language === undefined ? [] : sqlFragment`c.language = ${language}`,
+    country === undefined ? [] : sqlFragment`c.country = ${country}`,
+    fields === undefined ? [] : sqlFragment`c.fields @> ${JSON.stringify(fields)}::jsonb`,
+    lastInboundAfter === undefined ? [] : sqlFragment`c.last_inbound_at >= ${lastInboundAfter}`,
+    lastInboundBefore === undefined
       ? []
-      : '(c.last_inbound_at is null or c.last_inbound_at < :lastInboundBefore)',
-    filter.createdAfter === undefined ? [] : 'c.created_at >= :createdAfter',
-    filter.createdBefore === undefined ? [] : 'c.created_at < :createdBefore',
+      : sqlFragment`(c.last_inbound_at is null or c.last_inbound_at < ${lastInboundBefore})`,
+    createdAfter === undefined ? [] : sqlFragment`c.created_at >= ${createdAfter}`,
+    createdBefore === undefined ? [] : sqlFragment`c.created_at < ${createdBefore}`,
   ].flat()
-  return conditions.length > 0 ? conditions.join(' and ') : 'true'
 }
 
-async function readFiltered({ db, tenantId }: Scope, filter: AudienceFilter, after: string | null): Promise<Portion> {
-  const { fields, ...values } = filter
-  const rows = await selectRows<{ id: string; isMatch: boolean | null }>(
-    db,
-    `select c.id, ${toCondition(filter)} as is_match from contacts c
-     where c.tenant_id = :tenantId and c.id > :after order by c.id limit :limit`,
-    {
-      tenantId,
-      ...definedFields(values),
-      ...(fields ? { fields: JSON.stringify(fields) } : {}),
-      after: after ?? NO_ID,
-      limit: FILTER_PORTION,
-    },
-  )
+async function readFiltered(scope: Scope, filter: AudienceFilter, after: string | null): Promise<Portion> {
+  const conditions = [sqlFragment`true`, ...toConditions(filter)]
+  const rows = await scope.sql<{ id: string; isMatch: boolean | null }>('readFilteredContacts')`
+    select c.id, ${joinFragments(conditions, ' and ')} as is_match from contacts c
+    where c.tenant_id = ${scope.tenantId} and c.id > ${after ?? NO_ID} order by c.id limit ${FILTER_PORTION}`
   const found = rows.flatMap(({ id, isMatch }) => (isMatch ? [id] : []))
   const ids = found.slice(0, PORTION)
   const isCut = ids.length < found.length

@@ -1,5 +1,4 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
 import { InvalidError } from '../../../platform/errors.ts'
 import type { Scope } from '../../../scope.ts'
 import { recipientStatus } from '../schema.ts'
@@ -56,21 +55,18 @@ async function* toLines(scope: Scope, broadcastId: string, status: string | null
 }
 
 function readPage(
-  { db, tenantId }: Scope,
+  scope: Scope,
   { broadcastId, status, after }: { broadcastId: string; status: string | null; after: string },
 ): Promise<Row[]> {
-  return selectRows(
-    db,
-    `select r.id as recipient_id, r.contact_id, c.name, r.address, r.status, r.skip_reason,
+  return scope.sql<Row>('exportRecipients')`
+    select r.id as recipient_id, r.contact_id, c.name, r.address, r.status, r.skip_reason,
        r.error ->> 'code' as error_code, r.error ->> 'message' as error_message, r.attempt, r.message_id,
        r.provider_message_id, r.due_at, r.sent_at, r.delivered_at, r.read_at, r.failed_at, r.replied_at,
        r.opted_out_at
-     from broadcast_recipients r left join contacts c on c.tenant_id = :tenantId and c.id = r.contact_id
-     where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId and r.id > :after
-       and (:status::text is null or r.status = :status)
-     order by r.id limit :limit`,
-    { tenantId, broadcastId, status, after, limit: PAGE },
-  )
+     from broadcast_recipients r left join contacts c on c.tenant_id = ${scope.tenantId} and c.id = r.contact_id
+     where r.tenant_id = ${scope.tenantId} and r.broadcast_id = ${broadcastId} and r.id > ${after}
+       and (${status}::text is null or r.status = ${status})
+     order by r.id limit ${PAGE}`
 }
 
 /** A spreadsheet executes a cell that begins like a formula, so it gets an apostrophe in front. */

@@ -1,6 +1,6 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import type { Database } from '../../../platform/database/database.ts'
-import { createSqlTag, selectRows } from '../../../platform/database/sql.ts'
+import { createSqlTag } from '../../../platform/database/sql.ts'
 import { assertNamesTenant } from '../../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../../platform/errors.ts'
 import { isUuid } from '../../../platform/ids.ts'
@@ -24,11 +24,8 @@ export function toReportSource(db: Database, tenantId: string): ReportSource {
 export async function getReport(source: ReportSource, { broadcastId }: BroadcastRef): Promise<BroadcastReport> {
   if (!isUuid(broadcastId)) throw new NotFoundError('Broadcast')
   const [broadcasts, counts, acceptedTwice, doubts] = await Promise.all([
-    selectRows<Pick<BroadcastRow, 'status' | 'snapshotAt' | 'snapshotHash'>>(
-      source.db,
-      'select status, snapshot_at, snapshot_hash from broadcasts where tenant_id = ? and id = ?',
-      [source.tenantId, broadcastId],
-    ),
+    source.sql<Pick<BroadcastRow, 'status' | 'snapshotAt' | 'snapshotHash'>>('readSnapshot')`
+      select status, snapshot_at, snapshot_hash from broadcasts where tenant_id = ${source.tenantId} and id = ${broadcastId}`,
     readCounts(source, broadcastId),
     listAcceptedTwice(source, broadcastId),
     readDoubts(source, broadcastId),
@@ -47,36 +44,25 @@ export async function getReport(source: ReportSource, { broadcastId }: Broadcast
   }
 }
 
-function listAcceptedTwice(
-  { db, tenantId }: ReportSource,
-  broadcastId: string,
-): Promise<BroadcastReport['acceptedTwice']> {
-  return selectRows(
-    db,
-    `select id as recipient_id, contact_id, address, accepted_count from broadcast_recipients
-     where tenant_id = :tenantId and broadcast_id = :broadcastId and accepted_count > 1 order by id limit :limit`,
-    { tenantId, broadcastId, limit: ITEMS_MAX },
-  )
+function listAcceptedTwice(source: ReportSource, broadcastId: string): Promise<BroadcastReport['acceptedTwice']> {
+  return source.sql<BroadcastReport['acceptedTwice'][number]>('listAcceptedTwice')`
+    select id as recipient_id, contact_id, address, accepted_count from broadcast_recipients
+    where tenant_id = ${source.tenantId} and broadcast_id = ${broadcastId} and accepted_count > 1
+    order by id limit ${ITEMS_MAX}`
 }
 
-async function readDoubts({ db, tenantId }: ReportSource, broadcastId: string): Promise<BroadcastReport['doubts']> {
-  const bindings = { tenantId, broadcastId, limit: ITEMS_MAX }
+async function readDoubts(source: ReportSource, broadcastId: string): Promise<BroadcastReport['doubts']> {
   const [[number], items] = await Promise.all([
-    selectRows<{ total: number; open: number }>(
-      db,
-      `select count(*)::int as total, count(*) filter (where doubt_settled_at is null)::int as open
-       from broadcast_recipients
-       where tenant_id = :tenantId and broadcast_id = :broadcastId and doubted_at is not null`,
-      bindings,
-    ),
-    selectRows<BroadcastReport['doubts']['items'][number]>(
-      db,
-      `select id as recipient_id, contact_id, address, status, doubted_at, doubt_settled_at as settled_at,
-         doubt_settled_by as settled_by
-       from broadcast_recipients
-       where tenant_id = :tenantId and broadcast_id = :broadcastId and doubted_at is not null order by id limit :limit`,
-      bindings,
-    ),
+    source.sql<{ total: number; open: number }>('countDoubts')`
+      select count(*)::int as total, count(*) filter (where doubt_settled_at is null)::int as open
+      from broadcast_recipients
+      where tenant_id = ${source.tenantId} and broadcast_id = ${broadcastId} and doubted_at is not null`,
+    source.sql<BroadcastReport['doubts']['items'][number]>('listDoubts')`
+      select id as recipient_id, contact_id, address, status, doubted_at, doubt_settled_at as settled_at,
+        doubt_settled_by as settled_by
+      from broadcast_recipients
+      where tenant_id = ${source.tenantId} and broadcast_id = ${broadcastId} and doubted_at is not null
+      order by id limit ${ITEMS_MAX}`,
   ])
   return { total: number?.total ?? 0, open: number?.open ?? 0, items }
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { selectRows } from '../../../platform/database/sql.ts'
 import { digestSql } from '../audience/snapshot-portion.ts'
 import { addsUp, NO_COUNTS } from '../counts.ts'
 import type { Counts } from '../schema.ts'
 import { getReport, type ReportSource } from './get-report.ts'
 import type { BroadcastReport } from './schema.ts'
+import { sqlText } from '../../../platform/database/statements/statement.ts'
 
 const PAGE = 2000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
@@ -76,19 +76,16 @@ function findProblems({ id, isDigestValid, acceptedCount, providerMessageIds, st
 }
 
 /** Rows of contacts that were deleted keep their digest; their messages are gone. */
-function readPage({ db, tenantId }: ReportSource, broadcastId: string, after: string): Promise<Row[]> {
-  return selectRows(
-    db,
-    `select r.id, r.status, r.replied_at is not null as has_replied, r.opted_out_at is not null as has_opted_out,
+function readPage(source: ReportSource, broadcastId: string, after: string): Promise<Row[]> {
+  return source.sql<Row>('verifyRecipients')`
+    select r.id, r.status, r.replied_at is not null as has_replied, r.opted_out_at is not null as has_opted_out,
        r.doubted_at is not null as has_doubt, r.digest,
        r.accepted_count,
-       c.id is null or r.digest = ${digestSql('r')} as is_digest_valid,
+       c.id is null or r.digest = ${sqlText(digestSql('r'))} as is_digest_valid,
        case when c.id is not null then (
          select count(*)::int from messages m
-         join provider_message_ids p on p.tenant_id = :tenantId and p.message_id = m.id
-         where m.tenant_id = :tenantId and m.recipient_id = r.id) else r.accepted_count end as provider_message_ids
-     from broadcast_recipients r left join contacts c on c.tenant_id = :tenantId and c.id = r.contact_id
-     where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId and r.id > :after order by r.id limit :limit`,
-    { tenantId, broadcastId, after, limit: PAGE },
-  )
+         join provider_message_ids p on p.tenant_id = ${source.tenantId} and p.message_id = m.id
+         where m.tenant_id = ${source.tenantId} and m.recipient_id = r.id) else r.accepted_count end as provider_message_ids
+     from broadcast_recipients r left join contacts c on c.tenant_id = ${source.tenantId} and c.id = r.contact_id
+     where r.tenant_id = ${source.tenantId} and r.broadcast_id = ${broadcastId} and r.id > ${after} order by r.id limit ${PAGE}`
 }

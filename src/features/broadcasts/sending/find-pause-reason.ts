@@ -1,5 +1,4 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
 import type { PauseReason } from '../../broadcast-recipients/channel-alerts.ts'
 import { readCounts } from '../counts.ts'
@@ -26,13 +25,10 @@ export async function findPauseReason(tx: Scope, broadcast: BroadcastRow): Promi
 
 /** Returns true if the provider refused one of the last failed messages because of the template. */
 async function hasTemplateFailure(tx: Scope, { id, updatedAt }: BroadcastRow): Promise<boolean> {
-  const rows = await selectRows<{ code: string }>(
-    tx.db,
-    `select code from (
+  const rows = await tx.sql<{ code: string }>('hasTemplateFailure')`
+    select code from (
        select error ->> 'code' as code, updated_at from broadcast_recipients
-       where tenant_id = :tenantId and broadcast_id = :id and status = 'failed' order by failed_at desc limit :limit) newest
-     where updated_at >= :updatedAt and code in ('template_paused', 'template_invalid')`,
-    { tenantId: tx.tenantId, id, updatedAt, limit: NEWEST_MAX },
-  )
+       where tenant_id = ${tx.tenantId} and broadcast_id = ${id} and status = 'failed' order by failed_at desc limit ${NEWEST_MAX}) newest
+     where updated_at >= ${updatedAt} and code in ('template_paused', 'template_invalid')`
   return rows.length > 0
 }

@@ -1,4 +1,3 @@
-import { selectRows } from '../../../platform/database/sql.ts'
 import { addMs, SECOND } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
 
@@ -40,22 +39,15 @@ export type Bucket = { tokens: number; refilledAt: Date; answeringAt: Date | nul
  * Returns undefined, without waiting, while another worker has it.
  */
 export async function lockBucket(tx: Scope, channelId: string): Promise<Bucket | undefined> {
-  const bindings = { tenantId: tx.tenantId, channelId }
-  const [bucket] = await selectRows<Bucket>(
-    tx.db,
-    `select tokens, refilled_at, answering_at from channel_pacing where tenant_id = :tenantId and channel_id = :channelId
-     for update skip locked`,
-    bindings,
-  )
+  const [bucket] = await tx.sql<Bucket>('lockBucket')`
+    select tokens, refilled_at, answering_at from channel_pacing
+    where tenant_id = ${tx.tenantId} and channel_id = ${channelId} for update skip locked`
   if (bucket) return bucket
   // A new bucket is full. If it exists, another worker has it.
-  const [created] = await selectRows<Bucket>(
-    tx.db,
-    `insert into channel_pacing (tenant_id, channel_id, tokens, refilled_at)
-     values (:tenantId, :channelId, 0, 'epoch')
-     on conflict do nothing returning tokens, refilled_at, answering_at`,
-    bindings,
-  )
+  const [created] = await tx.sql<Bucket>('createBucket')`
+    insert into channel_pacing (tenant_id, channel_id, tokens, refilled_at)
+    values (${tx.tenantId}, ${channelId}, 0, 'epoch')
+    on conflict do nothing returning tokens, refilled_at, answering_at`
   return created
 }
 
@@ -67,19 +59,16 @@ export async function readAllowance(
   perSecond: number,
 ): Promise<Allowance> {
   const now = tx.now()
-  const [outbox] = await selectRows<{ count: number; postponed: number; isAnswering: boolean }>(
-    tx.db,
-    `select count(*)::int as count, count(*) filter (where leased_at is null and not_before > :now)::int as postponed,
-       exists (select from outbox where tenant_id = :tenantId and channel_id = :channelId and priority = 0
-         and not_before <= :now)
-       or exists (select from (
-         select due_at from mailbox_items where tenant_id = :tenantId order by id desc limit :newestItems) newest
-         where due_at <= :now) as is_answering
-     from (
-       select leased_at, not_before from outbox
-       where tenant_id = :tenantId and channel_id = :channelId and priority = 1 limit :max) rows`,
-    { tenantId: tx.tenantId, channelId, now, max: IN_FLIGHT_MAX, newestItems: NEWEST_ITEMS },
-  )
+  const [outbox] = await tx.sql<{ count: number; postponed: number; isAnswering: boolean }>('readAllowance')`
+    select count(*)::int as count, count(*) filter (where leased_at is null and not_before > ${now})::int as postponed,
+      exists (select from outbox where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and priority = 0
+        and not_before <= ${now})
+      or exists (select from (
+        select due_at from mailbox_items where tenant_id = ${tx.tenantId} order by id desc limit ${NEWEST_ITEMS}) newest
+        where due_at <= ${now}) as is_answering
+    from (
+      select leased_at, not_before from outbox
+      where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and priority = 1 limit ${IN_FLIGHT_MAX}) rows`
   const answeringAt = outbox?.isAnswering ? now : bucket.answeringAt
   const isAnswering = answeringAt !== null && addMs(answeringAt, ANSWERING_MS) > now
   const { count = 0, postponed = 0 } = outbox ?? {}
@@ -113,9 +102,8 @@ export async function takeTokens(
   count: number,
 ): Promise<Allowance> {
   const now = tx.now()
-  await tx.db.raw(
-    'update channel_pacing set tokens = ?, refilled_at = ?, answering_at = ? where tenant_id = ? and channel_id = ?',
-    [tokens - count, now, answeringAt, tx.tenantId, channelId],
-  )
+  await tx.sql('takeTokens')`
+    update channel_pacing set tokens = ${tokens - count}, refilled_at = ${now}, answering_at = ${answeringAt}
+    where tenant_id = ${tx.tenantId} and channel_id = ${channelId}`
   return toAllowance(now, { free: free - count, freeMin, tokens: tokens - count, perSecond, answeringAt })
 }

@@ -1,10 +1,10 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
-import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
+import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
 import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
-import { capBindings, IS_CAPPED, type SkipReason } from '../audience/candidates.ts'
+import { isCappedSql, type SkipReason } from '../audience/candidates.ts'
 import { findQuietUntil } from '../schedule.ts'
 
 /** Recipients whose quiet hours have begun are postponed in portions of this size. */
@@ -36,15 +36,12 @@ export async function pickRecipients(
   { category, limit }: { category: TemplateCategory; limit: number },
 ): Promise<{ picked: PickedRecipient[]; hasMore: boolean }> {
   const now = tx.now()
-  const rows = await selectRows<Row>(
-    tx.db,
-    `select r.id, r.contact_id, r.params, r.timezone, c.blocked, c.marketing_consent, c.service_consent,
-       c.pair_limited_until, ${IS_CAPPED} as is_capped
-     from broadcast_recipients r join contacts c on c.tenant_id = :tenantId and c.id = r.contact_id
-     where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId and r.status = 'pending' and r.due_at <= :now
-     order by r.due_at, r.id limit :limit`,
-    { tenantId: tx.tenantId, broadcastId: broadcast.id, now, limit, ...capBindings(broadcast, now) },
-  )
+  const rows = await tx.sql<Row>('pickRecipients')`
+    select r.id, r.contact_id, r.params, r.timezone, c.blocked, c.marketing_consent, c.service_consent,
+       c.pair_limited_until, ${isCappedSql(tx, broadcast)} as is_capped
+     from broadcast_recipients r join contacts c on c.tenant_id = ${tx.tenantId} and c.id = r.contact_id
+     where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcast.id} and r.status = 'pending' and r.due_at <= ${now}
+     order by r.due_at, r.id limit ${limit}`
   const skipped: { id: string; reason: SkipReason }[] = []
   const postponed: { id: string; until: Date }[] = []
   const quiet = new Map<string | null, Date>()
@@ -79,25 +76,21 @@ function findSkipReason(
 /** Skips pending recipients. */
 export async function skipRecipients(tx: Scope, skipped: { id: string; reason: SkipReason }[]): Promise<void> {
   if (skipped.length === 0) return
-  await tx.db.raw(
-    `with changed as (
-       update broadcast_recipients r set status = 'skipped', skip_reason = x.reason, updated_at = :now
-       from jsonb_to_recordset(:skipped::jsonb) as x (id uuid, reason text)
-       where r.tenant_id = :tenantId and r.id = x.id and r.status = 'pending'
+  await tx.sql('skipRecipients')`
+    with changed as (
+       update broadcast_recipients r set status = 'skipped', skip_reason = x.reason, updated_at = ${tx.now()}
+       from jsonb_to_recordset(${toRecordset(skipped)}::jsonb) as x (id uuid, reason text)
+       where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'
        returning r.broadcast_id, 'pending' as previous, r.status)
-     ${countChangesSql('changed')}`,
-    { tenantId: tx.tenantId, skipped: toRecordset(skipped), now: tx.now() },
-  )
+     ${countChangesSql(tx.tenantId, 'changed')}`
 }
 
 async function postponeRecipients(tx: Scope, postponed: { id: string; until: Date }[]): Promise<void> {
   if (postponed.length === 0) return
-  await tx.db.raw(
-    `update broadcast_recipients r set due_at = x.until
-     from jsonb_to_recordset(:postponed::jsonb) as x (id uuid, until timestamptz)
-     where r.tenant_id = :tenantId and r.id = x.id and r.status = 'pending'`,
-    { tenantId: tx.tenantId, postponed: toRecordset(postponed) },
-  )
+  await tx.sql('postponeRecipients')`
+    update broadcast_recipients r set due_at = x.until
+     from jsonb_to_recordset(${toRecordset(postponed)}::jsonb) as x (id uuid, until timestamptz)
+     where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'`
 }
 
 /** Postpones a portion of the pending recipients in a time zone until its quiet hours end. */
@@ -106,12 +99,10 @@ async function postponeTimezone(
   broadcastId: string,
   { timezone, until }: { timezone: string | null; until: Date },
 ): Promise<void> {
-  await tx.db.raw(
-    `update broadcast_recipients r set due_at = :until
-     where r.tenant_id = :tenantId and r.id in (
-       select id from broadcast_recipients where tenant_id = :tenantId and broadcast_id = :broadcastId
-         and status = 'pending' and due_at <= :now and timezone is not distinct from :timezone
-       order by due_at, id limit :limit)`,
-    { tenantId: tx.tenantId, broadcastId, until, now: tx.now(), timezone, limit: POSTPONED_MAX },
-  )
+  await tx.sql('postponeTimezone')`
+    update broadcast_recipients r set due_at = ${until}
+     where r.tenant_id = ${tx.tenantId} and r.id in (
+       select id from broadcast_recipients where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}
+         and status = 'pending' and due_at <= ${tx.now()} and timezone is not distinct from ${timezone}
+       order by due_at, id limit ${POSTPONED_MAX})`
 }

@@ -4,7 +4,7 @@ import {
   type SendableTemplate,
 } from '../../../channels/templates/fill-template.ts'
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { selectRows, toRecordset } from '../../../platform/database/sql.ts'
+import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
 import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
 import { ensureConversations, type EnsuredConversation } from '../../conversations/ensure-conversations.ts'
@@ -97,21 +97,15 @@ async function applyMessagingLimit(tx: Scope, prepared: Prepared[], limit: numbe
 /** Makes recipients who are still pending `sending`, each with the message of its next attempt, and returns their ids. */
 async function startSending(tx: Scope, prepared: Prepared[]): Promise<Set<string>> {
   if (prepared.length === 0) return new Set()
-  const rows = await selectRows<{ id: string }>(
-    tx.db,
-    `with changed as (
+  const rows = prepared.map(({ recipient, messageId }) => ({ id: recipient.id, messageId }))
+  const started = await tx.sql<{ id: string }>('startSending')`
+    with changed as (
        update broadcast_recipients r set status = 'sending', message_id = x.message_id, attempt = attempt + 1,
-         error = null, failed_at = null, updated_at = :now
-       from jsonb_to_recordset(:rows::jsonb) as x (id uuid, message_id uuid)
-       where r.tenant_id = :tenantId and r.id = x.id and r.status = 'pending'
+         error = null, failed_at = null, updated_at = ${tx.now()}
+       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, message_id uuid)
+       where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'
        returning r.id, r.broadcast_id, 'pending' as previous, r.status),
-     counted as (${countChangesSql('changed')})
-     select id from changed`,
-    {
-      tenantId: tx.tenantId,
-      rows: toRecordset(prepared.map(({ recipient, messageId }) => ({ id: recipient.id, messageId }))),
-      now: tx.now(),
-    },
-  )
-  return new Set(rows.map(({ id }) => id))
+     counted as (${countChangesSql(tx.tenantId, 'changed')})
+     select id from changed`
+  return new Set(started.map(({ id }) => id))
 }

@@ -1,5 +1,4 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
 import type { Scope, SystemScope } from '../../../scope.ts'
 import { broadcastJob } from '../../automation/jobs.ts'
 import { takeChannelAlerts } from '../../broadcast-recipients/channel-alerts.ts'
@@ -39,15 +38,12 @@ export async function runBroadcasts(
  * Lists the broadcasts of a channel that have work, those first whose turn was longest ago. `hasAlert` states that the
  * channel has errors to act on.
  */
-function listWorking({ db, tenantId }: Scope, channelId: string): Promise<{ id: string; hasAlert: boolean }[]> {
-  return selectRows(
-    db,
-    `select id, exists (
-       select from channel_alerts where tenant_id = :tenantId and channel_id = :channelId) as has_alert
-     from broadcasts where tenant_id = :tenantId and channel_id = :channelId and work_at is not null
-     order by work_at, id limit 20`,
-    { tenantId, channelId },
-  )
+function listWorking(scope: Scope, channelId: string): Promise<{ id: string; hasAlert: boolean }[]> {
+  return scope.sql<{ id: string; hasAlert: boolean }>('listWorkingBroadcasts')`
+    select id, exists (
+       select from channel_alerts where tenant_id = ${scope.tenantId} and channel_id = ${channelId}) as has_alert
+     from broadcasts where tenant_id = ${scope.tenantId} and channel_id = ${channelId} and work_at is not null
+     order by work_at, id limit 20`
 }
 
 /** Returns true if the broadcast has more work that can be done now. */

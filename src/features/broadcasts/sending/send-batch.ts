@@ -1,6 +1,5 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { Channel as ChannelRow } from '../../../models/messaging/channel.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
 import { UnprocessableError } from '../../../platform/errors.ts'
 import { addMs, MINUTE, SECOND } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope.ts'
@@ -96,19 +95,16 @@ async function finish(tx: Scope, broadcast: BroadcastRow): Promise<false> {
 }
 
 async function readRemaining(
-  { db, tenantId }: Scope,
+  scope: Scope,
   broadcastId: string,
 ): Promise<{ nextDueAt: Date | null; isSending: boolean }> {
-  const [row] = await selectRows<{ nextDueAt: Date | null; isSending: boolean }>(
-    db,
-    `select (
+  const [row] = await scope.sql<{ nextDueAt: Date | null; isSending: boolean }>('readRemainingRecipients')`
+    select (
          select due_at from broadcast_recipients
-         where tenant_id = :tenantId and broadcast_id = :broadcastId and status = 'pending'
+         where tenant_id = ${scope.tenantId} and broadcast_id = ${broadcastId} and status = 'pending'
          order by due_at, id limit 1) as next_due_at,
        exists (
          select from broadcast_recipients
-         where tenant_id = :tenantId and broadcast_id = :broadcastId and status = 'sending') as is_sending`,
-    { tenantId, broadcastId },
-  )
+         where tenant_id = ${scope.tenantId} and broadcast_id = ${broadcastId} and status = 'sending') as is_sending`
   return row ?? { nextDueAt: null, isSending: false }
 }

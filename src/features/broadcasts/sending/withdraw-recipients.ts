@@ -1,9 +1,9 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { selectRows } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
 import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
 import { messageEvent, type MessageRef } from '../../outbound/message-event.ts'
 import { allowsSql, statusSql } from '../../outbound/message-status.ts'
+import { sqlText } from '../../../platform/database/statements/statement.ts'
 
 const PORTION = 5000
 
@@ -16,48 +16,44 @@ export async function withdrawQueued(
   { id: broadcastId }: Pick<BroadcastRow, 'id'>,
   status: 'pending' | 'canceled',
 ): Promise<void> {
-  const canceled = await selectRows<MessageRef>(
-    tx.db,
-    `with locked as (
+  const isFinal = status === 'canceled'
+  const now = tx.now()
+  const canceled = await tx.sql<MessageRef>('withdrawQueued')`
+    with locked as (
        select m.id, m.conversation_id, r.id as recipient_id from broadcast_recipients r
-       join messages m on m.tenant_id = :tenantId and m.id = r.message_id
-       where r.tenant_id = :tenantId and r.broadcast_id = :broadcastId and r.status = 'sending' and ${allowsSql('cancel')}
+       join messages m on m.tenant_id = ${tx.tenantId} and m.id = r.message_id
+       where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcastId} and r.status = 'sending' and ${sqlText(allowsSql('cancel'))}
        order by m.id for no key update of m),
      removed as (
        delete from outbox o using locked
-       where o.tenant_id = :tenantId and o.conversation_id = locked.conversation_id and o.message_id = locked.id
-         and o.leased_at is null and (:isFinal or o.attempts = 0)
+       where o.tenant_id = ${tx.tenantId} and o.conversation_id = locked.conversation_id and o.message_id = locked.id
+         and o.leased_at is null and (${isFinal} or o.attempts = 0)
        returning o.message_id, locked.recipient_id),
      canceled as (
-       update messages m set ${statusSql('cancel')}, updated_at = :now from removed
-       where m.tenant_id = :tenantId and m.id = removed.message_id and ${allowsSql('cancel')}
+       update messages m set ${sqlText(statusSql('cancel'))}, updated_at = ${now} from removed
+       where m.tenant_id = ${tx.tenantId} and m.id = removed.message_id and ${sqlText(allowsSql('cancel'))}
        returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id),
      changed as (
-       update broadcast_recipients r set status = :status, updated_at = :now,
-         message_id = case when :isFinal then r.message_id end, attempt = r.attempt - (not :isFinal)::int
-       from canceled where r.tenant_id = :tenantId and r.id = canceled.recipient_id and r.status = 'sending'
+       update broadcast_recipients r set status = ${status}, updated_at = ${now},
+         message_id = case when ${isFinal} then r.message_id end, attempt = r.attempt - (not ${isFinal})::int
+       from canceled where r.tenant_id = ${tx.tenantId} and r.id = canceled.recipient_id and r.status = 'sending'
        returning r.broadcast_id, 'sending' as previous, r.status),
-     counted as (${countChangesSql('changed')})
-     select * from canceled`,
-    { tenantId: tx.tenantId, broadcastId, status, isFinal: status === 'canceled', now: tx.now() },
-  )
+     counted as (${countChangesSql(tx.tenantId, 'changed')})
+     select * from canceled`
   await tx.record(...canceled.map((message) => messageEvent('message.canceled', message)))
 }
 
 /** Cancels a portion of the pending recipients of a canceled broadcast that is locked. Returns true if there may be more. */
 export async function cancelPending(tx: Scope, { id: broadcastId }: Pick<BroadcastRow, 'id'>): Promise<boolean> {
-  const [row] = await selectRows<{ count: number }>(
-    tx.db,
-    `with changed as (
-       update broadcast_recipients r set status = 'canceled', updated_at = :now
-       where r.tenant_id = :tenantId and r.status = 'pending' and r.id in (
-         select id from broadcast_recipients where tenant_id = :tenantId and broadcast_id = :broadcastId
-           and status = 'pending' order by due_at, id limit :limit)
+  const [row] = await tx.sql<{ count: number }>('cancelPending')`
+    with changed as (
+       update broadcast_recipients r set status = 'canceled', updated_at = ${tx.now()}
+       where r.tenant_id = ${tx.tenantId} and r.status = 'pending' and r.id in (
+         select id from broadcast_recipients where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}
+           and status = 'pending' order by due_at, id limit ${PORTION})
        returning r.broadcast_id, 'pending' as previous, r.status),
-     counted as (${countChangesSql('changed')})
-     select count(*)::int as count from changed`,
-    { tenantId: tx.tenantId, broadcastId, now: tx.now(), limit: PORTION },
-  )
+     counted as (${countChangesSql(tx.tenantId, 'changed')})
+     select count(*)::int as count from changed`
   if (row?.count === PORTION) return true
   await tx.query(BroadcastRow).findOne('id', broadcastId).patch({ workAt: null })
   return false

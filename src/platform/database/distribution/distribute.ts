@@ -14,46 +14,53 @@ type Options = {
 /**
  * Turns a migrated database on Citus, empty or filled, into a distributed one: all rows of a tenant are stored on one node,
  * every node has a copy of the tables that are looked up without a tenant, and the rest stays on the coordinator. Tables
- * that are distributed already are left out, so an interrupted call is repeated. `db` must have one connection.
+ * that are distributed already are left out, so an interrupted call is repeated.
  * @throws DistributionError
  */
 export async function distribute(db: Database, { shards, report }: Options): Promise<void> {
   await assertDistributable(db)
   const workers = await countWorkers(db)
   report(workers === 0 ? 'No worker nodes: all shards are stored on the coordinator' : `${workers} worker nodes`)
-  // Rows of local tables name users: Citus would otherwise take the local tables over, which the queue cannot use.
-  await db.raw('set citus.enable_local_reference_table_foreign_keys = off')
-  await db.raw(`set citus.shard_count = ${shards}`)
-  // Foreign keys of a table with rows are created with those of the reference tables, on one connection for each node.
-  await db.raw(`set citus.multi_shard_modify_mode = 'sequential'`)
   const types = await readTableTypes(db)
   const [first] = TENANT_TABLES
   const steps = [
     ...REFERENCE_TABLES.map((table) => ({
       table,
       type: 'reference',
-      run: () => db.raw('select create_reference_table(?)', [table]),
+      sql: 'select create_reference_table(:table)',
     })),
     ...TENANT_TABLES.map((table) => ({
       table,
       type: 'distributed',
-      run: () =>
-        table === first
-          ? db.raw(`select create_distributed_table(?, 'tenant_id', colocate_with => 'none')`, [table])
-          : db.raw(`select create_distributed_table(?, 'tenant_id', colocate_with => ?)`, [table, first]),
+      sql: `select create_distributed_table(:table, 'tenant_id', colocate_with => :group)`,
     })),
   ]
-  for (const [index, { table, type, run }] of steps.entries()) {
+  for (const [index, { table, type, sql }] of steps.entries()) {
     const progress = `${index + 1}/${steps.length} ${table}`
     const existing = types.get(table)
     if (existing !== undefined && existing !== type)
       throw new DistributionError(
         `${table} is a ${existing} table. Undo that with undistribute_table('${table}') first`,
       )
-    if (existing === undefined) await run()
+    if (existing === undefined)
+      await execute(db, { shards, sql, values: { table, group: table === first ? 'none' : first } })
     report(`${progress}: ${existing === undefined ? type : `is ${type} already`}`)
   }
-  await truncateLocalCopies(db, report)
+  await truncateLocalCopies(db, { shards, report })
+}
+
+type Command = { shards: number; sql: string; values: Record<string, string> }
+
+/** Executes a command in a transaction with its settings, as a connection that is lost in between is replaced. */
+async function execute(db: Database, { shards, sql, values }: Command): Promise<void> {
+  await db.transaction(async (tx) => {
+    // Rows of local tables name users: Citus would otherwise take the local tables over, which the queue cannot use.
+    await tx.raw('set local citus.enable_local_reference_table_foreign_keys = off')
+    await tx.raw(`set local citus.shard_count = ${shards}`)
+    // Foreign keys of a table with rows are created with those of the reference tables, on one connection for each node.
+    await tx.raw(`set local citus.multi_shard_modify_mode = 'sequential'`)
+    await tx.raw(sql, values)
+  })
 }
 
 async function assertDistributable(db: Database): Promise<void> {
@@ -88,8 +95,9 @@ async function readTableTypes(db: Database): Promise<Map<string, string>> {
 }
 
 /** Removes the rows that were copied to the nodes. Those of users stay, as local tables name them. */
-async function truncateLocalCopies(db: Database, report: Options['report']): Promise<void> {
+async function truncateLocalCopies(db: Database, { shards, report }: Options): Promise<void> {
   const tables = [...TENANT_TABLES.toReversed(), ...REFERENCE_TABLES.toReversed().filter((table) => table !== 'users')]
-  for (const table of tables) await db.raw('select truncate_local_data_after_distributing_table(?)', [table])
+  const sql = 'select truncate_local_data_after_distributing_table(:table)'
+  for (const table of tables) await execute(db, { shards, sql, values: { table } })
   report('Removed the local copies of the distributed rows')
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { findSocket } from '../connections.ts'
 import { ServerClient } from './server-client.ts'
 
 /** Statements that get a name, at most. The first ones keep theirs: texts that differ at each call are not worth it. */
@@ -10,13 +11,31 @@ const names = new Map<string, string>()
  * A connection that prepares statements under a name, so that the server parses and plans each once per session. Only
  * hand-written statements are named: the query builder quotes identifiers, and selects all columns of a table, whose
  * number changes with migrations, in as many variants as there are values.
+ *
+ * The statements of one turn of the event loop are sent in one packet.
  */
 export class PreparingClient extends ServerClient {
+  #isCollecting = false
+
   // The driver has overloads for callbacks and promises, which this class passes on as they are.
   override query: ServerClient['query'] = Object.assign((...args: unknown[]): unknown => {
     const [config, ...rest] = args
+    this.#collect()
     return Reflect.apply(ServerClient.prototype.query, this, [withName(config), ...rest])
   })
+
+  /** Sends what is written in this turn of the event loop together. */
+  #collect(): void {
+    if (this.#isCollecting) return
+    const socket = findSocket(this)
+    if (!socket) return
+    this.#isCollecting = true
+    socket.cork()
+    process.nextTick(() => {
+      this.#isCollecting = false
+      socket.uncork()
+    })
+  }
 }
 
 type Query = { text: string; values: unknown[]; name?: string }
@@ -24,7 +43,12 @@ type Query = { text: string; values: unknown[]; name?: string }
 function isNameable(config: unknown): config is Query {
   if (typeof config !== 'object' || config === null || !('text' in config) || !('values' in config)) return false
   const { text, values } = config
-  return typeof text === 'string' && !text.includes('"') && Array.isArray(values) && values.length > 0
+  return typeof text === 'string' && isHandWritten(text) && Array.isArray(values) && values.length > 0
+}
+
+/** Composed statements begin with their name. */
+function isHandWritten(text: string): boolean {
+  return text.startsWith('/* ') || !text.includes('"')
 }
 
 function withName(config: unknown): unknown {
