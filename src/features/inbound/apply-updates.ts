@@ -5,7 +5,7 @@ import { applyPreferences } from '../consent/apply-preferences.ts'
 import { keepWebhooks, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { applyTemplateUpdates } from '../templates/apply-template-updates.ts'
 import { changeNumbers } from './change-numbers.ts'
-import { resolveSenders, senderKey } from './resolve-senders.ts'
+import { carryBetweenContacts, resolveSenders, senderKey } from './resolve-senders.ts'
 import { storeEchoes } from './store-echoes.ts'
 
 type Updates = Pick<Inbound, 'echoes' | 'numberChanges' | 'preferences' | 'channelUpdates' | 'templateUpdates'>
@@ -73,4 +73,5 @@ async function storePreferences(tx: Scope, channelId: string, preferences: Prefe
       return contactId ? [{ contactId, channelId, marketing: choice, detail, at }] : []
     }),
   )
+  await carryBetweenContacts(tx, channelId, people.values())
 }

@@ -4,9 +4,11 @@ import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { changeConsents, type ConsentChange } from '../contacts/change-consents.ts'
+import { carryRestrictions } from '../consent/carry-restrictions.ts'
 import { removeIdentities, saveIdentities } from '../contacts/identities.ts'
 import { findContacts, senderKey, toIdentities } from './resolve-senders.ts'
+
+const FORMER_NUMBER = 'The person had opted out under the former number'
 
 /** Moves contacts to the new phone numbers and ids of their people, in order. */
 export async function changeNumbers(tx: Scope, channelId: string, changes: NumberChange[]): Promise<void> {
@@ -48,30 +50,10 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
     )
   } else {
     await tx.record({ type: 'contact.number_conflict', data: { contactId, conflictingContactId: otherId, channelId } })
-    await carryOptOuts(tx, contact, { contactId: otherId, channelId })
+    await carryRestrictions(tx, { fromId: contactId, toId: otherId, channelId, text: FORMER_NUMBER })
   }
   await tx.record({ type: 'contact.updated', data: { contactId } })
   if (hasOldNumber) await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
-}
-
-/** Opts the contact that has the new number of a person out of what the person opted out of under the former one. */
-async function carryOptOuts(
-  tx: Scope,
-  { id, name, marketingConsent, serviceConsent }: ContactRow,
-  target: { contactId: string; channelId: string },
-): Promise<void> {
-  const consents = [
-    { purpose: 'marketing', state: marketingConsent },
-    { purpose: 'service', state: serviceConsent },
-  ] as const
-  await changeConsents(
-    tx,
-    consents.flatMap(({ purpose, state }): ConsentChange[] => {
-      if (state !== 'opted_out') return []
-      const text = 'The person had opted out under the former number'
-      return [{ ...target, purpose, state, source: 'provider', actor: { type: 'contact', id, name }, text }]
-    }),
-  )
 }
 
 function isSameNumber(phone: string, other: string | null): boolean {

@@ -11,7 +11,7 @@ import { nextMessageId } from '../outbound/next-message-id.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { applyConsentKeywords, findConsentKeywords } from './apply-consent-keywords.ts'
 import { insertInbound, type NewInboundMessage } from './insert-inbound.ts'
-import { resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
+import { carryBetweenContacts, resolveSenders, type ResolvedSender, senderKey } from './resolve-senders.ts'
 import { touchConversations } from './touch-conversations.ts'
 
 export type ReceivedMessage = { messageId: string; conversationId: string; isDuplicate: boolean }
@@ -57,6 +57,7 @@ export async function receiveMessages(
         queueMedia(tx, channelId, inserted),
         applyConsentKeywords(tx, channelId, { settings: keywordSettings, found, messages: inserted }),
       ])
+      await carryBetweenContacts(tx, channelId, senders.values())
       await deliverReplies(tx, replies, keywords)
       await tx.record(...toEvents(inserted, senders))
       await tx.enqueue(advanceJob(tx.tenantId))

@@ -3,7 +3,8 @@ import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
-import { sortForLocking } from '../automation/lock-order.ts'
+import { lockContactsSql, sortForLocking } from '../automation/lock-order.ts'
+import { carryRestrictions } from '../consent/carry-restrictions.ts'
 import { findByPhone } from '../contacts/find-or-create-contacts.ts'
 import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
 import { recordCounts } from '../counts/record-counts.ts'
@@ -14,8 +15,15 @@ type Lookup = {
   contacts: Map<string, string>
   /** Identities that the channel has stored, by `identityKey`. */
   identities: Set<string>
+  /** Further contacts with an ID or the phone number of the sender, by `senderKey`. */
+  others: Map<string, string[]>
 }
-export type ResolvedSender = { contactId: string; isNew: boolean }
+export type ResolvedSender = {
+  contactId: string
+  isNew: boolean
+  /** Contacts that were created before the provider named the sender's ID and phone number together. */
+  otherIds: string[]
+}
 
 /** Senders of a batch that are one person: each has an id or a phone number in common with another one. */
 type Person = { senders: Sender[]; names: Set<string> }
@@ -41,7 +49,7 @@ export async function resolveSenders(
 ): Promise<Map<string, ResolvedSender>> {
   const distinct = [...new Map(senders.map((sender) => [`${sender.phone} ${sender.userId}`, sender])).values()]
   const people = groupByPerson(distinct)
-  const { contacts, identities } = await findContacts(tx, channelId, distinct)
+  const { contacts, identities, others } = await findContacts(tx, channelId, distinct)
   const unknownPeople = people.filter((person) => findContactId(person, contacts) === undefined)
   if (unknownPeople.length > 0) {
     await lockPeople(tx, channelId, unknownPeople)
@@ -52,6 +60,7 @@ export async function resolveSenders(
       unknownPeople.flatMap((person) => person.senders),
     )
     for (const [key, contactId] of found.contacts) contacts.set(key, contactId)
+    for (const [key, otherIds] of found.others) others.set(key, otherIds)
   }
   const created = await createContacts(
     tx,
@@ -65,7 +74,12 @@ export async function resolveSenders(
   }
   await saveNewIdentities(tx, channelId, { senders: distinct, contacts, identities })
   const newIds = new Set([...created.values()].flatMap(({ contactId, isNew }) => (isNew ? [contactId] : [])))
-  return new Map([...contacts].map(([key, contactId]) => [key, { contactId, isNew: newIds.has(contactId) }]))
+  return new Map(
+    [...contacts].map(([key, contactId]) => {
+      const otherIds = (others.get(key) ?? []).filter((id) => id !== contactId)
+      return [key, { contactId, isNew: newIds.has(contactId), otherIds }]
+    }),
+  )
 }
 
 function groupByPerson(senders: Sender[]): Person[] {
@@ -116,8 +130,18 @@ export async function findContacts(tx: Scope, channelId: string, senders: Sender
       return contactId ? [[senderKey(sender), contactId]] : []
     }),
   )
+  const idsByValue = new Map<string, string[]>()
+  for (const { value, contactId } of rows) idsByValue.set(value, [...(idsByValue.get(value) ?? []), contactId])
+  const others = new Map(
+    senders.map((sender) => {
+      const values = new Set([...toIdentities(sender).map(({ value }) => value), ...toNames(sender)])
+      const ids = [...values].flatMap((value) => idsByValue.get(value) ?? [])
+      return [senderKey(sender), [...new Set(ids)]]
+    }),
+  )
   return {
     contacts,
+    others,
     identities: new Set(rows.flatMap(({ kind, value }) => (kind ? [identityKey({ kind, value })] : []))),
   }
 }
@@ -162,14 +186,14 @@ async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, 
   const winners = conflicting.length > 0 ? await findByPhone(tx, conflicting) : new Map<string, string>()
   return new Map(
     candidates.flatMap(({ person, id, row: { phoneKey } }): [Person, ResolvedSender][] => {
-      if (insertedIds.has(id)) return [[person, { contactId: id, isNew: true }]]
+      if (insertedIds.has(id)) return [[person, { contactId: id, isNew: true, otherIds: [] }]]
       const contactId = winners.get(phoneKey ?? '')
-      return contactId === undefined ? [] : [[person, { contactId, isNew: false }]]
+      return contactId === undefined ? [] : [[person, { contactId, isNew: false, otherIds: [] }]]
     }),
   )
 }
 
-type KnownSenders = Lookup & { senders: Sender[] }
+type KnownSenders = Omit<Lookup, 'others'> & { senders: Sender[] }
 
 async function saveNewIdentities(
   tx: Scope,
@@ -185,4 +209,24 @@ async function saveNewIdentities(
       return newIdentities.map((identity) => ({ ...identity, contactId }))
     }),
   )
+}
+
+const SAME_PERSON = 'The person had opted out under an ID or a phone number that the provider now names together'
+
+/** Applies opt-outs and blocks to all contacts of a person. The caller holds the locks of the conversations. */
+export async function carryBetweenContacts(
+  tx: Scope,
+  channelId: string,
+  people: Iterable<ResolvedSender>,
+): Promise<void> {
+  const pairs = [...people].flatMap(({ contactId, otherIds }) =>
+    otherIds.map((otherId) => [contactId, otherId] as const),
+  )
+  if (pairs.length === 0) return
+  await tx.sql('lockPeople')`${lockContactsSql(tx, pairs.flat())}`
+  const carried = { channelId, text: SAME_PERSON, keepsLaterChoices: true }
+  for (const [contactId, otherId] of pairs) {
+    await carryRestrictions(tx, { ...carried, fromId: contactId, toId: otherId })
+    await carryRestrictions(tx, { ...carried, fromId: otherId, toId: contactId })
+  }
 }

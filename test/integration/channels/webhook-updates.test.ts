@@ -249,6 +249,16 @@ describe('webhook of a channel', () => {
       expect((await workspace.call('GET', `/api/contacts/${other.id}/consent`)).total).to.equal(2)
     })
 
+    it('blocks the contact with the new number if the person was blocked', async () => {
+      const [oldPhone, phone] = [newPhone(), newPhone()]
+      await cloud.webhooks.sendText({ from: digits(oldPhone), body: 'hi' })
+      const { id } = await findContact(oldPhone)
+      await workspace.call('PATCH', `/api/contacts/${id}`, { blocked: true })
+      const other = await buildContact(workspace, { phone })
+      await changeNumber(oldPhone, phone)
+      expect((await getContact(other.id)).blocked).to.equal(true)
+    })
+
     it('does not move a later owner of the old number when the report is repeated', async () => {
       const [oldPhone, phone] = [newPhone(), newPhone()]
       await cloud.webhooks.sendText({ from: digits(oldPhone), body: 'hi' })
