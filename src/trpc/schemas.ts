@@ -84,13 +84,10 @@ export function toPage<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
     total: z.int().meta({ description: 'The number of items on all pages' }),
-    totalCapped: z
-      .literal(true)
-      .optional()
-      .meta({
-        description:
-          'Present if more than `total` items match: those of a filter are counted up to 1,000, and of a search up to 100',
-      }),
+    totalCapped: z.literal(true).optional().meta({
+      description:
+        'Present if more than `total` items match: those of a filter are counted up to 1,000, and of a search up to 100',
+    }),
     nextCursor: z
       .string()
       .optional()

@@ -134,6 +134,7 @@ export async function touchByOutbound(
     id: conversationId,
     last: toLastMessage({ id, body, direction: 'outbound', type, at: now }),
   }))
+  const nowMs = now.getTime()
   const counts = countBy(messages.map(({ contactId }) => contactId))
   const contactIds = [...counts.keys()]
   const changes = [sqlFragment`last_message = x.last, last_message_at = ${now}, updated_at = ${now}`, ...assignments]
@@ -143,9 +144,9 @@ export async function touchByOutbound(
        from jsonb_to_recordset(${toRecordset(previews)}::jsonb) as x (id uuid, last jsonb)
        where cv.tenant_id = ${tx.tenantId} and cv.id = x.id),
      locked as (${lockContactsSql(tx, contactIds)})
-     update contacts c set last_outbound_at = ${now}, pair_limited_until = least(
-       ${addMs(now, PAIR_BURST * PAIR_MS)}::timestamptz,
-       greatest(c.pair_limited_until, ${now}::timestamptz) + x.count * ${PAIR_MS / SECOND} * interval '1 second')
+     update contacts c set last_outbound_at = ${now}, pair_limited_until_ms = least(
+       ${nowMs + PAIR_BURST * PAIR_MS}::bigint,
+       greatest(c.pair_limited_until_ms, ${nowMs}::bigint) + x.count * ${PAIR_MS}::bigint)
      from locked join unnest(${contactIds}::uuid[], ${[...counts.values()]}::int[]) as x (id, count) on x.id = locked.id
      where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
 }

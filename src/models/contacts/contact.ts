@@ -24,7 +24,7 @@ export class Contact extends TenantModel {
   declare source: 'api' | 'import' | 'inbound' | 'manual' | 'workflow'
   declare lastInboundAt: Date | null
   declare lastOutboundAt: Date | null
-  declare pairLimitedUntil: Date | null
+  declare pairLimitedUntilMs: number | null
   declare createdAt: Date
   declare updatedAt: Date
 }

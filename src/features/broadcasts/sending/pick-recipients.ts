@@ -22,7 +22,7 @@ type Row = PickedRecipient & {
   marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
   serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
   /** Time until which the provider may refuse a message to the same person, after those that were sent. */
-  pairLimitedUntil: Date | null
+  pairLimitedUntilMs: number | null
   isCapped: boolean
 }
 
@@ -38,7 +38,7 @@ export async function pickRecipients(
   const now = tx.now()
   const rows = await tx.sql<Row>('pickRecipients')`
     select r.id, r.contact_id, r.params, r.timezone, c.blocked, c.marketing_consent, c.service_consent,
-       c.pair_limited_until, ${isCappedSql(tx, broadcast)} as is_capped
+       c.pair_limited_until_ms, ${isCappedSql(tx, broadcast)} as is_capped
      from broadcast_recipients r join contacts c on c.tenant_id = ${tx.tenantId} and c.id = r.contact_id
      where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcast.id} and r.status = 'pending' and r.due_at <= ${now}
      order by r.due_at, r.id limit ${limit}`
@@ -51,8 +51,8 @@ export async function pickRecipients(
     const quietUntil = findQuietUntil(broadcast, row.timezone, now)
     if (reason) skipped.push({ id: row.id, reason })
     else if (quietUntil) quiet.set(row.timezone, quietUntil)
-    else if (row.pairLimitedUntil && row.pairLimitedUntil > now)
-      postponed.push({ id: row.id, until: row.pairLimitedUntil })
+    else if (row.pairLimitedUntilMs !== null && row.pairLimitedUntilMs > now.getTime())
+      postponed.push({ id: row.id, until: new Date(row.pairLimitedUntilMs) })
     else picked.push({ id: row.id, contactId: row.contactId, params: row.params })
   }
   await skipRecipients(tx, skipped)
