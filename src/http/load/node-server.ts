@@ -103,6 +103,9 @@ function limitPerAddress(max: number, { log, isProxy }: { log: Logger; isProxy: 
   }
 }
 
+/** Each part that holds something for an answer listens to its end: about ten, of which Node would warn. */
+const LISTENERS_MAX = 20
+
 /**
  * Destroys a connection that sends a request before the answer to the previous one. Node emits no event for the answers
  * that still wait for an earlier one when their connection ends, so nothing would release what their requests use. A
@@ -114,6 +117,7 @@ function rejectPipelining(listener: RequestListener): RequestListener {
   const start: RequestListener = (req, res) => {
     const { socket } = req
     answers.set(socket, res)
+    res.setMaxListeners(LISTENERS_MAX)
     res.once('close', () => answers.delete(socket))
     listener(req, res)
   }
