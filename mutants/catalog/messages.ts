@@ -46,8 +46,8 @@ export const MESSAGES: Area = {
     {
       name: 'a released message leaves its conversation closed',
       file: RELEASE,
-      original: "cv.id = released.conversation_id and cv.status <> 'active'",
-      mutated: "cv.id = released.conversation_id and cv.status = 'active'",
+      original: "and status <> 'active'",
+      mutated: "and status = 'active'",
     },
     {
       name: 'a reply of a workflow may name a message of another conversation',

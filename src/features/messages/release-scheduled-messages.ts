@@ -1,6 +1,8 @@
 import { DUE_AT_ONCE } from '../../platform/time.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { allowsSql, statusSql } from '../outbound/message-status.ts'
 import { announceQueued, type QueuedMessage } from '../outbound/queue-messages.ts'
@@ -33,20 +35,28 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
   await tx.sql('lockConversations')`
     select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
   const ids = due.map(({ id }) => id)
-  // A distributed database cannot insert within a statement that locks.
+  // A distributed database cannot insert within a statement that locks, and would send shared rows to all of its nodes.
   await tx.sql('lockMessages')`
     select from messages where tenant_id = ${tenantId} and id = any(${ids}) order by id for no key update`
   const released = await tx.sql<QueuedMessage>('releaseMessages')`
-    with released as (
-       update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now}
-       where m.tenant_id = ${tenantId} and m.id = any(${ids}) and ${sqlText(allowsSql('release'))}
-       returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content, m.category),
-     entered as (
-       insert into outbox (tenant_id, channel_id, conversation_id, message_id, not_before, created_at)
-       select ${tenantId}::uuid, channel_id, conversation_id, id, ${DUE_AT_ONCE}::timestamptz, ${now}::timestamptz from released),
-     reopened as (
-       update conversations cv set ${sqlText(REOPEN_SQL)}, updated_at = ${now} from released
-       where cv.tenant_id = ${tenantId} and cv.id = released.conversation_id and cv.status <> 'active')
-     select * from released order by id`
-  if (released.length > 0) await announceQueued(tx, released)
+    update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now}
+    where m.tenant_id = ${tenantId} and m.id = any(${ids}) and ${sqlText(allowsSql('release'))}
+    returning m.id, m.conversation_id, m.contact_id, m.channel_id, m.body, m.content, m.category`
+  if (released.length === 0) return
+  const messages = sortForLocking(released, ({ id }) => id)
+  const outbox = messages.map(({ id: messageId, channelId, conversationId }) => ({
+    channelId,
+    conversationId,
+    messageId,
+    notBefore: DUE_AT_ONCE,
+    createdAt: now,
+  }))
+  await Promise.all([
+    tx.sql('enterOutbox')`${insertRowsSql('outbox', tenantId, outbox)}`,
+    tx.sql('reopenConversations')`
+      update conversations set ${sqlText(REOPEN_SQL)}, updated_at = ${now}
+      where tenant_id = ${tenantId} and id = any(${messages.map(({ conversationId }) => conversationId)})
+        and status <> 'active'`,
+    announceQueued(tx, messages),
+  ])
 }
