@@ -84,12 +84,13 @@ function selectFields(schema: z.ZodObject, times: TimeForm): Select {
   return (value) => {
     fields ??= Object.entries(schema.shape).map(([name, field]) => [name, createSelect(field, times)])
     assertObject(value)
-    const selected: Record<string, unknown> = isLoose ? { ...value } : {}
+    const selected: Record<string, unknown> = {}
     for (const [name, select] of fields) {
       const result = select(value[name])
       if (result !== undefined || name in value) selected[name] = result
     }
-    return selected
+    // The declared fields come first, as in the result of parsing.
+    return isLoose ? { ...selected, ...value, ...selected } : selected
   }
 }
 
