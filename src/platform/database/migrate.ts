@@ -9,6 +9,9 @@ const LOCK_TIMEOUT_MS = 2 * SECOND
 const ATTEMPTS_MAX = 40
 const RETRY_MAX_MS = 5 * SECOND
 const POLL_MS = 200
+/** The server frees the lock of a process that says nothing for this long, such as one whose host has failed. */
+const SILENT_MAX_MS = 15 * SECOND
+const PING_MS = 3 * SECOND
 const MIGRATION_LOCK = 7_200_153
 const UNDEFINED_TABLE = '42P01'
 
@@ -32,11 +35,17 @@ export async function migrate(
   })
   try {
     return await db.transaction(async (lock) => {
-      await lock.raw('set local idle_in_transaction_session_timeout = 0')
+      await lock.raw(`set local idle_in_transaction_session_timeout = ${SILENT_MAX_MS}`)
       await acquireMigrationLock(lock, log)
-      const applied = await applyMissing(db, log)
-      await finish?.()
-      return applied
+      // If the session of the lock ends, its commit fails.
+      const pings = setInterval(() => void lock.raw('select 1').catch(() => undefined), PING_MS)
+      try {
+        const applied = await applyMissing(db, log)
+        await finish?.()
+        return applied
+      } finally {
+        clearInterval(pings)
+      }
     })
   } finally {
     await closeDatabase(db)

@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { EventEmitter, once } from 'node:events'
+import { migrate as runMigrations } from '../../../src/platform/database/migrate.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { findUrl, isReady, Owner, stopServer } from '../../support/deployment.ts'
 import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
 import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const START = ['--import', 'tsx', 'src/main.ts']
@@ -51,6 +54,25 @@ describe('npm run migrate', function () {
     const server = await current.serve('node', START, env)
     expect(await isReady(server)).to.equal(true)
     await stopServer(server)
+  })
+
+  it('waits a quarter of a minute for a process that fell silent while it migrated, and no longer', async () => {
+    const proxy = await TcpProxy.start(database.url)
+    const events = new EventEmitter()
+    const silent = once(events, 'silent')
+    const first = runMigrations(proxy.through(database.url), {
+      finish: async () => {
+        const released = once(events, 'released')
+        proxy.partition()
+        events.emit('silent')
+        await released
+      },
+    }).catch(() => undefined)
+    await silent
+    expect(await runMigrations(database.url)).to.deep.equal([])
+    events.emit('released')
+    proxy.stop()
+    expect(await first).to.equal(undefined)
   })
 
   it('is done by the start with MIGRATE_ON_START=true', async () => {
