@@ -28,17 +28,19 @@ export async function migrate(
 ): Promise<string[]> {
   const db = openDatabase(url, {
     name: 'parley migrations',
-    connections: 2,
+    connections: 1,
     statementTimeoutMs: 0,
     // The server or the role may have a timeout, which the driver cannot switch off when it connects.
     prepareSession: `set statement_timeout = 0; set lock_timeout = ${LOCK_TIMEOUT_MS}`,
   })
+  // Its statements are short, so one without an answer shows that the network or the server is gone.
+  const locks = openDatabase(url, { name: 'parley migrations', connections: 1, statementTimeoutMs: PING_MS })
   try {
-    return await db.transaction(async (lock) => {
+    return await locks.transaction(async (lock) => {
       await lock.raw(`set local idle_in_transaction_session_timeout = ${SILENT_MAX_MS}`)
       await acquireMigrationLock(lock, log)
-      // If the session of the lock ends, its commit fails.
-      const pings = setInterval(() => void lock.raw('select 1').catch(() => undefined), PING_MS)
+      // Without the lock another process may migrate, so the migration in progress fails.
+      const pings = setInterval(() => void lock.raw('select 1').catch(() => closeDatabase(db)), PING_MS)
       try {
         const applied = await applyMissing(db, log)
         await finish?.()
@@ -48,7 +50,7 @@ export async function migrate(
       }
     })
   } finally {
-    await closeDatabase(db)
+    await Promise.all([closeDatabase(locks), closeDatabase(db)])
   }
 }
 
