@@ -171,14 +171,11 @@ describe('media', () => {
       request.write('x')
       return request
     })
-    let refused: ApiResponse | undefined
-    await waitUntil(async () => {
-      const response = await upload(buildPng())
-      if (response.status === 503) refused = response
-      return refused !== undefined
-    })
-    expect(refused?.body.code).to.equal('unavailable')
-    expect(refused?.headers.get('retry-after')).to.equal('5')
+    await waitUntil(async () => (await listFiles(app.dataDir, 'media/incoming')).length === requests.length)
+    const refused = await upload(buildPng())
+    expect(refused.status).to.equal(503)
+    expect(refused.body.code).to.equal('unavailable')
+    expect(refused.headers.get('retry-after')).to.equal('5')
     expect((await upload(buildPng(), '', await buildWorkspace(app))).status).to.equal(201)
     for (const request of requests) request.destroy()
     await waitUntil(async () => (await upload(buildPng())).status === 201)
