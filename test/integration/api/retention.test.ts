@@ -145,7 +145,8 @@ describe('retention of a workspace', function () {
         update workspaces set retention = '{}' where id = '${workspace.tenantId}';
         return null;
       end $$;
-      create trigger remove_retention after delete on messages for each statement execute function remove_retention()`)
+      create trigger remove_retention after delete on messages for each row
+        when (old.tenant_id = '${workspace.tenantId}') execute function remove_retention()`)
     lines.length = 0
     await deleteExpired(app.system)
     await app.system.db.raw('drop function remove_retention cascade')
