@@ -2,7 +2,7 @@ import { loadConfig, readEnvironment } from '../src/config.ts'
 import { toReportSource } from '../src/features/broadcasts/report/get-report.ts'
 import { verifyReport } from '../src/features/broadcasts/report/verify-report.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
-import { selectRows } from '../src/platform/database/sql.ts'
+import { createSqlTag } from '../src/platform/database/sql.ts'
 import { isUuid } from '../src/platform/ids.ts'
 import { connectionString, APPLICATION } from '../src/platform/embedded-postgres/cluster/connection.ts'
 import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
@@ -29,9 +29,8 @@ function findDatabaseUrl(): string | undefined {
 async function verify(databaseUrl: string): Promise<void> {
   const db = openDatabase(databaseUrl)
   try {
-    const [broadcast] = await selectRows<{ tenantId: string }>(db, 'select tenant_id from broadcasts where id = ?', [
-      broadcastId,
-    ])
+    const [broadcast] = await createSqlTag<{ tenantId: string }>(db, 'findWorkspaceOfBroadcast')`
+      select tenant_id from broadcasts where id = ${broadcastId}`
     if (!broadcast) return fail('There is no broadcast with this ID.')
     const { report, problems } = await verifyReport(toReportSource(db, broadcast.tenantId), broadcastId)
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)

@@ -309,7 +309,7 @@ describe('architecture: code', () => {
           codeNodes(file, (node) => {
             if (!ts.isCallExpression(node)) return undefined
             const callee = node.expression.getText()
-            return /(?:^selectRows|\bdb\.raw)$/.test(callee) ? `${callee} instead of scope.sql` : undefined
+            return /\bdb\.raw$/.test(callee) ? `${callee} instead of scope.sql` : undefined
           }),
         ),
     )

@@ -34,5 +34,5 @@ function maskPath(path: string, words: ReadonlySet<string>): string {
 function listWords(router: AppRouter): ReadonlySet<string> {
   const paths = listOperations(router).map(({ path }) => path)
   const fixed = ['/inbound/webhooks', '/inbound/whatsapp', TRPC_PREFIX, LIVENESS_PATH, READINESS_PATH, OPENAPI_PATH]
-  return new Set([...[...paths, ...fixed].flatMap((path) => path.split('/')), ...Object.keys(listProcedures(router))])
+  return new Set([...[...paths, ...fixed].flatMap((path) => path.split('/')), ...listProcedures(router).keys()])
 }

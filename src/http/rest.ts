@@ -37,16 +37,16 @@ type Fields = Record<string, z.core.$ZodType>
 
 /** Lists the operations that the procedures' metadata declares; subscriptions have none. */
 export function listOperations(router: AppRouter): Operation[] {
-  return Object.entries(listProcedures(router)).flatMap(([procedurePath, procedure]) => {
+  return [...listProcedures(router)].flatMap(([procedurePath, procedure]) => {
     const { meta } = procedure._def
     const { method, path } = meta?.openapi ?? {}
     return meta && path && isMethod(method) ? [{ method, path, procedurePath, procedure, meta }] : []
   })
 }
 
-/** Lists the procedures of a router, which tRPC's types describe for clients and not for callers in this process. */
-export function listProcedures(router: { _def: { procedures: object } }): Record<string, Procedure> {
-  return Object.fromEntries(Object.entries(router._def.procedures))
+/** Lists the procedures of a router by their paths, which tRPC's types describe for clients and not for callers in this process. */
+export function listProcedures(router: { _def: { procedures: object } }): ReadonlyMap<string, Procedure> {
+  return new Map(Object.entries(router._def.procedures))
 }
 
 /**

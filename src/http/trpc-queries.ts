@@ -19,8 +19,7 @@ export class TrpcQueries {
   readonly #procedures: ReadonlyMap<string, Procedure>
 
   constructor(router: AppRouter) {
-    const all = Object.entries(listProcedures(router))
-    this.#procedures = new Map(all.filter(([, procedure]) => procedure._def.type === 'query'))
+    this.#procedures = new Map([...listProcedures(router)].filter(([, procedure]) => procedure._def.type === 'query'))
   }
 
   /** Returns the queries of a request; undefined if the adapter has to answer it. */

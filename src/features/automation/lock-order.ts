@@ -43,6 +43,12 @@ export function lockContactsSql({ tenantId }: Scope, ids: string[]): SqlFragment
     where tenant_id = ${tenantId} and id = any(${ids}) order by id for no key update`
 }
 
+/** Locks messages. A statement of its own: a distributed database cannot insert within a statement that locks. */
+export async function lockMessages(tx: Scope, ids: string[]): Promise<void> {
+  await tx.sql('lockMessages')`
+    select from messages where tenant_id = ${tx.tenantId} and id = any(${ids}) order by id for no key update`
+}
+
 /** Sorts rows by a unique key, so that every transaction inserts and locks them in the same order. */
 export function sortForLocking<Row>(rows: Row[], key: (row: Row) => string): Row[] {
   return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))

@@ -2,7 +2,7 @@ import { DUE_AT_ONCE } from '../../platform/time.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
-import { sortForLocking } from '../automation/lock-order.ts'
+import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { allowsSql, statusSql } from '../outbound/message-status.ts'
 import { announceQueued, type QueuedMessage } from '../outbound/queue-messages.ts'
@@ -35,9 +35,7 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
   await tx.sql('lockConversations')`
     select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
   const ids = due.map(({ id }) => id)
-  // A distributed database cannot insert within a statement that locks, and would send shared rows to all of its nodes.
-  await tx.sql('lockMessages')`
-    select from messages where tenant_id = ${tenantId} and id = any(${ids}) order by id for no key update`
+  await lockMessages(tx, ids)
   const released = await tx.sql<QueuedMessage>('releaseMessages')`
     update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now}
     where m.tenant_id = ${tenantId} and m.id = any(${ids}) and ${sqlText(allowsSql('release'))}

@@ -2,7 +2,7 @@ import type { StatusUpdate } from '../../channels/channel.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { isUuid, newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { sortForLocking } from '../automation/lock-order.ts'
+import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../consent/apply-provider-opt-outs.ts'
 import { keepWebhooksSql, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { insertProviderIds } from './insert-provider-ids.ts'
@@ -32,7 +32,7 @@ export async function applyStatuses(
     status,
     at,
     error,
-    ownId: messageId !== null && isUuid(messageId) ? messageId : null,
+    ownId: toOwnId(messageId),
   }))
   const { tenantId } = scope
   await scope.transaction(async (tx) => {
@@ -52,14 +52,18 @@ export async function applyStatuses(
     const messageIds = [...found]
     // Locked before the reports are read. Our own id identifies a message whose send got no response or an error: the
     // provider's id is stored for it, because later reports may lack our own.
-    await tx.sql('lockMessages')`
-      select from messages where tenant_id = ${tenantId} and id = any(${messageIds}) order by id for no key update`
+    await lockMessages(tx, messageIds)
     const ownIds = rows.flatMap(({ ownId, providerMessageId }) =>
       ownId !== null && found.has(ownId) ? [{ messageId: ownId, providerMessageId }] : [],
     )
     if (ownIds.length > 0) await insertProviderIds(tx, channelId, ownIds)
     await promoteStatuses(tx, messageIds)
   }, options)
+}
+
+/** Our own ID of a message, as the provider returns it; null for a text that is none. */
+function toOwnId(messageId: string | null): string | null {
+  return messageId !== null && isUuid(messageId) ? messageId : null
 }
 
 /** Finds the contacts of reports that they opted out at the provider. */
@@ -69,7 +73,7 @@ async function findOptOuts(tx: Scope, channelId: string, statuses: StatusUpdate[
   const reports = optOuts.map(({ providerMessageId, messageId }, index) => ({
     index,
     providerMessageId,
-    ownId: messageId !== null && isUuid(messageId) ? messageId : null,
+    ownId: toOwnId(messageId),
   }))
   const rows = await tx.sql<{ messageId: string; contactId: string; index: number }>('findOptOuts')`
     select m.id as message_id, m.contact_id, x.index

@@ -16,7 +16,7 @@ export type Cost = (ctx: Context) => Tier[][]
  */
 export function costTable(router: AppRouter): Cost {
   const rest = new Map(listOperations(router).map(({ method, path, meta }) => [`${method} ${path}`, meta.tier]))
-  const procedures = new Map(Object.entries(listProcedures(router)))
+  const procedures = listProcedures(router)
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   return (ctx) => {
     const { path, method } = ctx

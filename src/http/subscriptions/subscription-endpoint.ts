@@ -1,5 +1,6 @@
 import { parseConnectionParamsFromString } from '@trpc/server/http'
 import type { Context } from 'koa'
+import { parseJson } from '../../platform/parse-json.ts'
 import type { AppRouter } from '../../router.ts'
 import type { RequestContext } from '../../trpc/context.ts'
 import { toErrorShape, toPublicError, TransportError } from '../../trpc/errors.ts'
@@ -22,7 +23,7 @@ type OpenContext = (ctx: Context, tenantId: string | null) => Promise<RequestCon
  * streams, which costs ten times as much. Returns false for calls that are not a single subscription.
  */
 export function subscriptionEndpoint(router: AppRouter, openContext: OpenContext) {
-  const procedures = new Map(Object.entries(listProcedures(router)))
+  const procedures = listProcedures(router)
   const streams = new EventStreams(transformer.output.serialize)
   return async (ctx: Context, [path, ...others]: string[]): Promise<boolean> => {
     const procedure = procedures.get(path ?? '')
@@ -67,17 +68,11 @@ function readTenantId(query: URLSearchParams): string | null {
 
 /** Adds the position from which the client resumes, which it sends as a header or beside the input. */
 function readInput(query: URLSearchParams, header: string): unknown {
-  const input = transformer.input.deserialize(parseJson(query.get('input') || '{"json":{}}'))
+  const json: unknown = parseJson(query.get('input') || '{"json":{}}')
+  if (json === undefined) throw new TransportError('PARSE_ERROR')
+  const input = transformer.input.deserialize(json)
   const lastEventId = header || query.get('lastEventId') || query.get('Last-Event-Id')
   return lastEventId && typeof input === 'object' ? { ...input, lastEventId } : input
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new TransportError('PARSE_ERROR', { cause })
-  }
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

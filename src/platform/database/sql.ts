@@ -3,18 +3,7 @@ import { snakeCaseMappers } from 'objection'
 import type pg from 'pg'
 import { composeStatement, SqlFragment, type SqlPart, type SqlValue, type Statement } from './statements/statement.ts'
 
-type Bindings = readonly Knex.RawBinding[] | Knex.ValueDict
-
 const { parse: toCamelCase, format: toSnakeCase } = snakeCaseMappers()
-
-/**
- * Runs one SQL statement and returns its rows with their column names in camelCase. `Row` states what the statement
- * selects or returns; nothing checks it at run time.
- */
-export async function selectRows<Row>(db: Knex, sql: string, bindings: Bindings = []): Promise<Row[]> {
-  const { rows } = await db.raw<{ rows: object[] }>(sql, bindings)
-  return camelRows<Row>(rows)
-}
 
 /** The tag of a template that is a statement. `Row` states what it selects or returns; nothing checks it at run time. */
 export type SqlTag<Row> = (strings: TemplateStringsArray, ...values: SqlPart[]) => Promise<Row[]>
@@ -98,11 +87,6 @@ function toCamelName(column: string): string {
   const [name = column] = Object.keys(toCamelCase({ [column]: null }))
   camelNames.set(column, name)
   return name
-}
-
-/** Maps the column names of rows from the query builder to camelCase. Values, JSON included, stay as they are. */
-export function camelRows<Row>(rows: readonly object[]): Row[] {
-  return rows.map((row): unknown => toCamelCase(row)) as Row[]
 }
 
 /** Serializes rows for `jsonb_to_recordset` and `jsonb_populate_recordset`, with their keys in snake_case. */
