@@ -2,7 +2,7 @@ import { extname, join } from 'node:path'
 import type { RedisClientType } from 'redis'
 import type { Config } from './config.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
-import { openPools, type Pools } from './platform/database/pools.ts'
+import { openPools, type Pools } from './platform/database/pools/pools.ts'
 import { findServers } from './platform/database/servers/servers.ts'
 import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import { HandoverQueue } from './platform/jobs/handover-queue.ts'
@@ -39,12 +39,12 @@ export type OpenDependencies = Dependencies & {
 }
 
 /**
- * Tasks whose jobs are executed by the process that has enqueued them. Few advance at once, so that each does more and the
- * database has connections left; sends mostly wait for a provider.
+ * Tasks whose jobs are executed by the process that has enqueued them. Those at work wait for shared transactions, few of
+ * which are open at once; sends mostly wait for a provider.
  */
 const LOCAL_TASKS = {
-  advance: { working: 2, releasedPerKey: 2, released: 6 },
-  deliver: { working: 2, releasedPerKey: 4, released: 16 },
+  advance: { working: 32, releasedPerKey: 2, released: 6 },
+  deliver: { working: 32, releasedPerKey: 4, released: 16 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */

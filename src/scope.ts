@@ -1,6 +1,7 @@
-import type { TenantModel } from './models/tenant-model.ts'
-import { singleDatabase } from './platform/database/connection-pool.ts'
+import type { TenantModel, TenantModelClass } from './models/tenant-model.ts'
+import { singleDatabase } from './platform/database/pools/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
+import { SharedTransactionError } from './platform/database/pools/shared-transactions.ts'
 import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
 import { sendEvents, writeEvents } from './platform/database/write-events.ts'
 import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
@@ -13,21 +14,16 @@ import type { Mailer } from './platform/mail.ts'
 import type { ComputeTask } from './platform/compute/compute-task.ts'
 import type { Secrets } from './platform/security/secrets.ts'
 import { retry } from './platform/concurrency/retry.ts'
-import type { Actor, Dependencies, Ending, Event } from './platform/scope-dependencies.ts'
+import type {
+  Actor,
+  Dependencies,
+  Ending,
+  Event,
+  ScopeOptions,
+  TransactionOptions,
+} from './platform/scope-dependencies.ts'
 
 export type { Actor, Dependencies, Event, Role } from './platform/scope-dependencies.ts'
-
-type ModelClass<M extends TenantModel> = {
-  new (): M
-  query(this: new () => NoInfer<M>, db: Database): NoInfer<M>['QueryBuilderType']
-}
-
-type ScopeOptions = {
-  /** Cancels the statements of the scope. */
-  signal?: AbortSignal | undefined
-  /** Work for the end of the outermost transaction; undefined outside of a transaction. */
-  ending?: Ending
-}
 
 /** Attempts of a transaction that ends in a deadlock. */
 const ATTEMPTS_MAX = 3
@@ -63,7 +59,7 @@ export class Scope {
     return this.#dependencies.clock.now()
   }
 
-  query<M extends TenantModel>(model: ModelClass<M>): M['QueryBuilderType'] {
+  query<M extends TenantModel>(model: TenantModelClass<M>): M['QueryBuilderType'] {
     return model.query(this.db).context({ tenantId: this.tenantId })
   }
 
@@ -77,21 +73,21 @@ export class Scope {
   }
 
   /** Returns undefined for a malformed id, a missing row and a row of another tenant alike. */
-  async find<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M | undefined> {
+  async find<M extends TenantModel & { id: string }>(model: TenantModelClass<M>, id: string): Promise<M | undefined> {
     if (!isUuid(id)) return undefined
     const row: TenantModel | undefined = await this.query<M>(model).findOne('id', id)
     return row instanceof model ? row : undefined
   }
 
   /** @throws NotFoundError */
-  async get<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M> {
+  async get<M extends TenantModel & { id: string }>(model: TenantModelClass<M>, id: string): Promise<M> {
     const row = await this.find<M>(model, id)
     if (!row) throw new NotFoundError(model.name)
     return row
   }
 
   /** Locks the row until the transaction ends. @throws NotFoundError */
-  async lock<M extends TenantModel & { id: string }>(model: ModelClass<M>, id: string): Promise<M> {
+  async lock<M extends TenantModel & { id: string }>(model: TenantModelClass<M>, id: string): Promise<M> {
     if (!isUuid(id)) throw new NotFoundError(model.name)
     const row: TenantModel | undefined = await this.query<M>(model).findOne('id', id).forUpdate()
     if (!(row instanceof model)) throw new NotFoundError(model.name)
@@ -100,27 +96,35 @@ export class Scope {
 
   /**
    * Runs `work` in a transaction. A transaction is a scope: everything done through it commits together, jobs and events
-   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it. It waits for a
-   * lock at most `lockTimeoutMs`, by default until the statement is canceled.
+   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it.
    */
-  transaction<T>(work: (tx: Scope) => Promise<T>, options: { lockTimeoutMs?: number } = {}): Promise<T> {
+  transaction<T>(work: (tx: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     // An inner transaction cannot be repeated alone: the deadlock has rolled the outermost one back.
     const isRetryable = (error: unknown) => !this.#ending && sqlState(error) === DEADLOCK
     return retry(() => this.#transact(work, options), { isRetryable, attemptsMax: ATTEMPTS_MAX })
   }
 
-  async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs }: { lockTimeoutMs?: number }): Promise<T> {
-    const ending: Ending = { events: [], outdatedKeys: [] }
-    const jobs = this.#dependencies.jobs.forTransaction()
-    const { result, stored } = await this.db.transaction(async (db) => {
+  async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs, size }: TransactionOptions): Promise<T> {
+    if (this.#ending?.isShared) throw new SharedTransactionError('A shared transaction has no inner ones')
+    const run = async (db: Database, isShared: boolean) => {
       if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
+      const ending: Ending = { events: [], outdatedKeys: [], isShared }
+      const jobs = this.#dependencies.jobs.forTransaction()
       const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue }
       const tx = new Scope(dependencies, this.tenantId, this.actor, { ending })
       const result = await work(tx)
       // Those of an inner transaction are stored by the outermost one.
       const events = this.#ending ? [] : ending.events
-      return { result, ...(await sendEvents(db, { tenantId: this.tenantId, now: this.now() }, events)) }
-    })
+      const origin = { tenantId: this.tenantId, now: this.now() }
+      // The commit of a shared transaction does not follow at once.
+      if (isShared) await writeEvents(db, origin, events)
+      const { stored } = await sendEvents(db, origin, isShared ? [] : events)
+      return { result, stored, ending, jobs }
+    }
+    const { sharedTransactions: shared } = this.#dependencies.connections
+    const { result, stored, ending, jobs } = await (shared && size !== undefined && lockTimeoutMs === undefined
+      ? shared.run(this.tenantId, size, run)
+      : this.db.transaction((db) => run(db, false)))
     await stored
     jobs.commit()
     if (this.#ending) {

@@ -57,3 +57,9 @@ export class TenantModel extends Model {
     Reflect.deleteProperty(this, 'tenantId')
   }
 }
+
+/** A class of rows, with the query builder of its rows. */
+export type TenantModelClass<M extends TenantModel> = {
+  new (): M
+  query(this: new () => NoInfer<M>, db: Knex): NoInfer<M>['QueryBuilderType']
+}

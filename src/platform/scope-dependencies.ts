@@ -1,4 +1,4 @@
-import type { DatabaseSource } from './database/connection-pool.ts'
+import type { DatabaseSource } from './database/pools/connection-pool.ts'
 import type { ComputePool } from './compute/compute-pool.ts'
 import type { ExpiringCache } from './concurrency/expiring-cache.ts'
 import type { SharedObjects } from './concurrency/shared-objects.ts'
@@ -49,4 +49,20 @@ export type Ending = {
   events: Event[]
   /** Keys of cached reads whose results the transaction changes. */
   outdatedKeys: string[]
+  /** True if other tenants use the same transaction of the database. */
+  isShared: boolean
+}
+
+export type ScopeOptions = {
+  /** Cancels the statements of the scope. */
+  signal?: AbortSignal | undefined
+  /** Work for the end of the outermost transaction; undefined outside of a transaction. */
+  ending?: Ending
+}
+
+export type TransactionOptions = {
+  /** The longest wait for a lock, by default until the statement is canceled. */
+  lockTimeoutMs?: number
+  /** Number of items of short work without inner transactions, which may share a transaction with that of other tenants. */
+  size?: number
 }

@@ -32,7 +32,7 @@ async function advanceMailboxes<Tx extends EngineTransaction>(
   mailboxes: Mailbox[],
 ): Promise<boolean> {
   try {
-    return await port.transaction(tenantId, (tx) => advanceBatch(port, tx, mailboxes))
+    return await port.transaction(tenantId, (tx) => advanceBatch(port, tx, mailboxes), mailboxes.length)
   } catch {
     const [mailbox, ...rest] = mailboxes
     if (rest.length > 0) for (const one of mailboxes) await advanceMailboxes(port, tenantId, [one])

@@ -45,7 +45,8 @@ export type DueMailboxes = { mailboxes: Mailbox[]; areAll: boolean }
 export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<Tx> {
   /** Lists the mailboxes of the due items of a tenant that have waited longest, at most `limit` items. */
   listDueMailboxes(tenantId: string, limit: number): Promise<DueMailboxes>
-  transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T>
+  /** Given the number of its mailboxes, the work may share a transaction of the database with other tenants. */
+  transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>, size?: number): Promise<T>
   /** Returns true for a failure that says nothing about the item, such as an outage. It costs no attempt. */
   isTransient(error: unknown): boolean
   /** Takes an item that failed at its last attempt out of its mailbox and keeps it with the reason; false if it is gone. */

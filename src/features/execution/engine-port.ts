@@ -31,7 +31,8 @@ export function enginePort(system: SystemScope): EnginePort<Scope> {
   return {
     ...decisionPort,
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.forTenant(tenantId), limit),
-    transaction: (tenantId, work) => system.forTenant(tenantId).transaction(work),
+    transaction: (tenantId, work, size) =>
+      system.forTenant(tenantId).transaction(work, size === undefined ? {} : { size }),
     isTransient,
     deadLetter: storeDeadLetter,
     report(error, about) {

@@ -28,34 +28,37 @@ export async function applyUpdates(
   scope: Scope,
   { channelId, calls, webhooks = [], ...options }: NewUpdates,
 ): Promise<void> {
-  await scope.transaction(async (tx) => {
-    await keepWebhooks(tx, channelId, webhooks)
-    await storeEchoes(
-      tx,
-      channelId,
-      calls.flatMap(({ echoes }) => echoes),
-    )
-    await changeNumbers(
-      tx,
-      channelId,
-      calls.flatMap(({ numberChanges }) => numberChanges),
-    )
-    await storePreferences(
-      tx,
-      channelId,
-      calls.flatMap(({ preferences }) => preferences),
-    )
-    await applyChannelUpdates(
-      tx,
-      channelId,
-      calls.flatMap(({ channelUpdates }) => channelUpdates),
-    )
-    await applyTemplateUpdates(
-      tx,
-      channelId,
-      calls.flatMap(({ templateUpdates }) => templateUpdates),
-    )
-  }, options)
+  await scope.transaction(
+    async (tx) => {
+      await keepWebhooks(tx, channelId, webhooks)
+      await storeEchoes(
+        tx,
+        channelId,
+        calls.flatMap(({ echoes }) => echoes),
+      )
+      await changeNumbers(
+        tx,
+        channelId,
+        calls.flatMap(({ numberChanges }) => numberChanges),
+      )
+      await storePreferences(
+        tx,
+        channelId,
+        calls.flatMap(({ preferences }) => preferences),
+      )
+      await applyChannelUpdates(
+        tx,
+        channelId,
+        calls.flatMap(({ channelUpdates }) => channelUpdates),
+      )
+      await applyTemplateUpdates(
+        tx,
+        channelId,
+        calls.flatMap(({ templateUpdates }) => templateUpdates),
+      )
+    },
+    { size: calls.length, ...options },
+  )
 }
 
 /** Finds the contacts, and creates those who never wrote: their choice must be known before somebody writes to them. */

@@ -1,6 +1,5 @@
 import type { Inbound, InboundMessage, StatusUpdate } from '../../channels/channel.ts'
 import { Batcher } from '../../platform/concurrency/batcher.ts'
-import { Gate } from '../../platform/concurrency/gate.ts'
 import { isOutage } from '../../platform/database/database.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
@@ -25,28 +24,20 @@ export type InboundBatcher = {
 
 const BATCH_MAX = 50
 const WAITING_MAX = 2000
-/** Transactions that store webhook calls at a time: more would make the batches smaller. */
-const GATE_WIDTH = 2
-/** A transaction that waits for a lock delays other channels only this long. */
-const GATE_HOLD_MAX_MS = 100
 /** Size of a body that counts like a message in a batch, so that a batch of large bodies stays small. */
 const BODY_BYTES_PER_ITEM = 64 * 1024
 
 /** Creates the batcher of a process. Only calls that the same process handles share a batch. */
 export function createInboundBatcher(system: SystemScope): InboundBatcher {
-  const gate = new Gate({ width: GATE_WIDTH, holdMaxMs: GATE_HOLD_MAX_MS })
   const messages = batchByChannel<InboundMessage>({
-    gate,
     toKey: ({ from }) => senderKey(from),
     store: (scope, { items, ...batch }) => receiveMessages(scope, { messages: items, ...batch }),
   })
   const statuses = batchByChannel<StatusUpdate>({
-    gate,
     toKey: ({ providerMessageId }) => providerMessageId,
     store: (scope, { items, ...batch }) => applyStatuses(scope, { statuses: items, ...batch }),
   })
   const updates = batchByChannel<Inbound>({
-    gate,
     toKey: () => 'updates',
     store: (scope, { items, ...batch }) => applyUpdates(scope, { calls: items, ...batch }),
   })
@@ -61,18 +52,15 @@ export function createInboundBatcher(system: SystemScope): InboundBatcher {
 type Batch<Item> = { channelId: string; items: Item[]; webhooks: RawWebhook[]; lockTimeoutMs?: number }
 
 type BatchOptions<Item> = {
-  gate: Gate
   toKey: (item: Item) => string
   store: (scope: Scope, batch: Batch<Item>) => Promise<unknown>
 }
 
 function batchByChannel<Item>({
-  gate,
   toKey,
   store,
 }: BatchOptions<Item>): (channel: InboundChannel, parts: Parts<Item>) => Promise<void> {
   const batcher = new Batcher<{ from: InboundChannel } & Parts<Item>, { isLocked: boolean }>({
-    gate,
     batchMax: BATCH_MAX,
     waitingMax: WAITING_MAX,
     measure: ({ items, webhook }) => Math.max(items.length, (webhook?.body.length ?? 0) / BODY_BYTES_PER_ITEM),

@@ -35,35 +35,38 @@ export async function receiveMessages(
 ): Promise<ReceivedMessage[]> {
   if (messages.length === 0) return []
   const keywordSettings = await loadCachedKeywordSettings(scope)
-  return scope.transaction(async (tx) => {
-    const senders = await resolveSenders(
-      tx,
-      channelId,
-      messages.map(({ from }) => from),
-    )
-    const contactIds = [...senders.values()].map(({ contactId }) => contactId)
-    const conversations = await ensureConversations(tx, channelId, contactIds)
-    const newestIds = new Map<string, string>()
-    const candidates = messages.map((message) => prepare(message, { channelId, senders, conversations, newestIds }))
-    const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
-    if (inserted.length > 0) {
-      const found = findConsentKeywords(keywordSettings, inserted)
-      const keywords = new Map(found.map(({ keyword, received }) => [received.id, keyword]))
-      // Sent together, in this order.
-      const [, replies] = await Promise.all([
-        touchConversations(tx, inserted),
-        attributeReplies(tx, channelId, inserted.map(toReceivedFrom)),
-        deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords }),
-        queueMedia(tx, channelId, inserted),
-        applyConsentKeywords(tx, channelId, { settings: keywordSettings, found, messages: inserted }),
-      ])
-      await carryBetweenContacts(tx, channelId, senders.values())
-      await deliverReplies(tx, replies, keywords)
-      await tx.record(...toEvents(inserted, senders))
-      await tx.enqueue(advanceJob(tx.tenantId))
-    }
-    return toReceived(tx, { channelId, candidates, inserted })
-  }, options)
+  return scope.transaction(
+    async (tx) => {
+      const senders = await resolveSenders(
+        tx,
+        channelId,
+        messages.map(({ from }) => from),
+      )
+      const contactIds = [...senders.values()].map(({ contactId }) => contactId)
+      const conversations = await ensureConversations(tx, channelId, contactIds)
+      const newestIds = new Map<string, string>()
+      const candidates = messages.map((message) => prepare(message, { channelId, senders, conversations, newestIds }))
+      const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
+      if (inserted.length > 0) {
+        const found = findConsentKeywords(keywordSettings, inserted)
+        const keywords = new Map(found.map(({ keyword, received }) => [received.id, keyword]))
+        // Sent together, in this order.
+        const [, replies] = await Promise.all([
+          touchConversations(tx, inserted),
+          attributeReplies(tx, channelId, inserted.map(toReceivedFrom)),
+          deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords }),
+          queueMedia(tx, channelId, inserted),
+          applyConsentKeywords(tx, channelId, { settings: keywordSettings, found, messages: inserted }),
+        ])
+        await carryBetweenContacts(tx, channelId, senders.values())
+        await deliverReplies(tx, replies, keywords)
+        await tx.record(...toEvents(inserted, senders))
+        await tx.enqueue(advanceJob(tx.tenantId))
+      }
+      return toReceived(tx, { channelId, candidates, inserted })
+    },
+    { size: messages.length, ...options },
+  )
 }
 
 type Batch = {

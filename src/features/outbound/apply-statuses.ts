@@ -35,10 +35,11 @@ export async function applyStatuses(
     ownId: toOwnId(messageId),
   }))
   const { tenantId } = scope
-  await scope.transaction(async (tx) => {
-    await applyProviderOptOuts(tx, channelId, await findOptOuts(tx, channelId, statuses))
-    const sorted = sortForLocking(rows, (row) => `${row.providerMessageId} ${row.status}`)
-    const stored = await tx.sql<{ messageId: string | null }>('insertStatuses')`
+  await scope.transaction(
+    async (tx) => {
+      await applyProviderOptOuts(tx, channelId, await findOptOuts(tx, channelId, statuses))
+      const sorted = sortForLocking(rows, (row) => `${row.providerMessageId} ${row.status}`)
+      const stored = await tx.sql<{ messageId: string | null }>('insertStatuses')`
     with ${keepWebhooksSql(tx, channelId, webhooks)}
        insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
        select ${tenantId}::uuid, x.id, ${channelId}::uuid, x.provider_message_id, coalesce(r.message_id, m.id), x.status, x.error, x.at, ${tx.now()}::timestamptz
@@ -47,18 +48,20 @@ export async function applyStatuses(
        left join messages m on m.tenant_id = ${tenantId} and m.channel_id = ${channelId} and m.id = x.own_id and m.direction = 'outbound'
        on conflict (tenant_id, channel_id, provider_message_id, status) do nothing
        returning message_id`
-    const found = new Set(stored.flatMap(({ messageId }) => messageId ?? []))
-    if (found.size === 0) return
-    const messageIds = [...found]
-    // Locked before the reports are read. Our own id identifies a message whose send got no response or an error: the
-    // provider's id is stored for it, because later reports may lack our own.
-    await lockMessages(tx, messageIds)
-    const ownIds = rows.flatMap(({ ownId, providerMessageId }) =>
-      ownId !== null && found.has(ownId) ? [{ messageId: ownId, providerMessageId }] : [],
-    )
-    if (ownIds.length > 0) await insertProviderIds(tx, channelId, ownIds)
-    await promoteStatuses(tx, messageIds)
-  }, options)
+      const found = new Set(stored.flatMap(({ messageId }) => messageId ?? []))
+      if (found.size === 0) return
+      const messageIds = [...found]
+      // Locked before the reports are read. Our own id identifies a message whose send got no response or an error: the
+      // provider's id is stored for it, because later reports may lack our own.
+      await lockMessages(tx, messageIds)
+      const ownIds = rows.flatMap(({ ownId, providerMessageId }) =>
+        ownId !== null && found.has(ownId) ? [{ messageId: ownId, providerMessageId }] : [],
+      )
+      if (ownIds.length > 0) await insertProviderIds(tx, channelId, ownIds)
+      await promoteStatuses(tx, messageIds)
+    },
+    { size: statuses.length, ...options },
+  )
 }
 
 /** Our own ID of a message, as the provider returns it; null for a text that is none. */

@@ -9,6 +9,8 @@ import { type ClaimedMessage, claimMessages } from './claim-messages.ts'
 /** Well before the claim expires, after which the messages fail. */
 const CONFIRM_MAX_MS = 30 * SECOND
 const CONFIRM_ATTEMPTS_MAX = 20
+/** A claim is one statement, and most claims find few messages. */
+const CLAIM_SIZE = 1
 
 /**
  * Claims messages and commits. If the connection is lost during the commit, the database is asked for its result: without
@@ -19,9 +21,12 @@ export async function commitClaim(scope: Scope, channelId: string, limit: number
   let claimed: ClaimedMessage[] = []
   let transactionId: string | undefined
   try {
-    await scope.transaction(async (tx) => {
-      ;[claimed, transactionId] = await Promise.all([claimMessages(tx, channelId, limit), readTransactionId(tx)])
-    })
+    await scope.transaction(
+      async (tx) => {
+        ;[claimed, transactionId] = await Promise.all([claimMessages(tx, channelId, limit), readTransactionId(tx)])
+      },
+      { size: CLAIM_SIZE },
+    )
     return claimed
   } catch (error) {
     const id = transactionId

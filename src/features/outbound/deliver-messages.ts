@@ -63,12 +63,15 @@ async function findConnected(scope: Scope, channelId: string): Promise<LoadedCha
 async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, release }: Control): Promise<boolean> {
   if (channel.kind === 'sandbox') {
     // Nothing leaves the process, so no delivery can be unknown: one transaction is enough.
-    const claimed = await scope.transaction(async (tx) => {
-      const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
-      const sends = claimed.map((message) => send(message, channel.adapter))
-      await settleMessages(tx, channel, await Promise.all(sends))
-      return claimed
-    })
+    const claimed = await scope.transaction(
+      async (tx) => {
+        const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
+        const sends = claimed.map((message) => send(message, channel.adapter))
+        await settleMessages(tx, channel, await Promise.all(sends))
+        return claimed
+      },
+      { size: CLAIM_MAX },
+    )
     return mayHaveMore(scope, claimed)
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
@@ -100,7 +103,7 @@ async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boo
  * claim expires. A repetition after a commit that was not confirmed changes nothing.
  */
 function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], claimedUntil: Date): Promise<void> {
-  return retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes)), {
+  return retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes), { size: outcomes.length }), {
     isRetryable: isTransient,
     mayContinue: () => scope.now() < claimedUntil,
     attemptsMax: SETTLE_ATTEMPTS_MAX,

@@ -1,5 +1,4 @@
 import { UnavailableError } from '../errors.ts'
-import type { Gate } from './gate.ts'
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
@@ -14,13 +13,11 @@ type Options<Item, Result> = {
   measure?: (item: Item) => number
   /** Returns true if a single item may have caused the error, so that the others are worth retrying without it. */
   isItemError?: (error: unknown) => boolean
-  /** Limits the batches of all keys. Items that arrive while a key waits at the gate join its batch. */
-  gate?: Gate
 }
 
 /**
- * Merges concurrent work on the same key. Without a gate, the first item is processed at once and alone; items that arrive meanwhile
- * are processed next, as one batch, in order. No item joins a batch that has started, so each caller sees the effects
+ * Merges concurrent work on the same key. The first item is processed at once and alone; items that arrive meanwhile are
+ * processed next, as one batch, in order. No item joins a batch that has started, so each caller sees the effects
  * of everything that finished before its call.
  */
 export class Batcher<Item, Result> {
@@ -47,9 +44,7 @@ export class Batcher<Item, Result> {
   }
 
   async #run(key: string): Promise<void> {
-    const { gate } = this.#options
-    const processNext = () => this.#process(key, this.#next(key))
-    while (this.#waiting.get(key)?.length) await (gate ? gate.run(processNext) : processNext())
+    while (this.#waiting.get(key)?.length) await this.#process(key, this.#next(key))
     this.#waiting.delete(key)
   }
 

@@ -3,7 +3,7 @@ import { newId } from '../ids.ts'
 import { SECOND } from '../time.ts'
 import { type Database, sqlState } from './database.ts'
 import { compareMigrations } from './migrate.ts'
-import type { Pools } from './pools.ts'
+import type { Pools } from './pools/pools.ts'
 
 const PROBE_MAX_MS = 5 * SECOND
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { loadConfig } from '../../../src/config.ts'
 import type { Database } from '../../../src/platform/database/database.ts'
-import { openPools } from '../../../src/platform/database/pools.ts'
+import { openPools } from '../../../src/platform/database/pools/pools.ts'
 import { cloneDatabase } from '../../support/postgres.ts'
 
 /** Executes a statement twice on one connection, and returns the number of its plans and how they are made. */

@@ -1,6 +1,7 @@
-import { FairSemaphore } from '../concurrency/fair-semaphore.ts'
-import { cancelStatement } from './cancel-statement.ts'
-import { closeDatabase, type Database, openDatabase, type PoolSettings } from './database.ts'
+import { FairSemaphore } from '../../concurrency/fair-semaphore.ts'
+import { cancelStatement } from '../cancel-statement.ts'
+import { SharedTransactions } from './shared-transactions.ts'
+import { closeDatabase, type Database, openDatabase, type PoolSettings } from '../database.ts'
 import { type Connections, deriveDatabase } from './derive-database.ts'
 
 /** The work that statements belong to. */
@@ -16,6 +17,8 @@ export type DatabaseSource = {
   /** For work of no workspace. */
   db: Database
   forWork(work: Work): Database
+  /** Transactions that several workspaces share; undefined in a transaction. */
+  sharedTransactions?: SharedTransactions
 }
 
 /** A source for work that must use one connection, such as that of a transaction. */
@@ -39,12 +42,15 @@ type Options = {
 
 const CANCEL_AGAIN_MS = 500
 
+const SHARED = { width: 2, holdMaxMs: 100, sizeMax: 50 }
+
 /**
  * The connections of one kind of work. A workspace uses a bounded share of them, and workspaces that wait are served
  * round-robin, so that slow statements of one workspace leave connections to the others.
  */
 export class ConnectionPool implements DatabaseSource {
   readonly db: Database
+  readonly sharedTransactions: SharedTransactions
   readonly #pool: Database
   readonly #slots: FairSemaphore
   /** Connections that are not used again: the cancel request may arrive late and would hit their next statement. */
@@ -65,6 +71,10 @@ export class ConnectionPool implements DatabaseSource {
       waitMaxMs: settings.acquireTimeoutMs,
     })
     this.db = this.forWork({ workspaceId: null })
+    this.sharedTransactions = new SharedTransactions({
+      open: (workspaceId, work) => this.forWork({ workspaceId }).transaction(work),
+      ...SHARED,
+    })
   }
 
   forWork({ workspaceId, signal }: Work): Database {

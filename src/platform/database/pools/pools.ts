@@ -1,6 +1,6 @@
 import { ConnectionPool } from './connection-pool.ts'
-import type { PoolSettings } from './database.ts'
-import { SECOND } from '../time.ts'
+import type { PoolSettings } from '../database.ts'
+import { SECOND } from '../../time.ts'
 
 /** The kinds of work that have connections of their own, so that none of them waits for another. */
 export type PoolName = 'requests' | 'webhooks' | 'engine' | 'background'

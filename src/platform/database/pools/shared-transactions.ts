@@ -1,0 +1,135 @@
+import { type Database, isOutage } from '../database.ts'
+import { createSqlTag } from '../sql.ts'
+
+/** The work of one caller in a transaction. `isShared` is true if the transaction contains that of others, too. */
+type Work<T> = (db: Database, isShared: boolean) => Promise<T>
+
+type Part = {
+  key: string
+  size: number
+  /** True after a failure of a transaction that it shared. */
+  isAlone: boolean
+  execute: Work<void>
+  /** Passes the result on, after the commit. */
+  commit: () => void
+  reject: (error: unknown) => void
+}
+
+type Options = {
+  /** Executes work in a transaction: that of one key, or of several if the key is null. */
+  open: <T>(key: string | null, work: (db: Database) => Promise<T>) => Promise<T>
+  /** Transactions at a time. More would make each of them contain less. */
+  width: number
+  /** A transaction that takes longer makes room for the next one, so that it delays others only this long. */
+  holdMaxMs: number
+  /** The largest size of a transaction of several parts. A larger part has its own. */
+  sizeMax: number
+}
+
+/** Longest wait for a lock in a transaction of several parts, as all of them wait for it. */
+const LOCK_TIMEOUT = '50ms'
+
+/** The work needs a transaction that nobody else uses. It is repeated in its own. */
+export class SharedTransactionError extends Error {
+  override name = 'SharedTransactionError'
+}
+
+/**
+ * Executes the work of several callers in one transaction, because many small transactions cost more waits and commits
+ * than they do work. Work that arrives while others are in progress shares the next transaction; what arrives alone has
+ * its own, at once. Work of one key is never in the same transaction. If any of it fails, all is rolled back, and each
+ * part is repeated in its own transaction: it must have no effects outside of it.
+ */
+export class SharedTransactions {
+  readonly #options: Options
+  #waiting: Part[] = []
+  #open = 0
+  #isDistributed = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Resolves after the commit. Work of a smaller size leaves more room for that of other keys. */
+  run<T>(key: string, size: number, work: Work<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let commit = () => reject(new Error('the work was not executed'))
+      const execute = async (db: Database, isShared: boolean) => {
+        const result = await work(db, isShared)
+        commit = () => resolve(result)
+      }
+      this.#waiting.push({ key, size, isAlone: false, execute, commit: () => commit(), reject })
+      this.#startNext()
+    })
+  }
+
+  #startNext(): void {
+    const { width, holdMaxMs } = this.#options
+    while (this.#waiting.length > 0 && this.#open < width) {
+      const parts = this.#takeNext()
+      this.#open += 1
+      let hasMadeRoom = false
+      const makeRoom = () => {
+        if (hasMadeRoom) return
+        hasMadeRoom = true
+        this.#open -= 1
+        this.#startNext()
+      }
+      const timer = setTimeout(makeRoom, holdMaxMs)
+      void this.#execute(parts).finally(() => {
+        clearTimeout(timer)
+        makeRoom()
+      })
+    }
+  }
+
+  /** Takes the part that has waited longest, and those behind it that fit into its transaction. */
+  #takeNext(): Part[] {
+    const taken = new Map<string, Part>()
+    let room = this.#options.sizeMax
+    let isFull = false
+    this.#waiting = this.#waiting.filter((part) => {
+      const isAlone = part.isAlone || this.#isDistributed
+      const fits = taken.size === 0 || (!isAlone && !taken.has(part.key) && part.size <= room)
+      if (isFull || !fits) return true
+      taken.set(part.key, part)
+      room -= part.size
+      isFull = isAlone || room <= 0
+      return false
+    })
+    return [...taken.values()]
+  }
+
+  async #execute(parts: Part[]): Promise<void> {
+    const [first] = parts
+    try {
+      if (first && parts.length === 1) await this.#options.open(first.key, (db) => first.execute(db, false))
+      else await this.#executeTogether(parts)
+      for (const { commit } of parts) commit()
+    } catch (error) {
+      if (parts.length === 1 || isOutage(error)) for (const { reject } of parts) reject(error)
+      else this.#waiting.unshift(...parts.map((part) => ({ ...part, isAlone: true })))
+    }
+  }
+
+  #executeTogether(parts: Part[]): Promise<void> {
+    return this.#options.open(null, async (db) => {
+      // All are awaited, even if one fails: they use the same connection. The first statement is sent before the others.
+      const outcomes = await Promise.allSettled([this.#prepare(db), ...parts.map(({ execute }) => execute(db, true))])
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+      // If work has caught the error of a statement, this one fails. Otherwise the server would reply to the commit with a
+      // rollback of everything.
+      await createSqlTag(db, 'assertNotAborted')`select ${1}::int`
+    })
+  }
+
+  /** A distributed database would commit the rows of several workspaces on several nodes, in two phases. */
+  async #prepare(db: Database): Promise<void> {
+    const [row] = await createSqlTag<{ isDistributed: boolean }>(db, 'prepareSharedTransaction')`
+      select set_config('lock_timeout', ${LOCK_TIMEOUT}, true),
+        exists (select from pg_extension where extname = 'citus') as is_distributed`
+    if (!row?.isDistributed) return
+    this.#isDistributed = true
+    throw new SharedTransactionError('The database is distributed')
+  }
+}
