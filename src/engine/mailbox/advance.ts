@@ -15,7 +15,7 @@ export async function advance<Tx extends EngineTransaction>(port: EnginePort<Tx>
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
     const { mailboxes, areAll } = await port.listDueMailboxes(tenantId, MAILBOXES_MAX)
     if (mailboxes.length === 0) return false
-    const isMoreDue = await advanceMailboxes(port, tenantId, mailboxes)
+    const isMoreDue = await advanceMailboxes(port, tenantId, mailboxes, mailboxes.length)
     // Items that are put into mailboxes afterwards come with a job of their own.
     if (!isMoreDue && areAll) return false
   }
@@ -24,15 +24,16 @@ export async function advance<Tx extends EngineTransaction>(port: EnginePort<Tx>
 
 /**
  * Advances a batch in one transaction; if that fails, one mailbox at a time, so that one cannot block the others. Returns
- * true if items of the batch are still due.
+ * true if items of the batch are still due. Given a size, the transaction may be shared with other tenants.
  */
 async function advanceMailboxes<Tx extends EngineTransaction>(
   port: EnginePort<Tx>,
   tenantId: string,
   mailboxes: Mailbox[],
+  size?: number,
 ): Promise<boolean> {
   try {
-    return await port.transaction(tenantId, (tx) => advanceBatch(port, tx, mailboxes), mailboxes.length)
+    return await port.transaction(tenantId, (tx) => advanceBatch(port, tx, mailboxes), size)
   } catch {
     const [mailbox, ...rest] = mailboxes
     if (rest.length > 0) for (const one of mailboxes) await advanceMailboxes(port, tenantId, [one])

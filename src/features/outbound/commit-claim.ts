@@ -10,19 +10,25 @@ import { type ClaimedMessage, claimMessages } from './claim-messages.ts'
 const CONFIRM_MAX_MS = 30 * SECOND
 const CONFIRM_ATTEMPTS_MAX = 20
 /** A claim is one statement, and most claims find few messages. */
-const CLAIM_SIZE = 1
+export const CLAIM_SIZE = 1
 
 /**
- * Claims messages and commits. If the connection is lost during the commit, the database is asked for its result: without
+ * Claims messages and commits; claims none if the signal is aborted. If the connection is lost during the commit, the database is asked for its result: without
  * it, messages that were claimed and never sent would become `delivery_unknown`.
  */
-export async function commitClaim(scope: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
+export async function commitClaim(
+  scope: Scope,
+  channelId: string,
+  { limit, signal }: { limit: number; signal: AbortSignal | undefined },
+): Promise<ClaimedMessage[]> {
   const confirmedUntil = addMs(scope.now(), CONFIRM_MAX_MS)
   let claimed: ClaimedMessage[] = []
   let transactionId: string | undefined
   try {
     await scope.transaction(
       async (tx) => {
+        // The process may have begun to stop while this waited for its transaction.
+        if (signal?.aborted) return
         ;[claimed, transactionId] = await Promise.all([claimMessages(tx, channelId, limit), readTransactionId(tx)])
       },
       { size: CLAIM_SIZE },

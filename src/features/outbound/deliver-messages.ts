@@ -8,7 +8,7 @@ import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
-import { commitClaim } from './commit-claim.ts'
+import { CLAIM_SIZE, commitClaim } from './commit-claim.ts'
 import { settleMessages } from './settle-messages.ts'
 import { FileUploads } from './upload-files.ts'
 
@@ -42,6 +42,7 @@ export async function deliverMessages(
   const scope = system.forTenant(tenantId)
   let channel = await findConnected(scope, channelId)
   while (channel && (await deliverBatch(scope, channel, control))) {
+    // What is due is left to another process.
     if (control.signal?.aborted) return scope.enqueue(deliverJob(tenantId, channelId))
     // Somebody may disconnect the channel or replace its access token before all of its messages are sent.
     if (channel.kind !== 'sandbox') channel = await findConnected(scope, channelId)
@@ -70,13 +71,13 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
         await settleMessages(tx, channel, await Promise.all(sends))
         return claimed
       },
-      { size: CLAIM_MAX },
+      { size: CLAIM_SIZE },
     )
     return mayHaveMore(scope, claimed)
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
-  const claimed = await commitClaim(scope, channel.id, CLAIM_MAX)
-  if (claimed.length === 0) return false
+  const claimed = await commitClaim(scope, channel.id, { limit: CLAIM_MAX, signal })
+  if (claimed.length === 0) return signal?.aborted ?? false
   release?.()
   const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil, signal })
   // A paused channel is enqueued again when its messages are due.

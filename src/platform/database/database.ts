@@ -200,6 +200,9 @@ export function isOutage(error: unknown): boolean {
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
 }
 
+/** SQLSTATE of a statement that was canceled or took longer than `statement_timeout`. */
+export const QUERY_CANCELED = '57014'
+
 /** Returns true if the statement waited for a lock for longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'

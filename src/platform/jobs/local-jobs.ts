@@ -8,8 +8,8 @@ export type LocalLimits = {
   working: number
   /** Jobs of one key that have released their place, such as those that wait for a provider or take long. */
   releasedPerKey?: number
-  /** Jobs of all keys that have released their place. */
-  released?: number
+  /** Jobs of all keys, at work and released. */
+  all?: number
 }
 
 /**
@@ -54,8 +54,8 @@ export class LocalJobs {
   }
 
   #startNext(): void {
-    const { working, released = Infinity } = this.#options.limits
-    while (!this.#isStopped && this.#working.size < working && this.#countReleased() < released) {
+    const { working, all = Infinity } = this.#options.limits
+    while (!this.#isStopped && this.#working.size < working && this.#working.size + this.#countReleased() < all) {
       const job = this.#takeNext()
       if (!job) return
       const work = this.#execute(job).finally(() => this.#inProgress.delete(work))

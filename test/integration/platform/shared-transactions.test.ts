@@ -13,10 +13,13 @@ const WIDTH = 2
 describe('shared transactions', () => {
   let app: TestApp
   let members: [Member, Member, Member]
+  /** Workspaces that occupy the transactions. */
+  let others: Member[]
 
   before(async () => {
     app = await startTestApp({ ROLES: 'http' })
     members = [await createMember(), await createMember(), await createMember()]
+    others = [await createMember(), await createMember()]
   })
 
   after(() => app.stop())
@@ -30,9 +33,9 @@ describe('shared transactions', () => {
   /** Opens as many transactions as there may be, so that what comes next waits and is taken together. */
   async function occupy(): Promise<() => Promise<unknown>> {
     const opened: (() => void)[] = []
-    const transactions = members
-      .slice(0, WIDTH)
-      .map(({ scope }) => scope.transaction(() => new Promise<void>((resolve) => opened.push(resolve)), { size: 1 }))
+    const transactions = others.map(({ scope }) =>
+      scope.transaction(() => new Promise<void>((resolve) => opened.push(resolve)), { size: 1 }),
+    )
     await waitUntil(() => opened.length === WIDTH)
     return () => {
       for (const end of opened) end()
@@ -137,6 +140,35 @@ describe('shared transactions', () => {
     expect(await readNames()).to.deep.equal(['A4', 'B5', 'C4'])
   })
 
+  it('a statement that takes long or is canceled delays the others only for a moment, and is executed again alone', async () => {
+    let attempts = 0
+    const [, slow] = await runTogether([
+      rename('A5'),
+      (tx) => {
+        attempts += 1
+        return tx.sql('sleep')`select pg_sleep(${attempts === 1 ? 60 : 0})`
+      },
+      rename('C5'),
+    ])
+    expect([slow?.status, attempts]).to.deep.equal(['fulfilled', 2])
+    expect(await readNames()).to.deep.equal(['A5', 'B5', 'C5'])
+  })
+
+  it('the limits of statements end with the transaction, and before its commit', async () => {
+    const readTimeout: TransactionWork = async (tx) => {
+      const [row] = await tx.sql<{ timeout: string }>(
+        'readTimeout',
+      )`select current_setting('statement_timeout') as timeout`
+      timeouts.push(row?.timeout)
+    }
+    const timeouts: unknown[] = []
+    await runTogether([readTimeout, readTimeout])
+    expect(timeouts).to.deep.equal(['1s', '1s'])
+    const [{ scope }] = members
+    await scope.transaction((tx) => readTimeout(tx, members[0]), { size: 1 })
+    expect(timeouts.at(-1)).to.equal('30s')
+  })
+
   it('work with an inner transaction is executed in a transaction of its own', async () => {
     const outcomes = await runTogether([
       rename('A6'),
@@ -151,6 +183,25 @@ describe('shared transactions', () => {
     const [member] = members
     const ids = toIds(await runTogether([rename('A7'), rename('A8')], { by: [member, member] }))
     expect(new Set(ids).size).to.equal(2)
+  })
+
+  it('work of one workspace alone is not limited to the number of shared transactions', async () => {
+    const [{ scope }] = members
+    let started = 0
+    let end = () => {}
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    const works = Array.from({ length: WIDTH + 2 }, () =>
+      scope.transaction(
+        () => {
+          started += 1
+          return ended
+        },
+        { size: 1 },
+      ),
+    )
+    await waitUntil(() => started === WIDTH + 2)
+    end()
+    await Promise.all(works)
   })
 
   it('work that is too large to be together is in several transactions', async () => {

@@ -58,6 +58,19 @@ describe('LocalJobs', () => {
     expect(listKeys()).to.deep.equal(['a', 'a', 'b', 'a'])
   })
 
+  it('executes at most as many jobs at once as it may, released ones included', async () => {
+    const { started, add, listKeys } = createJobs({ working: 2, all: 3 })
+    add('a', 'b', 'c', 'd')
+    started[0]?.release()
+    expect(listKeys()).to.deep.equal(['a', 'b', 'c'])
+    started[1]?.release()
+    started[2]?.release()
+    expect(listKeys()).to.deep.equal(['a', 'b', 'c'])
+    started[0]?.end()
+    await waitUntil(() => started.length === 4)
+    expect(listKeys()).to.deep.equal(['a', 'b', 'c', 'd'])
+  })
+
   it('executes further jobs while one takes long', async () => {
     const { started, add, listKeys } = createJobs({ working: 1, releasedPerKey: 1 })
     add('a', 'b')

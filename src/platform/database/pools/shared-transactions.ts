@@ -1,4 +1,4 @@
-import { type Database, isOutage } from '../database.ts'
+import { type Database, isOutage, QUERY_CANCELED, sqlState } from '../database.ts'
 import { createSqlTag } from '../sql.ts'
 
 /** The work of one caller in a transaction. `isShared` is true if the transaction contains that of others, too. */
@@ -18,16 +18,19 @@ type Part = {
 type Options = {
   /** Executes work in a transaction: that of one key, or of several if the key is null. */
   open: <T>(key: string | null, work: (db: Database) => Promise<T>) => Promise<T>
-  /** Transactions at a time. More would make each of them contain less. */
+  /** Transactions at a time, unless all are of one key. More would make each of them contain less. */
   width: number
   /** A transaction that takes longer makes room for the next one, so that it delays others only this long. */
   holdMaxMs: number
   /** The largest size of a transaction of several parts. A larger part has its own. */
   sizeMax: number
+  /** The most parts of a transaction. What one of them computes, and a connection that falls silent, delays the others. */
+  partsMax: number
 }
 
-/** Longest wait for a lock in a transaction of several parts, as all of them wait for it. */
+/** Longest wait for a lock, and longest statement, in a transaction of several parts: all of them wait for it. */
 const LOCK_TIMEOUT = '50ms'
+const STATEMENT_TIMEOUT = '1s'
 
 /** The work needs a transaction that nobody else uses. It is repeated in its own. */
 export class SharedTransactionError extends Error {
@@ -37,13 +40,17 @@ export class SharedTransactionError extends Error {
 /**
  * Executes the work of several callers in one transaction, because many small transactions cost more waits and commits
  * than they do work. Work that arrives while others are in progress shares the next transaction; what arrives alone has
- * its own, at once. Work of one key is never in the same transaction. If any of it fails, all is rolled back, and each
- * part is repeated in its own transaction: it must have no effects outside of it.
+ * its own, at once. Work of one key is never in the same transaction, and shares none while another one of the key is open,
+ * as they may need the same locks. If any of it fails, all is rolled back, and each part is repeated in its own
+ * transaction: it must have no effects outside of it.
  */
 export class SharedTransactions {
   readonly #options: Options
   #waiting: Part[] = []
-  #open = 0
+  /** The keys of each open transaction that has not made room. */
+  readonly #places = new Set<string[]>()
+  /** Number of open transactions by key. */
+  readonly #openKeys = new Map<string, number>()
   #isDistributed = false
 
   constructor(options: Options) {
@@ -58,43 +65,62 @@ export class SharedTransactions {
         const result = await work(db, isShared)
         commit = () => resolve(result)
       }
-      this.#waiting.push({ key, size, isAlone: false, execute, commit: () => commit(), reject })
+      this.#waiting.push({ key, size: Math.max(1, size), isAlone: false, execute, commit: () => commit(), reject })
       this.#startNext()
     })
   }
 
   #startNext(): void {
-    const { width, holdMaxMs } = this.#options
-    while (this.#waiting.length > 0 && this.#open < width) {
+    while (this.#mayStart()) {
       const parts = this.#takeNext()
-      this.#open += 1
-      let hasMadeRoom = false
+      const keys = parts.map(({ key }) => key)
+      this.#places.add(keys)
+      for (const key of keys) this.#openKeys.set(key, this.#countOpen(key) + 1)
       const makeRoom = () => {
-        if (hasMadeRoom) return
-        hasMadeRoom = true
-        this.#open -= 1
-        this.#startNext()
+        if (this.#places.delete(keys)) this.#startNext()
       }
-      const timer = setTimeout(makeRoom, holdMaxMs)
+      const timer = setTimeout(makeRoom, this.#options.holdMaxMs)
       void this.#execute(parts).finally(() => {
         clearTimeout(timer)
-        makeRoom()
+        for (const key of keys) this.#forgetOpen(key)
+        this.#places.delete(keys)
+        this.#startNext()
       })
     }
   }
 
+  #mayStart(): boolean {
+    const [first] = this.#waiting
+    if (!first) return false
+    if (this.#isDistributed || this.#places.size < this.#options.width) return true
+    // What waits could only share with work of other keys, of which there is none.
+    const isOfOneKey = (keys: string[]) => keys.length === 1 && keys[0] === first.key
+    return [...this.#places].every(isOfOneKey) && this.#waiting.every(({ key }) => key === first.key)
+  }
+
+  #countOpen(key: string): number {
+    return this.#openKeys.get(key) ?? 0
+  }
+
+  #forgetOpen(key: string): void {
+    const count = this.#countOpen(key) - 1
+    if (count > 0) this.#openKeys.set(key, count)
+    else this.#openKeys.delete(key)
+  }
+
   /** Takes the part that has waited longest, and those behind it that fit into its transaction. */
   #takeNext(): Part[] {
+    const { sizeMax, partsMax } = this.#options
     const taken = new Map<string, Part>()
-    let room = this.#options.sizeMax
+    let room = sizeMax
     let isFull = false
     this.#waiting = this.#waiting.filter((part) => {
-      const isAlone = part.isAlone || this.#isDistributed
+      const isAlone = part.isAlone || this.#isDistributed || this.#countOpen(part.key) > 0
       const fits = taken.size === 0 || (!isAlone && !taken.has(part.key) && part.size <= room)
       if (isFull || !fits) return true
       taken.set(part.key, part)
       room -= part.size
-      isFull = isAlone || room <= 0
+      isFull = isAlone || room <= 0 || taken.size === partsMax
       return false
     })
     return [...taken.values()]
@@ -107,7 +133,8 @@ export class SharedTransactions {
       else await this.#executeTogether(parts)
       for (const { commit } of parts) commit()
     } catch (error) {
-      if (parts.length === 1 || isOutage(error)) for (const { reject } of parts) reject(error)
+      const isLost = isOutage(error) && sqlState(error) !== QUERY_CANCELED
+      if (parts.length === 1 || isLost) for (const { reject } of parts) reject(error)
       else this.#waiting.unshift(...parts.map((part) => ({ ...part, isAlone: true })))
     }
   }
@@ -115,21 +142,30 @@ export class SharedTransactions {
   #executeTogether(parts: Part[]): Promise<void> {
     return this.#options.open(null, async (db) => {
       // All are awaited, even if one fails: they use the same connection. The first statement is sent before the others.
-      const outcomes = await Promise.allSettled([this.#prepare(db), ...parts.map(({ execute }) => execute(db, true))])
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-      // If work has caught the error of a statement, this one fails. Otherwise the server would reply to the commit with a
-      // rollback of everything.
-      await createSqlTag(db, 'assertNotAborted')`select ${1}::int`
+      const [prepared, ...outcomes] = await Promise.allSettled([
+        this.#prepare(db),
+        ...parts.map(({ execute }) => execute(db, true)),
+      ])
+      for (const outcome of [prepared, ...outcomes]) if (outcome.status === 'rejected') throw outcome.reason
+      if (prepared.status === 'rejected') return
+      // The commit may wait for a standby, which the timeout would end too early. If work has caught the error of a
+      // statement, this one fails; otherwise the server would reply to the commit with a rollback of everything.
+      await createSqlTag(db, 'endSharedTransaction')`
+        select set_config('statement_timeout', ${prepared.value}, true)`
     })
   }
 
-  /** A distributed database would commit the rows of several workspaces on several nodes, in two phases. */
-  async #prepare(db: Database): Promise<void> {
-    const [row] = await createSqlTag<{ isDistributed: boolean }>(db, 'prepareSharedTransaction')`
-      select set_config('lock_timeout', ${LOCK_TIMEOUT}, true),
+  /**
+   * Limits the time of statements and returns the limit of the connection. A distributed database would commit the rows of
+   * several workspaces on several nodes, in two phases.
+   */
+  async #prepare(db: Database): Promise<string> {
+    const [row] = await createSqlTag<{ timeout: string; isDistributed: boolean }>(db, 'prepareSharedTransaction')`
+      select current_setting('statement_timeout') as timeout,
+        set_config('lock_timeout', ${LOCK_TIMEOUT}, true), set_config('statement_timeout', ${STATEMENT_TIMEOUT}, true),
         exists (select from pg_extension where extname = 'citus') as is_distributed`
-    if (!row?.isDistributed) return
-    this.#isDistributed = true
-    throw new SharedTransactionError('The database is distributed')
+    this.#isDistributed = row?.isDistributed ?? true
+    if (!row || row.isDistributed) throw new SharedTransactionError('The database is distributed')
+    return row.timeout
   }
 }
