@@ -3,6 +3,7 @@ import type { SendResult } from '../../../src/channels/channel.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { loadChannel, type LoadedChannel } from '../../../src/features/channels/load-channel.ts'
 import { claimMessages, type ClaimedMessage } from '../../../src/features/outbound/claim-messages.ts'
+import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { settleMessages } from '../../../src/features/outbound/settle-messages.ts'
 import { addMs, MINUTE } from '../../../src/platform/time.ts'
 import type { Scope } from '../../../src/scope.ts'
@@ -61,6 +62,13 @@ describe('claim of outbound messages', () => {
     const second = await claim(1)
     expect(second).to.have.length(1)
     expect(second[0]?.messageId).not.to.equal(first[0]?.messageId)
+  })
+
+  it('is not made by a process that stops, which leaves the messages to others', async () => {
+    const job = { tenantId: scope.tenantId, channelId: channel.id }
+    await deliverMessages(app.system, job, { signal: AbortSignal.abort() })
+    expect(cloud.calls).to.equal(0)
+    expect(await claim(2)).to.have.length(2)
   })
 
   it('gives each message to one of two workers that claim at the same time', async () => {
