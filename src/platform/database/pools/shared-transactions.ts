@@ -40,17 +40,14 @@ export class SharedTransactionError extends Error {
 /**
  * Executes the work of several callers in one transaction, because many small transactions cost more waits and commits
  * than they do work. Work that arrives while others are in progress shares the next transaction; what arrives alone has
- * its own, at once. Work of one key is never in the same transaction, and shares none while another one of the key is open,
- * as they may need the same locks. If any of it fails, all is rolled back, and each part is repeated in its own
- * transaction: it must have no effects outside of it.
+ * its own, at once. Work of one key is never in the same transaction. If any of it fails, all is rolled back,
+ * and each part is repeated in its own transaction: it must have no effects outside of it.
  */
 export class SharedTransactions {
   readonly #options: Options
   #waiting: Part[] = []
   /** The keys of each open transaction that has not made room. */
   readonly #places = new Set<string[]>()
-  /** Number of open transactions by key. */
-  readonly #openKeys = new Map<string, number>()
   #isDistributed = false
 
   constructor(options: Options) {
@@ -75,14 +72,12 @@ export class SharedTransactions {
       const parts = this.#takeNext()
       const keys = parts.map(({ key }) => key)
       this.#places.add(keys)
-      for (const key of keys) this.#openKeys.set(key, this.#countOpen(key) + 1)
       const makeRoom = () => {
         if (this.#places.delete(keys)) this.#startNext()
       }
       const timer = setTimeout(makeRoom, this.#options.holdMaxMs)
       void this.#execute(parts).finally(() => {
         clearTimeout(timer)
-        for (const key of keys) this.#forgetOpen(key)
         this.#places.delete(keys)
         this.#startNext()
       })
@@ -98,16 +93,6 @@ export class SharedTransactions {
     return [...this.#places].every(isOfOneKey) && this.#waiting.every(({ key }) => key === first.key)
   }
 
-  #countOpen(key: string): number {
-    return this.#openKeys.get(key) ?? 0
-  }
-
-  #forgetOpen(key: string): void {
-    const count = this.#countOpen(key) - 1
-    if (count > 0) this.#openKeys.set(key, count)
-    else this.#openKeys.delete(key)
-  }
-
   /** Takes the part that has waited longest, and those behind it that fit into its transaction. */
   #takeNext(): Part[] {
     const { sizeMax, partsMax } = this.#options
@@ -115,7 +100,7 @@ export class SharedTransactions {
     let room = sizeMax
     let isFull = false
     this.#waiting = this.#waiting.filter((part) => {
-      const isAlone = part.isAlone || this.#isDistributed || this.#countOpen(part.key) > 0
+      const isAlone = part.isAlone || this.#isDistributed
       const fits = taken.size === 0 || (!isAlone && !taken.has(part.key) && part.size <= room)
       if (isFull || !fits) return true
       taken.set(part.key, part)
