@@ -127,16 +127,13 @@ export class SharedTransactions {
   #executeTogether(parts: Part[]): Promise<void> {
     return this.#options.open(null, async (db) => {
       // All are awaited, even if one fails: they use the same connection. The first statement is sent before the others.
-      const [prepared, ...outcomes] = await Promise.allSettled([
-        this.#prepare(db),
-        ...parts.map(({ execute }) => execute(db, true)),
-      ])
-      for (const outcome of [prepared, ...outcomes]) if (outcome.status === 'rejected') throw outcome.reason
-      if (prepared.status === 'rejected') return
+      const timeout = this.#prepare(db)
+      const outcomes = await Promise.allSettled([timeout, ...parts.map(({ execute }) => execute(db, true))])
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
       // The commit may wait for a standby, which the timeout would end too early. If work has caught the error of a
       // statement, this one fails; otherwise the server would reply to the commit with a rollback of everything.
       await createSqlTag(db, 'endSharedTransaction')`
-        select set_config('statement_timeout', ${prepared.value}, true)`
+        select set_config('statement_timeout', ${await timeout}, true)`
     })
   }
 
