@@ -4,8 +4,8 @@ import { StepError } from './step-error.ts'
 export const STEP_WORK_MAX = 1_000_000
 /** Work of one mailbox item, for all workflows that it may start and all steps that it lets execute. */
 export const ITEM_WORK_MAX = 5_000_000
-/** Work of one transaction, after which the other items are put back. */
-export const BATCH_WORK_MAX = 10_000_000
+/** Work of one transaction, after which the other items are put back. It holds locks meanwhile, and others may share it. */
+export const BATCH_WORK_MAX = 2_000_000
 
 const EXCEEDED = 'budget_exceeded'
 

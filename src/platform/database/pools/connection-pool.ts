@@ -42,7 +42,7 @@ type Options = {
 
 const CANCEL_AGAIN_MS = 500
 
-const SHARED = { width: 2, holdMaxMs: 100, sizeMax: 50, partsMax: 6 }
+const SHARED = { width: 2, holdMaxMs: 100, sizeMax: 50, partsMax: 20 }
 
 /**
  * The connections of one kind of work. A workspace uses a bounded share of them, and workspaces that wait are served
