@@ -9,10 +9,12 @@ import { SECOND } from '../time.ts'
 const CHANNEL = 'parley_events'
 const PROBE_MS = 15 * SECOND
 const PROBE_ANSWER_MS = 5 * SECOND
+/** Time between two statements that notify: what is published meanwhile is sent together. */
+const PAUSE_MS = 20
 
 /**
  * Notifications over LISTEN/NOTIFY. Every commit that notifies takes one server-wide lock, so notifications are sent
- * outside business transactions, one statement for all tenants of one tick.
+ * outside business transactions: the first one at once, those that follow within 20 ms together.
  */
 export class PostgresNotifications implements Notifications {
   readonly #url: string
@@ -23,7 +25,8 @@ export class PostgresNotifications implements Notifications {
   readonly #sockets = new OpenSockets()
   readonly #receivers: ((text: string) => void)[] = []
   #listener: pg.Client | undefined
-  #scheduled = false
+  #isScheduled = false
+  #flushedAtMs = -Infinity
   #closed = false
 
   constructor(options: { url: string; log: Logger }) {
@@ -68,9 +71,11 @@ export class PostgresNotifications implements Notifications {
 
   publish(tenantId: string): void {
     this.#pending.add(tenantId)
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => void this.#flush())
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    const pauseMs = this.#flushedAtMs + PAUSE_MS - performance.now()
+    if (pauseMs > 0) setTimeout(() => void this.#flush(), pauseMs)
+    else setImmediate(() => void this.#flush())
   }
 
   subscribe(tenantId: string, wake: () => void): () => void {
@@ -84,7 +89,7 @@ export class PostgresNotifications implements Notifications {
 
   async close(): Promise<void> {
     this.#closed = true
-    const ended = Promise.all([this.#listener?.end(), this.#sender.end()])
+    const ended = Promise.all([this.#listener?.end(), this.#flush().then(() => this.#sender.end())])
     await this.#sockets.closeAfter(ended)
   }
 
@@ -94,7 +99,8 @@ export class PostgresNotifications implements Notifications {
   }
 
   async #flush(): Promise<void> {
-    this.#scheduled = false
+    this.#isScheduled = false
+    this.#flushedAtMs = performance.now()
     const tenantIds = [...this.#pending]
     this.#pending.clear()
     try {
