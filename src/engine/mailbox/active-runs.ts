@@ -184,7 +184,7 @@ export class ActiveRuns {
     versions.set(workflowKey(workflow), workflow)
     const { debounces, ...origin } = request
     const id = nextRunId(request, this.#runs[0], newId())
-    const run = newRun(workflow, { id, ...subjectPlace(subject), ...origin }, now)
+    const run: StoredRun = { ...newRun(workflow, { id, ...subjectPlace(subject), ...origin }, now), isNew: true }
     this.#runs.unshift(run)
     this.changed.add(run)
     this.cascades.add(run.workflowId, request.depth)

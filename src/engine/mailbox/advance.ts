@@ -65,6 +65,9 @@ async function advanceBatch<Tx extends EngineTransaction>(
   mailboxes: Mailbox[],
   only: string | null = null,
 ): Promise<boolean> {
-  await port.store.lockMailboxes(tx, mailboxes)
-  return processClaim(port, tx, { mailboxes, claim: port.store.claimItems(tx, { mailboxes, only }) })
+  // Sent together, in this order. If a lock is not available, the transaction refuses what follows it.
+  const locks = port.store.lockMailboxes(tx, mailboxes)
+  const claim = port.store.claimItems(tx, { mailboxes, only })
+  const [isMoreDue] = await Promise.all([processClaim(port, tx, { mailboxes, claim }), locks])
+  return isMoreDue
 }

@@ -25,6 +25,8 @@ export type StoredRun = {
   state: RunState
   /** Due time of its timer; null if it does not wait. */
   wakeAt: string | null
+  /** True if the batch that is being processed created it, so that it was never stored. */
+  isNew?: boolean
   /** True if it started in the batch that is being processed. */
   hasStarted?: boolean
 }

@@ -43,15 +43,18 @@ const LOCK_ORDER: [MailboxKind, SqlFragment][] = [
 
 /**
  * Locks mailboxes, everywhere in the same order. The lock is a statement of its own: what is read after it includes the
- * commit of the previous holder. Rows that refer to the locked ones may be inserted meanwhile.
+ * commit of the previous holder, also if its statement is sent in the same turn. Rows that refer to the locked ones may be
+ * inserted meanwhile.
  */
 export async function lockMailboxes(tx: StoreTransaction, mailboxes: Mailbox[]): Promise<void> {
-  for (const [kind, table] of LOCK_ORDER) {
-    const ids = mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
-    if (ids.length === 0) continue
-    await tx.sql('lockMailboxes')`
-    select 1 from ${table} where tenant_id = ${tx.tenantId} and id = any(${ids}) order by id for no key update`
-  }
+  await Promise.all(
+    LOCK_ORDER.map(async ([kind, table]) => {
+      const ids = mailboxes.filter((mailbox) => mailbox.kind === kind).map(({ id }) => id)
+      if (ids.length === 0) return
+      await tx.sql('lockMailboxes')`
+        select 1 from ${table} where tenant_id = ${tx.tenantId} and id = any(${ids}) order by id for no key update`
+    }),
+  )
 }
 
 type Row = {

@@ -136,9 +136,11 @@ function stepRow(tenantId: string, runId: string, step: StepRecord): Record<stri
 export async function saveWaits(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
   const waiting = runs.flatMap((run) => (run.state.waiting || run.wakeAt !== null ? [waitRow(run, tx)] : []))
+  const storedIds = runs.flatMap(({ isNew, state }) => (isNew ? [] : [state.id]))
   await Promise.all([
-    tx.sql('deleteWaits')`
-      delete from run_waits where tenant_id = ${tx.tenantId} and run_id = any(${runs.map(({ state }) => state.id)})`,
+    storedIds.length > 0 &&
+      tx.sql('deleteWaits')`
+      delete from run_waits where tenant_id = ${tx.tenantId} and run_id = any(${storedIds})`,
     waiting.length > 0 && tx.sql('saveWaits')`${insertRowsSql('run_waits', tx.tenantId, waiting)}`,
   ])
 }
