@@ -34,11 +34,11 @@ import type { SystemScope } from './scope.ts'
 /** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {
   return {
-    advance: (payload) => advanceMailboxes(system, payload),
-    deliver: (payload, signal, release) => deliverMessages(system, payload, { signal, release }),
-    broadcast: (payload, signal) => runBroadcasts(system, payload, signal),
+    advance: (payload, control) => advanceMailboxes(system, payload, control),
+    deliver: (payload, control) => deliverMessages(system, payload, control),
+    broadcast: (payload, control) => runBroadcasts(system, payload, control?.signal),
     execute: executeCalls(system),
-    'fetch-media': (payload, signal) => fetchMedia(system, payload, signal),
+    'fetch-media': (payload, control) => fetchMedia(system, payload, control?.signal),
     'send-read-receipt': (payload) => sendReadReceipt(system, payload),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }

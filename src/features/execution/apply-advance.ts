@@ -10,29 +10,38 @@ import { closeConversations } from '../conversations/close-conversations.ts'
 import { discardCalls, requestCalls } from '../external-calls/request-calls.ts'
 import { changeGroupContacts } from '../groups/change-group-contacts.ts'
 import { addNotes } from '../outbound/add-notes.ts'
-import { queueMessages } from '../outbound/queue-messages.ts'
+import { type NewOutbound, storeQueued } from '../outbound/queue-messages.ts'
 import { type Changes, collectChanges } from './collect-changes.ts'
 import { recordEvaluations } from './record-evaluations.ts'
 import { toRunEvents } from './run-events.ts'
 
-/** Applies the decisions of a batch in a few statements, whatever its size. */
-export async function applyAdvance(tx: Scope, { runs, steps, effects, calls, evaluated }: Advance): Promise<void> {
+/**
+ * Applies the decisions of a batch in a few statements, whatever its size. `deliver` arranges the delivery of the messages
+ * that they queue, when everything else that a send depends on is applied.
+ */
+export async function applyAdvance(
+  tx: Scope,
+  { runs, steps, effects, calls, evaluated }: Advance,
+  deliver: (messages: NewOutbound[]) => Promise<void>,
+): Promise<void> {
   await discardCalls(
     tx,
     runs.filter(({ hasStarted }) => !hasStarted),
   )
-  await applyChanges(tx, collectChanges(effects))
+  const changes = collectChanges(effects)
+  await applyChanges(tx, changes)
   await requestCalls(
     tx,
     calls.map(({ run, call }) => ({ runId: run.state.id, ...call })),
   )
   await recordEvaluations(tx, evaluated)
   await tx.record(...toRunEvents(runs, steps))
+  await deliver(changes.messages)
 }
 
 /** Changes of one kind are applied together and in their order; those of different kinds affect different rows. */
 async function applyChanges(tx: Scope, changes: Changes): Promise<void> {
-  await queueMessages(tx, changes.messages)
+  await storeQueued(tx, changes.messages)
   await changeContacts(tx, changes.contacts)
   await changeTags(tx, changes.tags)
   await pauseAutomation(tx, changes.pauses)

@@ -1,6 +1,7 @@
 import type { DecisionPort, EnginePort } from '../../engine/mailbox/ports.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { newId } from '../../platform/ids.ts'
+import type { JobControl } from '../../platform/jobs/job-queue.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
 import { loadPublished, loadWorkflows } from '../automation/published-workflows.ts'
@@ -8,6 +9,8 @@ import { engineStore } from '../automation/store/engine-store.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
 import { applyAdvance } from './apply-advance.ts'
+import { enqueueDelivery } from '../outbound/queue-messages.ts'
+import { SendsAfterCommit } from '../outbound/send-after-commit.ts'
 import { withResources } from '../templates/steps/load-resources.ts'
 import { loadMessages } from './load-messages.ts'
 import { loadSubjects } from './load-subjects.ts'
@@ -24,15 +27,17 @@ export const decisionPort: DecisionPort<Scope> = {
     return { workflows: await withResources(tx, workflows), unusable }
   },
   loadWorkflows: async (tx, versions) => withResources(tx, await loadWorkflows(tx, versions)),
-  apply: applyAdvance,
+  apply: (tx, advance) => applyAdvance(tx, advance, (messages) => enqueueDelivery(tx, messages)),
 }
 
-export function enginePort(system: SystemScope): EnginePort<Scope> {
+/** Messages of a transaction are sent right after its commit if `control` lets this process do so, and else by a job. */
+export function enginePort(system: SystemScope, control: JobControl = {}): EnginePort<Scope> {
+  const sends = new SendsAfterCommit(system, control)
   return {
     ...decisionPort,
+    apply: (tx, advance) => applyAdvance(tx, advance, (messages) => sends.claim(tx, messages)),
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.forTenant(tenantId), limit),
-    transaction: (tenantId, work, size) =>
-      system.forTenant(tenantId).transaction(work, size === undefined ? {} : { size }),
+    transaction: (tenantId, work, size) => sends.transact(tenantId, work, size === undefined ? {} : { size }),
     isTransient,
     deadLetter: storeDeadLetter,
     report(error, about) {

@@ -3,6 +3,7 @@ import { deadline } from '../../platform/concurrency/deadline.ts'
 import { retry } from '../../platform/concurrency/retry.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { FairScheduler } from '../../platform/jobs/fair-scheduler.ts'
+import type { Task } from '../../platform/jobs/job-queue.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { claimCalls, type ClaimedCall, LEASE_MS } from './claim-calls.ts'
@@ -27,9 +28,7 @@ const COMPLETE_ATTEMPTS_MAX = 40
  * safe: a call is claimed by one of them, and only the last claimer can complete it. After the signal of a job aborts,
  * the calls that are not claimed yet are left to another process.
  */
-export function executeCalls(
-  system: SystemScope,
-): (payload: Record<string, string>, signal?: AbortSignal) => Promise<void> {
+export function executeCalls(system: SystemScope): Task {
   let stopping: AbortSignal | undefined
   const work = new FairScheduler({
     max: IN_FLIGHT_MAX,
@@ -40,8 +39,8 @@ export function executeCalls(
       return claimed.map((call) => () => executeCall(system, tenantId, call))
     },
   })
-  return ({ tenantId = '' }, signal) => {
-    stopping = signal
+  return ({ tenantId = '' }, control) => {
+    stopping = control?.signal
     return work.schedule(tenantId)
   }
 }

@@ -5,7 +5,7 @@ import type { Scope, SystemScope } from '../../scope.ts'
 import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { allowsSql, statusSql } from '../outbound/message-status.ts'
-import { announceQueued, type QueuedMessage } from '../outbound/queue-messages.ts'
+import { announceQueued, enqueueDelivery, type QueuedMessage } from '../outbound/queue-messages.ts'
 
 const BATCH = 500
 
@@ -57,4 +57,5 @@ async function release(tx: Scope, due: DueMessage[]): Promise<void> {
         and status <> 'active'`,
     announceQueued(tx, messages),
   ])
+  await enqueueDelivery(tx, messages)
 }

@@ -6,7 +6,7 @@ import { SEND_OBSTACLE_SQL } from '../consent/send-permission.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import type { MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
-import { sqlText } from '../../platform/database/statements/statement.ts'
+import { sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 
 /** The delivery of a message that was claimed this long ago and is not settled is unknown. */
 export const CLAIM_MS = 2 * MINUTE
@@ -32,20 +32,27 @@ type Row = MessageRef & {
   needsWindow: boolean
 }
 
+/** The messages to claim: at most so many of a channel and, if their IDs are given, no others. */
+export type ClaimRequest = { channelId: string; limit: number; messageIds?: string[] }
+
 /**
- * Claims due messages of a channel that is connected, at most the oldest of each conversation. The next one is claimed after that one is
- * settled, so a customer receives messages in order. Messages that another process claims or postpones first, while this
+ * Claims due messages of a channel that is connected, at most the oldest of each conversation. The next one is claimed
+ * after that one is settled, so a customer receives messages in order. Messages that another process claims or postpones first, while this
  * one waits for a lock, are skipped: only a queued message is unclaimed, and the time is compared again. The statement
  * forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a join), because the table
  * alternates between full and empty and the planner's statistics are always outdated.
  */
-export async function claimMessages(tx: Scope, channelId: string, limit: number): Promise<ClaimedMessage[]> {
+export async function claimMessages(
+  tx: Scope,
+  { channelId, limit, messageIds }: ClaimRequest,
+): Promise<ClaimedMessage[]> {
   const now = tx.now()
+  const isRequested = messageIds ? sqlFragment`and o.message_id = any(${messageIds})` : sqlFragment``
   const rows = await tx.sql<Row>('claimMessages')`
     with due as (
        select o.conversation_id, o.message_id from outbox o
        where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.leased_at is null and o.not_before <= ${now}
-         and not exists (select from outbox e where e.tenant_id = ${tx.tenantId} and e.conversation_id = o.conversation_id
+         ${isRequested} and not exists (select from outbox e where e.tenant_id = ${tx.tenantId} and e.conversation_id = o.conversation_id
            and e.message_id < o.message_id offset 0)
          and exists (select from channels ch where ch.tenant_id = ${tx.tenantId} and ch.id = ${channelId} and ch.status <> 'disconnected')
        order by o.priority, o.message_id limit ${limit}),

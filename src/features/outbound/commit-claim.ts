@@ -2,49 +2,52 @@ import { retry } from '../../platform/concurrency/retry.ts'
 import { isOutage } from '../../platform/database/database.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { UnavailableError } from '../../platform/errors.ts'
+import type { TransactionOptions } from '../../platform/scope-dependencies.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
-import { type ClaimedMessage, claimMessages } from './claim-messages.ts'
+import { type ClaimedMessage, claimMessages, type ClaimRequest } from './claim-messages.ts'
 
 /** Well before the claim expires, after which the messages fail. */
 const CONFIRM_MAX_MS = 30 * SECOND
 const CONFIRM_ATTEMPTS_MAX = 20
-/** A claim is one statement, and most claims find few messages. */
-export const CLAIM_SIZE = 1
+
+/** The messages that a transaction has claimed, and its ID if it has claimed any. */
+export type Claim = { claimed: ClaimedMessage[]; transactionId: string | undefined }
+
+/** Claims messages in a transaction of `commitClaim`. */
+export async function claimInTransaction(tx: Scope, request: ClaimRequest): Promise<Claim> {
+  const [claimed, transactionId] = await Promise.all([claimMessages(tx, request), readTransactionId(tx)])
+  return { claimed, transactionId }
+}
 
 /**
- * Claims messages and commits; claims none if the signal is aborted. If the connection is lost during the commit, the database is asked for its result: without
- * it, messages that were claimed and never sent would become `delivery_unknown`.
+ * Executes work that claims messages, and commits. If the connection is lost during the commit, the database is asked for
+ * its result: without it, messages that were claimed and never sent would become `delivery_unknown`.
  */
-export async function commitClaim(
+export async function commitClaim<T extends Claim>(
   scope: Scope,
-  channelId: string,
-  { limit, signal }: { limit: number; signal: AbortSignal | undefined },
-): Promise<ClaimedMessage[]> {
+  work: (tx: Scope) => Promise<T>,
+  options: TransactionOptions = {},
+): Promise<T> {
   const confirmedUntil = addMs(scope.now(), CONFIRM_MAX_MS)
-  let claimed: ClaimedMessage[] = []
-  let transactionId: string | undefined
+  const attempt: { claim?: T } = {}
+  const execute = async (tx: Scope) => {
+    delete attempt.claim
+    return (attempt.claim = await work(tx))
+  }
   try {
-    await scope.transaction(
-      async (tx) => {
-        // The process may have begun to stop while this waited for its transaction.
-        if (signal?.aborted) return
-        ;[claimed, transactionId] = await Promise.all([claimMessages(tx, channelId, limit), readTransactionId(tx)])
-      },
-      { size: CLAIM_SIZE },
-    )
-    return claimed
+    return await scope.transaction(execute, options)
   } catch (error) {
-    const id = transactionId
-    if (id === undefined || !isOutage(error)) throw error
-    const isCommitted = await retry(() => wasCommitted(scope, id, claimed), {
+    const { claim } = attempt
+    if (claim?.transactionId === undefined || !isOutage(error)) throw error
+    const isCommitted = await retry(() => wasCommitted(scope, claim), {
       isRetryable: isOutage,
       mayContinue: () => scope.now() < confirmedUntil,
       attemptsMax: CONFIRM_ATTEMPTS_MAX,
       delayMs: SECOND / 10,
       delayMaxMs: 5 * SECOND,
     })
-    if (isCommitted) return claimed
+    if (isCommitted) return claim
     throw error
   }
 }
@@ -59,7 +62,7 @@ async function readTransactionId(tx: Scope): Promise<string | undefined> {
  * Returns true if the transaction was committed. The claims are looked up, too: after a failover that lost transactions,
  * the ID may be that of another one.
  */
-async function wasCommitted(scope: Scope, transactionId: string, claimed: ClaimedMessage[]): Promise<boolean> {
+async function wasCommitted(scope: Scope, { claimed, transactionId = '' }: Claim): Promise<boolean> {
   const [transaction] = await scope.sql<{ status: string | null }>('readTransactionStatus')`
     select pg_xact_status(${transactionId}::xid8) as status`
   if (transaction?.status === 'in progress') throw new UnavailableError('The commit is still in progress', 1)

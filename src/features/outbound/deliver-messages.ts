@@ -3,40 +3,37 @@ import type { SendResult } from '../../channels/channel.ts'
 import { retry } from '../../platform/concurrency/retry.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { NotFoundError } from '../../platform/errors.ts'
+import type { JobControl } from '../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
-import { CLAIM_SIZE, commitClaim } from './commit-claim.ts'
+import { claimInTransaction, commitClaim } from './commit-claim.ts'
 import { settleMessages } from './settle-messages.ts'
 import { FileUploads } from './upload-files.ts'
 
 /** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
-const CLAIM_MAX = 64
+export const CLAIM_MAX = 64
+/** A claim is one statement, and most claims find few messages. */
+const CLAIM_SIZE = 1
 /** With the delays between them, enough for as long as a claim lasts. */
 const SETTLE_ATTEMPTS_MAX = 30
 /** Longer than most sends take, so that a batch is normally settled as a whole. */
 const SETTLE_EVERY_MS = SECOND / 2
 
-type Control = {
-  /** Leaves messages that are not claimed yet to another process when it aborts. */
-  signal?: AbortSignal | undefined
-  /** Lets the next delivery start. Called when the messages are claimed and wait for the provider. */
-  release?: (() => void) | undefined
-}
-
 export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
 /**
- * Sends a channel's messages: claims, sends and settles batches until nothing is due. The claim is committed before the
+ * Sends a channel's messages: claims, sends and settles batches until nothing is due. The place of the job is released
+ * when the messages are claimed and wait for the provider. The claim is committed before the
  * provider is called and the outcome after. Concurrent runs are safe: a message is claimed once, and one whose outcome
  * was lost is never sent again.
  */
 export async function deliverMessages(
   system: SystemScope,
   payload: Record<string, string>,
-  control: Control = {},
+  control: JobControl = {},
 ): Promise<void> {
   const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
@@ -61,12 +58,12 @@ async function findConnected(scope: Scope, channelId: string): Promise<LoadedCha
 }
 
 /** Returns true if more messages may be due. */
-async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, release }: Control): Promise<boolean> {
+async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, release }: JobControl): Promise<boolean> {
   if (channel.kind === 'sandbox') {
     // Nothing leaves the process, so no delivery can be unknown: one transaction is enough.
     const claimed = await scope.transaction(
       async (tx) => {
-        const claimed = await claimMessages(tx, channel.id, CLAIM_MAX)
+        const claimed = await claimMessages(tx, { channelId: channel.id, limit: CLAIM_MAX })
         const sends = claimed.map((message) => send(message, channel.adapter))
         await settleMessages(tx, channel, await Promise.all(sends))
         return claimed
@@ -76,15 +73,31 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
     return mayHaveMore(scope, claimed)
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
-  const claimed = await commitClaim(scope, channel.id, { limit: CLAIM_MAX, signal })
+  const { claimed } = await commitClaim(
+    scope,
+    async (tx) => {
+      // The process may have begun to stop while this waited for its transaction.
+      if (signal?.aborted) return { claimed: [], transactionId: undefined }
+      return claimInTransaction(tx, { channelId: channel.id, limit: CLAIM_MAX })
+    },
+    { size: CLAIM_SIZE },
+  )
   if (claimed.length === 0) return signal?.aborted ?? false
   release?.()
-  const outcomes = await sendAndSettle(scope, channel, { claimed, claimedUntil, signal })
+  return deliverClaimed(scope, channel, { claimed, claimedUntil, signal })
+}
+
+/** Messages whose claim is committed, and the end of the claim. The signal ends uploads, but no send. */
+export type Delivery = { claimed: ClaimedMessage[]; claimedUntil: Date; signal?: AbortSignal | undefined }
+
+/** Sends claimed messages and settles them. Returns true if more messages may be due. */
+export async function deliverClaimed(scope: Scope, channel: LoadedChannel, delivery: Delivery): Promise<boolean> {
+  const outcomes = await sendAndSettle(scope, channel, delivery)
   // A paused channel is enqueued again when its messages are due.
   const isPaused = outcomes.some(
     ({ result }) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'),
   )
-  return !isPaused && mayHaveMore(scope, claimed)
+  return !isPaused && mayHaveMore(scope, delivery.claimed)
 }
 
 /**
@@ -120,7 +133,7 @@ function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[
 async function sendAndSettle(
   scope: Scope,
   channel: LoadedChannel,
-  { claimed, claimedUntil, signal }: { claimed: ClaimedMessage[]; claimedUntil: Date; signal: AbortSignal | undefined },
+  { claimed, claimedUntil, signal }: Delivery,
 ): Promise<DeliveryOutcome[]> {
   const outcomes: DeliveryOutcome[] = []
   const uploads = new FileUploads(scope, channel, { max: CLAIM_MAX, signal })

@@ -46,6 +46,17 @@ const PRIORITY = { reply: 0, broadcast: 1 } as const
  * The caller holds the locks of the conversations.
  */
 export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise<void> {
+  await storeQueued(tx, messages)
+  await enqueueDelivery(tx, messages)
+}
+
+/** Enqueues the delivery of messages in the outbox. */
+export async function enqueueDelivery(tx: Scope, messages: Pick<NewOutbound, 'channelId'>[]): Promise<void> {
+  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
+}
+
+/** Stores messages as `queueMessages` does, but leaves their delivery to the caller. */
+export async function storeQueued(tx: Scope, messages: NewOutbound[]): Promise<void> {
   if (messages.length === 0) return
   const { tenantId } = tx
   const now = tx.now()
@@ -104,7 +115,7 @@ export type QueuedMessage = Pick<
   category?: TemplateCategory | null
 }
 
-/** Updates what depends on messages that were put into the outbox, and enqueues their delivery. */
+/** Updates what depends on messages that were put into the outbox. */
 export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Promise<void> {
   await touchByOutbound(
     tx,
@@ -114,7 +125,6 @@ export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Prom
   await tx.record(
     ...messages.map(({ id, ...message }) => messageEvent('message.queued', { ...message, messageId: id })),
   )
-  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
 }
 
 type OutboundPreview = Pick<QueuedMessage, 'id' | 'conversationId' | 'contactId' | 'body'> & { type: string }

@@ -80,7 +80,7 @@ export class GraphileJobQueue implements WorkQueue {
     const { url, log, heartbeatMs = HEARTBEAT_MS } = this.#options
     const { signal } = this.#stopping
     for (const [name, task] of Object.entries(tasks))
-      this.#tasks[name] = (payload) => this.#track(task(payload, signal))
+      this.#tasks[name] = (payload) => this.#track(task(payload, { signal }))
     this.#connections = new JobConnections({
       url,
       name: 'parley heartbeat',

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 import type { GraphileJobQueue } from './graphile-job-queue.ts'
-import type { Job, Tasks, TransactionJobs, WorkQueue } from './job-queue.ts'
+import type { Job, JobControl, Tasks, TransactionJobs, WorkQueue } from './job-queue.ts'
 import { LocalJobs, type LocalLimits } from './local-jobs.ts'
 
 const STOP_MAX_MS = 8 * SECOND
@@ -55,12 +55,20 @@ export class HandoverQueue implements WorkQueue {
 
   async start(tasks: Tasks, onStuck?: () => void): Promise<void> {
     const { queue, localTasks, log } = this.#options
-    const { signal } = this.#stopping
+    const control: JobControl = {
+      signal: this.#stopping.signal,
+      reserve: ({ task, key }) => this.#local.get(task)?.reserve(key),
+    }
     const queued: Tasks = { ...tasks }
     for (const [name, limits] of Object.entries(localTasks)) {
       const task = tasks[name]
       if (!task) continue
-      const jobs = new LocalJobs({ task: (payload, _, release) => task(payload, signal, release), limits, log })
+      const jobs = new LocalJobs({
+        name,
+        task: (payload, { release } = {}) => task(payload, { ...control, release }),
+        limits,
+        log,
+      })
       this.#local.set(name, jobs)
       // Jobs of the queue take turns with the others, and are merged with them.
       queued[name] = async (payload) => jobs.add({ task: name, key: toKey(name, payload), payload })

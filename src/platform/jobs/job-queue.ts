@@ -7,11 +7,25 @@ import { MINUTE } from '../time.ts'
  */
 export type Job = { task: string; key: string; payload: Record<string, string> }
 
-/**
- * Handler of a task. `signal` aborts when the process stops: a long task should then end early. `release` lets the next
- * job start before this one, which only waits for another system, has ended.
- */
-export type Task = (payload: Record<string, string>, signal?: AbortSignal, release?: () => void) => Promise<void>
+/** A place among the jobs of this process, kept for work that a transaction prepares. Exactly one of the two is called. */
+export type JobPlace = {
+  /** Does the work in the place, after the commit. */
+  take(work: () => Promise<void>): void
+  /** Gives the place up. */
+  leave(): void
+}
+
+export type JobControl = {
+  /** Aborts when the process stops: a long task should then end early. */
+  signal?: AbortSignal | undefined
+  /** Lets the next job start before this one, which only waits for another system, has ended. */
+  release?: (() => void) | undefined
+  /** Keeps a place for the work of another job, if this process may do it now. */
+  reserve?: ((job: Job) => JobPlace | undefined) | undefined
+}
+
+/** Handler of a task. */
+export type Task = (payload: Record<string, string>, control?: JobControl) => Promise<void>
 
 /** Handlers by the names of their tasks. */
 export type Tasks = Record<string, Task>

@@ -1,6 +1,6 @@
 import { withinTime } from '../concurrency/deadline.ts'
 import type { Logger } from '../log.ts'
-import { JOB_MAX_MS, type Job, type Task } from './job-queue.ts'
+import { JOB_MAX_MS, type Job, type JobPlace, type Task } from './job-queue.ts'
 
 /** Limits of the jobs of one task in this process. */
 export type LocalLimits = {
@@ -18,7 +18,7 @@ export type LocalLimits = {
  */
 const HOLD_MAX_MS = 500
 
-type Options = { task: Task; limits: LocalLimits; log: Logger }
+type Options = { name: string; task: Task; limits: LocalLimits; log: Logger }
 
 /**
  * Executes jobs of one task in the process that has enqueued them. Jobs with the same key are merged while they wait, and
@@ -47,6 +47,27 @@ export class LocalJobs {
     this.#startNext()
   }
 
+  /**
+   * Keeps a place for work that takes the place of a job of the key, as one that has released its own; undefined if all are
+   * taken, or if the key has a job already: more is then done together by the next one. Until the work has ended or the
+   * place is left, it is in progress.
+   */
+  reserve(key: string): JobPlace | undefined {
+    const hasJob = this.#waiting.has(key) || this.#working.has(key) || this.#released.has(key)
+    if (this.#isStopped || this.#isFull || hasJob) return undefined
+    this.#released.set(key, 1)
+    let take: JobPlace['take'] = () => undefined
+    const work = new Promise<void>((resolve) => {
+      take = (work) => resolve(this.#attempt(() => work()))
+    }).finally(() => {
+      this.#inProgress.delete(work)
+      this.#forgetReleased(key)
+      this.#startNext()
+    })
+    this.#inProgress.add(work)
+    return { take, leave: () => take(() => Promise.resolve()) }
+  }
+
   /** Starts no more jobs and returns those that wait, and the end of those in progress. */
   stop(): { waiting: Job[]; ended: Promise<unknown> } {
     this.#isStopped = true
@@ -54,8 +75,7 @@ export class LocalJobs {
   }
 
   #startNext(): void {
-    const { working, all = Infinity } = this.#options.limits
-    while (!this.#isStopped && this.#working.size < working && this.#working.size + this.#countReleased() < all) {
+    while (!this.#isStopped && this.#working.size < this.#options.limits.working && !this.#isFull) {
       const job = this.#takeNext()
       if (!job) return
       const work = this.#execute(job).finally(() => this.#inProgress.delete(work))
@@ -64,20 +84,24 @@ export class LocalJobs {
   }
 
   #takeNext(): Job | undefined {
-    const { releasedPerKey = Infinity } = this.#options.limits
     for (const [key, job] of this.#waiting) {
-      if (this.#working.has(key) || (this.#released.get(key) ?? 0) >= releasedPerKey) continue
+      if (this.#working.has(key) || this.#isFullOf(key)) continue
       this.#waiting.delete(key)
       return job
     }
     return undefined
   }
 
-  #countReleased(): number {
-    return [...this.#released.values()].reduce((total, count) => total + count, 0)
+  get #isFull(): boolean {
+    const released = [...this.#released.values()].reduce((total, count) => total + count, 0)
+    return this.#working.size + released >= (this.#options.limits.all ?? Infinity)
   }
 
-  async #execute({ task, key, payload }: Job): Promise<void> {
+  #isFullOf(key: string): boolean {
+    return (this.#released.get(key) ?? 0) >= (this.#options.limits.releasedPerKey ?? Infinity)
+  }
+
+  async #execute({ key, payload }: Job): Promise<void> {
     let isReleased = false
     this.#working.add(key)
     const release = () => {
@@ -88,15 +112,20 @@ export class LocalJobs {
       this.#startNext()
     }
     const timer = setTimeout(release, HOLD_MAX_MS)
-    try {
-      await withinTime(JOB_MAX_MS, this.#options.task(payload, undefined, release))
-    } catch (error) {
-      this.#options.log.warn({ err: error, task }, 'a job failed; what is still due will be found')
-    }
+    await this.#attempt(() => this.#options.task(payload, { release }))
     clearTimeout(timer)
     if (isReleased) this.#forgetReleased(key)
     else this.#working.delete(key)
     this.#startNext()
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await withinTime(JOB_MAX_MS, work())
+    } catch (error) {
+      const { log, name } = this.#options
+      log.warn({ err: error, task: name }, 'a job failed; what is still due will be found')
+    }
   }
 
   #forgetReleased(key: string): void {

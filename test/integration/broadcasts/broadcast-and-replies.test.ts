@@ -70,7 +70,7 @@ describe('replies during a broadcast', () => {
   })
 
   it('a reply is claimed before the messages of the broadcast that were queued earlier', async () => {
-    const claimed = await scope.transaction((tx) => claimMessages(tx, job.channelId, 1))
+    const claimed = await scope.transaction((tx) => claimMessages(tx, { channelId: job.channelId, limit: 1 }))
     expect(claimed.map(({ to }) => to.phone)).to.deep.equal([`+${CUSTOMER}`])
   })
 

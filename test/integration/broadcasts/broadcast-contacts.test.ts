@@ -50,7 +50,9 @@ describe('contact that is changed while its message of a broadcast is queued', (
   })
 
   it('is in doubt when it is deleted after a worker has claimed the message', async () => {
-    await app.system.forTenant(job.tenantId).transaction((tx) => claimMessages(tx, job.channelId, 1))
+    await app.system
+      .forTenant(job.tenantId)
+      .transaction((tx) => claimMessages(tx, { channelId: job.channelId, limit: 1 }))
     await owner.call('DELETE', `/api/contacts/${contact.id}`)
     expect(await getReport()).to.include({ total: 1, skipped: 0, unknown: 1, doubts: 1 })
   })

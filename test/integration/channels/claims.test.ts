@@ -45,7 +45,7 @@ describe('claim of outbound messages', () => {
 
   afterEach(() => cloud.stop())
 
-  const claim = (limit: number) => scope.transaction((tx) => claimMessages(tx, channel.id, limit))
+  const claim = (limit: number) => scope.transaction((tx) => claimMessages(tx, { channelId: channel.id, limit }))
 
   const settle = (messages: ClaimedMessage[], result: SendResult) =>
     scope.transaction((tx) =>

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { loadCachedChannel } from '../../../src/features/channels/load-channel.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { closeDatabase, type Database, openDatabase } from '../../../src/platform/database/database.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
@@ -158,24 +159,51 @@ describe('delivery of a message whose claim is being committed', () => {
     return rows.length > 0
   }
 
-  it('sends it once although the connection is lost and the result of the commit with it', async () => {
-    const workspace = await buildWorkspace(app)
-    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
-    const { id: channelId } = await buildCloudApiChannel(workspace, cloud)
-    await cloud.webhooks.sendText({ from: '15550005006', body: 'hi' })
-    await advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+  /** Executes work whose commit is not confirmed: it waits until the connection is lost, and succeeds afterwards. */
+  async function loseCommit(work: () => Promise<void>): Promise<void> {
     await direct.raw(`create function wait_at_commit() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(4712); return null; end $$;
       create constraint trigger wait_at_commit after update on outbox deferrable initially deferred
         for each row when (new.leased_at is not null) execute function wait_at_commit()`)
     const locking = await direct.transaction()
     await locking.raw('select pg_advisory_xact_lock(4712)')
-    const done = deliverMessages(app.system, { tenantId: workspace.tenantId, channelId })
+    const done = work()
     await waitUntil(isCommitWaiting)
     proxy.cutAll()
     await locking.commit()
     await done
-    expect(await direct('messages').where('direction', 'outbound').pluck('status')).to.deep.equal(['sent'])
-    expect(cloud.calls).to.equal(1)
+    await direct.raw('drop function wait_at_commit cascade')
+  }
+
+  async function receiveMessage(): Promise<{ tenantId: string; channelId: string }> {
+    const workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
+    const { id } = await buildCloudApiChannel(workspace, cloud)
+    await cloud.webhooks.sendText({ from: '15550005006', body: 'hi' })
+    return { tenantId: workspace.tenantId, channelId: id }
+  }
+
+  const listStatuses = (tenantId: string) =>
+    direct('messages').where({ tenant_id: tenantId, direction: 'outbound' }).pluck<string[]>('status')
+
+  it('sends it once although the connection is lost and the result of the commit with it', async () => {
+    const { tenantId, channelId } = await receiveMessage()
+    await advanceMailboxes(app.system, { tenantId })
+    const calls = cloud.calls
+    await loseCommit(() => deliverMessages(app.system, { tenantId, channelId }))
+    expect(await listStatuses(tenantId)).to.deep.equal(['sent'])
+    expect(cloud.calls).to.equal(calls + 1)
+  })
+
+  it('sends it once although that happens to the transaction that queues and claims it', async () => {
+    const { tenantId, channelId } = await receiveMessage()
+    await loadCachedChannel(app.system.forTenant(tenantId), channelId)
+    const calls = cloud.calls
+    const works: Promise<void>[] = []
+    const reserve = () => ({ take: (work: () => Promise<void>) => void works.push(work()), leave: () => undefined })
+    await loseCommit(() => advanceMailboxes(app.system, { tenantId }, { reserve }))
+    await Promise.all(works)
+    expect(await listStatuses(tenantId)).to.deep.equal(['sent'])
+    expect(cloud.calls).to.equal(calls + 1)
   })
 })

@@ -113,7 +113,7 @@ describe('spellings of a phone number on a channel', () => {
     const loaded = await loadChannel(scope, channel.id)
     const send = async (body: string) => {
       await workspace.call('POST', `/api/conversations/${conversationId}/messages`, { body })
-      const claimed = await scope.transaction((tx) => claimMessages(tx, channel.id, 10))
+      const claimed = await scope.transaction((tx) => claimMessages(tx, { channelId: channel.id, limit: 10 }))
       const [message = expect.fail('nothing was claimed')] = claimed
       const recipientAddress = '+551187654321'
       const result = { kind: 'accepted' as const, providerMessageId: `wamid.${body}`, recipientAddress }

@@ -138,7 +138,7 @@ describe('outbound message with an unknown delivery result', () => {
         const row = { tenant_id: tx.tenantId, id: channelId }
         const setStatus = (status: string) => tx.db('channels').where(row).update({ status })
         await setStatus('connected')
-        const claimed = await claimMessages(tx, channelId, 10)
+        const claimed = await claimMessages(tx, { channelId, limit: 10 })
         await setStatus('disconnected')
         return claimed
       })

@@ -89,7 +89,7 @@ describe('concurrent deletion', () => {
 
   it('of one recipient during a send keeps the send results of the other recipients', async () => {
     await scope().transaction(queueAnswers)
-    const claimed = await scope().transaction((tx) => claimMessages(tx, channelId, 10))
+    const claimed = await scope().transaction((tx) => claimMessages(tx, { channelId, limit: 10 }))
     expect(claimed).to.have.length(2)
     expect((await remove(`contacts/${contactIds[0]}`)).status).to.equal(204)
     const channel = await loadChannel(scope(), channelId)

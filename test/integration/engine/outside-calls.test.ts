@@ -383,7 +383,7 @@ describe('external call', () => {
 
   it('is not made by a process that stops', async () => {
     const caller = await createPendingCall()
-    await executeCalls(app.system)({ tenantId: caller.workspace.tenantId }, AbortSignal.abort())
+    await executeCalls(app.system)({ tenantId: caller.workspace.tenantId }, { signal: AbortSignal.abort() })
     expect(await claim(caller)).to.have.length(1)
   })
 

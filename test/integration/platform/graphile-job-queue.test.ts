@@ -48,9 +48,9 @@ describe('GraphileJobQueue', () => {
     let isStarted = false
     let isFinished = false
     await queue.start({
-      async count(_, signal) {
+      async count(_, control) {
         isStarted = true
-        await waitUntil(() => signal?.aborted === true)
+        await waitUntil(() => control?.signal?.aborted === true)
         isFinished = true
       },
     })

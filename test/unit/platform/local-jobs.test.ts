@@ -12,7 +12,8 @@ function createJobs(limits: LocalLimits) {
   const jobs = new LocalJobs({
     limits,
     log: createLogger('silent'),
-    task: ({ key = '' }, _signal, release = () => undefined) =>
+    name: 'count',
+    task: ({ key = '' }, { release = () => undefined } = {}) =>
       new Promise<void>((resolve, reject) => {
         started.push({ key, release, end: (error) => (error ? reject(error) : resolve()) })
       }),
@@ -85,6 +86,52 @@ describe('LocalJobs', () => {
     started[0]?.end(new Error('failed'))
     await waitUntil(() => started.length === 2)
     expect(listKeys()).to.deep.equal(['a', 'b'])
+  })
+
+  it('keeps a place for other work among those that were released, until that has ended', async () => {
+    const { jobs, started, add, listKeys } = createJobs({ working: 1, releasedPerKey: 1 })
+    const place = jobs.reserve('a')
+    add('a')
+    expect(listKeys()).to.deep.equal([])
+    let end = () => {}
+    place?.take(() => new Promise((resolve) => (end = resolve)))
+    expect(jobs.isIdle).to.equal(false)
+    end()
+    await waitUntil(() => started.length === 1)
+    expect(listKeys()).to.deep.equal(['a'])
+  })
+
+  it('keeps no place for a key that has a job, waiting or at work or released, or a place', () => {
+    const { jobs, started, add } = createJobs({ working: 1 })
+    add('a', 'b')
+    started[0]?.release()
+    add('c')
+    const keys = ['a', 'b', 'c', 'd', 'd']
+    expect(keys.map((key) => jobs.reserve(key) !== undefined)).to.deep.equal([false, false, false, true, false])
+  })
+
+  it('keeps no place when all are taken, and a further one when a place was left', async () => {
+    const { jobs, add } = createJobs({ working: 1, all: 2 })
+    add('a')
+    const place = jobs.reserve('b')
+    expect(jobs.reserve('c')).to.equal(undefined)
+    place?.leave()
+    await waitUntil(() => {
+      const next = jobs.reserve('c')
+      next?.leave()
+      return next !== undefined
+    })
+  })
+
+  it('keeps no place after it was stopped, and ends after the work in a place that was kept before', async () => {
+    const { jobs } = createJobs({ working: 1 })
+    const place = jobs.reserve('a')
+    const { ended } = jobs.stop()
+    expect(jobs.reserve('b')).to.equal(undefined)
+    let isDone = false
+    place?.take(async () => void (isDone = true))
+    await ended
+    expect(isDone).to.equal(true)
   })
 
   it('starts none after it was stopped and returns those that wait', async () => {

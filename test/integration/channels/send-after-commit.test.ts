@@ -1,0 +1,172 @@
+import { expect } from 'chai'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { loadCachedChannel } from '../../../src/features/channels/load-channel.ts'
+import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import type { JobPlace } from '../../../src/platform/jobs/job-queue.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { say } from '../../support/steps.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+/** Places for sends, whose work the test does when it wants to. */
+class Places {
+  readonly works: (() => Promise<void>)[] = []
+  reserved = 0
+  left = 0
+
+  readonly reserve = (): JobPlace => {
+    this.reserved += 1
+    return { take: (work) => void this.works.push(work), leave: () => void (this.left += 1) }
+  }
+
+  async work(): Promise<void> {
+    for (const work of this.works.splice(0)) await work()
+  }
+}
+
+describe('an answer', () => {
+  let app: TestApp
+  let workspace: WorkspaceClient
+  let cloud: FakeCloudApi
+  let channelId: string
+  let places: Places
+
+  before(async () => {
+    // The app runs no worker; the test does each piece of work itself.
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
+  })
+
+  after(() => app.stop())
+
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+    cloud = await FakeCloudApi.start({ clock: app.clock })
+    channelId = (await buildCloudApiChannel(workspace, cloud)).id
+    places = new Places()
+  })
+
+  afterEach(() => cloud.stop())
+
+  const answerWith = (...bodies: string[]) =>
+    buildWorkflow(workspace, {
+      settings: { reentry: 'parallel' },
+      steps: bodies.map((body, index) => say(`say_${index}`, body)),
+    })
+
+  const receive = (from = '15550006001') => cloud.webhooks.sendText({ from, body: 'hi' })
+
+  /** Advances in a process that has used the channel before. */
+  async function advance(control: Parameters<typeof advanceMailboxes>[2] = places): Promise<void> {
+    await loadCachedChannel(app.system.forTenant(workspace.tenantId), channelId)
+    await advanceMailboxes(app.system, { tenantId: workspace.tenantId }, control)
+  }
+
+  const deliver = () => deliverMessages(app.system, { tenantId: workspace.tenantId, channelId })
+
+  const listStatuses = () =>
+    app.system
+      .db('messages')
+      .where({ tenant_id: workspace.tenantId, direction: 'outbound' })
+      .orderBy('id')
+      .pluck<string[]>('status')
+
+  async function countDeliverJobs(): Promise<number> {
+    const jobs = await app.system.db('graphile_worker.jobs').pluck<string[]>('key')
+    return jobs.filter((key) => key === `deliver:${workspace.tenantId}:${channelId}`).length
+  }
+
+  it('is claimed by the transaction that queues it, and sent after its commit without a job', async () => {
+    await answerWith('Hello')
+    await receive()
+    await advance()
+    expect(await listStatuses()).to.deep.equal(['sending'])
+    expect(await countDeliverJobs()).to.equal(0)
+    expect(cloud.calls).to.equal(0)
+    await places.work()
+    expect(await listStatuses()).to.deep.equal(['sent'])
+    expect(cloud.accepted.map(({ body }) => body)).to.deep.equal(['Hello'])
+    expect(places.left).to.equal(0)
+  })
+
+  it('of several messages is sent in order: the next ones are left to a job when the first one is settled', async () => {
+    await answerWith('One', 'Two', 'Three')
+    await receive()
+    await advance()
+    expect(await listStatuses()).to.deep.equal(['sending', 'queued', 'queued'])
+    expect(await countDeliverJobs()).to.equal(0)
+    await places.work()
+    expect(await countDeliverJobs()).to.equal(1)
+    await deliver()
+    expect(cloud.accepted.map(({ body }) => body)).to.deep.equal(['One', 'Two', 'Three'])
+  })
+
+  it('is left to a job when another message of its conversation is being sent', async () => {
+    await answerWith('Hello')
+    await receive()
+    await advance()
+    await receive()
+    await advance()
+    expect(await listStatuses()).to.deep.equal(['sending', 'queued'])
+    expect(await countDeliverJobs()).to.equal(1)
+    await places.work()
+    await deliver()
+    expect(await listStatuses()).to.deep.equal(['sent', 'sent'])
+    expect(cloud.calls).to.equal(2)
+  })
+
+  it('is left to a job when the process has no place for its send', async () => {
+    await answerWith('Hello')
+    await receive()
+    await advance({ reserve: () => undefined })
+    expect(await listStatuses()).to.deep.equal(['queued'])
+    expect(await countDeliverJobs()).to.equal(1)
+  })
+
+  it('is left to a job when the channel was disconnected by another process', async () => {
+    await answerWith('Hello')
+    await receive()
+    await app.system
+      .db('channels')
+      .where({ tenant_id: workspace.tenantId, id: channelId })
+      .update({ status: 'disconnected' })
+    await advance()
+    await places.work()
+    expect(await listStatuses()).to.deep.equal(['queued'])
+    expect(cloud.calls).to.equal(0)
+  })
+
+  it('is not sent to a contact who opts out in a later step', async () => {
+    await buildWorkflow(workspace, {
+      steps: [say('answer', 'Hello'), { id: 'leave', type: 'set_consent', service: 'opted_out' }],
+    })
+    await receive()
+    await advance()
+    await places.work()
+    expect(await listStatuses()).to.deep.equal(['failed'])
+    expect(cloud.calls).to.equal(0)
+  })
+
+  it('is sent once, and its first place given up, when its transaction fails and is repeated', async () => {
+    await answerWith('Hello')
+    await receive()
+    const locking = await app.system.db.transaction()
+    await locking.raw('lock table events in exclusive mode')
+    const done = advance()
+    const findBlocked = async (): Promise<number[]> => {
+      const { rows } = await app.system.db.raw<{ rows: { pid: number }[] }>(
+        `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      )
+      return rows.map(({ pid }) => pid)
+    }
+    await waitUntil(async () => (await findBlocked()).length === 1)
+    await app.system.db.raw('select pg_cancel_backend(?)', await findBlocked())
+    await locking.rollback()
+    await done
+    expect({ reserved: places.reserved, left: places.left }).to.deep.equal({ reserved: 2, left: 1 })
+    await places.work()
+    expect(await listStatuses()).to.deep.equal(['sent'])
+    expect(cloud.calls).to.equal(1)
+  })
+})
