@@ -8,12 +8,12 @@ import { loadPublished, loadWorkflows } from '../automation/published-workflows.
 import { engineStore } from '../automation/store/engine-store.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
-import { applyAdvance } from './apply-advance.ts'
 import { enqueueDelivery } from '../outbound/queue-messages.ts'
-import { SendsAfterCommit } from '../outbound/send-after-commit.ts'
+import { applyAdvance } from './apply-advance.ts'
 import { withResources } from '../templates/steps/load-resources.ts'
 import { loadMessages } from './load-messages.ts'
 import { loadSubjects } from './load-subjects.ts'
+import { SendsAfterCommit } from './send-after-commit.ts'
 
 /** The dependencies of decisions in a transaction that is already open. */
 export const decisionPort: DecisionPort<Scope> = {

@@ -52,8 +52,8 @@ export async function claimMessages(
     with due as (
        select o.conversation_id, o.message_id from outbox o
        where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.leased_at is null and o.not_before <= ${now}
-         ${isRequested} and not exists (select from outbox e where e.tenant_id = ${tx.tenantId} and e.conversation_id = o.conversation_id
-           and e.message_id < o.message_id offset 0)
+         and not exists (select from outbox e where e.tenant_id = ${tx.tenantId} and e.conversation_id = o.conversation_id
+           and e.message_id < o.message_id offset 0) ${isRequested}
          and exists (select from channels ch where ch.tenant_id = ${tx.tenantId} and ch.id = ${channelId} and ch.status <> 'disconnected')
        order by o.priority, o.message_id limit ${limit}),
      locked as (

@@ -84,8 +84,9 @@ export class LocalJobs {
   }
 
   #takeNext(): Job | undefined {
+    const { releasedPerKey = Infinity } = this.#options.limits
     for (const [key, job] of this.#waiting) {
-      if (this.#working.has(key) || this.#isFullOf(key)) continue
+      if (this.#working.has(key) || (this.#released.get(key) ?? 0) >= releasedPerKey) continue
       this.#waiting.delete(key)
       return job
     }
@@ -95,10 +96,6 @@ export class LocalJobs {
   get #isFull(): boolean {
     const released = [...this.#released.values()].reduce((total, count) => total + count, 0)
     return this.#working.size + released >= (this.#options.limits.all ?? Infinity)
-  }
-
-  #isFullOf(key: string): boolean {
-    return (this.#released.get(key) ?? 0) >= (this.#options.limits.releasedPerKey ?? Infinity)
   }
 
   async #execute({ key, payload }: Job): Promise<void> {

@@ -4,10 +4,10 @@ import { addMs } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.ts'
-import { CLAIM_MS } from './claim-messages.ts'
-import { type Claim, claimInTransaction, commitClaim } from './commit-claim.ts'
-import { CLAIM_MAX, deliverClaimed } from './deliver-messages.ts'
-import { enqueueDelivery, type NewOutbound } from './queue-messages.ts'
+import { CLAIM_MS } from '../outbound/claim-messages.ts'
+import { type Claim, claimInTransaction, commitClaim } from '../outbound/commit-claim.ts'
+import { CLAIM_MAX, deliverClaimed } from '../outbound/deliver-messages.ts'
+import { enqueueDelivery, type NewOutbound } from '../outbound/queue-messages.ts'
 
 /** The messages of a channel that a transaction claims, and the place in which they will be sent. */
 type Send = {
