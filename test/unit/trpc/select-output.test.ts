@@ -54,7 +54,7 @@ describe('selection of outputs', () => {
 
   it('covers every procedure that is not a subscription', () => {
     const others = [...listProcedures(appRouter).values()].filter(({ _def }) => _def.type !== 'subscription')
-    expect(others).not.to.be.empty
+    expect(others.length).to.be.above(0)
     expect(schemas).to.have.length(others.length)
   })
 
