@@ -26,6 +26,10 @@ export class SendsAfterCommit {
   readonly #system: SystemScope
   readonly #control: JobControl
   #sends: Send[] = []
+  /** Messages of the transaction that are left to jobs. */
+  #left: NewOutbound[] = []
+  /** The transaction whose work is in progress. Work of one that has failed may go on for a moment. */
+  #open: Scope | undefined
 
   constructor(system: SystemScope, control: JobControl) {
     this.#system = system
@@ -38,8 +42,10 @@ export class SendsAfterCommit {
     const execute = async (tx: Scope) => {
       // The transaction may be a repetition of one that failed.
       this.#leave()
+      this.#open = tx
       const result = await work(tx)
-      const claims = await Promise.all(this.#sends.map((send) => this.#finishClaim(tx, send)))
+      const claims = await Promise.all(this.#sends.map((send) => this.#finishClaim(send)))
+      await enqueueDelivery(tx, this.#left)
       const transactionId = claims.find((claim) => claim.transactionId !== undefined)?.transactionId
       return { result, claimed: claims.flatMap(({ claimed }) => claimed), transactionId }
     }
@@ -64,9 +70,10 @@ export class SendsAfterCommit {
     }
     for (const [channelId, ofChannel] of byChannel) {
       const channel = await this.#findChannel(tx.tenantId, channelId)
+      if (tx !== this.#open) return
       const place = channel && this.#control.reserve?.(deliverJob(tx.tenantId, channelId))
       if (!place) {
-        await enqueueDelivery(tx, ofChannel)
+        this.#left.push(...ofChannel)
         continue
       }
       const messageIds = ofChannel.map(({ id }) => id)
@@ -90,13 +97,10 @@ export class SendsAfterCommit {
   }
 
   /** Leaves messages to a job if nothing of their conversation was claimed: others are being sent before them. */
-  async #finishClaim(tx: Scope, { claim, messages }: Send): Promise<Claim> {
+  async #finishClaim({ claim, messages }: Send): Promise<Claim> {
     const { claimed, transactionId } = await claim
     const conversationIds = new Set(claimed.map(({ conversationId }) => conversationId))
-    await enqueueDelivery(
-      tx,
-      messages.filter(({ conversationId }) => !conversationIds.has(conversationId)),
-    )
+    this.#left.push(...messages.filter(({ conversationId }) => !conversationIds.has(conversationId)))
     return { claimed, transactionId }
   }
 
@@ -109,6 +113,8 @@ export class SendsAfterCommit {
   }
 
   #leave(): void {
+    this.#open = undefined
+    this.#left = []
     for (const { place } of this.#sends) place.leave()
     this.#sends = []
   }

@@ -29,16 +29,18 @@ export async function commitClaim<T extends Claim>(
   work: (tx: Scope) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> {
-  const confirmedUntil = addMs(scope.now(), CONFIRM_MAX_MS)
-  const attempt: { claim?: T } = {}
+  const attempt: { claim?: T; confirmedUntil?: Date } = {}
   const execute = async (tx: Scope) => {
     delete attempt.claim
-    return (attempt.claim = await work(tx))
+    attempt.claim = await work(tx)
+    // Counted from here, as the work may have waited for locks.
+    attempt.confirmedUntil = addMs(scope.now(), CONFIRM_MAX_MS)
+    return attempt.claim
   }
   try {
     return await scope.transaction(execute, options)
   } catch (error) {
-    const { claim } = attempt
+    const { claim, confirmedUntil = scope.now() } = attempt
     if (claim?.transactionId === undefined || !isOutage(error)) throw error
     const isCommitted = await retry(() => wasCommitted(scope, claim), {
       isRetryable: isOutage,

@@ -7,7 +7,7 @@ import { MINUTE } from '../time.ts'
  */
 export type Job = { task: string; key: string; payload: Record<string, string> }
 
-/** A place among the jobs of this process, kept for work that a transaction prepares. Exactly one of the two is called. */
+/** A place among the jobs of this process, kept for work that a transaction prepares. The first call of the two counts. */
 export type JobPlace = {
   /** Does the work in the place, after the commit. */
   take(work: () => Promise<void>): void

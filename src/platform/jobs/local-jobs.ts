@@ -49,23 +49,25 @@ export class LocalJobs {
 
   /**
    * Keeps a place for work that takes the place of a job of the key, as one that has released its own; undefined if all are
-   * taken, or if the key has a job already: more is then done together by the next one. Until the work has ended or the
-   * place is left, it is in progress.
+   * taken but those of jobs at work, or if the key has a job already: more is then done together by the next one. Until the
+   * work has ended or the place is left, it is in progress.
    */
   reserve(key: string): JobPlace | undefined {
     const hasJob = this.#waiting.has(key) || this.#working.has(key) || this.#released.has(key)
-    if (this.#isStopped || this.#isFull || hasJob) return undefined
+    const { working, all = Infinity } = this.#options.limits
+    if (this.#isStopped || hasJob || this.#countReleased() >= all - working) return undefined
     this.#released.set(key, 1)
-    let take: JobPlace['take'] = () => undefined
-    const work = new Promise<void>((resolve) => {
-      take = (work) => resolve(this.#attempt(() => work()))
-    }).finally(() => {
-      this.#inProgress.delete(work)
-      this.#forgetReleased(key)
-      this.#startNext()
-    })
+    let use: (work?: () => Promise<void>) => void = () => undefined
+    const place = new Promise<(() => Promise<void>) | undefined>((resolve) => (use = resolve))
+    const work = place
+      .then((work) => work && this.#attempt(work))
+      .finally(() => {
+        this.#inProgress.delete(work)
+        this.#forgetReleased(key)
+        this.#startNext()
+      })
     this.#inProgress.add(work)
-    return { take, leave: () => take(() => Promise.resolve()) }
+    return { take: use, leave: () => use() }
   }
 
   /** Starts no more jobs and returns those that wait, and the end of those in progress. */
@@ -75,7 +77,8 @@ export class LocalJobs {
   }
 
   #startNext(): void {
-    while (!this.#isStopped && this.#working.size < this.#options.limits.working && !this.#isFull) {
+    const { working, all = Infinity } = this.#options.limits
+    while (!this.#isStopped && this.#working.size < working && this.#working.size + this.#countReleased() < all) {
       const job = this.#takeNext()
       if (!job) return
       const work = this.#execute(job).finally(() => this.#inProgress.delete(work))
@@ -93,9 +96,8 @@ export class LocalJobs {
     return undefined
   }
 
-  get #isFull(): boolean {
-    const released = [...this.#released.values()].reduce((total, count) => total + count, 0)
-    return this.#working.size + released >= (this.#options.limits.all ?? Infinity)
+  #countReleased(): number {
+    return [...this.#released.values()].reduce((total, count) => total + count, 0)
   }
 
   async #execute({ key, payload }: Job): Promise<void> {

@@ -6,6 +6,7 @@ import { closeDatabase, type Database, openDatabase } from '../../../src/platfor
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { say } from '../../support/steps.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -159,7 +160,19 @@ describe('delivery of a message whose claim is being committed', () => {
     return rows.length > 0
   }
 
-  /** Executes work whose commit is not confirmed: it waits until the connection is lost, and succeeds afterwards. */
+  async function wasAskedForResult(since: Date): Promise<boolean> {
+    const { rows } = await direct.raw<{ rows: unknown[] }>(
+      `select from pg_stat_activity where datname = current_database() and query_start > ?
+         and query like '/* readTransactionStatus */%'`,
+      [since],
+    )
+    return rows.length > 0
+  }
+
+  /**
+   * Executes work whose commit is not confirmed: it waits until the connection is lost and its result was asked for, and
+   * succeeds afterwards.
+   */
   async function loseCommit(work: () => Promise<void>): Promise<void> {
     await direct.raw(`create function wait_at_commit() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(4712); return null; end $$;
@@ -169,7 +182,9 @@ describe('delivery of a message whose claim is being committed', () => {
     await locking.raw('select pg_advisory_xact_lock(4712)')
     const done = work()
     await waitUntil(isCommitWaiting)
+    const [cut] = await direct.select<{ at: Date }[]>(direct.raw('clock_timestamp() as at'))
     proxy.cutAll()
+    await waitUntil(() => wasAskedForResult(cut?.at ?? new Date()))
     await locking.commit()
     await done
     await direct.raw('drop function wait_at_commit cascade')
@@ -195,14 +210,36 @@ describe('delivery of a message whose claim is being committed', () => {
     expect(cloud.calls).to.equal(calls + 1)
   })
 
+  /** Advances in a process that sends the answer after the commit. */
+  async function advance(tenantId: string): Promise<void> {
+    const works: Promise<void>[] = []
+    const reserve = () => ({ take: (work: () => Promise<void>) => void works.push(work()), leave: () => undefined })
+    await advanceMailboxes(app.system, { tenantId }, { reserve })
+    await Promise.all(works)
+  }
+
   it('sends it once although that happens to the transaction that queues and claims it', async () => {
     const { tenantId, channelId } = await receiveMessage()
     await loadCachedChannel(app.system.forTenant(tenantId), channelId)
     const calls = cloud.calls
-    const works: Promise<void>[] = []
-    const reserve = () => ({ take: (work: () => Promise<void>) => void works.push(work()), leave: () => undefined })
-    await loseCommit(() => advanceMailboxes(app.system, { tenantId }, { reserve }))
-    await Promise.all(works)
+    await loseCommit(() => advance(tenantId))
+    expect(await listStatuses(tenantId)).to.deep.equal(['sent'])
+    expect(cloud.calls).to.equal(calls + 1)
+  })
+
+  it('sends it once although that transaction waited half a minute for the lock of its mailbox', async () => {
+    const { tenantId, channelId } = await receiveMessage()
+    const calls = cloud.calls
+    const locking = await direct.transaction()
+    await locking('conversations').where({ tenant_id: tenantId }).forUpdate().select('id')
+    await loseCommit(async () => {
+      const done = advance(tenantId)
+      await waitUntil(async () => (await countLockWaits(app)) === 1)
+      app.clock.advance(31_000)
+      await loadCachedChannel(app.system.forTenant(tenantId), channelId)
+      await locking.commit()
+      await done
+    })
     expect(await listStatuses(tenantId)).to.deep.equal(['sent'])
     expect(cloud.calls).to.equal(calls + 1)
   })

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { loadCachedChannel } from '../../../src/features/channels/load-channel.ts'
+import { SendsAfterCommit } from '../../../src/features/execution/send-after-commit.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import type { JobPlace } from '../../../src/platform/jobs/job-queue.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
@@ -146,6 +148,33 @@ describe('an answer', () => {
     await places.work()
     expect(await listStatuses()).to.deep.equal(['failed'])
     expect(cloud.calls).to.equal(0)
+  })
+
+  it('gives its place up when the work of its transaction fails before the claim and goes on', async () => {
+    await receive()
+    const { tenantId } = workspace
+    const [conversation] = await app.system
+      .db<{ id: string; contactId: string; tenant_id: string }>('conversations')
+      .where({ tenant_id: tenantId })
+      .select('id', 'contact_id as contactId')
+    const { id: conversationId = '', contactId = '' } = conversation ?? {}
+    await loadCachedChannel(app.system.forTenant(tenantId), channelId)
+    const sends = new SendsAfterCommit(app.system, places)
+    const sender = { type: 'workflow' as const, id: null, name: null }
+    const content = { body: 'Hello', content: null, sender, runId: null, stepId: null }
+    let claiming: Promise<void> | undefined
+    const failing = sends.transact(
+      tenantId,
+      (tx) => {
+        claiming = sends.claim(tx, [{ id: newId(), conversationId, contactId, channelId, ...content }])
+        return Promise.reject(new Error('failed'))
+      },
+      {},
+    )
+    expect(await failing.catch((error: Error) => error.message)).to.equal('failed')
+    await claiming
+    expect(places.left).to.equal(places.reserved)
+    expect(places.works).to.have.length(0)
   })
 
   it('is sent once, and its first place given up, when its transaction fails and is repeated', async () => {

@@ -93,10 +93,11 @@ describe('LocalJobs', () => {
     const place = jobs.reserve('a')
     add('a')
     expect(listKeys()).to.deep.equal([])
-    let end = () => {}
-    place?.take(() => new Promise((resolve) => (end = resolve)))
+    const ends: (() => void)[] = []
+    place?.take(() => new Promise((resolve) => ends.push(resolve)))
+    await waitUntil(() => ends.length === 1)
     expect(jobs.isIdle).to.equal(false)
-    end()
+    ends[0]?.()
     await waitUntil(() => started.length === 1)
     expect(listKeys()).to.deep.equal(['a'])
   })
@@ -110,9 +111,8 @@ describe('LocalJobs', () => {
     expect(keys.map((key) => jobs.reserve(key) !== undefined)).to.deep.equal([false, false, false, true, false])
   })
 
-  it('keeps no place when all are taken, and a further one when a place was left', async () => {
-    const { jobs, add } = createJobs({ working: 1, all: 2 })
-    add('a')
+  it('keeps the places of jobs at work for them, and a further one when a place was left', async () => {
+    const { jobs } = createJobs({ working: 1, all: 2 })
     const place = jobs.reserve('b')
     expect(jobs.reserve('c')).to.equal(undefined)
     place?.leave()
@@ -121,6 +121,16 @@ describe('LocalJobs', () => {
       next?.leave()
       return next !== undefined
     })
+  })
+
+  it('does no work in a place that was left', async () => {
+    const { jobs } = createJobs({ working: 1 })
+    const place = jobs.reserve('a')
+    let isDone = false
+    place?.leave()
+    place?.take(async () => void (isDone = true))
+    await waitUntil(() => jobs.isIdle)
+    expect(isDone).to.equal(false)
   })
 
   it('keeps no place after it was stopped, and ends after the work in a place that was kept before', async () => {
