@@ -107,7 +107,12 @@ describe('messages with a stored file', () => {
     const phones = [phone, newPhone(), newPhone()]
     for (const from of phones.slice(1)) await cloud.webhooks.sendText({ from: from.slice(1), body: 'hi' })
     await app.work()
-    for (const each of phones) await workspace.call('POST', '/api/messages', { to: { phone: each }, channelId, media })
+    // Messages that become due together are sent in one batch.
+    const sendAt = new Date(app.clock.now().getTime() + 60_000).toISOString()
+    for (const each of phones) {
+      await workspace.call('POST', '/api/messages', { to: { phone: each }, channelId, media, sendAt })
+    }
+    app.clock.advance(60_000)
     await app.work()
     expect(cloud.accepted).to.have.length(3)
     expect(uploads()).to.have.length(1)
