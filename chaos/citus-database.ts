@@ -75,14 +75,14 @@ export class CitusDatabase implements ChaosDatabase {
     await this.#folder.remove()
   }
 
-  /** Transactions that a killed server left prepared keep a database from being dropped, until Citus ends them. */
+  /** Transactions that a killed server left prepared keep a database from being dropped on the other nodes. */
   async #drop(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#executeOnNodes(`drop database if exists ${this.#name} with (force)`)
       } catch (error) {
         if (attempt === DROP_ATTEMPTS) throw error
-        await withClient(this.url, (client) => client.query('select recover_prepared_transactions()')).catch(() => {})
+        for (const url of this.#nodeUrls) await endPrepared(withDatabase(url, this.#name)).catch(() => {})
         await delay(attempt * 100)
       }
     }
@@ -91,6 +91,16 @@ export class CitusDatabase implements ChaosDatabase {
   async #executeOnNodes(sql: string): Promise<void> {
     for (const url of this.#nodeUrls) await withClient(url, (client) => client.query(sql))
   }
+}
+
+/** Rolls prepared transactions back, of a database that nobody needs any more and that may be dropped already. */
+async function endPrepared(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const { rows } = await client.query<{ gid: string }>(
+      'select gid from pg_prepared_xacts where database = current_database()',
+    )
+    for (const { gid } of rows) await client.query(`rollback prepared ${client.escapeLiteral(gid)}`)
+  })
 }
 
 function withDatabase(url: string, name: string): string {
