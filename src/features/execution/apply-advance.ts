@@ -10,7 +10,7 @@ import { closeConversations } from '../conversations/close-conversations.ts'
 import { discardCalls, requestCalls } from '../external-calls/request-calls.ts'
 import { changeGroupContacts } from '../groups/change-group-contacts.ts'
 import { addNotes } from '../outbound/add-notes.ts'
-import { type NewOutbound, storeQueued } from '../outbound/queue-messages.ts'
+import { enqueueDelivery, type NewOutbound, storeQueued } from '../outbound/queue-messages.ts'
 import { type Changes, collectChanges } from './collect-changes.ts'
 import { recordEvaluations } from './record-evaluations.ts'
 import { toRunEvents } from './run-events.ts'
@@ -22,7 +22,7 @@ import { toRunEvents } from './run-events.ts'
 export async function applyAdvance(
   tx: Scope,
   { runs, steps, effects, calls, evaluated }: Advance,
-  deliver: (messages: NewOutbound[]) => Promise<void>,
+  deliver: (tx: Scope, messages: NewOutbound[]) => Promise<void> = enqueueDelivery,
 ): Promise<void> {
   await discardCalls(
     tx,
@@ -36,7 +36,7 @@ export async function applyAdvance(
   )
   await recordEvaluations(tx, evaluated)
   await tx.record(...toRunEvents(runs, steps))
-  await deliver(changes.messages)
+  await deliver(tx, changes.messages)
 }
 
 /** Changes of one kind are applied together and in their order; those of different kinds affect different rows. */

@@ -8,7 +8,6 @@ import { loadPublished, loadWorkflows } from '../automation/published-workflows.
 import { engineStore } from '../automation/store/engine-store.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
-import { enqueueDelivery } from '../outbound/queue-messages.ts'
 import { applyAdvance } from './apply-advance.ts'
 import { withResources } from '../templates/steps/load-resources.ts'
 import { loadMessages } from './load-messages.ts'
@@ -27,7 +26,7 @@ export const decisionPort: DecisionPort<Scope> = {
     return { workflows: await withResources(tx, workflows), unusable }
   },
   loadWorkflows: async (tx, versions) => withResources(tx, await loadWorkflows(tx, versions)),
-  apply: (tx, advance) => applyAdvance(tx, advance, (messages) => enqueueDelivery(tx, messages)),
+  apply: applyAdvance,
 }
 
 /** Messages of a transaction are sent right after its commit if `control` lets this process do so, and else by a job. */
@@ -35,7 +34,7 @@ export function enginePort(system: SystemScope, control: JobControl = {}): Engin
   const sends = new SendsAfterCommit(system, control)
   return {
     ...decisionPort,
-    apply: (tx, advance) => applyAdvance(tx, advance, (messages) => sends.claim(tx, messages)),
+    apply: (tx, advance) => applyAdvance(tx, advance, (_, messages) => sends.claim(tx, messages)),
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.forTenant(tenantId), limit),
     transaction: (tenantId, work, size) => sends.transact(tenantId, work, size === undefined ? {} : { size }),
     isTransient,

@@ -27,7 +27,7 @@ export async function claimInTransaction(tx: Scope, request: ClaimRequest): Prom
 export async function commitClaim<T extends Claim>(
   scope: Scope,
   work: (tx: Scope) => Promise<T>,
-  options: TransactionOptions = {},
+  options: TransactionOptions,
 ): Promise<T> {
   const attempt: { claim?: T; confirmedUntil?: Date } = {}
   const execute = async (tx: Scope) => {

@@ -59,14 +59,7 @@ export class LocalJobs {
     this.#released.set(key, 1)
     let use: (work?: () => Promise<void>) => void = () => undefined
     const place = new Promise<(() => Promise<void>) | undefined>((resolve) => (use = resolve))
-    const work = place
-      .then((work) => work && this.#attempt(work))
-      .finally(() => {
-        this.#inProgress.delete(work)
-        this.#forgetReleased(key)
-        this.#startNext()
-      })
-    this.#inProgress.add(work)
+    this.#track(this.#hold(key, place))
     return { take: use, leave: () => use() }
   }
 
@@ -81,9 +74,20 @@ export class LocalJobs {
     while (!this.#isStopped && this.#working.size < working && this.#working.size + this.#countReleased() < all) {
       const job = this.#takeNext()
       if (!job) return
-      const work = this.#execute(job).finally(() => this.#inProgress.delete(work))
-      this.#inProgress.add(work)
+      this.#track(this.#execute(job))
     }
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#inProgress.delete(tracked))
+    this.#inProgress.add(tracked)
+  }
+
+  async #hold(key: string, place: Promise<(() => Promise<void>) | undefined>): Promise<void> {
+    const work = await place
+    if (work) await this.#attempt(work)
+    this.#forgetReleased(key)
+    this.#startNext()
   }
 
   #takeNext(): Job | undefined {
