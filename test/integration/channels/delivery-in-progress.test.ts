@@ -6,6 +6,7 @@ import { closeDatabase, type Database, openDatabase } from '../../../src/platfor
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { JobPlaces } from '../../support/job-places.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { say } from '../../support/steps.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
@@ -212,10 +213,9 @@ describe('delivery of a message whose claim is being committed', () => {
 
   /** Advances in a process that sends the answer after the commit. */
   async function advance(tenantId: string): Promise<void> {
-    const works: Promise<void>[] = []
-    const reserve = () => ({ take: (work: () => Promise<void>) => void works.push(work()), leave: () => undefined })
-    await advanceMailboxes(app.system, { tenantId }, { reserve })
-    await Promise.all(works)
+    const places = new JobPlaces()
+    await advanceMailboxes(app.system, { tenantId }, places)
+    await places.work()
   }
 
   it('sends it once although that happens to the transaction that queues and claims it', async () => {

@@ -4,36 +4,21 @@ import { loadCachedChannel } from '../../../src/features/channels/load-channel.t
 import { SendsAfterCommit } from '../../../src/features/execution/send-after-commit.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { newId } from '../../../src/platform/ids.ts'
-import type { JobPlace } from '../../../src/platform/jobs/job-queue.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { JobPlaces } from '../../support/job-places.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { say } from '../../support/steps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
-
-/** Places for sends, whose work the test does when it wants to. */
-class Places {
-  readonly works: (() => Promise<void>)[] = []
-  reserved = 0
-  left = 0
-
-  readonly reserve = (): JobPlace => {
-    this.reserved += 1
-    return { take: (work) => void this.works.push(work), leave: () => void (this.left += 1) }
-  }
-
-  async work(): Promise<void> {
-    for (const work of this.works.splice(0)) await work()
-  }
-}
 
 describe('an answer', () => {
   let app: TestApp
   let workspace: WorkspaceClient
   let cloud: FakeCloudApi
   let channelId: string
-  let places: Places
+  let places: JobPlaces
 
   before(async () => {
     // The app runs no worker; the test does each piece of work itself.
@@ -46,7 +31,7 @@ describe('an answer', () => {
     workspace = await buildWorkspace(app)
     cloud = await FakeCloudApi.start({ clock: app.clock })
     channelId = (await buildCloudApiChannel(workspace, cloud)).id
-    places = new Places()
+    places = new JobPlaces()
   })
 
   afterEach(() => cloud.stop())
@@ -183,14 +168,10 @@ describe('an answer', () => {
     const locking = await app.system.db.transaction()
     await locking.raw('lock table events in exclusive mode')
     const done = advance()
-    const findBlocked = async (): Promise<number[]> => {
-      const { rows } = await app.system.db.raw<{ rows: { pid: number }[] }>(
-        `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      )
-      return rows.map(({ pid }) => pid)
-    }
-    await waitUntil(async () => (await findBlocked()).length === 1)
-    await app.system.db.raw('select pg_cancel_backend(?)', await findBlocked())
+    await waitUntil(async () => (await countLockWaits(app)) === 1)
+    await app.system.db.raw(
+      `select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    )
     await locking.rollback()
     await done
     expect({ reserved: places.reserved, left: places.left }).to.deep.equal({ reserved: 2, left: 1 })
