@@ -2,8 +2,9 @@ import type { TenantModel, TenantModelClass } from './models/tenant-model.ts'
 import { singleDatabase } from './platform/database/pools/connection-pool.ts'
 import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
 import { SharedTransactionError } from './platform/database/pools/shared-transactions.ts'
+import { leaveToCommit, transact } from './platform/database/pools/transaction.ts'
 import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
-import { sendEvents, writeEvents } from './platform/database/write-events.ts'
+import { writeEvents } from './platform/database/write-events.ts'
 import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import { NotFoundError } from './platform/errors.ts'
@@ -113,18 +114,17 @@ export class Scope {
       const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue }
       const tx = new Scope(dependencies, this.tenantId, this.actor, { ending })
       const result = await work(tx)
-      // Those of an inner transaction are stored by the outermost one.
-      const events = this.#ending ? [] : ending.events
-      const origin = { tenantId: this.tenantId, now: this.now() }
-      // The commit of a shared transaction does not follow at once.
-      if (isShared) await writeEvents(db, origin, events)
-      const { stored } = await sendEvents(db, origin, isShared ? [] : events)
+      const events = this.#ending ? [] : ending.events // those of an inner transaction are stored by the outermost one
+      const stored = writeEvents(db, { tenantId: this.tenantId, now: this.now() }, events)
+      leaveToCommit(stored)
+      // The commit of a shared one does not follow at once.
+      if (isShared) await stored
       return { result, stored, ending, jobs }
     }
     const { sharedTransactions: shared } = this.#dependencies.connections
     const { result, stored, ending, jobs } = await (shared && size !== undefined && lockTimeoutMs === undefined
       ? shared.run(this.tenantId, size, run)
-      : this.db.transaction((db) => run(db, false)))
+      : transact(this.db, (db) => run(db, false)))
     await stored
     jobs.commit()
     if (this.#ending) {
@@ -232,7 +232,7 @@ export class SystemScope {
 
   async transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
     const jobs = this.#dependencies.jobs.forTransaction()
-    const result = await this.db.transaction((db) =>
+    const result = await transact(this.db, (db) =>
       work(new SystemScope({ ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue })),
     )
     jobs.commit()

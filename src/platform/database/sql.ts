@@ -1,7 +1,8 @@
-import type { Knex } from 'knex'
 import { snakeCaseMappers } from 'objection'
 import type pg from 'pg'
-import { composeStatement, SqlFragment, type SqlPart, type SqlValue, type Statement } from './statements/statement.ts'
+import type { Database } from './database.ts'
+import { type ArrayResult, type ArrayStatement, findTransaction } from './pools/transaction.ts'
+import { composeStatement, SqlFragment, type SqlPart, type Statement } from './statements/statement.ts'
 
 const { parse: toCamelCase, format: toSnakeCase } = snakeCaseMappers()
 
@@ -15,7 +16,7 @@ export type SqlOptions = {
 
 /** Returns the tag of a named statement, which is executed unless `assertAllowed` throws. */
 export function createSqlTag<Row>(
-  db: Knex,
+  db: Database,
   name: string,
   assertAllowed: (statement: Statement) => void = () => {},
   options: SqlOptions = {},
@@ -27,23 +28,19 @@ export function createSqlTag<Row>(
   }
 }
 
-type ArrayResult = { fields: { name: string }[]; rows: unknown[][] }
-
 /**
  * Executes a composed statement and returns its rows with their column names in camelCase. Its parameters are those of
- * Postgres already, so knex does not process it; in a transaction knex passes it on to the connection.
+ * Postgres already, so the connection gets it without knex, which would replace question marks in the text.
  */
 async function executeStatement<Row>(
-  db: Knex,
+  db: Database,
   { text, values }: Statement,
   { isPrepared = true }: SqlOptions,
 ): Promise<Row[]> {
   // Rows come as lists, so that each column name is mapped once and not once per row. A connection prepares a statement
   // unless it has the key `name`.
   const statement = { text, values, rowMode: 'array', ...(isPrepared ? {} : { name: undefined }) } as const
-  const { fields, rows } = await (db.isTransaction
-    ? executeInTransaction(db, statement)
-    : executeDirectly(db, statement))
+  const { fields, rows } = await (findTransaction(db)?.execute(statement) ?? executeDirectly(db, statement))
   const names = fields.map(({ name }) => toCamelName(name))
   return rows.map((row): unknown => toNamedRow(names, row)) as Row[]
 }
@@ -55,25 +52,10 @@ function toNamedRow(names: string[], row: unknown[]): Record<string, unknown> {
   return named
 }
 
-type TransactionClient = {
-  acquireConnection(): Promise<object>
-  query(connection: object, statement: object): Promise<{ response: ArrayResult }>
-}
-type ArrayStatement = { text: string; values: SqlValue[]; rowMode: 'array'; name?: undefined }
-
-/** The client of a transaction refuses statements after its end, and passes others on to the connection. */
-async function executeInTransaction(db: Knex, { values, ...options }: ArrayStatement): Promise<ArrayResult> {
-  const client: TransactionClient = db.client
-  const connection = await client.acquireConnection()
-  // knex would replace question marks in the text, so the driver gets it beside.
-  const { response } = await client.query(connection, { sql: options.text, bindings: values, options })
-  return response
-}
-
-async function executeDirectly(db: Knex, statement: ArrayStatement): Promise<ArrayResult> {
+async function executeDirectly(db: Database, statement: ArrayStatement): Promise<ArrayResult> {
   const connection: pg.Client = await db.client.acquireConnection()
   try {
-    return await connection.query<unknown[], SqlValue[]>(statement)
+    return await connection.query(statement)
   } finally {
     await db.client.releaseConnection(connection)
   }

@@ -1,6 +1,7 @@
 import { FairSemaphore } from '../../concurrency/fair-semaphore.ts'
 import { cancelStatement } from '../cancel-statement.ts'
 import { SharedTransactions } from './shared-transactions.ts'
+import { transact } from './transaction.ts'
 import { closeDatabase, type Database, openDatabase, type PoolSettings } from '../database.ts'
 import { type Connections, deriveDatabase } from './derive-database.ts'
 
@@ -72,7 +73,7 @@ export class ConnectionPool implements DatabaseSource {
     })
     this.db = this.forWork({ workspaceId: null })
     this.sharedTransactions = new SharedTransactions({
-      open: (workspaceId, work) => this.forWork({ workspaceId }).transaction(work),
+      open: (workspaceId, work) => transact(this.forWork({ workspaceId }), work),
       ...SHARED,
     })
   }

@@ -1,5 +1,6 @@
 import { type Database, isOutage, QUERY_CANCELED, sqlState } from '../database.ts'
 import { createSqlTag } from '../sql.ts'
+import { leaveToCommit } from './transaction.ts'
 
 /** The work of one caller in a transaction. `isShared` is true if the transaction contains that of others, too. */
 type Work<T> = (db: Database, isShared: boolean) => Promise<T>
@@ -130,10 +131,10 @@ export class SharedTransactions {
       const timeout = this.#prepare(db)
       const outcomes = await Promise.allSettled([timeout, ...parts.map(({ execute }) => execute(db, true))])
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-      // The commit may wait for a standby, which the timeout would end too early. If work has caught the error of a
-      // statement, this one fails; otherwise the server would reply to the commit with a rollback of everything.
-      await createSqlTag(db, 'endSharedTransaction')`
-        select set_config('statement_timeout', ${await timeout}, true)`
+      // The commit may wait for a standby, which the timeout would end too early.
+      const statementTimeout = await timeout
+      leaveToCommit(createSqlTag(db, 'endSharedTransaction')`
+        select set_config('statement_timeout', ${statementTimeout}, true)`)
     })
   }
 
