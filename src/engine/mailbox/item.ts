@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Mailbox } from '../model/mailbox-key.ts'
+import type { MessageFacts } from '../model/run.ts'
 import type { ExternalResult } from '../model/step.ts'
 import type { TriggerEvent } from '../model/trigger.ts'
 
@@ -16,8 +17,13 @@ export type ItemContent =
 
 export type ItemKind = ItemContent['kind']
 
-/** An item that no run has processed yet. */
-export type MailboxItem = { id: string; mailbox: Mailbox; attempts: number } & ItemContent
+/** An item that no run has processed yet, with its message if that was read with it. */
+export type MailboxItem = {
+  id: string
+  mailbox: Mailbox
+  attempts: number
+  message?: MessageFacts | undefined
+} & ItemContent
 
 /** An item to put into a mailbox. It is not processed before `dueAt`. */
 export type NewItem = { id: string; mailbox: Mailbox; dueAt?: Date } & ItemContent

@@ -35,8 +35,11 @@ export interface DecisionPort<Tx extends EngineTransaction> {
   loadPublished(tx: Tx): Promise<{ workflows: PublishedWorkflow[]; unusable: UnusableWorkflow[] }>
   /** Loads workflows at these versions, published or not, and omits those that do not exist. */
   loadWorkflows(tx: Tx, versions: { workflowId: string; version: number }[]): Promise<PublishedWorkflow[]>
-  /** Applies the effects of a batch and publishes its events. Runs are saved before, step records after it. */
-  apply(tx: Tx, advance: Advance): Promise<void>
+  /**
+   * Applies the effects of a batch, whose runs are saved before, and publishes its events. Calls `saveSteps` when it has sent
+   * the statements that insert the messages of the steps.
+   */
+  apply(tx: Tx, advance: Advance, saveSteps: () => Promise<void>): Promise<void>
 }
 
 /** Mailboxes with due items; `areAll` if the tenant has no others. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { BATCH_WORK_MAX } from '../language/work-budget.ts'
 import type { Mailbox } from '../model/mailbox-key.ts'
+import type { MessageFacts } from '../model/run.ts'
 import { type StoredRun, runMailbox } from '../model/stored-run.ts'
 import type { PublishedWorkflow } from '../model/subject.ts'
 import { type CascadeCounts, isCascade, loadCascadeCounts } from './cascade-limiter.ts'
@@ -39,21 +40,21 @@ export async function processClaim<Tx extends EngineTransaction>(
   const all = [...processors.values()]
   const runs = all.flatMap((processor) => [...processor.runs.changed])
   const steps = all.flatMap((processor) => processor.runs.steps)
-  // The statements of the first two are sent before those of the third, whose rows refer to the runs.
+  const postponed = all.flatMap((processor) => processor.postponed)
+  const changes = {
+    runs,
+    steps,
+    effects: all.flatMap((processor) => processor.runs.effects),
+    calls: all.flatMap((processor) => processor.runs.calls),
+    evaluated: all.flatMap((processor) => processor.evaluated),
+  }
+  // Sent in this order: rows of the others refer to the runs, and step records to the messages that `apply` inserts.
   await Promise.all([
     store.saveRuns(tx, runs),
     store.saveWaits(tx, runs),
-    port.apply(tx, {
-      runs,
-      steps,
-      effects: all.flatMap((processor) => processor.runs.effects),
-      calls: all.flatMap((processor) => processor.runs.calls),
-      evaluated: all.flatMap((processor) => processor.evaluated),
-    }),
+    store.putItems(tx, [...postponed, ...rest]),
+    port.apply(tx, changes, () => store.saveSteps(tx, steps)),
   ])
-  const postponed = all.flatMap((processor) => processor.postponed)
-  // Step records refer to the messages that they sent, which `apply` inserts.
-  await Promise.all([store.saveSteps(tx, steps), store.putItems(tx, [...postponed, ...rest])])
   return rest.length > 0
 }
 
@@ -89,7 +90,7 @@ async function createProcessors<Tx extends EngineTransaction>(
     port.loadPublished(tx),
     port.store.loadActiveRuns(tx, mailboxes),
   ])
-  const messages = await port.loadMessages(tx, items.flatMap(messageIds))
+  const messages = await loadMessages(port, tx, items)
   const cascades = await loadCascades(port, tx, { items, runs, mailboxes })
   const versions = await loadVersions(port, tx, { published, runs })
   const shared = { now: tx.now(), registry, newId, published, unusable, versions, messages }
@@ -107,9 +108,18 @@ async function createProcessors<Tx extends EngineTransaction>(
   return { items, processors: new Map(processors) }
 }
 
-function messageIds(item: MailboxItem): string[] {
-  const id = item.kind === 'message' || item.kind === 'event' ? item.payload.messageId : null
-  return id === null ? [] : [id]
+/** Loads the messages of items that were not read with them. */
+async function loadMessages<Tx extends EngineTransaction>(
+  port: DecisionPort<Tx>,
+  tx: Tx,
+  items: MailboxItem[],
+): Promise<Map<string, MessageFacts>> {
+  const known = items.flatMap(({ message }) => (message ? [[message.id, message] as const] : []))
+  const missing = items.flatMap((item) => {
+    const id = !item.message && (item.kind === 'message' || item.kind === 'event') ? item.payload.messageId : null
+    return id === null ? [] : [id]
+  })
+  return new Map([...known, ...(await port.loadMessages(tx, missing))])
 }
 
 /** Counts only if a run of this batch may start a cascaded one. */

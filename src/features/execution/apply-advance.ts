@@ -10,38 +10,49 @@ import { closeConversations } from '../conversations/close-conversations.ts'
 import { discardCalls, requestCalls } from '../external-calls/request-calls.ts'
 import { changeGroupContacts } from '../groups/change-group-contacts.ts'
 import { addNotes } from '../outbound/add-notes.ts'
-import { enqueueDelivery, type NewOutbound, storeQueued } from '../outbound/queue-messages.ts'
+import { enqueueDelivery, type NewOutbound, sendQueued } from '../outbound/queue-messages.ts'
 import { type Changes, collectChanges } from './collect-changes.ts'
 import { recordEvaluations } from './record-evaluations.ts'
 import { toRunEvents } from './run-events.ts'
 
+/** What surrounds the effects of a batch. */
+export type Surroundings = {
+  /** Saves the step records, which refer to the messages of the batch. */
+  saveSteps: () => Promise<void>
+  /** Arranges the delivery of the messages, when everything else that a send depends on is applied. */
+  deliver?: (tx: Scope, messages: NewOutbound[]) => Promise<void>
+}
+
 /**
- * Applies the decisions of a batch in a few statements, whatever its size. `deliver` arranges the delivery of the messages
- * that they queue, when everything else that a send depends on is applied.
+ * Applies the decisions of a batch in a few statements, whatever its size. A batch without other effects than messages is
+ * sent to the server at once.
  */
 export async function applyAdvance(
   tx: Scope,
   { runs, steps, effects, calls, evaluated }: Advance,
-  deliver: (tx: Scope, messages: NewOutbound[]) => Promise<void> = enqueueDelivery,
+  { saveSteps, deliver = enqueueDelivery }: Surroundings,
 ): Promise<void> {
   await discardCalls(
     tx,
     runs.filter(({ hasStarted }) => !hasStarted),
   )
   const changes = collectChanges(effects)
-  await applyChanges(tx, changes)
-  await requestCalls(
-    tx,
-    calls.map(({ run, call }) => ({ runId: run.state.id, ...call })),
-  )
-  await recordEvaluations(tx, evaluated)
-  await tx.record(...toRunEvents(runs, steps))
-  await deliver(tx, changes.messages)
+  const { stored } = await sendQueued(tx, changes.messages)
+  const apply = async () => {
+    await applyChanges(tx, changes)
+    await requestCalls(
+      tx,
+      calls.map(({ run, call }) => ({ runId: run.state.id, ...call })),
+    )
+    await recordEvaluations(tx, evaluated)
+    await tx.record(...toRunEvents(runs, steps))
+    await deliver(tx, changes.messages)
+  }
+  await Promise.all([stored, saveSteps(), apply()])
 }
 
 /** Changes of one kind are applied together and in their order; those of different kinds affect different rows. */
 async function applyChanges(tx: Scope, changes: Changes): Promise<void> {
-  await storeQueued(tx, changes.messages)
   await changeContacts(tx, changes.contacts)
   await changeTags(tx, changes.tags)
   await pauseAutomation(tx, changes.pauses)

@@ -10,7 +10,7 @@ import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
 import { applyAdvance } from './apply-advance.ts'
 import { withResources } from '../templates/steps/load-resources.ts'
-import { loadMessages } from './load-messages.ts'
+import { loadMessages } from '../automation/store/load-messages.ts'
 import { loadSubjects } from './load-subjects.ts'
 import { SendsAfterCommit } from './send-after-commit.ts'
 
@@ -26,7 +26,7 @@ export const decisionPort: DecisionPort<Scope> = {
     return { workflows: await withResources(tx, workflows), unusable }
   },
   loadWorkflows: async (tx, versions) => withResources(tx, await loadWorkflows(tx, versions)),
-  apply: applyAdvance,
+  apply: (tx, advance, saveSteps) => applyAdvance(tx, advance, { saveSteps }),
 }
 
 /** Messages of a transaction are sent right after its commit if `control` lets this process do so, and else by a job. */
@@ -34,7 +34,8 @@ export function enginePort(system: SystemScope, control: JobControl = {}): Engin
   const sends = new SendsAfterCommit(system, control)
   return {
     ...decisionPort,
-    apply: (tx, advance) => applyAdvance(tx, advance, (_, messages) => sends.claim(tx, messages)),
+    apply: (tx, advance, saveSteps) =>
+      applyAdvance(tx, advance, { saveSteps, deliver: (_, messages) => sends.claim(tx, messages) }),
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.forTenant(tenantId), limit),
     transaction: (tenantId, work, size) => sends.transact(tenantId, work, size === undefined ? {} : { size }),
     isTransient,

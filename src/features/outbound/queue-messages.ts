@@ -46,7 +46,8 @@ const PRIORITY = { reply: 0, broadcast: 1 } as const
  * The caller holds the locks of the conversations.
  */
 export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise<void> {
-  await storeQueued(tx, messages)
+  const { stored } = await sendQueued(tx, messages)
+  await stored
   await enqueueDelivery(tx, messages)
 }
 
@@ -55,9 +56,12 @@ export async function enqueueDelivery(tx: Scope, messages: Pick<NewOutbound, 'ch
   await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
 }
 
-/** Stores messages as `queueMessages` does, but leaves their delivery to the caller. */
-export async function storeQueued(tx: Scope, messages: NewOutbound[]): Promise<void> {
-  if (messages.length === 0) return
+/**
+ * Sends the statements that store messages as `queueMessages` does, so that others can follow them at once. The delivery is
+ * left to the caller.
+ */
+export async function sendQueued(tx: Scope, messages: NewOutbound[]): Promise<{ stored: Promise<unknown> }> {
+  if (messages.length === 0) return { stored: Promise.resolve() }
   const { tenantId } = tx
   const now = tx.now()
   const outbox = messages.map(({ id, channelId, conversationId, broadcastId }) => ({
@@ -71,12 +75,13 @@ export async function storeQueued(tx: Scope, messages: NewOutbound[]): Promise<v
     createdAt: now,
   }))
   const rows = await toMessageRows(tx, messages, 'queued')
-  await Promise.all([
+  const stored = Promise.all([
     tx.sql('queueMessages')`
       with stored as (${insertRowsSql('messages', tenantId, rows)} returning 1)
       ${insertRowsSql('outbox', tenantId, outbox)}`,
     announceQueued(tx, messages),
   ])
+  return { stored }
 }
 
 /** Builds the rows of new messages. A reply to a message of another conversation is stored without the reference. */
@@ -117,14 +122,14 @@ export type QueuedMessage = Pick<
 
 /** Updates what depends on messages that were put into the outbox. */
 export async function announceQueued(tx: Scope, messages: QueuedMessage[]): Promise<void> {
-  await touchByOutbound(
-    tx,
-    messages.map((message) => ({ ...message, type: toMessageType(message.content) })),
-  )
-  await countFirstContacts(tx, messages)
-  await tx.record(
-    ...messages.map(({ id, ...message }) => messageEvent('message.queued', { ...message, messageId: id })),
-  )
+  await Promise.all([
+    tx.record(...messages.map(({ id, ...message }) => messageEvent('message.queued', { ...message, messageId: id }))),
+    touchByOutbound(
+      tx,
+      messages.map((message) => ({ ...message, type: toMessageType(message.content) })),
+    ),
+    countFirstContacts(tx, messages),
+  ])
 }
 
 type OutboundPreview = Pick<QueuedMessage, 'id' | 'conversationId' | 'contactId' | 'body'> & { type: string }

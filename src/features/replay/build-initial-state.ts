@@ -7,7 +7,7 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { loadMessages } from '../execution/load-messages.ts'
+import { loadMessages } from '../automation/store/load-messages.ts'
 import { toRunState } from '../runs/queries.ts'
 import { rebuildTask } from './rebuild-task.ts'
 

@@ -6,6 +6,7 @@ import { insertRowsSql } from '../../../platform/database/statements/recordset.t
 import { type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'
 import { DUE_AT_ONCE } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
+import { MESSAGE_COLUMNS, type MessageColumns, toMessageFacts } from './load-messages.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
 /** Id of a run's mailbox. The index `runs_tenant_id_active_mailbox_idx` is on this expression. */
@@ -64,26 +65,36 @@ type Row = {
   kind: ItemKind
   payload: unknown
   attempts: number
-}
+  messageId: string | null
+} & MessageColumns
 
 const content = itemContentSchema(WorkflowEvent)
 
-/** Claims due items, in the order of their ids, by deleting their rows: a rollback makes them available again. */
+/**
+ * Claims due items with their messages, in the order of their ids, by deleting their rows: a rollback makes them available
+ * again.
+ */
 export async function claimItems(
   tx: StoreTransaction,
   { mailboxes, only }: { mailboxes: Mailbox[]; only: string | null },
 ): Promise<MailboxItem[]> {
   const rows = await tx.sql<Row>('claimItems')`
-    delete from mailbox_items i
-    where i.tenant_id = ${tx.tenantId} and i.mailbox_id = any(${mailboxes.map(({ id }) => id)})
-      and ${isDueSql(tx.tenantId, tx.now())} and i.id = coalesce(${only}::uuid, i.id)
-    returning id, mailbox_kind, mailbox_id, kind, payload, attempts`
+    with claimed as (
+      delete from mailbox_items i
+      where i.tenant_id = ${tx.tenantId} and i.mailbox_id = any(${mailboxes.map(({ id }) => id)})
+        and ${isDueSql(tx.tenantId, tx.now())} and i.id = coalesce(${only}::uuid, i.id)
+      returning id, mailbox_kind, mailbox_id, kind, payload, attempts)
+    select claimed.*, m.id as message_id, ${MESSAGE_COLUMNS}
+    from claimed left join messages m on m.tenant_id = ${tx.tenantId}
+      and m.id = case when claimed.kind in ('message', 'event') then (claimed.payload ->> 'messageId')::uuid end`
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(toItem)
 }
 
-function toItem({ id, mailboxKind, mailboxId, attempts, kind, payload }: Row): MailboxItem {
+function toItem({ mailboxKind, mailboxId, kind, payload, messageId, ...row }: Row): MailboxItem {
   const parsed: ItemContent = content.parse({ kind, payload })
-  return { id, mailbox: { kind: mailboxKind, id: mailboxId }, attempts, ...parsed }
+  const { id, attempts } = row
+  const message = messageId === null ? undefined : toMessageFacts(messageId, row)
+  return { id, mailbox: { kind: mailboxKind, id: mailboxId }, attempts, message, ...parsed }
 }
 
 /** Attempts at an item. After the last one it is dead-lettered. */
