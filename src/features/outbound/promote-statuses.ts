@@ -4,14 +4,22 @@ import { messageEvent, type MessageRef } from './message-event.ts'
 import { promotedSql, rankSql, successRankSql } from './message-status.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 
+/** A message with a reported status, and its status before. */
+type Promoted = MessageRef & { status: string; previousStatus: string }
+
+/** Promotes messages to their reported statuses, with the events and the recipients of broadcasts. */
+export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<void> {
+  await announcePromoted(tx, await promote(tx, messageIds))
+}
+
 /**
  * Moves messages to the status that the provider has reported of their most successful attempt, and fills in the times.
  * A message that was sent leaves the outbox. A failure counts if no other attempt was accepted. The caller holds the
  * locks of the messages since an earlier statement, so that this one sees all reports committed before.
  */
-export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<void> {
-  if (messageIds.length === 0) return
-  const rows = await tx.sql<MessageRef & { status: string; previousStatus: string }>('promoteStatuses')`
+export async function promote(tx: Scope, messageIds: string[]): Promise<Promoted[]> {
+  if (messageIds.length === 0) return []
+  return tx.sql<Promoted>('promoteStatuses')`
     with attempts as (
        select message_id, provider_message_id, max(${sqlText(rankSql('status'))}) as rank,
          min(provider_at) filter (where status = 'sent') as sent_at,
@@ -46,6 +54,10 @@ export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<
      from reported where m.tenant_id = ${tx.tenantId} and m.id = reported.id
      returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id, m.status,
        reported.previous as previous_status`
+}
+
+/** Records the events of promoted messages and moves the recipients of broadcasts. */
+export async function announcePromoted(tx: Scope, rows: Promoted[]): Promise<void> {
   const changed = rows.filter(({ status, previousStatus }) => status !== previousStatus)
   await tx.record(...changed.map((message) => messageEvent(`message.${message.status}`, message)))
   await syncBroadcasts(tx, rows)

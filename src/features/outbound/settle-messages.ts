@@ -17,7 +17,7 @@ import type { DeliveryOutcome } from './deliver-messages.ts'
 import { insertProviderIds } from './insert-provider-ids.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
-import { promoteStatuses, syncBroadcasts } from './promote-statuses.ts'
+import { announcePromoted, promote, promoteStatuses, syncBroadcasts } from './promote-statuses.ts'
 
 const ATTEMPTS_MAX = 5
 /** Attempts if the provider names each wait, which may be a second. */
@@ -95,7 +95,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
     providerMessageId,
   }))
   const now = tx.now()
-  const changed = await tx.sql<{ id: string }>('settleAccepted')`
+  const settling = tx.sql<{ id: string }>('settleAccepted')`
     with input as materialized (
        select x.*, ${sqlText(allowsSql(change))} and (m.status <> 'failed'
          or m.provider_message_id is distinct from x.provider_message_id) as is_changed
@@ -115,26 +115,28 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
        error = case when is_changed then null else m.error end
      from input where m.tenant_id = ${tx.tenantId} and m.id = input.id
      returning case when is_changed then m.id end as id`
+  // Sent together, in this order: the first one locks the messages, and finds statuses that arrived before the response.
+  const [changed, , promoted] = await Promise.all([
+    settling,
+    insertProviderIds(
+      tx,
+      channel.id,
+      rows.map(({ id, providerMessageId }) => ({ messageId: id, providerMessageId })),
+    ),
+    isDelivered
+      ? []
+      : promote(
+          tx,
+          rows.map(({ id }) => id),
+        ),
+  ])
   const changedIds = new Set(changed.map(({ id }) => id))
   const sent = accepted.flatMap(({ message }) => (changedIds.has(message.messageId) ? [message] : []))
   await tx.record(
     ...sent.map((message) => messageEvent('message.sent', message)),
     ...sent.flatMap((message) => (isDelivered ? [messageEvent('message.delivered', message)] : [])),
   )
-  await Promise.all([
-    insertProviderIds(
-      tx,
-      channel.id,
-      rows.map(({ id, providerMessageId }) => ({ messageId: id, providerMessageId })),
-    ),
-    // Delivery statuses may have arrived before the response to the send.
-    isDelivered
-      ? undefined
-      : promoteStatuses(
-          tx,
-          rows.map(({ id }) => id),
-        ),
-  ])
+  await announcePromoted(tx, promoted)
   await syncBroadcasts(
     tx,
     accepted.map(({ message }) => message),
