@@ -39,13 +39,13 @@ export type OpenDependencies = Dependencies & {
 }
 
 /**
- * Tasks whose jobs are executed by the process that has enqueued them. Those at work wait for shared transactions, few of
- * which are open at once; sends mostly wait for a provider. A transaction on a connection that has fallen silent holds only
- * a part of them.
+ * Tasks whose jobs are executed by the process that has enqueued them. Few are at work, so that each does more together;
+ * they wait for shared transactions, two of which are open at once. Sends mostly wait for a provider. A transaction on a
+ * connection that has fallen silent holds only a part of them.
  */
 const LOCAL_TASKS = {
-  advance: { working: 20, releasedPerKey: 2, all: 60 },
-  deliver: { working: 20, releasedPerKey: 4, all: 40 },
+  advance: { working: 8, releasedPerKey: 2, all: 60 },
+  deliver: { working: 8, releasedPerKey: 4, all: 40 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */
