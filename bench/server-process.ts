@@ -6,7 +6,7 @@ export type ServerProcess = { url: string; pid: number; stop(): Promise<void> }
 /** Starts a script of this folder in a child process, whose processor time can be measured separately. */
 export async function startServer(script: string, environment: Record<string, string>): Promise<ServerProcess> {
   const child: ChildProcess = fork(new URL(script, import.meta.url), {
-    execArgv: ['--import', 'tsx'],
+    execArgv: ['--max-semi-space-size=64', '--import', 'tsx'],
     env: { ...process.env, ...environment },
   })
   const url = await Promise.race([
