@@ -37,6 +37,14 @@ describe('transactions', () => {
     expect(await readName()).to.equal('Name')
   })
 
+  it('report the error that came first, although statements refused because of it end the work before', async () => {
+    const work = scope.transaction((tx) => {
+      const [failed, refused] = [fail(tx), append(tx, '!')]
+      return Promise.all([refused, failed.catch((error: unknown) => refused.catch(() => Promise.reject(error)))])
+    })
+    expect(await errorMessage(work)).to.equal('division by zero')
+  })
+
   it('commit what was sent and not awaited', async () => {
     await scope.transaction(async (tx) => void append(tx, '!'))
     expect(await readName()).to.equal('Name!')

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { withinTime } from '../../concurrency/deadline.ts'
 import { SECOND } from '../../time.ts'
 import { findSocket } from '../connections.ts'
-import type { Database } from '../database.ts'
+import { type Database, sqlState } from '../database.ts'
 import { deriveDatabase } from './derive-database.ts'
 
 /** A statement with the parameters of Postgres, and its result with rows as lists. */
@@ -11,6 +11,9 @@ export type ArrayResult = pg.QueryArrayResult<unknown[]>
 
 /** A connection that does not answer a rollback in this time is closed, which also rolls back. */
 const ROLLBACK_MAX_MS = 5 * SECOND
+
+/** SQLSTATE of a statement that the server refuses because an earlier one of its transaction has failed. */
+const TRANSACTION_ABORTED = '25P02'
 
 type Commands = { begin: string; commit: string; rollback: string }
 
@@ -83,7 +86,8 @@ export class Transaction {
     } catch (error) {
       this.#isEnded = true
       await this.#rollBack()
-      throw error
+      // Of statements in progress together, one behind the one that failed may reach the end of the work first.
+      throw sqlState(error) === TRANSACTION_ABORTED ? (this.#failure ?? error) : error
     }
     // The server has refused to commit because of the error of a statement, which it does not report again.
     throw this.#failure ?? new Error('A statement of the transaction failed, so nothing was committed')
