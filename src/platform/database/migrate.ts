@@ -40,17 +40,38 @@ export async function migrate(
       await lock.raw(`set local idle_in_transaction_session_timeout = ${SILENT_MAX_MS}`)
       await acquireMigrationLock(lock, log)
       // Without the lock another process may migrate, so the migration in progress fails.
-      const pings = setInterval(() => void lock.raw('select 1').catch(() => closeDatabase(db)), PING_MS)
+      const stopPings = startPings(lock, () => closeDatabase(db))
       try {
         const applied = await applyMissing(db, log)
         await finish?.()
         return applied
       } finally {
-        clearInterval(pings)
+        stopPings()
       }
     })
   } finally {
     await Promise.all([closeDatabase(locks), closeDatabase(db)])
+  }
+}
+
+/**
+ * Sends a statement from time to time, each after the answer to the one before: what is written to a connection restarts
+ * the time after which an unanswered statement closes it. Calls `onSilence` when one fails. Returns the function that stops.
+ */
+function startPings(db: Database, onSilence: () => Promise<void>): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const ping = async () => {
+    try {
+      await db.raw('select 1')
+      timer?.refresh()
+    } catch {
+      await onSilence()
+    }
+  }
+  timer = setTimeout(() => void ping(), PING_MS)
+  return () => {
+    clearTimeout(timer)
+    timer = undefined
   }
 }
 

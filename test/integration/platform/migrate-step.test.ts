@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { EventEmitter, once } from 'node:events'
 import { migrate as runMigrations } from '../../../src/platform/database/migrate.ts'
 import { SECOND } from '../../../src/platform/time.ts'
+import { errorMessage } from '../../support/error-message.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { findUrl, isReady, Owner, stopServer } from '../../support/deployment.ts'
 import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
@@ -11,6 +12,13 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const START = ['--import', 'tsx', 'src/main.ts']
 const LATER = '20991231000000_add_nickname_to_contacts'
+
+function hasAppliedMigrations(url: string): Promise<boolean> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query(`select from pg_class where relname = 'contacts'`)
+    return rows.length > 0
+  })
+}
 
 describe('npm run migrate', function () {
   this.timeout(300_000)
@@ -73,6 +81,15 @@ describe('npm run migrate', function () {
     events.emit('released')
     proxy.stop()
     expect(await first).to.equal(undefined)
+  })
+
+  it('fails when its connections fall silent, instead of waiting for ever', async () => {
+    const proxy = await TcpProxy.start(database.url)
+    const migration = errorMessage(runMigrations(proxy.through(database.url)))
+    await waitUntil(() => hasAppliedMigrations(database.url))
+    proxy.partition()
+    expect(await migration).to.match(/Connection terminated|connection error/)
+    proxy.stop()
   })
 
   it('is done by the start with MIGRATE_ON_START=true', async () => {
