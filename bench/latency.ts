@@ -12,12 +12,15 @@ import { toPhone } from './workspaces.ts'
 
 const CONCURRENCY = 100
 const PEAK_ROUNDS = 3
+/** Messages of which each is sent when the one before is answered. */
+const ALONE = 200
 
 type Size = { workspaces: number; messages: number; seconds: number }
 
 /**
  * Measures the time from the 200 response to a webhook until the provider receives the answer, at a third of the peak
- * throughput of one process. Webhooks arrive at random times, independently of earlier answers (an open workload).
+ * throughput of one process. Webhooks arrive at random times, independently of earlier answers (an open workload). Then each
+ * message is sent when the one before is answered.
  */
 export function benchLatency(options: Partial<Size> = {}): Promise<string[]> {
   const { workspaces, messages, seconds } = { workspaces: 20, messages: 2000, seconds: 20, ...options }
@@ -40,10 +43,11 @@ export function benchLatency(options: Partial<Size> = {}): Promise<string[]> {
     for (let round = 0; round < PEAK_ROUNDS; round += 1) peaks.push(await load.runAtPeak(messages))
     const perSecond = median(peaks) / 3
     const latencies = await load.runAtRate(perSecond, seconds)
+    const alone = await load.runAlone(ALONE)
     await parley.stop()
     provider.stop()
     return [
-      ...formatReport({ workspaces, peaks, perSecond, seconds, latencies }),
+      ...formatReport({ workspaces, peaks, perSecond, seconds, latencies, alone }),
       `${initialLoad} before, ${formatLoadAverage()} after`,
     ]
   })
@@ -51,20 +55,36 @@ export function benchLatency(options: Partial<Size> = {}): Promise<string[]> {
 
 /** Times of one message, in ms: from the webhook to its 200 response, and from there to the answer at the provider. */
 type Latency = { acknowledgedMs: number; answeredMs: number }
-type Result = { workspaces: number; peaks: number[]; perSecond: number; seconds: number; latencies: Latency[] }
+type Result = {
+  workspaces: number
+  peaks: number[]
+  perSecond: number
+  seconds: number
+  latencies: Latency[]
+  alone: Latency[]
+}
 
-function formatReport({ workspaces, peaks, perSecond, seconds, latencies }: Result): string[] {
-  const formatRow = (name: string, toMs: (latency: Latency) => number) => [
+function formatReport({ workspaces, peaks, perSecond, seconds, latencies, alone }: Result): string[] {
+  const formatRow = (name: string, times: number[]) => [
     name,
-    ...[50, 95, 99, 100].map((percent) => percentile(latencies.map(toMs), percent).toFixed(1)),
+    ...[50, 95, 99, 100].map((percent) => percentile(times, percent).toFixed(1)),
   ]
+  const toTotal = ({ acknowledgedMs, answeredMs }: Latency) => acknowledgedMs + answeredMs
   return [
     `Webhooks of ${workspaces} numbers answered in four steps by one process; peak ${formatSpread(peaks, 0)} per second, concurrency ${CONCURRENCY}`,
     `Latency at ${perSecond.toFixed(0)} per second, random arrivals for ${seconds} s, ${latencies.length} messages:`,
     ...formatTable([
       ['ms', 'p50', 'p95', 'p99', 'max'],
-      formatRow('webhook sent → 200', ({ acknowledgedMs }) => acknowledgedMs),
-      formatRow('200 → answer at the provider', ({ answeredMs }) => answeredMs),
+      formatRow(
+        'webhook sent → 200',
+        latencies.map(({ acknowledgedMs }) => acknowledgedMs),
+      ),
+      formatRow(
+        '200 → answer at the provider',
+        latencies.map(({ answeredMs }) => answeredMs),
+      ),
+      formatRow('webhook sent → answer at the provider', latencies.map(toTotal)),
+      formatRow('the same for a message alone', alone.map(toTotal)),
     ]),
   ]
 }
@@ -94,6 +114,22 @@ class LoadGenerator {
     await runConcurrently(count, CONCURRENCY, (index) => this.#send(index))
     await this.#waitForAnswers(count)
     return count / ((performance.now() - startMs) / 1000)
+  }
+
+  async runAlone(count: number): Promise<Latency[]> {
+    const latencies: Latency[] = []
+    for (let index = 0; index < count; index += 1) {
+      this.#provider.answers.length = 0
+      const sentMs = performance.now()
+      await this.#send(index)
+      const acknowledgedMs = performance.now()
+      await this.#waitForAnswers(1)
+      const answeredMs = Math.max(0, (this.#provider.answers[0]?.atMs ?? 0) - acknowledgedMs)
+      latencies.push({ acknowledgedMs: acknowledgedMs - sentMs, answeredMs })
+      // The outcome of the send is stored before the next message.
+      await delay(20)
+    }
+    return latencies
   }
 
   async runAtRate(perSecond: number, seconds: number): Promise<Latency[]> {
