@@ -39,9 +39,9 @@ export type OpenDependencies = Dependencies & {
 }
 
 /**
- * Tasks whose jobs are executed by the process that has enqueued them. Few are at work, so that each does more together;
- * they wait for shared transactions, two of which are open at once. Sends mostly wait for a provider. A transaction on a
- * connection that has fallen silent holds only a part of them.
+ * Tasks whose jobs are executed by the process that has enqueued them. Few are at work at a time, so that each handles more
+ * items in one transaction; they wait for shared transactions, two of which are open at once. Sends mostly wait for a
+ * provider. A transaction on a connection that has fallen silent holds only a part of them.
  */
 const LOCAL_TASKS = {
   advance: { working: 8, releasedPerKey: 2, all: 60 },

@@ -15,8 +15,8 @@ import { type Changes, collectChanges } from './collect-changes.ts'
 import { recordEvaluations } from './record-evaluations.ts'
 import { toRunEvents } from './run-events.ts'
 
-/** What surrounds the effects of a batch. */
-export type Surroundings = {
+/** What the caller does for a batch. */
+type Callbacks = {
   /** Saves the step records, which refer to the messages of the batch. */
   saveSteps: () => Promise<void>
   /** Arranges the delivery of the messages, when everything else that a send depends on is applied. */
@@ -24,13 +24,13 @@ export type Surroundings = {
 }
 
 /**
- * Applies the decisions of a batch in a few statements, whatever its size. A batch without other effects than messages is
- * sent to the server at once.
+ * Applies the decisions of a batch in a few statements, whatever its size. Those of new runs without other effects than
+ * messages are sent to the server together.
  */
 export async function applyAdvance(
   tx: Scope,
   { runs, steps, effects, calls, evaluated }: Advance,
-  { saveSteps, deliver = enqueueDelivery }: Surroundings,
+  { saveSteps, deliver = enqueueDelivery }: Callbacks,
 ): Promise<void> {
   await discardCalls(
     tx,

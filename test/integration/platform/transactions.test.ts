@@ -4,6 +4,13 @@ import type { Scope } from '../../../src/scope.ts'
 import { buildContact, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+/** Lets work wait until something has happened. */
+class Gate {
+  open = () => {}
+  readonly opened = new Promise<void>((resolve) => (this.open = resolve))
+}
 
 describe('transactions', () => {
   let app: TestApp
@@ -83,6 +90,89 @@ describe('transactions', () => {
       ]),
     )
     expect(await readName()).to.equal('Name12')
+  })
+
+  it('leave nothing of an inner transaction that goes on after its outer one to the next user of the connection', async () => {
+    const [outerFailed, nextBegun, innerEnded] = [new Gate(), new Gate(), new Gate()]
+    let inner: Promise<unknown> = Promise.resolve()
+    const failed = scope.transaction(async (tx) => {
+      const innerBegun = new Gate()
+      inner = tx.transaction(async (one) => {
+        await append(one, '1')
+        innerBegun.open()
+        await nextBegun.opened
+        await append(one, '2')
+      })
+      inner.catch(() => undefined).finally(() => innerEnded.open())
+      await innerBegun.opened
+      throw new Error('not stored')
+    })
+    expect(await errorMessage(failed.finally(() => outerFailed.open()))).to.equal('not stored')
+    await outerFailed.opened
+    await scope.transaction(async (tx) => {
+      await append(tx, '!')
+      nextBegun.open()
+      await innerEnded.opened
+      await append(tx, '!')
+    })
+    expect(await errorMessage(inner)).to.equal('The transaction has ended. Await all of its statements')
+    expect(await readName()).to.equal('Name!!')
+  })
+
+  it('report the cause when an inner one cannot begin or end after it, and leave the connection to others', async () => {
+    const together = scope.transaction((tx) => Promise.all([tx.transaction((inner) => append(inner, '1')), fail(tx)]))
+    expect(await errorMessage(together)).to.equal('division by zero')
+    const before = scope.transaction(async (tx) => {
+      await fail(tx).catch(() => undefined)
+      await tx.transaction((inner) => append(inner, '2'))
+    })
+    expect(await errorMessage(before)).to.equal('division by zero')
+    await scope.transaction(async (tx) => {
+      const inside = tx.transaction((inner) => fail(inner).catch(() => undefined))
+      expect(await errorMessage(inside)).to.equal('division by zero')
+      await append(tx, '!')
+    })
+    for (let next = 0; next < 10; next += 1) await scope.transaction((tx) => append(tx, '+'))
+    expect(await readName()).to.equal(`Name!${'+'.repeat(10)}`)
+  })
+
+  it('execute no statement of a model after a rollback, whenever the work fails', async () => {
+    for (let turns = 0; turns < 60; turns += 1) {
+      const failSoon = async () => {
+        for (let turn = 0; turn < turns; turn += 1) await undefined
+        throw new Error('not stored')
+      }
+      const work = scope.transaction((tx) =>
+        Promise.all([failSoon(), tx.query(Contact).findOne('id', id).patch({ name: 'Patched' })]),
+      )
+      expect(await errorMessage(work)).to.equal('not stored')
+    }
+    await scope.transaction((tx) => append(tx, '!'))
+    expect(await readName()).to.equal('Name!')
+  })
+
+  it('begin an inner one for a transaction of the query builder', async () => {
+    const work = scope.transaction(async (tx) => {
+      await tx.db.transaction((inner) =>
+        inner('contacts').where({ tenant_id: tx.tenantId, id }).update({ name: 'Inner' }),
+      )
+      throw new Error('not stored')
+    })
+    expect(await errorMessage(work)).to.equal('not stored')
+    expect(await readName()).to.equal('Name')
+  })
+
+  it('close a connection that does not answer their rollback, and nobody is given it', async () => {
+    const stuck = scope.transaction((tx) =>
+      Promise.all([tx.sql('sleep')`select pg_sleep(${60})`, Promise.reject(new Error('not stored'))]),
+    )
+    const outcome = errorMessage(stuck)
+    const others = Array.from({ length: 30 }, () => scope.transaction((tx) => tx.sql('sleep')`select pg_sleep(${1})`))
+    expect(await outcome).to.equal('not stored')
+    await Promise.all(others)
+    const sleeping = () => app.system.sql<{ count: number }>('countSleeping')`
+      select count(*) from pg_stat_activity where query like '%pg_sleep%' and state = 'active' and pid <> pg_backend_pid()`
+    await waitUntil(async () => (await sleeping())[0]?.count === 0)
   })
 
   it('leave a connection that executes further statements after a failure of the work', async () => {

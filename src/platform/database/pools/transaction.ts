@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import type pg from 'pg'
 import { withinTime } from '../../concurrency/deadline.ts'
 import { SECOND } from '../../time.ts'
+import { cancelStatement } from '../cancel-statement.ts'
 import { findSocket } from '../connections.ts'
 import { type Database, sqlState } from '../database.ts'
 import { deriveDatabase } from './derive-database.ts'
@@ -15,10 +17,6 @@ const ROLLBACK_MAX_MS = 5 * SECOND
 /** SQLSTATE of a statement that the server refuses because an earlier one of its transaction has failed. */
 const TRANSACTION_ABORTED = '25P02'
 
-type Commands = { begin: string; commit: string; rollback: string }
-
-const OUTERMOST: Commands = { begin: 'begin', commit: 'commit', rollback: 'rollback' }
-
 const transactions = new WeakMap<Database, Transaction>()
 
 /** Returns the transaction that a database executes its statements in, unless it executes each on its own. */
@@ -28,14 +26,16 @@ export function findTransaction(db: Database): Transaction | undefined {
 
 /**
  * Executes work in a transaction and commits it, or rolls it back and rejects if the work fails. In a transaction, the work
- * is an inner one, which is rolled back alone. Everything that the work has sent is committed with it, awaited or not.
+ * is an inner one, which is rolled back alone. Composed statements that the work has sent are committed with it, awaited or
+ * not; later ones are refused.
+ * @throws the error of the work, or of the first statement that failed, also if the work has caught it
  */
 export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
   const outer = findTransaction(db)
   if (outer) return outer.nest(work)
   const connection: pg.Client = await db.client.acquireConnection()
   try {
-    return await new Transaction(db, connection, OUTERMOST).run(work)
+    return await new Transaction(db, connection).run(work)
   } finally {
     await db.client.releaseConnection(connection)
   }
@@ -47,89 +47,112 @@ export function leaveToCommit(statement: Promise<unknown>): void {
 }
 
 /**
- * A transaction, or an inner one between savepoints. That of knex builds a query builder with all methods for each one,
+ * A transaction, or an inner one between savepoints. A transaction of knex builds a query builder with all of its methods,
  * which costs more than a statement.
  */
 export class Transaction {
+  readonly #pool: Database
   readonly #db: Database
   readonly #connection: pg.Client
-  readonly #commands: Commands
-  readonly #depth: number
+  readonly #outer: Transaction | undefined
+  /** Name of the savepoint of an inner transaction. */
+  readonly #savepoint: string
   #isEnded = false
   /** The first statement that failed, and with it the transaction. */
   #failure: unknown
   /** The last of the inner transactions, which are executed one after the other. */
   #inner: Promise<unknown> = Promise.resolve()
 
-  constructor(db: Database, connection: pg.Client, commands: Commands, depth = 0) {
+  constructor(pool: Database, connection: pg.Client, outer?: Transaction) {
+    this.#pool = pool
     this.#connection = connection
-    this.#commands = commands
-    this.#depth = depth
-    this.#db = deriveDatabase(db, {
-      acquireConnection: async () => {
-        this.#assertOpen()
-        return connection
-      },
+    this.#outer = outer
+    this.#savepoint = outer ? `${outer.#savepoint}_inner` : 'savepoint'
+    this.#db = deriveDatabase(pool, {
+      acquireConnection: async () => connection,
       releaseConnection: async () => {},
+      // The query builder sends its statements later than it acquires the connection.
+      query: (_, statement) => this.#send(() => pool.client.query(connection, statement)),
+      transaction: (work) => this.nest(work),
     })
     transactions.set(this.#db, this)
   }
 
+  get hasEnded(): boolean {
+    return this.#isEnded || (this.#outer?.hasEnded ?? false)
+  }
+
+  /** Begins, unless `nest` has done so, executes the work and commits. */
   async run<T>(work: (tx: Database) => Promise<T>): Promise<T> {
-    const { begin, commit } = this.#commands
     try {
-      await this.#connection.query(begin)
+      if (!this.#outer) await this.#connection.query('begin')
       const result = await work(this.#db)
+      this.#assertOpen()
       this.#isEnded = true
-      const { command } = await this.#connection.query(commit)
+      const { command } = await this.#connection.query(this.#outer ? `release savepoint ${this.#savepoint}` : 'commit')
       if (command !== 'ROLLBACK') return result
     } catch (error) {
       this.#isEnded = true
-      await this.#rollBack()
-      // Of statements in progress together, one behind the one that failed may reach the end of the work first.
-      throw sqlState(error) === TRANSACTION_ABORTED ? (this.#failure ?? error) : error
+      // With an outer one that has ended, the connection is used by others.
+      if (!this.#outer?.hasEnded) await this.#rollBack()
+      throw this.#findCause(error)
     }
     // The server has refused to commit because of the error of a statement, which it does not report again.
     throw this.#failure ?? new Error('A statement of the transaction failed, so nothing was committed')
   }
 
   nest<T>(work: (tx: Database) => Promise<T>): Promise<T> {
-    const depth = this.#depth + 1
-    const name = `inner_${depth}`
-    const commands = {
-      begin: `savepoint ${name}`,
-      commit: `release savepoint ${name}`,
-      rollback: `rollback to savepoint ${name}`,
-    }
-    const result = this.#inner.then(() => {
-      this.#assertOpen()
-      return new Transaction(this.#db, this.#connection, commands, depth).run(work)
+    const result = this.#inner.then(async () => {
+      const inner = new Transaction(this.#pool, this.#connection, this)
+      try {
+        await this.#send(() => this.#connection.query(`savepoint ${inner.#savepoint}`))
+      } catch (error) {
+        throw this.#findCause(error)
+      }
+      return inner.run(work)
     })
     this.#inner = result.catch(() => {})
     return result
   }
 
   /** Sends a statement at once, with those that are sent in the same turn of the event loop. */
-  async execute(statement: ArrayStatement): Promise<ArrayResult> {
+  execute(statement: ArrayStatement): Promise<ArrayResult> {
+    return this.#send(() => this.#connection.query(statement))
+  }
+
+  async #send<T>(send: () => Promise<T>): Promise<T> {
     this.#assertOpen()
     try {
-      return await this.#connection.query(statement)
+      return await send()
     } catch (error) {
-      this.#failure ??= error
+      if (sqlState(error) !== TRANSACTION_ABORTED) this.#failure ??= error
       throw error
     }
   }
 
   #assertOpen(): void {
-    if (this.#isEnded) throw new Error('The transaction has ended. Await all of its statements')
+    if (this.hasEnded) throw new Error('The transaction has ended. Await all of its statements')
   }
 
-  /** A connection that is still in the transaction must not be used again. */
+  /** Of statements in progress together, one behind the one that failed may reach the end of the work first. */
+  #findCause(error: unknown): unknown {
+    return sqlState(error) === TRANSACTION_ABORTED ? (this.#failure ?? error) : error
+  }
+
+  /** Closes a connection that does not answer in time: it is still in the transaction, and must not be used again. */
   async #rollBack(): Promise<void> {
     try {
-      await withinTime(ROLLBACK_MAX_MS, this.#connection.query(this.#commands.rollback))
+      const rollback = this.#outer ? `rollback to savepoint ${this.#savepoint}` : 'rollback'
+      await withinTime(ROLLBACK_MAX_MS, this.#connection.query(rollback))
     } catch {
-      findSocket(this.#connection)?.destroy(new Error('Connection terminated: the rollback failed'))
+      const socket = findSocket(this.#connection)
+      if (!socket || socket.closed) return
+      // The server would execute the statement in progress to its end.
+      cancelStatement(this.#connection)
+      // The pool learns that the connection is closed by this event, before others can acquire it.
+      const closed = once(socket, 'close')
+      socket.destroy(new Error('Connection terminated: the rollback failed'))
+      await closed.catch(() => {})
     }
   }
 }
