@@ -15,7 +15,7 @@ import { type Changes, collectChanges } from './collect-changes.ts'
 import { recordEvaluations } from './record-evaluations.ts'
 import { toRunEvents } from './run-events.ts'
 
-/** What the caller does for a batch. */
+/** Work of the caller within the transaction of a batch. */
 type Callbacks = {
   /** Saves the step records, which refer to the messages of the batch. */
   saveSteps: () => Promise<void>

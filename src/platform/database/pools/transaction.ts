@@ -134,7 +134,7 @@ export class Transaction {
     if (this.hasEnded) throw new Error('The transaction has ended. Await all of its statements')
   }
 
-  /** Of statements in progress together, one behind the one that failed may reach the end of the work first. */
+  /** Finds the error that ended the transaction: a statement behind the one that failed may be reported first. */
   #findCause(error: unknown): unknown {
     return sqlState(error) === TRANSACTION_ABORTED ? (this.#failure ?? error) : error
   }
