@@ -76,6 +76,10 @@ export async function fillWorkspace(database: pg.Client, filling: Filling): Prom
        case when n % 20 = 0 then 'failed' else 'read' end, at, at from filling`,
     [tenantId, broadcastId],
   )
+  await database.query(`update broadcasts set status = 'completed' where tenant_id = $1 and id = $2`, [
+    tenantId,
+    broadcastId,
+  ])
   await keepCounts(database, filling)
   await database.query('drop table filling; drop function pg_temp.new_id')
 }

@@ -25,11 +25,16 @@ type Site = {
 
 type Operation = { name: string; count: number; run: (site: Site, index: number) => Promise<unknown> }
 
-const get = (name: string, toPath: (site: Site) => string): Operation => ({
+const get = (name: string, toPath: (site: Site, index: number) => string): Operation => ({
   name,
   count: REQUESTS,
-  run: (site) => site.client.get(toPath(site)),
+  run: (site, index) => site.client.get(toPath(site, index)),
 })
+
+/** Offsets of different pages, from 40 to 60 percent of the rows. */
+function toMiddleOffset(rows: number, index: number): number {
+  return Math.floor(rows * (0.4 + (0.2 * index) / REQUESTS))
+}
 
 let nextNumber = 100_000_000
 
@@ -45,7 +50,10 @@ const write = (name: string, toPhone: (index: number) => string): Operation => (
 
 const OPERATIONS: Operation[] = [
   get('contacts: first page', () => '/api/contacts'),
-  get('contacts: offset in the middle', ({ contacts }) => `/api/contacts?offset=${contacts / 2}`),
+  get(
+    'contacts: offset in the middle',
+    ({ contacts }, index) => `/api/contacts?offset=${toMiddleOffset(contacts, index)}`,
+  ),
   get('contacts: last page', ({ contacts }) => `/api/contacts?offset=${contacts - 20}`),
   get('contacts: by name', () => '/api/contacts?sort=name'),
   get('contacts: q of nobody', () => '/api/contacts?q=zzzyx'),
@@ -59,13 +67,16 @@ const OPERATIONS: Operation[] = [
   get('group: first page', ({ ids }) => `/api/groups/${ids.group}/contacts`),
   get(
     'group: offset in the middle',
-    ({ ids, contacts }) => `/api/groups/${ids.group}/contacts?offset=${Math.floor(contacts / 40)}`,
+    ({ ids, contacts }, index) => `/api/groups/${ids.group}/contacts?offset=${toMiddleOffset(contacts / 20, index)}`,
   ),
   get('group: last page', ({ ids, contacts }) => `/api/groups/${ids.group}/contacts?offset=${contacts / 20 - 20}`),
   get('groups', () => '/api/groups'),
   get('tags', () => '/api/tags'),
   get('conversations: first page', () => '/api/conversations'),
-  get('conversations: offset in the middle', ({ contacts }) => `/api/conversations?offset=${Math.floor(contacts / 4)}`),
+  get(
+    'conversations: offset in the middle',
+    ({ contacts }, index) => `/api/conversations?offset=${toMiddleOffset(contacts / 2, index)}`,
+  ),
   get('conversations: last page', ({ contacts }) => `/api/conversations?offset=${contacts / 2 - 20}`),
   get('conversations: active', () => '/api/conversations?status=active'),
   get('conversations: closed', () => '/api/conversations?status=closed'),
@@ -80,7 +91,7 @@ const OPERATIONS: Operation[] = [
   get('conversations: open window', () => '/api/conversations?windowOpen=true'),
   get('conversations: closed window', () => '/api/conversations?windowOpen=false'),
   get('runs: first page', () => '/api/runs'),
-  get('runs: offset in the middle', ({ contacts }) => `/api/runs?offset=${contacts / 2}`),
+  get('runs: offset in the middle', ({ contacts }, index) => `/api/runs?offset=${toMiddleOffset(contacts, index)}`),
   get('runs: last page', ({ contacts }) => `/api/runs?offset=${contacts - 20}`),
   get('runs: failed', () => '/api/runs?status=failed'),
   get('runs: waiting for a timer', () => '/api/runs?waitingFor=timer'),
@@ -91,7 +102,8 @@ const OPERATIONS: Operation[] = [
   get('broadcasts', () => '/api/broadcasts'),
   get(
     'recipients: offset in the middle',
-    ({ ids, contacts }) => `/api/broadcasts/${ids.broadcast}/recipients?offset=${contacts / 2}`,
+    ({ ids, contacts }, index) =>
+      `/api/broadcasts/${ids.broadcast}/recipients?offset=${toMiddleOffset(contacts, index)}`,
   ),
   get(
     'recipients: last page',

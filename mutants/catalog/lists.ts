@@ -3,6 +3,8 @@ import type { Area } from '../mutant.ts'
 const CONTACTS = 'src/features/contacts/queries.ts'
 const CONVERSATIONS = 'src/features/conversations/queries.ts'
 
+const ANCHOR_TESTS = ['integration/lists/anchors.test.ts']
+
 export const LISTS: Area = {
   name: 'lists',
   tests: [
@@ -17,7 +19,7 @@ export const LISTS: Area = {
       file: CONVERSATIONS,
       original: "coalesce(t.last_message_at, '-infinity')",
       mutated: "coalesce(t.last_message_at, 'infinity')",
-      equivalent: 'A conversation is created together with its first message',
+      tests: ANCHOR_TESTS,
     },
     {
       name: 'messages of one moment are skipped by a page',
@@ -102,6 +104,62 @@ export const LISTS: Area = {
       file: CONTACTS,
       original: 'lower(tags.name) = lower(${tag})',
       mutated: 'tags.name = ${tag}',
+    },
+    {
+      name: 'a deleted run keeps its place between anchors',
+      file: 'src/features/automation/delete-history.ts',
+      original: "recordListChanges(tx, 'runs', deleted, -1)",
+      mutated: "recordListChanges(tx, 'runs', [], -1)",
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'a conversation keeps its place between anchors when the customer writes',
+      file: 'src/features/inbound/touch-conversations.ts',
+      original: 'recordMoved(tx, [...places.values()])',
+      mutated: 'recordMoved(tx, [])',
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'a conversation keeps its place between anchors when the customer is written to',
+      file: 'src/features/outbound/queue-messages.ts',
+      original: 'recordMoved(tx, moved)',
+      mutated: 'recordMoved(tx, [])',
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'a new conversation without messages has no place before the anchors',
+      file: 'src/features/conversations/ensure-conversations.ts',
+      original: "recordListChanges(tx, 'conversations', places, 1)",
+      mutated: "recordListChanges(tx, 'conversations', [], 1)",
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'rows that left before there were anchors are subtracted from them',
+      file: 'src/features/paging/anchors/extend-anchors.ts',
+      original: 'with forgotten as (delete from list_changes where ${ofList} and ${isForgotten}),',
+      mutated: 'with forgotten as (select from list_changes where ${ofList} and ${isForgotten}),',
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'conversations without messages before the first anchor are not counted',
+      file: 'src/features/paging/anchors/extend-anchors.ts',
+      original: 'set count = (select count(*) from (${untimed}) found)',
+      mutated: 'set count = 0',
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'anchors that became wrong stay so',
+      file: 'src/features/paging/anchors/extend-anchors.ts',
+      original: 'if (begunAt < countedSince(tx.now()))',
+      mutated: 'if (begunAt > tx.now())',
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'anchors stay when all rows before them are deleted',
+      file: 'src/features/paging/anchors/roll-up-list-changes.ts',
+      original: 'await thinOut(tx, list)',
+      mutated: 'await Promise.resolve()',
+      tests: ANCHOR_TESTS,
     },
   ],
 }

@@ -2,6 +2,7 @@ import type { Area } from '../mutant.ts'
 
 const COUNTS = 'src/features/runs/run-total.ts'
 const PAGES = 'src/features/paging/read-page.ts'
+const WALK = 'src/features/paging/walk.ts'
 const FILTERS = 'src/features/runs/run-filters.ts'
 
 export const RUNS: Area = {
@@ -51,9 +52,9 @@ export const RUNS: Area = {
     },
     {
       name: 'a page has the rows of all tenants',
-      file: PAGES,
-      original: 'sqlFragment`t.tenant_id = ${this.#scope.tenantId}`',
-      mutated: 'sqlFragment`(t.tenant_id = ${this.#scope.tenantId} or true)`',
+      file: WALK,
+      original: 'sqlFragment`t.tenant_id = ${tenantId}`',
+      mutated: 'sqlFragment`(t.tenant_id = ${tenantId} or true)`',
     },
     {
       name: 'startedAfter leaves out the moment itself',
@@ -82,7 +83,7 @@ export const RUNS: Area = {
     },
     {
       name: 'a page of several statuses reads too few rows of each',
-      file: PAGES,
+      file: WALK,
       original: 'limit ${limit + offset}`',
       mutated: 'limit ${limit}`',
     },

@@ -1,7 +1,9 @@
+import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { recordCounts } from '../counts/record-counts.ts'
+import { type Place, recordListChanges } from '../paging/anchors/record-list-changes.ts'
 import { countRunsSql } from './store/run-counts.ts'
 
 /** Rows per statement, whose time limit is 10 seconds. Each row takes others with it by foreign keys. */
@@ -69,9 +71,10 @@ async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promi
 }
 
 async function deleteConversations(tx: Scope, ids: string[]): Promise<void> {
-  const deleted = await tx.sql('deleteConversations')`
-    delete from conversations where tenant_id = ${tx.tenantId} and id = any(${ids}) returning id`
+  const deleted = await tx.sql<Place>('deleteConversations')`
+    delete from conversations where tenant_id = ${tx.tenantId} and id = any(${ids}) returning id, last_message_at as time`
   await recordCounts(tx, [{ counter: 'conversations', delta: -deleted.length }])
+  await recordListChanges(tx, 'conversations', deleted, -1)
 }
 
 async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> {
@@ -98,11 +101,13 @@ export async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
     update runs set replay_of = null where tenant_id = ${tx.tenantId} and replay_of = any(${ids}) and id <> all(${ids})`
   await tx.sql('leaveSourceRun')`
     update workflow_tests set source_run_id = null where tenant_id = ${tx.tenantId} and source_run_id = any(${ids})`
-  await tx.sql('deleteRuns')`
-    with deleted as (
-      delete from runs where tenant_id = ${tx.tenantId} and id = any(${ids})
-      returning workflow_id, workflow_version as version, status)
-    ${countRunsSql(tx.tenantId, sqlFragment`select workflow_id, version, status, -1 as delta from deleted`)}`
+  const deleted = await tx.sql<Place & { workflowId: string; version: number; status: string }>('deleteRuns')`
+    delete from runs where tenant_id = ${tx.tenantId} and id = any(${ids})
+    returning id, created_at as time, workflow_id, workflow_version as version, status`
+  const changes = sqlFragment`select workflow_id, version, status, -1 as delta
+    from jsonb_to_recordset(${toRecordset(deleted)}::jsonb) as x (workflow_id uuid, version int, status text)`
+  await tx.sql('countDeletedRuns')`${countRunsSql(tx.tenantId, changes)}`
+  await recordListChanges(tx, 'runs', deleted, -1)
 }
 
 /** Deletes messages. Steps that sent one and messages that answer one stay without it. */

@@ -15,7 +15,8 @@ import type { Scope } from '../../scope.ts'
  *   7. external calls
  *   8. other tables: memberships, channels, templates, groups, tags
  *   9. messages, then their outbox rows; rows of a whole channel are rescheduled without their messages
- *  10. job keys, after all other locks of the transaction
+ *  10. the first anchor of a list (in transactions of its own, and only if it is free)
+ *  11. job keys, after all other locks of the transaction
  *
  * Conversations, contacts and runs are the mailboxes of the engine, which locks them with `lockMailboxes` in this order.
  * Deleting a contact or channel locks its conversations first, since the delete cascades to them. Unique keys wait like

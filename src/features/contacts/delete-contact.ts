@@ -5,6 +5,7 @@ import { lockConversationsBy } from '../automation/lock-order.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import type { CountChange } from '../counts/counter.ts'
 import { recordCounts } from '../counts/record-counts.ts'
+import { recordListChanges } from '../paging/anchors/record-list-changes.ts'
 import type { ContactRef } from './schema.ts'
 
 /** Deletes a contact with its conversations, messages and runs. Recipients of broadcasts stay without its data. */
@@ -12,12 +13,13 @@ export function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<
   return scope.transaction(async (tx) => {
     const owner = { column: 'contact_id', id: contactId } as const
     await lockConversationsBy(tx, owner)
-    await tx.lock(ContactRow, contactId)
+    const { createdAt } = await tx.lock(ContactRow, contactId)
     await eraseRecipients(tx, contactId)
     await deleteHistory(tx, owner)
     const memberships = await deleteMemberships(tx, contactId)
     await recordCounts(tx, [{ counter: 'contacts', delta: -1 }, ...memberships])
     await tx.query(ContactRow).delete().where('id', contactId)
+    await recordListChanges(tx, 'contacts', [{ id: contactId, time: createdAt }], -1)
     await tx.record({ type: 'contact.deleted', data: { contactId } })
     return {}
   })

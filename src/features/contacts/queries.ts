@@ -7,7 +7,8 @@ import type { Scope } from '../../scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { countSql } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
-import { type Order, readPage, TOTAL_MAX } from '../paging/read-page.ts'
+import { NEWEST_FIRST, readPage, TOTAL_MAX } from '../paging/read-page.ts'
+import type { ListRows, Order } from '../paging/walk.ts'
 import type { Contact, ContactRef, ListContacts } from './schema.ts'
 
 /** Contact with its tags. */
@@ -66,6 +67,14 @@ const ORDERS: Record<ListContacts['sort'], Omit<Order, 'sort'>> = {
   '-name': { ...NAME, direction: 'desc' },
 }
 
+/** All contacts. */
+export const CONTACT_ROWS: ListRows = {
+  from: sqlFragment`contacts`,
+  id: sqlFragment`t.id`,
+  conditions: [],
+  order: NEWEST_FIRST,
+}
+
 /** Counting what a search finds reads each contact: more than this only says that there are more. */
 const FOUND_MAX = 100
 
@@ -81,12 +90,12 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
   const page = await readPage<ContactView>(
     scope,
     {
+      ...CONTACT_ROWS,
       name: 'listContacts',
-      from: sqlFragment`contacts`,
-      id: sqlFragment`t.id`,
       conditions,
       order: { sort, ...ORDERS[sort] },
       total: only?.isLarge ? only.count : allTotal,
+      anchored: allTotal && ORDERS[sort].kind === 'time' ? { list: 'contacts' } : undefined,
       ...(input.q === undefined ? {} : { totalMax: FOUND_MAX }),
       item: CONTACT_SOURCE,
     },

@@ -3,8 +3,8 @@ import { createSqlTag } from '../../platform/database/sql.ts'
 import { assertNamesTenant, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 
 /**
- * Sets the counters of a workspace to the numbers of its rows. For rows that were inserted in bulk, without `recordCounts`,
- * while nothing else writes to the workspace.
+ * Sets the counters of a workspace to the numbers of its rows, and forgets the anchors of its lists. For rows that were
+ * inserted in bulk, without `recordCounts`, while nothing else reads or writes the workspace.
  */
 export async function recount(db: Database, tenantId: string): Promise<void> {
   await createSqlTag(db, 'recount', (statement) => assertNamesTenant(statement, tenantId))`${recountSql(tenantId)}`
@@ -13,6 +13,8 @@ export async function recount(db: Database, tenantId: string): Promise<void> {
 export function recountSql(tenantId: string): SqlFragment {
   return sqlFragment`
     with deltas as (delete from count_deltas where tenant_id = ${tenantId}),
+    anchors as (delete from list_anchors where tenant_id = ${tenantId}),
+    changes as (delete from list_changes where tenant_id = ${tenantId}),
     counted as (
       select 'contacts' as counter, tenant_id as owner_id, count(*) as n from contacts
       where tenant_id = ${tenantId} group by tenant_id

@@ -1,23 +1,17 @@
-import { joinFragments, SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
+import { SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { NO_TIME, type Position, parseCursor, toCursor, type ValueKind } from './cursor.ts'
+import { type AnchoredList, anchorJob, ANCHORS } from './anchors/anchored-list.ts'
+import { type Anchor, findAnchor } from './anchors/find-anchor.ts'
+import { type Position, parseCursor, toCursor, toTimeText } from './cursor.ts'
 import type { ItemSource } from './read-items.ts'
+import { type Direction, DIRECTIONS, type ListRows, type Order, walkSql } from './walk.ts'
 
 /** Matches of a filter are counted up to this number: the cost of a count does not grow with the data. */
 export const TOTAL_MAX = 1000
 
-/** An offset above this is walked from the nearer end of the list. */
+/** An offset above this is walked from the nearest row whose place is known: an anchor, or an end of the list. */
 const NEAR = 1000
-
-export type Order = {
-  /** Name that a client chooses the order by; part of the cursor. */
-  sort: string
-  /** Value of a row, by which an index over the tenant, the value and the ID orders it. Never null. */
-  value: SqlFragment
-  kind: ValueKind
-  direction: 'asc' | 'desc'
-}
 
 /** The order of the rows `t`, those that were created last first. */
 export const NEWEST_FIRST: Order = {
@@ -27,22 +21,15 @@ export const NEWEST_FIRST: Order = {
   direction: 'desc',
 }
 
-export type Listing = {
+export type Listing = ListRows & {
   /** Name of the statement. */
   name: string
-  /** Table of the listed rows. Its alias is `t`. */
-  from: SqlFragment
-  /** ID of the item of a listed row. It decides between rows of equal value, and goes in the same direction. */
-  id: SqlFragment
-  /** Conditions on the listed rows, all of which hold. */
-  conditions: SqlFragment[]
-  /** Conditions of which one holds. Each is read by an index scan of its own, and the scans are merged. */
-  alternatives?: SqlFragment[]
-  order: Order
   /** The kept number of rows that match, or how to read it. Without it the matches are counted. */
   total?: SqlFragment | number | undefined
   /** Matches are counted up to this number; `TOTAL_MAX` unless finding them by an index costs more. */
   totalMax?: number
+  /** The list whose anchors are used, if all of its rows match. Requires a total. */
+  anchored?: AnchoredList | undefined
   item: ItemSource
 }
 
@@ -51,8 +38,8 @@ type PageInput = Bounds & { cursor?: string | undefined }
 type Row<Item> = Item & { pageTotal: number; pageId: string | null; pageValue: Date | string | number }
 
 /**
- * Reads one page of a list: first the IDs by an index, then what is shown of them. Its cost depends on the limit and, for a
- * page in the middle, on the offset; not on the number of rows.
+ * Reads one page of a list: first the IDs by an index, then what is shown of them. Its cost depends on the limit and, in the
+ * middle of a list without anchors, on the offset; not on the number of rows.
  * @throws InvalidError if the cursor is not one of this list
  */
 export async function readPage<Item>(scope: Scope, listing: Listing, input: PageInput): Promise<Page<Item>> {
@@ -68,13 +55,23 @@ export async function readPage<Item>(scope: Scope, listing: Listing, input: Page
     return page.total > totalMax ? { ...page, total: totalMax, totalCapped: true } : page
   }
   if (after || offset <= NEAR) return reader.readForward(total, { limit, offset })
-  const count = typeof total === 'number' ? total : await reader.readTotal(total)
-  if (offset < count / 2 || offset >= count) return reader.readForward(count, { limit, offset })
-  return reader.readBackward(count, { limit, offset })
+  const start = await reader.findStart(total, { limit, offset })
+  if (offset >= start.total) return { items: [], total: start.total }
+  return start.isEnd
+    ? reader.readBackward(start.total, { limit, offset })
+    : reader.readForward(start.total, { limit, offset: start.skipped }, start.anchor)
+}
+
+/** The place where the walk to a page begins, an anchor or an end of the list, and the rows that it skips from there. */
+type Start = { total: number; anchor: Anchor | undefined; isEnd: boolean; skipped: number }
+
+function toStart(total: number, { limit, offset }: Bounds, direction: Direction, anchor?: Anchor): Start {
+  const rowsToAnchor = direction === 'asc' ? (anchor?.rank ?? 0) : anchor ? total - anchor.rank : 0
+  const [before, behind] = [offset - rowsToAnchor, Math.max(0, total - offset - limit)]
+  return { total, anchor, isEnd: behind < before, skipped: Math.min(before, behind) }
 }
 
 const TYPES = { text: sqlFragment`text`, time: sqlFragment`timestamptz`, id: sqlFragment`uuid` }
-const DIRECTIONS = { asc: sqlFragment`asc`, desc: sqlFragment`desc` }
 
 class PageReader<Item> {
   readonly #scope: Scope
@@ -89,71 +86,75 @@ class PageReader<Item> {
     this.#direction = DIRECTIONS[listing.order.direction]
   }
 
-  async readTotal(total: SqlFragment): Promise<number> {
+  /** Finds the nearest row whose place is known. A page that is far from it asks for more anchors. */
+  async findStart(total: SqlFragment | number, bounds: Bounds): Promise<Start> {
+    const { anchored, order } = this.#listing
+    const { direction } = order
+    if (!anchored) return toStart(await this.#readTotal(total), bounds, direction)
+    const { offset } = bounds
+    const found = await findAnchor(this.#scope, anchored, { total: toSql(total), offset, direction })
+    const start = toStart(found.total, bounds, direction, found.anchor)
+    if (start.skipped > 2 * ANCHORS.spacing || found.isOutdated) {
+      await this.#scope.enqueue(anchorJob(this.#scope.tenantId, anchored))
+    }
+    return start
+  }
+
+  async #readTotal(total: SqlFragment | number): Promise<number> {
+    if (typeof total === 'number') return total
     const [row] = await this.#scope.sql<{ total: number }>(`${this.#listing.name}.total`)`select ${total} as total`
     return row?.total ?? 0
   }
 
   /** Returns the SQL of the number of matches, at most one more than `max`. */
   countMatches(max: number): SqlFragment {
-    return sqlFragment`(select count(*)::int from (${this.#walk(this.#direction, { limit: max + 1, offset: 0 })}) matches)`
+    return sqlFragment`(select count(*)::int from (${this.#walk({ limit: max + 1, offset: 0 })}) matches)`
   }
 
-  async readForward(total: SqlFragment | number, { limit, offset }: Bounds): Promise<Page<Item>> {
-    const after = this.#after ? [this.#isAfter(this.#after)] : []
-    const ids = this.#walk(this.#direction, { limit: limit + 1, offset }, after)
+  async readForward(total: SqlFragment | number, { limit, offset }: Bounds, anchor?: Anchor): Promise<Page<Item>> {
+    const start = anchor ? [this.#isFromAnchor(anchor)] : this.#after ? [this.#isAfter(this.#after)] : []
+    const ids = this.#walk({ limit: limit + 1, offset }, start)
     return this.#toPage(await this.#readItems(selectTotal(total), ids, offset), limit)
   }
 
   /** Walks from the end of the list. */
   async readBackward(total: number, { limit, offset }: Bounds): Promise<Page<Item>> {
-    const direction = this.#listing.order.direction === 'asc' ? DIRECTIONS.desc : DIRECTIONS.asc
+    const direction = this.#listing.order.direction === 'asc' ? 'desc' : 'asc'
     const rest = Math.max(0, total - offset - limit)
-    const ids = this.#walk(direction, { limit: Math.min(limit, total - offset), offset: rest })
+    const bounds = { limit: Math.min(limit, total - offset), offset: rest }
+    const ids = walkSql(this.#scope.tenantId, this.#listing, { direction, ...bounds })
     const rows = await this.#readItems(selectTotal(total), ids, offset)
     return { ...this.#toPage(rows, limit), ...(rest > 0 ? this.#cursorAfter(rows.at(-1)) : {}) }
   }
 
   /** Reads the first matches once, at most one more than `max`: they are counted, and the page is a part of them. */
   async readCounted(max: number, { limit, offset }: Bounds): Promise<Page<Item>> {
-    const matches = sqlFragment`with matches as materialized (${this.#walk(this.#direction, { limit: max + 1, offset: 0 })})`
+    const matches = sqlFragment`with matches as materialized (${this.#walk({ limit: max + 1, offset: 0 })})`
     const total = sqlFragment`select count(*)::int as total from matches`
     const ids = sqlFragment`select id, value from matches
       order by value ${this.#direction}, id ${this.#direction} limit ${limit + 1} offset ${offset}`
     return this.#toPage(await this.#readItems(total, ids, offset, matches), limit)
   }
 
-  /** Returns the SQL of the IDs and values of matches in order. Further conditions are added to those of the listing. */
-  #walk(direction: SqlFragment, { limit, offset }: Bounds, further: SqlFragment[] = []): SqlFragment {
-    const { from, id, order, conditions, alternatives = [] } = this.#listing
-    // Ordering by an ID twice would sort what an index has in order.
-    const orderBy = (value: SqlFragment, thenBy: SqlFragment) =>
-      order.kind === 'id'
-        ? sqlFragment`order by ${value} ${direction}`
-        : sqlFragment`order by ${value} ${direction}, ${thenBy} ${direction}`
-    // Numbers instead of parameters: a plan for all values would assume a tenth of the rows.
-    const end = sqlText(`limit ${limit} offset ${offset}`)
-    const isOwn = sqlFragment`t.tenant_id = ${this.#scope.tenantId}`
-    const scans = (alternatives.length > 0 ? alternatives.map((one) => [one]) : [[]]).map((alternative) => {
-      const all = joinFragments([isOwn, ...conditions, ...alternative, ...further], ' and ')
-      return sqlFragment`select ${id} as id, ${order.value} as value from ${from} t where ${all}
-        ${orderBy(order.value, id)}`
-    })
-    const [only] = scans
-    if (only && scans.length === 1) return sqlFragment`${only} ${end}`
-    const first = sqlText(`limit ${limit + offset}`)
-    const merged = joinFragments(
-      scans.map((scan) => sqlFragment`(${scan} ${first})`),
-      ' union all ',
-    )
-    const inOrder = orderBy(sqlFragment`value`, sqlFragment`id`)
-    return sqlFragment`select id, value from (${merged}) merged ${inOrder} ${end}`
+  #walk(bounds: Bounds, further: SqlFragment[] = []): SqlFragment {
+    const { direction } = this.#listing.order
+    return walkSql(this.#scope.tenantId, this.#listing, { direction, ...bounds }, further)
   }
 
   #isAfter(after: Position): SqlFragment {
-    const { id, order } = this.#listing
-    const operator = order.direction === 'asc' ? sqlFragment`>` : sqlFragment`<`
-    return sqlFragment`(${order.value}, ${id}) ${operator} (${after.value}::${TYPES[order.kind]}, ${after.id}::uuid)`
+    return this.#compare(this.#listing.order.direction === 'asc' ? sqlFragment`>` : sqlFragment`<`, after)
+  }
+
+  /** Returns the condition of the rows from an anchor on, which is the first of them if the newest come first. */
+  #isFromAnchor({ value, id }: Anchor): SqlFragment {
+    const { kind, direction } = this.#listing.order
+    const operator = direction === 'asc' ? sqlFragment`>` : sqlFragment`<=`
+    return this.#compare(operator, { value: kind === 'id' ? id : toTimeText(value), id })
+  }
+
+  #compare(operator: SqlFragment, { value, id }: Position): SqlFragment {
+    const { id: ownId, order } = this.#listing
+    return sqlFragment`(${order.value}, ${ownId}) ${operator} (${value}::${TYPES[order.kind]}, ${id}::uuid)`
   }
 
   /** The best plan of a filter depends on its values, and that of a deep page on its depth; others are planned once. */
@@ -180,12 +181,16 @@ class PageReader<Item> {
   #cursorAfter(row: Row<Item> | undefined): { nextCursor?: string } {
     if (!row?.pageId) return {}
     const { pageId: id, pageValue } = row
-    const value =
-      pageValue instanceof Date ? pageValue.toISOString() : String(pageValue === -Infinity ? NO_TIME : pageValue)
+    const isTime = pageValue instanceof Date || pageValue === -Infinity
+    const value = isTime ? toTimeText(pageValue) : String(pageValue)
     return { nextCursor: toCursor(this.#listing.order.sort, { value, id }) }
   }
 }
 
 function selectTotal(total: SqlFragment | number): SqlFragment {
-  return typeof total === 'number' ? sqlFragment`select ${total}::int as total` : sqlFragment`select ${total} as total`
+  return sqlFragment`select ${toSql(total)} as total`
+}
+
+function toSql(total: SqlFragment | number): SqlFragment {
+  return typeof total === 'number' ? sqlFragment`${total}::int` : total
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import pg from 'pg'
 import { fillWorkspace } from '../../../bench/fill-workspace.ts'
+import { ANCHORS } from '../../../src/features/paging/anchors/anchored-list.ts'
 import { buildTemplate, buildWorkflow, buildWorkspace, getSandboxId, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type RecordedStatement, recordStatements } from '../../support/statements.ts'
@@ -28,12 +29,14 @@ function listSequentialScans({ Plans = [], ...node }: Plan): string[] {
 
 describe('statements of lists in a workspace with many rows', function () {
   this.timeout(180_000)
+  const { spacing } = ANCHORS
   let app: TestApp
   let workspace: WorkspaceClient
   let database: pg.Client
   let lists: string[]
 
   before(async () => {
+    ANCHORS.spacing = 1000
     app = await startTestApp()
     workspace = await buildWorkspace(app)
     const workflow = await buildWorkflow(workspace, {
@@ -80,6 +83,7 @@ describe('statements of lists in a workspace with many rows', function () {
       '/api/tags',
       '/api/conversations',
       '/api/conversations?offset=5000',
+      '/api/conversations?offset=5000&sort=lastMessageAt',
       '/api/conversations?unread=true',
       '/api/conversations?unread=false',
       '/api/conversations?status=active',
@@ -102,11 +106,13 @@ describe('statements of lists in a workspace with many rows', function () {
       `/api/runs?replayOf=${contact.id}`,
       `/api/runs?workflowId=${workflow.id}`,
       `/api/broadcasts/${broadcast.id}/recipients`,
+      `/api/broadcasts/${broadcast.id}/recipients?offset=10000`,
       `/api/broadcasts/${broadcast.id}/recipients?status=failed&offset=500`,
     ]
   })
 
   after(async () => {
+    ANCHORS.spacing = spacing
     await database.end()
     await app.stop()
   })

@@ -53,6 +53,8 @@ export const TENANT_TABLES = [
   'throttle_windows',
   'counts',
   'count_deltas',
+  'list_anchors',
+  'list_changes',
   'provider_media',
 ] as const
 
