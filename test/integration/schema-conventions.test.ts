@@ -177,7 +177,7 @@ describe('database schema', () => {
     }
   })
 
-  it('names every index <table>_<columns>_idx or _key, with a qualifier only if it is partial or on an expression', async () => {
+  it('names every index <table>_<columns of its key>_idx or _key, with a qualifier only if it is partial or on an expression', async () => {
     const indexes = await select<{
       table: string
       name: string
@@ -187,7 +187,7 @@ describe('database schema', () => {
     }>(
       `select t.relname as table, c.relname as name, case when i.indisunique then 'key' else 'idx' end as kind,
          array(select a.attname::text from unnest(i.indkey::int2[]) with ordinality as key (attnum, place)
-           join pg_attribute a on a.attrelid = t.oid and a.attnum = key.attnum order by place) as columns,
+           join pg_attribute a on a.attrelid = t.oid and a.attnum = key.attnum where place <= i.indnkeyatts order by place) as columns,
          i.indpred is not null or i.indexprs is not null as "isQualified"
        from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
        where t.relnamespace = 'public'::regnamespace and not exists (select from pg_constraint where conindid = c.oid)`,
