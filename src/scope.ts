@@ -26,8 +26,8 @@ import type {
 
 export type { Actor, Dependencies, Event, Role } from './platform/scope-dependencies.ts'
 
-/** Attempts of a transaction that ends in a deadlock. */
-const ATTEMPTS_MAX = 3
+/** Repetition of a transaction that ends in a deadlock. Within the delay, the other one takes the lock that was given up. */
+const DEADLOCK_RETRIES = { attemptsMax: 3, delayMs: 20 }
 
 /** Everything a business rule may use: one tenant, one actor, one clock, one connection. */
 export class Scope {
@@ -102,7 +102,7 @@ export class Scope {
   transaction<T>(work: (tx: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     // An inner transaction cannot be repeated alone: the deadlock has rolled the outermost one back.
     const isRetryable = (error: unknown) => !this.#ending && sqlState(error) === DEADLOCK
-    return retry(() => this.#transact(work, options), { isRetryable, attemptsMax: ATTEMPTS_MAX })
+    return retry(() => this.#transact(work, options), { isRetryable, ...DEADLOCK_RETRIES })
   }
 
   async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs, size }: TransactionOptions): Promise<T> {

@@ -79,8 +79,8 @@ export const TRPC: Area = {
     {
       name: 'a deadlock is not repeated',
       file: 'src/scope.ts',
-      original: 'const ATTEMPTS_MAX = 3',
-      mutated: 'const ATTEMPTS_MAX = 1',
+      original: 'attemptsMax: 3',
+      mutated: 'attemptsMax: 1',
       tests: ['integration/platform/scope.test.ts'],
     },
     {

@@ -95,10 +95,11 @@ describe('the scope of a tenant', () => {
   })
 
   it('repeats a transaction that lost a deadlock, so that the caller gets its result', async () => {
-    // On a slow machine the opponent may lose, and the transaction is attempted once.
+    // On a slow machine the opponent may lose, and the transaction is attempted once. There the repetition may also be
+    // faster than the opponent, and meet it in another deadlock.
     let attempts = 0
     while (attempts < 2) attempts = await countAttemptsInDeadlock()
-    expect(attempts).to.equal(2)
+    expect(attempts).to.be.within(2, 3)
   })
 
   /** Lets a transaction of the scope wait for an opponent that then waits for it; returns its number of attempts. */
