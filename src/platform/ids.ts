@@ -1,6 +1,9 @@
 import { randomFillSync } from 'node:crypto'
-import { stringify } from 'uuid'
+import { NIL, stringify } from 'uuid'
 import { systemClock } from './time.ts'
+
+/** ID that comes before all others. */
+export const NIL_ID = NIL
 
 /** Fetching random bytes costs more than the rest of an id, so they are fetched for many ids at once. */
 const POOL_BYTES = 8192

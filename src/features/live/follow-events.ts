@@ -1,5 +1,6 @@
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import { InvalidError } from '../../platform/errors.ts'
+import { NIL_ID } from '../../platform/ids.ts'
 import { addMs, DAY, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
 import { EVENT_DAYS_MAX } from '../retention/limits.ts'
@@ -22,7 +23,6 @@ export type StreamItem<T> = [cursor: string, item: T]
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
 type Position = { position: number; id: string }
 
-const NO_ID = '00000000-0000-0000-0000-000000000000'
 const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
 /** All types if `types` is null. */
@@ -95,7 +95,7 @@ function parseCursor(cursor: string): Position {
 /** Returns the position behind all events that are visible now; its ID ends with the current time. */
 async function currentPosition(scope: Scope): Promise<Position> {
   const time = scope.now().getTime().toString(16).padStart(12, '0')
-  return { position: await lastPosition(scope), id: NO_ID.slice(0, -12) + time }
+  return { position: await lastPosition(scope), id: NIL_ID.slice(0, -12) + time }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
 import { findOrCreateContacts } from '../../contacts/find-or-create-contacts.ts'
 import type { Audience, AudienceFilter } from './schema.ts'
@@ -50,8 +51,6 @@ export async function readPortion(
   }
 }
 
-const NO_ID = '00000000-0000-0000-0000-000000000000'
-
 async function listIds(
   scope: Scope,
   source: Extract<Source, { kind: 'group' | 'tag' | 'contacts' }>,
@@ -66,9 +65,9 @@ async function listIds(
     source.kind === 'contacts'
       ? await scope.sql<{ contactId: string }>('listContactsOfAudience')`
           select id as contact_id from contacts
-          where tenant_id = ${tenantId} and id = any(${source.ids}) and id > ${after ?? NO_ID} order by id limit ${PORTION}`
+          where tenant_id = ${tenantId} and id = any(${source.ids}) and id > ${after ?? NIL_ID} order by id limit ${PORTION}`
       : await scope.sql<{ contactId: string }>('listMembersOfAudience')`
-          select ${from[source.kind]()} = ${source.id} and contact_id > ${after ?? NO_ID} order by contact_id limit ${PORTION}`
+          select ${from[source.kind]()} = ${source.id} and contact_id > ${after ?? NIL_ID} order by contact_id limit ${PORTION}`
   return rows.map(({ contactId }) => contactId)
 }
 
@@ -127,7 +126,7 @@ async function readFiltered(scope: Scope, filter: AudienceFilter, after: string 
   const conditions = [sqlFragment`true`, ...toConditions(filter)]
   const rows = await scope.sql<{ id: string; isMatch: boolean | null }>('readFilteredContacts')`
     select c.id, ${joinFragments(conditions, ' and ')} as is_match from contacts c
-    where c.tenant_id = ${scope.tenantId} and c.id > ${after ?? NO_ID} order by c.id limit ${FILTER_PORTION}`
+    where c.tenant_id = ${scope.tenantId} and c.id > ${after ?? NIL_ID} order by c.id limit ${FILTER_PORTION}`
   const found = rows.flatMap(({ id, isMatch }) => (isMatch ? [id] : []))
   const ids = found.slice(0, PORTION)
   const isCut = ids.length < found.length

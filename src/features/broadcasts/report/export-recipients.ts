@@ -1,5 +1,6 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { InvalidError } from '../../../platform/errors.ts'
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
 import { recipientStatus } from '../schema.ts'
 
@@ -45,7 +46,7 @@ export async function exportRecipients(
 
 async function* toLines(scope: Scope, broadcastId: string, status: string | null): AsyncGenerator<string> {
   yield `${COLUMNS.join(',')}\r\n`
-  let after = '00000000-0000-0000-0000-000000000000'
+  let after: string = NIL_ID
   for (let count = PAGE; count === PAGE;) {
     const rows = await readPage(scope, { broadcastId, status, after })
     count = rows.length

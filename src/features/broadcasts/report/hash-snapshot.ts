@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
 
 const PAGE = 5000
@@ -9,7 +10,7 @@ const PAGE = 5000
  */
 export async function hashSnapshot(scope: Scope, broadcastId: string): Promise<string> {
   const hash = createHash('sha256')
-  let after = '00000000-0000-0000-0000-000000000000'
+  let after: string = NIL_ID
   for (let count = PAGE; count === PAGE;) {
     const [page] = await scope.sql<{ digests: Buffer | null; count: number; lastId: string | null }>('hashSnapshot')`
     select string_agg(digest, '' order by id) as digests, count(*)::int as count,

@@ -4,11 +4,10 @@ import { addsUp, NO_COUNTS } from '../counts.ts'
 import type { Counts } from '../schema.ts'
 import { getReport, type ReportSource } from './get-report.ts'
 import type { BroadcastReport } from './schema.ts'
+import { NIL_ID } from '../../../platform/ids.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
 
 const PAGE = 2000
-const NO_ID = '00000000-0000-0000-0000-000000000000'
-
 type Row = {
   id: string
   status: Exclude<keyof Counts, 'total' | 'accepted' | 'replied' | 'optedOut'>
@@ -34,7 +33,7 @@ export async function verifyReport(source: ReportSource, broadcastId: string): P
   const counts: Counts = { ...NO_COUNTS }
   const hash = createHash('sha256')
   let doubts = 0
-  for (let after: string | undefined = NO_ID; after !== undefined;) {
+  for (let after: string | undefined = NIL_ID; after !== undefined;) {
     const rows: Row[] = await readPage(source, broadcastId, after)
     for (const row of rows) {
       hash.update(row.digest ?? Buffer.alloc(0))

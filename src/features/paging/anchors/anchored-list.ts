@@ -17,9 +17,6 @@ export type AnchoredList = {
 /** Rows from one anchor to the next. */
 export const ANCHORS = { spacing: 10_000 }
 
-/** ID of the anchor before all rows. */
-export const NIL_ID = '00000000-0000-0000-0000-000000000000'
-
 const ANCHOR_AGE_MS = 10 * MINUTE
 const REBUILD_MS = DAY
 

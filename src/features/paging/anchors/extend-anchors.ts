@@ -1,4 +1,5 @@
 import { sqlFragment } from '../../../platform/database/statements/statement.ts'
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../../scope.ts'
 import { toTimeText } from '../cursor.ts'
 import { type ListRows, walkSql } from '../walk.ts'
@@ -8,7 +9,6 @@ import {
   anchorJob,
   ANCHORS,
   countedSince,
-  NIL_ID,
   ofListSql,
   toListOwnerId,
 } from './anchored-list.ts'

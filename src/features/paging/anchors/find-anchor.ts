@@ -1,7 +1,8 @@
 import { sqlFragment, type SqlFragment } from '../../../platform/database/statements/statement.ts'
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
 import type { Direction } from '../walk.ts'
-import { type AnchoredList, countedSince, NIL_ID, ofListSql } from './anchored-list.ts'
+import { type AnchoredList, countedSince, ofListSql } from './anchored-list.ts'
 
 /** Row of a list at a known place. `rank` is the number of rows up to and including it, from the oldest one. */
 export type Anchor = { value: Date | number; id: string; rank: number }

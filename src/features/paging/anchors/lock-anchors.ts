@@ -1,5 +1,6 @@
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
-import { type AnchoredList, NIL_ID, ofListSql } from './anchored-list.ts'
+import { type AnchoredList, ofListSql } from './anchored-list.ts'
 
 /**
  * Makes the transaction the only one that changes the anchors of a list. Returns when they were begun, and undefined if the

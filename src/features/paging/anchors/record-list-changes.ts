@@ -1,7 +1,8 @@
 import { toRecordset } from '../../../platform/database/sql.ts'
 import { sqlFragment, type SqlFragment } from '../../../platform/database/statements/statement.ts'
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
-import { type AnchoredList, NIL_ID, recordedBefore } from './anchored-list.ts'
+import { type AnchoredList, recordedBefore } from './anchored-list.ts'
 
 /** A row of a list and the time by which it is ordered. */
 export type Place = { id: string; time: Date | null }

@@ -1,5 +1,6 @@
+import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../../scope.ts'
-import { type AnchoredList, ANCHORS, NIL_ID, ofListSql } from './anchored-list.ts'
+import { type AnchoredList, ANCHORS, ofListSql } from './anchored-list.ts'
 import { lockAnchors } from './lock-anchors.ts'
 
 const BATCH = 10_000
