@@ -122,7 +122,7 @@ export const LISTS: Area = {
     {
       name: 'a conversation keeps its place between anchors when the customer is written to',
       file: 'src/features/outbound/queue-messages.ts',
-      original: 'recordMoved(tx, moved)',
+      original: 'recordMoved(tx, places)',
       mutated: 'recordMoved(tx, [])',
       tests: ANCHOR_TESTS,
     },
@@ -143,7 +143,7 @@ export const LISTS: Area = {
     {
       name: 'conversations without messages before the first anchor are not counted',
       file: 'src/features/paging/anchors/extend-anchors.ts',
-      original: 'set count = (select count(*) from (${untimed}) found)',
+      original: 'set count = (select count(*) from ${rows.from} t where ${isUntimed})',
       mutated: 'set count = 0',
       tests: ANCHOR_TESTS,
     },

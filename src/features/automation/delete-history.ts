@@ -73,8 +73,10 @@ async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promi
 async function deleteConversations(tx: Scope, ids: string[]): Promise<void> {
   const deleted = await tx.sql<Place>('deleteConversations')`
     delete from conversations where tenant_id = ${tx.tenantId} and id = any(${ids}) returning id, last_message_at as time`
-  await recordCounts(tx, [{ counter: 'conversations', delta: -deleted.length }])
-  await recordListChanges(tx, 'conversations', deleted, -1)
+  await Promise.all([
+    recordCounts(tx, [{ counter: 'conversations', delta: -deleted.length }]),
+    recordListChanges(tx, 'conversations', deleted, -1),
+  ])
 }
 
 async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> {
@@ -106,8 +108,10 @@ export async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
     returning id, created_at as time, workflow_id, workflow_version as version, status`
   const changes = sqlFragment`select workflow_id, version, status, -1 as delta
     from jsonb_to_recordset(${toRecordset(deleted)}::jsonb) as x (workflow_id uuid, version int, status text)`
-  await tx.sql('countDeletedRuns')`${countRunsSql(tx.tenantId, changes)}`
-  await recordListChanges(tx, 'runs', deleted, -1)
+  await Promise.all([
+    tx.sql('countDeletedRuns')`${countRunsSql(tx.tenantId, changes)}`,
+    recordListChanges(tx, 'runs', deleted, -1),
+  ])
 }
 
 /** Deletes messages. Steps that sent one and messages that answer one stay without it. */

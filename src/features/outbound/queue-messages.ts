@@ -10,7 +10,7 @@ import { deliverJob } from '../automation/jobs.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
-import { isMovedSql, type Place, recordMoved } from '../paging/anchors/record-list-changes.ts'
+import { type Place, recordMoved } from '../paging/anchors/record-list-changes.ts'
 import { messageEvent } from './message-event.ts'
 
 export type NewOutbound = {
@@ -155,14 +155,12 @@ export async function touchByOutbound(
   const contactIds = [...counts.keys()]
   const changes = [sqlFragment`last_message = x.last, last_message_at = ${now}, updated_at = ${now}`, ...assignments]
   const conversationIds = previews.map(({ id }) => id)
-  const moved = await tx.sql<Place>('touchByOutbound')`
+  // Selects the times of before: a statement does not see its own changes.
+  const places = await tx.sql<Place>('touchByOutbound')`
     with touched as (
        update conversations cv set ${joinFragments(changes, ', ')}
        from jsonb_to_recordset(${toRecordset(previews)}::jsonb) as x (id uuid, last jsonb)
        where cv.tenant_id = ${tx.tenantId} and cv.id = x.id),
-     moved as (
-       select id, last_message_at as time from conversations
-       where tenant_id = ${tx.tenantId} and id = any(${conversationIds}) and ${isMovedSql(now)}),
      locked as (${lockContactsSql(tx, contactIds)}),
      paid as (
        update contacts c set last_outbound_at = ${now}, pair_limited_until_ms = least(
@@ -170,8 +168,9 @@ export async function touchByOutbound(
          greatest(c.pair_limited_until_ms, ${nowMs}::bigint) + x.count * ${PAIR_MS}::bigint)
        from locked join unnest(${contactIds}::uuid[], ${[...counts.values()]}::int[]) as x (id, count) on x.id = locked.id
        where c.tenant_id = ${tx.tenantId} and c.id = locked.id)
-     select id, time from moved`
-  await recordMoved(tx, moved)
+     select id, last_message_at as time from conversations
+     where tenant_id = ${tx.tenantId} and id = any(${conversationIds})`
+  await recordMoved(tx, places)
 }
 
 function countBy(values: string[]): Map<string, number> {

@@ -58,7 +58,7 @@ export async function readPage<Item>(scope: Scope, listing: Listing, input: Page
   const start = await reader.findStart(total, { limit, offset })
   if (offset >= start.total) return { items: [], total: start.total }
   return start.isEnd
-    ? reader.readBackward(start.total, { limit, offset })
+    ? reader.readBackward(start, { limit, offset })
     : reader.readForward(start.total, { limit, offset: start.skipped }, start.anchor)
 }
 
@@ -66,8 +66,8 @@ export async function readPage<Item>(scope: Scope, listing: Listing, input: Page
 type Start = { total: number; anchor: Anchor | undefined; isEnd: boolean; skipped: number }
 
 function toStart(total: number, { limit, offset }: Bounds, direction: Direction, anchor?: Anchor): Start {
-  const rowsToAnchor = direction === 'asc' ? (anchor?.rank ?? 0) : anchor ? total - anchor.rank : 0
-  const [before, behind] = [offset - rowsToAnchor, Math.max(0, total - offset - limit)]
+  const before = direction === 'asc' ? offset - (anchor?.rank ?? 0) : (anchor?.rank ?? total) - (total - offset)
+  const behind = Math.max(0, total - offset - limit)
   return { total, anchor, isEnd: behind < before, skipped: Math.min(before, behind) }
 }
 
@@ -118,13 +118,12 @@ class PageReader<Item> {
   }
 
   /** Walks from the end of the list. */
-  async readBackward(total: number, { limit, offset }: Bounds): Promise<Page<Item>> {
+  async readBackward({ total, skipped }: Start, { limit, offset }: Bounds): Promise<Page<Item>> {
     const direction = this.#listing.order.direction === 'asc' ? 'desc' : 'asc'
-    const rest = Math.max(0, total - offset - limit)
-    const bounds = { limit: Math.min(limit, total - offset), offset: rest }
+    const bounds = { limit: Math.min(limit, total - offset), offset: skipped }
     const ids = walkSql(this.#scope.tenantId, this.#listing, { direction, ...bounds })
     const rows = await this.#readItems(selectTotal(total), ids, offset)
-    return { ...this.#toPage(rows, limit), ...(rest > 0 ? this.#cursorAfter(rows.at(-1)) : {}) }
+    return { ...this.#toPage(rows, limit), ...(skipped > 0 ? this.#cursorAfter(rows.at(-1)) : {}) }
   }
 
   /** Reads the first matches once, at most one more than `max`: they are counted, and the page is a part of them. */

@@ -1,19 +1,18 @@
 import { expect } from 'chai'
 import pg from 'pg'
-import { fillWorkspace } from '../../../bench/fill-workspace.ts'
 import { ANCHORS } from '../../../src/features/paging/anchors/anchored-list.ts'
 import { rollUpListChanges } from '../../../src/features/paging/anchors/roll-up-list-changes.ts'
 import { deleteExpired } from '../../../src/features/retention/delete-expired.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/platform/time.ts'
-import { buildTemplate, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import { buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildFilledWorkspace } from '../../support/filled-workspace.ts'
 import { createRandom } from '../../support/random.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const CONTACTS = 4000
 const SPACING = 100
 const STEPS = 60
-const KEEP_ALL = { messages: null, runs: null, messageStatuses: null, aiTranscripts: null, events: null }
 
 type List = { path: string; idsSql: string }
 
@@ -34,17 +33,11 @@ describe('a page far from both ends of a list', function () {
   })
 
   beforeEach(async () => {
-    workspace = await buildWorkspace(app)
-    const { tenantId, userId } = workspace
-    await buildWorkflow(workspace, { steps: [{ id: 'a', type: 'send_message', message: { body: 'Hi' } }] })
-    await sendAsCustomer(workspace)
-    await app.work()
-    const template = await buildTemplate(workspace, { category: 'utility' })
+    const filled = await buildFilledWorkspace(app, database, CONTACTS)
+    const { template, broadcast } = filled
+    workspace = filled.workspace
     templateId = template.id
     await workspace.call('POST', `/api/templates/${templateId}/submit`)
-    const broadcast = await workspace.call('POST', '/api/broadcasts', { name: 'All', templateId })
-    const now = app.clock.now()
-    await fillWorkspace(database, { tenantId, userId, broadcastId: broadcast.id, contacts: CONTACTS, now })
     lists = {
       contacts: { path: '/api/contacts?', idsSql: ordered('contacts', 'created_at') },
       conversations: {
@@ -75,15 +68,15 @@ describe('a page far from both ends of a list', function () {
   }
 
   async function countAnchors(): Promise<Record<string, number>> {
-    const { rows } = await database.query<{ list: string; anchors: number; rows: number }>(
+    const { rows } = await database.query<{ list: string; anchors: number }>(
       `select list, count(*)::int as anchors from list_anchors where tenant_id = $1 group by list`,
       [workspace.tenantId],
     )
     return Object.fromEntries(rows.map(({ list, anchors }) => [list, anchors]))
   }
 
-  async function readPage(path: string, offset: number, limit = 7) {
-    const page = await workspace.call('GET', `${path}limit=${limit}&offset=${offset}`)
+  async function readPage(path: string, offset: number) {
+    const page = await workspace.call('GET', `${path}limit=7&offset=${offset}`)
     return { ids: page.items.map(({ id }: { id: string }) => id), total: page.total, next: page.nextCursor }
   }
 
@@ -132,8 +125,7 @@ describe('a page far from both ends of a list', function () {
   })
 
   it('is exact when rows left and came before there were anchors', async () => {
-    const [newest = ''] = (await readIds(lists.contacts)).slice(2000)
-    await workspace.call('DELETE', `/api/contacts/${newest}`)
+    await workspace.call('DELETE', `/api/contacts/${(await readIds(lists.contacts))[2000]}`)
     const sendAt = new Date(app.clock.now().getTime() + MINUTE).toISOString()
     for (const phone of [newPhone(), newPhone()]) {
       await workspace.call('POST', '/api/messages', { to: { phone }, template: { templateId }, sendAt })
@@ -150,7 +142,8 @@ describe('a page far from both ends of a list', function () {
   it('has no more anchors than its rows need after most of them were deleted', async () => {
     await addAnchors()
     expect((await countAnchors()).runs).to.be.greaterThan(10)
-    await workspace.call('PUT', '/api/workspace/retention', { ...KEEP_ALL, runs: 30 })
+    const retention = await workspace.call('GET', '/api/workspace/retention')
+    await workspace.call('PUT', '/api/workspace/retention', { ...retention, runs: 30 })
     app.clock.advance(31 * DAY)
     await deleteExpired(app.system)
     await rollUpListChanges(app.system)

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import pg from 'pg'
-import { fillWorkspace } from '../../../bench/fill-workspace.ts'
 import { ANCHORS } from '../../../src/features/paging/anchors/anchored-list.ts'
-import { buildTemplate, buildWorkflow, buildWorkspace, getSandboxId, sendAsCustomer } from '../../factories.ts'
+import { getSandboxId } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildFilledWorkspace } from '../../support/filled-workspace.ts'
 import { type RecordedStatement, recordStatements } from '../../support/statements.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -38,26 +38,13 @@ describe('statements of lists in a workspace with many rows', function () {
   before(async () => {
     ANCHORS.spacing = 1000
     app = await startTestApp()
-    workspace = await buildWorkspace(app)
-    const workflow = await buildWorkflow(workspace, {
-      steps: [{ id: 'a', type: 'send_message', message: { body: 'Hi' } }],
-    })
-    await sendAsCustomer(workspace)
-    await app.work()
-    const channelId = await getSandboxId(workspace)
-    const template = await buildTemplate(workspace, { channelId })
-    const broadcast = await workspace.call('POST', '/api/broadcasts', { name: 'All', templateId: template.id })
     database = new pg.Client({ connectionString: app.databaseUrl })
     await database.connect()
-    const { tenantId } = workspace
+    const filled = await buildFilledWorkspace(app, database, CONTACTS)
+    const { workflow, broadcast } = filled
+    workspace = filled.workspace
     const { userId } = workspace
-    await fillWorkspace(database, {
-      tenantId,
-      userId,
-      broadcastId: broadcast.id,
-      contacts: CONTACTS,
-      now: app.clock.now(),
-    })
+    const channelId = await getSandboxId(workspace)
     await database.query('vacuum analyze')
     const [contact] = (await workspace.call('GET', '/api/contacts')).items
     const [group] = (await workspace.call('GET', '/api/groups')).items

@@ -1,4 +1,4 @@
-import { sqlFragment } from '../../../platform/database/statements/statement.ts'
+import { joinFragments, sqlFragment } from '../../../platform/database/statements/statement.ts'
 import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope, SystemScope } from '../../../scope.ts'
 import { toTimeText } from '../cursor.ts'
@@ -16,9 +16,6 @@ import { lockAnchors } from './lock-anchors.ts'
 
 /** Anchors that one transaction adds. The rows up to them are walked by one statement. */
 const PORTION = 5
-
-/** The highest limit of a statement. */
-const UNLIMITED = 2 ** 31 - 1
 
 /** The rows of each list by its name. */
 export type AnchoredRows = Record<AnchoredList['list'], (ownerId: string) => ListRows>
@@ -76,16 +73,16 @@ async function extendPortion(tx: Scope, list: AnchoredList, rows: ListRows): Pro
     : [sqlFragment`${rows.id} > ${last?.id ?? NIL_ID}`]
   const { spacing } = ANCHORS
   const walked = walkSql(tx.tenantId, rows, { direction: 'asc', limit: PORTION * spacing }, isWalked)
-  const untimed = walkSql(tx.tenantId, rows, { direction: 'asc', limit: UNLIMITED }, [
-    sqlFragment`${time} = '-infinity'`,
-  ])
-  const isFirst = isTimed && !last
-  const counted = sqlFragment`untimed as (
-    update list_anchors set count = (select count(*) from (${untimed}) found)
+  const isUntimed = joinFragments(
+    [sqlFragment`t.tenant_id = ${tx.tenantId}`, ...rows.conditions, sqlFragment`${time} = '-infinity'`],
+    ' and ',
+  )
+  const untimed = sqlFragment`untimed as (
+    update list_anchors set count = (select count(*) from ${rows.from} t where ${isUntimed})
     where ${ofList} and value = '-infinity' and row_id = ${NIL_ID}),`
   const added = await tx.sql('extendAnchors', { isPrepared: false })`
     with forgotten as (delete from list_changes where ${ofList} and ${isForgotten}),
-    ${isFirst ? counted : sqlFragment``}
+    ${isTimed && !last ? untimed : sqlFragment``}
     walked as (select id, value, row_number() over (order by value, id) as number from (${walked}) rows)
     insert into list_anchors (tenant_id, list, owner_id, value, row_id, count)
     select ${tx.tenantId}::uuid, ${list.list}, ${toListOwnerId(tx.tenantId, list)}::uuid,

@@ -1,5 +1,4 @@
 import { toRecordset } from '../../../platform/database/sql.ts'
-import { sqlFragment, type SqlFragment } from '../../../platform/database/statements/statement.ts'
 import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
 import { type AnchoredList, recordedBefore } from './anchored-list.ts'
@@ -36,9 +35,4 @@ export function recordMoved(tx: Scope, places: Place[]): Promise<void> {
   const before = recordedBefore(tx.now())
   const moved = places.filter(({ time }) => time === null || time < before)
   return recordListChanges(tx, 'conversations', moved, -1)
-}
-
-/** Returns the condition of the conversations that `recordMoved` records. */
-export function isMovedSql(now: Date): SqlFragment {
-  return sqlFragment`(last_message_at is null or last_message_at < ${recordedBefore(now)}::timestamptz)`
 }
