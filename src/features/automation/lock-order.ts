@@ -3,24 +3,9 @@ import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/
 import type { Scope } from '../../scope.ts'
 
 /*
- * Lock order. Every transaction takes its locks in this order, and rows of one table in the order of their ids (or of
- * another unique key). Two transactions that touch the same rows then wait for each other instead of deadlocking.
- *
- *   1. idempotency key of a request (advisory; fails instead of waiting)
- *   2. identities of unknown senders (advisory)
- *   3. conversations
- *   4. contacts
- *   5. runs
- *   6. ids of start events (advisory)
- *   7. external calls
- *   8. other tables: memberships, channels, templates, groups, tags
- *   9. messages, then their outbox rows; rows of a whole channel are rescheduled without their messages
- *  10. the first anchor of a list (in transactions of its own, and only if it is free)
- *  11. job keys, after all other locks of the transaction
- *
+ * The lock order of all transactions is listed in docs/architecture.md#lock-order. Rows of one table are locked in the
+ * order of their ids, or of another unique key: unique keys wait like locks, so rows with one are inserted in its order.
  * Conversations, contacts and runs are the mailboxes of the engine, which locks them with `lockMailboxes` in this order.
- * Deleting a contact or channel locks its conversations first, since the delete cascades to them. Unique keys wait like
- * locks, so rows with one are inserted in its order.
  */
 
 /** Locks all conversations of a contact or channel that is about to be deleted. */
