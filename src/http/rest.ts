@@ -32,6 +32,12 @@ export type Procedure = {
   _def: { type: ProcedureType; meta?: ProcedureMeta; inputs: unknown[]; output?: unknown }
 }
 
+/** The most unknown names of an input that are reported. All inputs are strict, so one is enough to reject it. */
+const PROBLEMS_MAX = 100
+
+/** The most parameters of a query, repeated names included. No operation has as many fields. */
+const PARAMETERS_MAX = 100
+
 type ProcedureType = 'query' | 'mutation' | 'subscription'
 type Fields = Record<string, z.core.$ZodType>
 
@@ -133,15 +139,25 @@ function inputReader(procedure: Procedure, method: Method) {
         method === 'GET' || method === 'DELETE'
           ? {}
           : await readJson(ctx, isUnder(ctx.path, AUTH_PREFIX) ? AUTH_BODY_BYTES_MAX : BODY_BYTES_MAX)
-      const parts = [readParams(params, fields), query, body]
-      const names = parts.flatMap((part) => Object.keys(part))
-      const twice = names.find((name, index) => names.indexOf(name) !== index)
-      if (twice) throw new InvalidError(`${twice} is given twice`, [{ path: twice, message: 'is given twice' }])
-      // Object.assign would run a `__proto__` setter; entries define plain properties.
-      return Object.fromEntries(parts.flatMap((part) => Object.entries(part)))
+      return mergeParts([readParams(params, fields), query, body], fields)
     }
     return () => (input ??= read())
   }
+}
+
+/**
+ * Merges the parts of an input into plain properties, without running a setter such as that of `__proto__`. Of many
+ * unknown names those are kept that the schema reports.
+ */
+function mergeParts(parts: object[], fields: Fields): Record<string, unknown> {
+  const values = new Map<string, unknown>()
+  let unknown = 0
+  for (const [name, value] of parts.flatMap((part) => Object.entries(part))) {
+    if (!Object.hasOwn(fields, name) && (unknown += 1) > PROBLEMS_MAX) continue
+    if (values.has(name)) throw new InvalidError(`${name} is given twice`, [{ path: name, message: 'is given twice' }])
+    values.set(name, value)
+  }
+  return Object.fromEntries(values)
 }
 
 function listInputFields(procedure: Procedure): Fields {
@@ -155,8 +171,13 @@ function listInputFields(procedure: Procedure): Fields {
  */
 function readQuery(querystring: string, fields: Fields): Record<string, unknown> {
   const entries = new Map<string, unknown[]>()
-  for (const [name, value] of new URLSearchParams(querystring)) {
-    entries.set(name, [...(entries.get(name) ?? []), convert(value, findField(fields, name))])
+  const parameters = [...new URLSearchParams(querystring)]
+  if (parameters.length > PARAMETERS_MAX)
+    throw new InvalidError(`The query has ${parameters.length} parameters. Send at most ${PARAMETERS_MAX}`)
+  for (const [name, value] of parameters) {
+    const values = entries.get(name) ?? []
+    values.push(convert(value, findField(fields, name)))
+    entries.set(name, values)
   }
   return Object.fromEntries(
     [...entries].map(([name, values]) => {

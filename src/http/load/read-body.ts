@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
-import { assertBounded } from '../../platform/bounded-json.ts'
+import { assertBounded, assertBoundedText } from '../../platform/bounded-json.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { TransportError } from '../../trpc/errors.ts'
 import type { BodyMeter } from './body-budget.ts'
@@ -65,6 +65,7 @@ function isJson(contentType: string): boolean {
 }
 
 function parseObject(bytes: Buffer): object {
+  assertBoundedText(bytes)
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
