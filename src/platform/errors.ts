@@ -71,6 +71,14 @@ export class BadGatewayError extends AppError {
   override name = 'BadGatewayError'
 }
 
+/** The input has more items or bytes than are accepted at once. */
+export class TooLargeError extends AppError {
+  override name = 'TooLargeError'
+  constructor(code: string, message: string) {
+    super(code, message)
+  }
+}
+
 /** A limit is exceeded. */
 export class LimitExceededError extends AppError {
   override name = 'LimitExceededError'

@@ -11,6 +11,7 @@ import {
   InvalidError,
   LimitExceededError,
   NotFoundError,
+  TooLargeError,
   UnauthorizedError,
   UnavailableError,
   UnprocessableError,
@@ -33,6 +34,7 @@ const KEYS = [
   [ConflictError, 'CONFLICT'],
   [UnprocessableError, 'UNPROCESSABLE_CONTENT'],
   [BadGatewayError, 'BAD_GATEWAY'],
+  [TooLargeError, 'PAYLOAD_TOO_LARGE'],
   [LimitExceededError, 'TOO_MANY_REQUESTS'],
   [UnavailableError, 'SERVICE_UNAVAILABLE'],
 ] as const satisfies readonly (readonly [unknown, TRPC_ERROR_CODE_KEY])[]

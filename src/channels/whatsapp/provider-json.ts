@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { assertBoundedText } from '../../platform/bounded-json.ts'
 
 /** Optional text. Malformed values count as missing, since the provider adds fields and kinds at any time. */
 export const text = z.string().max(512).optional().catch(undefined)
@@ -18,34 +19,43 @@ export function parseValid<Schema extends z.ZodType>(schema: Schema, values: unk
   })
 }
 
-const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g
-
 /**
- * Parses JSON without NUL characters, lone surrogates and values nested too deeply, which Postgres cannot store.
- * @throws SyntaxError
+ * Parses JSON without NUL characters, lone surrogates and values nested too deeply, which Postgres cannot store. Texts
+ * with many values are refused before they are parsed.
+ * @throws SyntaxError; InvalidError `input_too_complex`
  */
 export function parseProviderJson(body: Buffer): unknown {
-  const json = body.toString('utf8').replaceAll(ESCAPE, (escape) => {
-    if (escape === '\\u0000') return ''
-    return escape.length === 6 && /^\\u[dD][89a-fA-F]/.test(escape) ? '\\ufffd' : escape
-  })
-  return removeDeepParts(JSON.parse(json))
+  assertBoundedText(body)
+  return makeStorable(JSON.parse(body.toString('utf8')))
 }
 
 /** Deeper than any message. Values with many more levels cannot be stored. */
 const DEPTH_MAX = 32
 
-/** Replaces values that are nested too deeply with null. Iterative, so that no input exhausts the stack. */
-function removeDeepParts(root: unknown): unknown {
+/** Replaces what cannot be stored. Iterative, so that no input exhausts the stack. */
+function makeStorable(root: unknown): unknown {
   const pending = [{ value: root, depth: 0 }]
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { value, depth } = next
     if (typeof value !== 'object' || value === null) continue
     for (const [key, child] of Object.entries(value)) {
-      if (typeof child !== 'object' || child === null) continue
-      if (depth + 1 < DEPTH_MAX) pending.push({ value: child, depth: depth + 1 })
-      else Object.defineProperty(value, key, { value: null, enumerable: true })
+      const storedKey = toStorableText(key)
+      const stored =
+        typeof child === 'string' ? toStorableText(child) : depth + 1 < DEPTH_MAX ? child : toShallow(child)
+      if (storedKey !== key) Reflect.deleteProperty(value, key)
+      if (storedKey !== key || stored !== child) {
+        Object.defineProperty(value, storedKey, { value: stored, enumerable: true, configurable: true, writable: true })
+      }
+      pending.push({ value: stored, depth: depth + 1 })
     }
   }
-  return root
+  return typeof root === 'string' ? toStorableText(root) : root
+}
+
+function toStorableText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed()
+}
+
+function toShallow(value: unknown): unknown {
+  return typeof value === 'object' ? null : value
 }

@@ -1,6 +1,6 @@
 import { emptyInbound, type Inbound } from '../../channels/channel.ts'
 import { isOutage } from '../../platform/database/database.ts'
-import { InvalidError, UnavailableError } from '../../platform/errors.ts'
+import { InvalidError, TooLargeError, UnavailableError } from '../../platform/errors.ts'
 import { describeFailure } from '../dead-letters/describe-failure.ts'
 import { applyStatuses } from '../outbound/apply-statuses.ts'
 import { keepFailedWebhook, type RawWebhook, toOutcome, toWebhookId } from '../provider-webhooks/keep-webhooks.ts'
@@ -12,7 +12,7 @@ import { receiveMessages } from './receive-messages.ts'
 /**
  * Keeps a genuine webhook body and processes it. One that fails because of an internal error is kept and retried in the
  * background, and the provider gets 200; after an outage nothing is kept, and the provider repeats the call.
- * @throws InvalidError when the body is not JSON; UnavailableError, or an outage of the database
+ * @throws InvalidError when the body is not JSON; TooLargeError; UnavailableError, or an outage of the database
  */
 export async function keepAndProcess(batcher: InboundBatcher, target: InboundChannel, body: Buffer): Promise<void> {
   const { scope, channel } = target
@@ -23,7 +23,7 @@ export async function keepAndProcess(batcher: InboundBatcher, target: InboundCha
     await storeInBatches(batcher, target, { inbound, webhook })
   } catch (error) {
     if (isOutage(error) || error instanceof UnavailableError) throw error
-    const isInvalid = error instanceof InvalidError && webhook.outcome === null
+    const isInvalid = (error instanceof InvalidError || error instanceof TooLargeError) && webhook.outcome === null
     await keepFailedWebhook(scope, channel.id, {
       webhook,
       status: isInvalid ? 'rejected' : 'pending',

@@ -83,17 +83,29 @@ export async function resolveSenders(
 }
 
 function groupByPerson(senders: Sender[]): Person[] {
-  const byName = new Map<string, Person>()
+  const parents = new Map<string, string>()
+  const findRoot = (name: string) => {
+    let root = name
+    for (let parent = parents.get(root); parent !== undefined && parent !== root; parent = parents.get(root)) {
+      // Halves the path, so that the next search is short.
+      parents.set(root, parents.get(parent) ?? parent)
+      root = parent
+    }
+    return root
+  }
+  for (const [first = '', ...others] of senders.map(toNames)) {
+    for (const name of others) parents.set(findRoot(name), findRoot(first))
+  }
+  const people = new Map<string, Person>()
   for (const sender of senders) {
     const names = toNames(sender)
-    const same = [...new Set(names.flatMap((name) => byName.get(name) ?? []))]
-    const person = {
-      senders: [...same.flatMap((one) => one.senders), sender],
-      names: new Set([...same.flatMap((one) => [...one.names]), ...names]),
-    }
-    for (const name of person.names) byName.set(name, person)
+    const root = findRoot(names[0] ?? '')
+    const person = people.get(root) ?? { senders: [], names: new Set() }
+    person.senders.push(sender)
+    for (const name of names) person.names.add(name)
+    people.set(root, person)
   }
-  return [...new Set(byName.values())]
+  return [...people.values()]
 }
 
 function findContactId({ senders }: Person, contacts: Map<string, string>): string | undefined {
@@ -131,7 +143,11 @@ export async function findContacts(tx: Scope, channelId: string, senders: Sender
     }),
   )
   const idsByValue = new Map<string, string[]>()
-  for (const { value, contactId } of rows) idsByValue.set(value, [...(idsByValue.get(value) ?? []), contactId])
+  for (const { value, contactId } of rows) {
+    const ids = idsByValue.get(value) ?? []
+    ids.push(contactId)
+    idsByValue.set(value, ids)
+  }
   const others = new Map(
     senders.map((sender) => {
       const values = new Set([...toIdentities(sender).map(({ value }) => value), ...toNames(sender)])

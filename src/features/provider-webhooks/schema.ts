@@ -9,7 +9,7 @@ export const ProviderWebhook = z
     channelId: id,
     status: Status.meta({
       description:
-        '`pending` is retried in the background, `failed` is not any more; the body of a `rejected` one is not JSON',
+        '`pending` is retried in the background, `failed` is not any more; the body of a `rejected` one is not JSON or too large',
     }),
     counts: z
       .record(z.string(), z.int())

@@ -73,6 +73,7 @@ export const ERROR_CODES = [
   'template_submission_in_progress',
   'time_has_passed',
   'too_many_credentials',
+  'too_many_parts',
   'too_many_subscriptions',
   'too_many_tests',
   'tool_is_builtin',

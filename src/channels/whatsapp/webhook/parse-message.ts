@@ -66,7 +66,7 @@ export function isKnownType(type: string): boolean {
  * Parses an inbound message. Returns undefined for notices of the provider, which open no service window, and for group
  * messages, since a reply would go to one person only.
  */
-export function parseMessage(input: unknown, contacts: unknown[]): InboundMessage | undefined {
+export function parseMessage(input: unknown, contacts: Contacts): InboundMessage | undefined {
   const parsed = parsePersonal(input, contacts, (message) => ({
     phone: message.from,
     userId: message.from_user_id,
@@ -76,7 +76,7 @@ export function parseMessage(input: unknown, contacts: unknown[]): InboundMessag
 }
 
 /** Parses a message that a member wrote in the app on the phone; undefined as for `parseMessage`. */
-export function parseEcho(input: unknown, contacts: unknown[]): MessageEcho | undefined {
+export function parseEcho(input: unknown, contacts: Contacts): MessageEcho | undefined {
   const parsed = parsePersonal(input, contacts, (message) => ({
     phone: message.to,
     userId: message.to_user_id,
@@ -88,7 +88,7 @@ export function parseEcho(input: unknown, contacts: unknown[]): MessageEcho | un
 /** Parses a message to or from one person, whose ids are in the fields that `toIds` reads. */
 function parsePersonal(
   input: unknown,
-  contacts: unknown[],
+  contacts: Contacts,
   toIds: (message: Message) => Parameters<typeof toSender>[0],
 ): { person: Sender; parts: Omit<InboundMessage, 'from'> } | undefined {
   const message = Message.safeParse(input).data
@@ -103,8 +103,11 @@ export function parseNumberChange(input: unknown): NumberChange | undefined {
   const notice = SystemMessage.safeParse(input).data
   if (!notice) return undefined
   const { wa_id, new_wa_id, user_id, customer } = notice.system
-  const from = toSender({ phone: notice.from ?? customer, userId: notice.from_user_id, parentUserId: undefined }, [])
-  const to = toSender({ phone: wa_id ?? new_wa_id, userId: user_id, parentUserId: undefined }, [])
+  const from = toSender(
+    { phone: notice.from ?? customer, userId: notice.from_user_id, parentUserId: undefined },
+    NO_CONTACTS,
+  )
+  const to = toSender({ phone: wa_id ?? new_wa_id, userId: user_id, parentUserId: undefined }, NO_CONTACTS)
   const isComplete = [from, to].every(({ phone, userId }) => phone !== null || userId !== null)
   return isComplete ? { from, to, at: notice.timestamp } : undefined
 }
@@ -148,12 +151,28 @@ export function toHexHash(hash: string | undefined): string | null {
 
 type Address = Record<'phone' | 'userId' | 'parentUserId', string | undefined>
 
+/** The contacts of a call by their phone numbers and user ids. Of two with the same one the first counts. */
+export type Contacts = { byPhone: Map<string, Contact>; byUserId: Map<string, Contact>; only: Contact | undefined }
+
+const NO_CONTACTS: Contacts = { byPhone: new Map(), byUserId: new Map(), only: undefined }
+
+/** Parses the contacts of a call once, for all its messages. */
+export function parseContacts(input: unknown[]): Contacts {
+  const known = parseValid(Contact, input)
+  const latestFirst = known.toReversed()
+  return {
+    byPhone: new Map(latestFirst.flatMap((contact) => (contact.wa_id ? [[contact.wa_id, contact]] : []))),
+    byUserId: new Map(latestFirst.flatMap((contact) => (contact.user_id ? [[contact.user_id, contact]] : []))),
+    only: known.length === 1 ? known[0] : undefined,
+  }
+}
+
 /** Builds a person from the address of a message and the contacts of the call. `phone` may lack its plus. */
-export function toSender({ phone, userId, parentUserId }: Address, contacts: unknown[]): Sender {
-  const known = parseValid(Contact, contacts)
+export function toSender({ phone, userId, parentUserId }: Address, { byPhone, byUserId, only }: Contacts): Sender {
   const contact =
-    known.find(({ wa_id, user_id }) => (phone && wa_id === phone) || (userId && user_id === userId)) ??
-    (known.length === 1 ? known.find((only) => isCompatible(only, { phone, userId })) : undefined)
+    byPhone.get(phone ?? '') ??
+    byUserId.get(userId ?? '') ??
+    (only && isCompatible(only, { phone, userId }) ? only : undefined)
   return {
     phone: toE164(`+${(phone ?? contact?.wa_id ?? '').replace(/^\+/, '')}`) ?? null,
     userId: userId ?? contact?.user_id ?? null,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { PreferenceUpdate } from '../../channel.ts'
-import { toSender } from './parse-message.ts'
+import { type Contacts, toSender } from './parse-message.ts'
 import { text, timestamp } from '../provider-json.ts'
 
 const Preference = z.looseObject({
@@ -13,7 +13,7 @@ const Preference = z.looseObject({
 })
 
 /** Parses a choice that a person made in WhatsApp; undefined if it is malformed or of another category. */
-export function parsePreference(input: unknown, contacts: unknown[]): PreferenceUpdate | undefined {
+export function parsePreference(input: unknown, contacts: Contacts): PreferenceUpdate | undefined {
   const preference = Preference.safeParse(input).data
   if (!preference) return undefined
   const { wa_id: phone, user_id: userId, value, detail, timestamp: at } = preference

@@ -1,13 +1,17 @@
 import { z } from 'zod'
-import { InvalidError } from '../../../platform/errors.ts'
+import { AppError, InvalidError, TooLargeError } from '../../../platform/errors.ts'
+import { getField } from '../../../platform/get-field.ts'
 import { emptyInbound, type Inbound } from '../../channel.ts'
 import { parseAccountUpdate, parseAlert, parseErrors, parseLimits, parseQuality } from './parse-channel-update.ts'
-import { parseEcho, parseMessage, parseNumberChange } from './parse-message.ts'
+import { parseContacts, parseEcho, parseMessage, parseNumberChange } from './parse-message.ts'
 import { parsePreference } from './parse-preference.ts'
 import { parseStatus } from './parse-status.ts'
 import { parseTemplateUpdate } from './parse-template-update.ts'
 import { list, parseProviderJson, parseValid, text, timestamp } from '../provider-json.ts'
 import { UnknownParts } from './unknown-parts.ts'
+
+/** The most messages, statuses and other parts of a call, and the most people. Providers send up to 1,000. */
+const PARTS_MAX = 1000
 
 type Settings = { phoneNumberId: string; wabaId: string | null }
 
@@ -28,11 +32,13 @@ type Parse = (value: Value, inbound: Inbound, context: { at: Date | null; unknow
 const NUMBER_FIELDS: Record<string, Parse> = {
   messages: parseMessages,
   user_preferences: (value, inbound) => {
-    const { contacts, user_preferences: preferences } = Preferences.parse(value)
+    const { contacts: people, user_preferences: preferences } = Preferences.parse(value)
+    const contacts = parseContacts(people)
     return addAll(inbound.preferences, preferences, (part) => parsePreference(part, contacts))
   },
   smb_message_echoes: (value, inbound, { unknown }) => {
-    const { contacts, message_echoes: echoes } = Echoes.parse(value)
+    const { contacts: people, message_echoes: echoes } = Echoes.parse(value)
+    const contacts = parseContacts(people)
     unknown.addTypes(echoes)
     return addAll(inbound.echoes, echoes, (part) => parseEcho(part, contacts))
   },
@@ -64,12 +70,14 @@ const PARSERS = { ...NUMBER_FIELDS, ...ACCOUNT_FIELDS }
 /**
  * Parses a webhook call. It may have entries of other numbers of the same app, which are skipped. So are malformed
  * parts: rejecting the call would lose the valid parts and make the provider repeat it for days.
- * @throws InvalidError when the body is not JSON
+ * @throws InvalidError when the body is not JSON; TooLargeError `too_many_parts`
  */
 export function parseWebhook(body: Buffer, { phoneNumberId, wabaId }: Settings): Inbound {
   const inbound = emptyInbound()
   const unknown = new UnknownParts()
-  for (const { id, time: at = null, changes } of parseEntries(body)) {
+  const entries = parseEntries(body)
+  assertFewParts(entries.flatMap(({ changes }) => changes))
+  for (const { id, time: at = null, changes } of entries) {
     for (const input of changes) {
       const change = Change.safeParse(input).data
       if (!change) {
@@ -91,10 +99,27 @@ export function parseWebhook(body: Buffer, { phoneNumberId, wabaId }: Settings):
   return { ...inbound, unknown: unknown.list() }
 }
 
+/** Counts the items of the lists of all changes, before any of them is parsed. */
+function assertFewParts(changes: unknown[]): void {
+  let parts = 0
+  let people = 0
+  for (const change of changes) {
+    for (const [name, items] of Object.entries(Object(getField(change, 'value')))) {
+      if (!Array.isArray(items)) continue
+      if (name === 'contacts') people += items.length
+      else parts += items.length
+    }
+  }
+  if (Math.max(changes.length, parts, people) > PARTS_MAX) {
+    throw new TooLargeError('too_many_parts', `The call has more than ${PARTS_MAX} parts. Send them in several calls`)
+  }
+}
+
 function parseEntries(body: Buffer): z.output<typeof Entry>[] {
   try {
     return parseValid(Envelope, [parseProviderJson(body)]).flatMap(({ entry }) => parseValid(Entry, entry))
   } catch (cause) {
+    if (cause instanceof AppError) throw cause
     throw new InvalidError('The request body must be JSON', undefined, 'invalid_json', { cause })
   }
 }
@@ -104,7 +129,8 @@ function isOfNumber(value: Value, phoneNumberId: string): boolean {
 }
 
 function parseMessages(value: Value, inbound: Inbound, { at, unknown }: { at: Date | null; unknown: UnknownParts }) {
-  const { contacts, messages, statuses, errors } = Messages.parse(value)
+  const { contacts: people, messages, statuses, errors } = Messages.parse(value)
+  const contacts = parseContacts(people)
   unknown.addKeys('value', value)
   unknown.addTypes(messages)
   unknown.addStatuses(statuses)
