@@ -93,6 +93,12 @@ export function toSendableTemplate({
   }
 }
 
+/** Lists the names that are no variables of a template. */
+export function findUnknownParams(variables: TemplateVariable[], names: string[]): ParameterProblem[] {
+  const known = new Set(variables.map(({ name }) => name))
+  return names.flatMap((name) => (known.has(name) ? [] : [{ name, message: 'is not a variable of the template' }]))
+}
+
 /** Fills in a template, or lists the parameters that are missing, unknown or not allowed by the provider. */
 export function fillComponents(
   template: SendableTemplate,
@@ -107,10 +113,7 @@ export function fillComponents(
     else if (required && !(name === HEADER_LINK && params[HEADER_MEDIA]))
       problems.push({ name, message: Object.hasOwn(params, name) ? 'is empty' : 'is missing' })
   }
-  for (const name of Object.keys(params)) {
-    if (template.variables.some((variable) => variable.name === name)) continue
-    problems.push({ name, message: 'is not a variable of the template' })
-  }
+  problems.push(...findUnknownParams(template.variables, Object.keys(params)))
   const body = template.body.map((part, index) => (index % 2 === 0 ? part : (values.get(part) ?? ''))).join('')
   problems.push(...findValueProblems(template, values, body))
   if (problems.length > 0) return { problems }

@@ -109,7 +109,8 @@ export function listVariables(template: ReadableTemplate): TemplateVariable[] {
 
 /** A named variable may occur in the header and in the body: it has one value. */
 function distinctByName(variables: TemplateVariable[]): TemplateVariable[] {
-  return variables.filter((one, index) => variables.findIndex(({ name }) => name === one.name) === index)
+  const names = new Set<string>()
+  return variables.filter(({ name }) => !names.has(name) && names.add(name))
 }
 
 function listHeaderVariables({ header }: ReadableTemplate): TemplateVariable[] {

@@ -2,6 +2,7 @@ import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { recordCounts } from '../counts/record-counts.ts'
+import { assertParams } from './audience/assert-params.ts'
 import { lockTemplate } from './lock-template.ts'
 import { NO_COUNTS } from './counts.ts'
 import { getBroadcast } from './queries.ts'
@@ -15,6 +16,7 @@ export function createBroadcast(
 ): Promise<Broadcast> {
   return scope.transaction(async (tx) => {
     const template = await lockTemplate(tx, input.templateId, input.channelId)
+    assertParams(template, input.params, input.audience)
     const now = tx.now()
     await tx.query(BroadcastRow).insert({
       id: broadcastId,

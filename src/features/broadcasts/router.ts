@@ -110,13 +110,13 @@ export const broadcastsRouter = router({
     .meta(rest('POST', '/broadcasts/{broadcastId}/preview', 'Preview a broadcast', PREVIEW))
     .input(schema.PreviewBroadcast)
     .output(BroadcastPreview)
-    .mutation(({ ctx, input }) => previewBroadcast(ctx.scope, input)),
+    .mutation(({ ctx, input, signal }) => previewBroadcast(ctx.scope, input, signal)),
 
   estimate: adminProcedure
     .meta(rest('POST', '/broadcasts/{broadcastId}/estimate', 'Estimate the audience of a broadcast', ESTIMATE))
     .input(schema.BroadcastRef)
     .output(BroadcastEstimate)
-    .mutation(({ ctx, input }) => estimateBroadcast(ctx.scope, input)),
+    .mutation(({ ctx, input, signal }) => estimateBroadcast(ctx.scope, input, signal)),
 
   test: adminProcedure
     .meta(rest('POST', '/broadcasts/{broadcastId}/test', 'Send a broadcast to test recipients', TEST))

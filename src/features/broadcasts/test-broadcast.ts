@@ -38,7 +38,7 @@ export function testBroadcast(
     const tested = { id: newId(), channelId, audience: {}, frequencyCap: null }
     const candidates = await loadCandidates(tx, tested, ids)
     const items: BroadcastTest['items'] = []
-    const decisions = decideRecipients({ ...broadcast, params }, template, candidates)
+    const decisions = await decideRecipients({ ...broadcast, params }, template, candidates)
     const messages = decisions.flatMap(({ candidate, params: values, skipReason }) => {
       const { contactId } = candidate
       const conversation = conversations.get(contactId)

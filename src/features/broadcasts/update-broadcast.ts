@@ -2,6 +2,7 @@ import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
+import { assertParams } from './audience/assert-params.ts'
 import { lockTemplate } from './lock-template.ts'
 import { getBroadcast } from './queries.ts'
 import { replaceAudience } from './audience/replace-audience.ts'
@@ -9,7 +10,7 @@ import type { Broadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
 
-/** @throws ConflictError `broadcast_not_editable` when the broadcast has started */
+/** @throws ConflictError `broadcast_not_editable` when the broadcast has started; UnprocessableError `template_params_invalid` */
 export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<Broadcast> {
   const { broadcastId, channelId, templateId, audience, ...columns } = input
   return scope.transaction(async (tx) => {
@@ -21,6 +22,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
       )
     }
     const template = await lockTemplate(tx, templateId ?? existing.templateId, channelId)
+    assertParams(template, columns.params ?? (templateId ? existing.params : undefined), audience)
     if (audience) await replaceAudience(tx, broadcastId, audience)
     await tx
       .query(BroadcastRow)

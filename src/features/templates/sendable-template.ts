@@ -1,6 +1,7 @@
 import {
   fillComponents,
   type FilledTemplate,
+  type ParameterProblem,
   type SendableTemplate,
   toSendableTemplate,
 } from '../../channels/templates/fill-template.ts'
@@ -50,7 +51,8 @@ export function notSupportedError(): UnprocessableError {
   )
 }
 
-const PROBLEMS_MAX = 20
+/** The most parameters that an error names. */
+export const PROBLEMS_MAX = 20
 
 /**
  * Fills in a template. `params` has a value for each of `template.variables`, by its name: that of a named variable, `1`,
@@ -60,11 +62,16 @@ const PROBLEMS_MAX = 20
 export function fillTemplate(template: SendableTemplate, params: Readonly<Record<string, string>>): FilledTemplate {
   const filled = fillComponents(template, params)
   if (!('problems' in filled)) return filled
-  const problems = filled.problems.slice(0, PROBLEMS_MAX)
-  const list = problems.map(({ name, message }) => `"${name.slice(0, 64)}" ${message}`).join(', ')
-  throw new UnprocessableError(
+  throw paramsError(filled.problems.map((problem) => ({ ...problem, path: `params.${problem.name}` })))
+}
+
+/** Builds the error `template_params_invalid`, which names at most `PROBLEMS_MAX` parameters. */
+export function paramsError(problems: (ParameterProblem & { path: string })[]): UnprocessableError {
+  const named = problems.slice(0, PROBLEMS_MAX)
+  const list = named.map(({ name, message }) => `"${name.slice(0, 64)}" ${message}`).join(', ')
+  return new UnprocessableError(
     'template_params_invalid',
     `The parameters do not fit the template: ${list}. The variables of the template are listed by GET /api/templates/{templateId}`,
-    problems.map(({ name, message }) => ({ path: `params.${name}`, message })),
+    named.map(({ path, message }) => ({ path, message })),
   )
 }

@@ -6,6 +6,7 @@ import {
   buildTemplate,
   buildWorkspace,
   getSandboxId,
+  newPhone,
 } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
@@ -27,7 +28,7 @@ describe('broadcasts API', () => {
     owner = await buildWorkspace(app)
     outsider = await buildWorkspace(app)
     sandboxId = await getSandboxId(owner)
-    templateId = (await buildTemplate(owner)).id
+    templateId = (await buildTemplate(owner, { body: 'Hi {{name}}' })).id
   })
 
   after(() => app.stop())
@@ -138,7 +139,7 @@ describe('broadcasts API', () => {
   })
 
   it('PATCH /api/broadcasts/{broadcastId} returns 409 once the broadcast has started', async () => {
-    const { body: broadcast } = await createDraft({ params: { a: '1' }, description: 'first' })
+    const { body: broadcast } = await createDraft({ params: { name: '1' }, description: 'first' })
     const path = `/api/broadcasts/${broadcast.id}`
     app.clock.advance(1000)
     const changed = await owner.request('PATCH', path, { name: 'Later', description: null })
@@ -149,7 +150,7 @@ describe('broadcasts API', () => {
       updatedAt: app.clock.now().toISOString(),
     })
     await setStatus(broadcast.id, 'scheduled')
-    expect((await owner.request('PATCH', path, { params: { b: '2' } })).body.params).to.deep.equal({ b: '2' })
+    expect((await owner.request('PATCH', path, { params: { name: '2' } })).body.params).to.deep.equal({ name: '2' })
     for (const status of ['preparing', 'sending', 'paused', 'completed', 'canceled', 'failed']) {
       await setStatus(broadcast.id, status)
       const { status: code, body } = await owner.request('PATCH', path, { name: 'Too late' })
@@ -170,12 +171,33 @@ describe('broadcasts API', () => {
     expect((await owner.request('GET', path)).status).to.equal(404)
   })
 
+  it('POST and PATCH /api/broadcasts return 422 for parameters that are no variables of the template', async () => {
+    const recipients = [{ phone: newPhone(), params: { name: 'Eve', nmae: 'Eve' } }]
+    const draft = await createDraft()
+    for (const input of [{ params: { nmae: 'x' } }, { audience: { recipients } }]) {
+      for (const response of [
+        await createDraft(input),
+        await owner.request('PATCH', `/api/broadcasts/${draft.body.id}`, input),
+      ]) {
+        expect([response.status, response.body.code]).to.deep.equal([422, 'template_params_invalid'])
+        expect(response.body.details).to.deep.equal([
+          {
+            path: 'params' in input ? 'params.nmae' : 'audience.recipients.0.params.nmae',
+            message: 'is not a variable of the template',
+          },
+        ])
+      }
+    }
+    expect((await owner.call('GET', `/api/broadcasts/${draft.body.id}`)).params).to.deep.equal({})
+  })
+
   it('POST /api/broadcasts returns 400 for invalid and unknown fields', async () => {
     const invalid = [
       { name: '' },
       { templateId: undefined },
       { params: { name: 7 } },
       { params: { 'no name': 'x' } },
+      { params: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`p${index}`, 'x'])) },
       { audience: { everybody: true } },
       { audience: { contactIds: UNKNOWN_ID } },
       { status: 'sending' },

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { buildContact, buildMember, buildWorkspace } from '../../factories.ts'
+import { buildContact, buildMember, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel, listPhones, waitForStatus } from '../../support/broadcasts.ts'
+import { measureCpu } from '../../support/cpu.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('audience of a broadcast', () => {
@@ -51,6 +52,21 @@ describe('audience of a broadcast', () => {
     expect(items[0]).to.deep.include({ contactId: null, address: '+4915112345678', params: { name: 'Eve' } })
     expect((await owner.call('GET', '/api/contacts')).total).to.equal(2)
     expect((await owner.call('GET', `/api/broadcasts/${draft.id}/recipients`)).total).to.equal(0)
+  })
+
+  it('costs no more per recipient for twenty thousand stored parameters than the budget of one recipient', async () => {
+    const recipients = Array.from({ length: 300 }, () => ({ phone: newPhone() }))
+    const draft = await createDraft({ audience: { recipients } })
+    const params = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`p${index}`, 'x']))
+    const row = app.system.db('broadcasts').where({ tenant_id: owner.tenantId, id: draft.id })
+    await row.update({ params: JSON.stringify(params) })
+    const cost = await measureCpu(async () => {
+      expect((await post(draft.id, 'estimate')).skipped).to.deep.equal({ invalid_params: 300 })
+    })
+    expect(cost).to.be.lessThan(3000)
+    await complete(draft.id)
+    const { items } = await owner.call('GET', `/api/broadcasts/${draft.id}/recipients?limit=1`)
+    expect([items[0].skipReason, items[0].params]).to.deep.equal(['invalid_params', {}])
   })
 
   it('POST /api/broadcasts/{broadcastId}/estimate counts contacts by skip reason, each once', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { withWorkBudget } from '../../../engine/language/work-budget.ts'
 import { StepError } from '../../../engine/language/step-error.ts'
 import { hasPlaceholder } from '../../../engine/language/template.ts'
@@ -6,10 +7,14 @@ import type { SendableTemplate } from '../../../channels/templates/fill-template
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { UnprocessableError } from '../../../platform/errors.ts'
 import { fillTemplate } from '../../templates/sendable-template.ts'
+import { PARAMS_MAX } from './schema.ts'
 import { type Candidate, findSkipReason, type SkipReason } from './candidates.ts'
 
 /** Work of the parameters of one recipient, about a millisecond. */
 const PARAMS_WORK_MAX = 10_000
+
+/** The longest time that decisions take at once: messages are answered by the same thread. */
+const PAUSE_AFTER_MS = 5
 
 export type Decision = {
   candidate: Candidate
@@ -21,30 +26,44 @@ export type Decision = {
 
 /**
  * Decides for each contact whether it is sent the broadcast, and fills in its parameters. Two contacts with one address
- * are one person: the second is skipped. `addresses` are those of earlier contacts of the portion.
+ * are one person: the second is skipped.
  */
-export function decideRecipients(
+export async function decideRecipients(
   broadcast: Pick<BroadcastRow, 'params' | 'requiresOptIn'>,
   template: SendableTemplate,
   candidates: (Candidate & { ownParams?: Record<string, string> })[],
-  addresses = new Set<string>(),
-): Decision[] {
+): Promise<Decision[]> {
   const rules = { category: template.category, requiresOptIn: broadcast.requiresOptIn }
-  return candidates.map(({ ownParams = {}, ...candidate }): Decision => {
+  // One parameter more than a broadcast may have is one that no template has.
+  const common = Object.entries(broadcast.params).slice(0, PARAMS_MAX + 1)
+  const decisions: Decision[] = []
+  const addresses = new Set<string>()
+  let startedMs = performance.now()
+  for (const { ownParams = {}, ...candidate } of candidates) {
+    if (performance.now() - startedMs > PAUSE_AFTER_MS) {
+      await setImmediate()
+      startedMs = performance.now()
+    }
     const reason = findSkipReason(candidate, rules)
     const isRepeated = candidate.address !== null && addresses.has(candidate.address)
-    const filled = fillParams({ ...broadcast.params, ...ownParams }, candidate)
+    const filled = fillParams([...new Map([...common, ...Object.entries(ownParams)])], candidate)
     const body = filled && renderBody(template, filled)
     const skipReason = reason ?? (isRepeated ? 'duplicate' : body === null ? 'invalid_params' : null)
     if (skipReason === null && candidate.address !== null) addresses.add(candidate.address)
-    return { candidate, params: filled ?? {}, skipReason, body }
-  })
+    // Parameters that are not sent may be large.
+    decisions.push({ candidate, params: (body !== null && filled) || {}, skipReason, body })
+  }
+  return decisions
 }
 
-function fillParams(params: Record<string, string>, { facts, timezone }: Candidate): Record<string, string> | null {
+/** Fills in the parameters. Returns null if that takes too much work. */
+function fillParams(
+  params: [name: string, text: string][],
+  { facts, timezone }: Candidate,
+): Record<string, string> | null {
   try {
     const source = { roots: facts, timezone }
-    const fill = () => Object.entries(params).map(([name, text]) => [name, fillText(text, source)] as const)
+    const fill = () => params.map(([name, text]) => [name, fillText(text, source)] as const)
     return Object.fromEntries(withWorkBudget(PARAMS_WORK_MAX, fill).result)
   } catch (error) {
     if (error instanceof StepError) return null

@@ -15,10 +15,14 @@ const SURVEYED_MAX = 20_000
  * Shows the messages that the first contacts of the audience would be sent, and why others would be skipped.
  * @throws NotFoundError, ConflictError `broadcast_status_conflict`, UnprocessableError of templates
  */
-export async function previewBroadcast(scope: Scope, input: PreviewBroadcast): Promise<BroadcastPreview> {
+export async function previewBroadcast(
+  scope: Scope,
+  input: PreviewBroadcast,
+  signal: AbortSignal | undefined,
+): Promise<BroadcastPreview> {
   const { broadcast, template } = await loadUnstarted(scope, input)
   const items: BroadcastPreview['items'] = []
-  for await (const decisions of surveyAudience(scope, broadcast, template)) {
+  for await (const decisions of surveyAudience(scope, broadcast, template, signal)) {
     for (const { candidate, params, skipReason, body } of decisions) {
       const { contactId, address, facts } = candidate
       const name = String(facts.contact['name'])
@@ -31,15 +35,19 @@ export async function previewBroadcast(scope: Scope, input: PreviewBroadcast): P
 
 /**
  * Estimates how many contacts would be sent the broadcast, how many would be skipped for which reason, and how long it
- * would take.
+ * would take. Ends when `signal` aborts, as the client has left.
  * @throws NotFoundError, ConflictError `broadcast_status_conflict`, UnprocessableError of templates
  */
-export async function estimateBroadcast(scope: Scope, ref: BroadcastRef): Promise<BroadcastEstimate> {
+export async function estimateBroadcast(
+  scope: Scope,
+  ref: BroadcastRef,
+  signal: AbortSignal | undefined,
+): Promise<BroadcastEstimate> {
   const { broadcast, template } = await loadUnstarted(scope, ref)
   const channel = await scope.get(ChannelRow, broadcast.channelId)
   const skipped: Record<string, number> = {}
   let [total, sendable] = [0, 0]
-  for await (const decisions of surveyAudience(scope, broadcast, template)) {
+  for await (const decisions of surveyAudience(scope, broadcast, template, signal)) {
     for (const { skipReason } of decisions) {
       if (skipReason === null) sendable += 1
       else skipped[skipReason] = (skipped[skipReason] ?? 0) + 1

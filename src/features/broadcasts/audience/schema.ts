@@ -6,9 +6,16 @@ import { phone } from '../../contacts/schema.ts'
 const variable = z
   .string()
   .regex(/^[A-Za-z0-9][\w.]{0,63}$/, 'must be a name of up to 64 letters, digits, underscores and dots')
-export const params = z.record(variable, text(1024)).meta({
-  description: 'Variables of the template. Each value is a text that may contain placeholders such as {{contact.name}}',
-})
+/** The most variables of a template that are filled in. */
+export const PARAMS_MAX = 100
+
+export const params = z
+  .record(variable, text(1024))
+  .refine((values) => Object.keys(values).length <= PARAMS_MAX, `must have at most ${PARAMS_MAX} entries`)
+  .meta({
+    description:
+      'Variables of the template. Each value is a text that may contain placeholders such as {{contact.name}}',
+  })
 
 const RECIPIENTS_MAX = 10_000
 

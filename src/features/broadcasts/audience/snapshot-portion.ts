@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
@@ -11,8 +10,8 @@ import { decideRecipients, type Decision } from './decide-recipients.ts'
 import { listSources, readPortion } from './sources.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
 
-/** Recipients that are decided on without a break. */
-const DECIDED_AT_ONCE = 50
+/** Size of the parameters that a statement stores. Serializing more would hold up the event loop. */
+const INSERTED_BYTES_MAX = 1024 * 1024
 
 /**
  * Adds the next portion of the audience to the recipients of a locked broadcast and moves its cursor, in one transaction:
@@ -31,23 +30,32 @@ export async function snapshotPortion(
   const portion = await readPortion(tx, broadcast.id, source, after)
   const ownParams = new Map(portion.contacts.toReversed().map(({ contactId, params }) => [contactId, params]))
   const candidates = await loadCandidates(tx, broadcast, [...ownParams.keys()], { isLocked: true })
-  const decisions: Decision[] = []
-  const addresses = new Set<string>()
-  for (let at = 0; at < candidates.length; at += DECIDED_AT_ONCE) {
-    const group = candidates
-      .slice(at, at + DECIDED_AT_ONCE)
-      .map((candidate) => ({ ...candidate, ownParams: ownParams.get(candidate.contactId) ?? {} }))
-    decisions.push(...decideRecipients(broadcast, template, group, addresses))
-    // Parameters may take long to fill in, and messages are answered by the same thread.
-    await setImmediate()
-  }
-  await insertRecipients(tx, broadcast, decisions)
+  const decisions = await decideRecipients(
+    broadcast,
+    template,
+    candidates.map((candidate) => ({ ...candidate, ownParams: ownParams.get(candidate.contactId) ?? {} })),
+  )
+  for (const group of groupBySize(decisions)) await insertRecipients(tx, broadcast, group)
   const snapshotCursor = portion.after === null ? { source: index + 1, after: null } : { ...portion, source: index }
   await tx
     .query(BroadcastRow)
     .findOne('id', broadcast.id)
     .patch({ snapshotCursor: { source: snapshotCursor.source, after: snapshotCursor.after } })
   return snapshotCursor.source < sources.length
+}
+
+function* groupBySize(decisions: Decision[]): Generator<Decision[]> {
+  let group: Decision[] = []
+  let size = 0
+  for (const decision of decisions) {
+    group.push(decision)
+    for (const value of Object.values(decision.params)) size += value.length
+    if (size < INSERTED_BYTES_MAX) continue
+    yield group
+    group = []
+    size = 0
+  }
+  yield group
 }
 
 /** SQL digest of what the snapshot states of the recipient in the columns of `row`. */

@@ -11,22 +11,24 @@ type Surveyed = Candidate & { ownParams?: Record<string, string> }
 
 /**
  * Decides on the contacts of an audience without storing anything, portion by portion, each contact once. Phone numbers
- * that are no contacts yet count as contacts without consent.
+ * that are no contacts yet count as contacts without consent. Ends when `signal` aborts.
  */
 export async function* surveyAudience(
   scope: Scope,
   broadcast: BroadcastRow,
   template: SendableTemplate,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Decision[]> {
   const seen = new Set<string>()
   const addresses = new Set<string>()
   for (const source of listSources(broadcast.audience)) {
     for await (const candidates of readCandidates(scope, broadcast, source)) {
+      signal?.throwIfAborted()
       const unseen = candidates.filter(({ contactId, address }) => {
         const key = contactId || (address ?? '')
         return !seen.has(key) && seen.add(key)
       })
-      const decisions = decideRecipients(
+      const decisions = await decideRecipients(
         broadcast,
         template,
         unseen.map((candidate) => ({
