@@ -1,0 +1,276 @@
+import {
+  buildChannel,
+  buildContact,
+  buildCredential,
+  buildTemplate,
+  buildWorkflow,
+  sendAsCustomer,
+} from '../factories.ts'
+import { insertDeadLetter } from './dead-letters.ts'
+import { uploadText } from './media.ts'
+import { listWebhooks, postSigned } from './signed-webhook.ts'
+import type { WorkspaceClient } from './workspace-client.ts'
+
+export type Ids = Record<
+  | 'contact'
+  | 'conversation'
+  | 'message'
+  | 'workflow'
+  | 'run'
+  | 'channel'
+  | 'group'
+  | 'tag'
+  | 'tool'
+  | 'credential'
+  | 'template'
+  | 'broadcast'
+  | 'test'
+  | 'deadLetter'
+  | 'webhook'
+  | 'media'
+  | 'user',
+  string
+>
+
+/** Procedures that belong to no tenant. */
+export const WITHOUT_TENANT = [
+  'auth.signUp',
+  'auth.signIn',
+  'auth.signOut',
+  'auth.getSession',
+  'auth.forgetPassword',
+  'auth.requestPasswordReset',
+  'auth.resetPassword',
+]
+
+/** A valid input of every other procedure, built from the caller's IDs. A test fails for a procedure without an entry. */
+export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
+  'contacts.list': ({ group }) => ({ groupId: group }),
+  'contacts.create': () => ({ name: 'N', phone: '+4915100000099' }),
+  'contacts.get': ({ contact }) => ({ contactId: contact }),
+  'contacts.update': ({ contact }) => ({ contactId: contact, name: 'M' }),
+  'contacts.delete': ({ contact }) => ({ contactId: contact }),
+  'contacts.consent': ({ contact }) => ({ contactId: contact }),
+  'contacts.recordConsent': ({ contact }) => ({ contactId: contact, purpose: 'marketing', state: 'opted_in' }),
+  'contacts.triggerEvaluations': ({ contact, workflow }) => ({ contactId: contact, workflowId: workflow }),
+  'conversations.list': ({ contact, channel, user }) => ({ contactId: contact, channelId: channel, assigneeId: user }),
+  'conversations.get': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.update': ({ conversation, user }) => ({ conversationId: conversation, assigneeId: user }),
+  'conversations.read': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.messages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
+  'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
+  'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
+  'conversations.typing': ({ conversation }) => ({ conversationId: conversation }),
+  'messages.send': ({ contact, channel }) => ({ to: { contactId: contact }, channelId: channel, body: 'B' }),
+  'messages.get': ({ message }) => ({ messageId: message }),
+  'messages.cancel': ({ message }) => ({ messageId: message }),
+  'messages.explanation': ({ message }) => ({ messageId: message }),
+  'workflows.list': () => ({}),
+  'workflows.create': () => ({ name: 'N' }),
+  'workflows.validate': ({ workflow }) => ({
+    definition: { version: 1, triggers: [], steps: [] },
+    workflowId: workflow,
+  }),
+  'workflows.definitionSchema': () => ({}),
+  'workflows.get': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.update': ({ workflow }) => ({ workflowId: workflow, name: 'M' }),
+  'workflows.delete': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.publish': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.start': ({ workflow, contact, conversation }) => ({
+    workflowId: workflow,
+    contactId: contact,
+    conversationId: conversation,
+  }),
+  'workflows.unpublish': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.webhook': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.rotateWebhookSecret': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.archive': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.unarchive': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.duplicate': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.diff': ({ workflow }) => ({ workflowId: workflow, from: '1' }),
+  'workflows.restore': ({ workflow }) => ({ workflowId: workflow, version: 1 }),
+  'workflows.versions': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.version': ({ workflow }) => ({ workflowId: workflow, version: 1 }),
+  'workflows.simulate': ({ workflow, contact, conversation }) => ({
+    workflowId: workflow,
+    contactId: contact,
+    conversationId: conversation,
+  }),
+  'workflows.tests': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.createTest': ({ workflow }) => ({ workflowId: workflow, name: 'N', dialogue: [], expectation: {} }),
+  'workflows.updateTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test, name: 'M' }),
+  'workflows.deleteTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test }),
+  'workflows.runTests': ({ workflow }) => ({ workflowId: workflow }),
+  'runs.saveAsTest': ({ run }) => ({ runId: run, name: 'N' }),
+  'runs.list': ({ workflow, contact, conversation, run }) => ({
+    workflowId: workflow,
+    contactId: contact,
+    conversationId: conversation,
+    replayOf: run,
+  }),
+  'runs.get': ({ run }) => ({ runId: run }),
+  'runs.steps': ({ run }) => ({ runId: run }),
+  'runs.replay': ({ run }) => ({ runId: run }),
+  'runs.signal': ({ run }) => ({ runId: run, event: 'order.paid' }),
+  'runs.cancel': ({ run }) => ({ runId: run }),
+  'runs.follow': ({ run }) => ({ runId: run }),
+  'events.send': ({ contact }) => ({ contactId: contact, event: 'order.paid' }),
+  'events.follow': () => ({ types: ['run.started'] }),
+  'dead-letters.list': ({ contact, conversation }) => ({ contactId: contact, conversationId: conversation }),
+  'dead-letters.get': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
+  'dead-letters.retry': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
+  'dead-letters.discard': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
+  'dead-letters.retryMany': ({ contact, conversation }) => ({ contactId: contact, conversationId: conversation }),
+  'tags.list': () => ({}),
+  'tags.create': () => ({ name: 'N' }),
+  'tags.get': ({ tag }) => ({ tagId: tag }),
+  'tags.update': ({ tag }) => ({ tagId: tag, description: 'D' }),
+  'tags.delete': ({ tag }) => ({ tagId: tag }),
+  'groups.list': () => ({}),
+  'groups.create': () => ({ name: 'N' }),
+  'groups.get': ({ group }) => ({ groupId: group }),
+  'groups.update': ({ group }) => ({ groupId: group, description: 'D' }),
+  'groups.delete': ({ group }) => ({ groupId: group }),
+  'groups.contacts': ({ group }) => ({ id: group }),
+  'groups.addContacts': ({ group, contact }) => ({ id: group, contactIds: [contact] }),
+  'groups.removeContact': ({ group, contact }) => ({ groupId: group, contactId: contact }),
+  'templates.list': () => ({}),
+  'templates.create': ({ channel }) => ({
+    channelId: channel,
+    name: 'n',
+    language: 'en',
+    category: 'utility',
+    body: 'B',
+  }),
+  'templates.get': ({ template }) => ({ templateId: template }),
+  'templates.update': ({ template }) => ({ templateId: template, body: 'Other' }),
+  'templates.delete': ({ template }) => ({ templateId: template }),
+  'templates.submit': ({ template }) => ({ templateId: template }),
+  'templates.preview': ({ template, contact }) => ({ templateId: template, params: {}, contactId: contact }),
+  'templates.uses': ({ template }) => ({ templateId: template }),
+  'templates.sync': ({ channel }) => ({ channelId: channel }),
+  'broadcasts.list': () => ({}),
+  'broadcasts.create': ({ template, group, tag, contact }) => ({
+    name: 'N',
+    templateId: template,
+    audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
+  }),
+  'broadcasts.get': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.update': ({ broadcast, template, group, tag, contact }) => ({
+    broadcastId: broadcast,
+    templateId: template,
+    audience: { groupIds: [group], tagIds: [tag], contactIds: [contact] },
+  }),
+  'broadcasts.delete': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.preview': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.estimate': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.test': ({ broadcast, contact }) => ({ broadcastId: broadcast, contactIds: [contact] }),
+  'broadcasts.send': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.schedule': ({ broadcast }) => ({ broadcastId: broadcast, at: '2027-01-01T09:00:00Z' }),
+  'broadcasts.pause': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.resume': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.cancel': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.follow': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.report': ({ broadcast }) => ({ broadcastId: broadcast }),
+  'broadcasts.recipients': ({ broadcast }) => ({ id: broadcast }),
+  'tools.list': () => ({}),
+  'tools.create': () => ({
+    name: 'n',
+    title: 'T',
+    description: 'D',
+    inputSchema: { type: 'object' },
+    outputSchema: { type: 'object' },
+    effect: 'read',
+    config: { method: 'GET', url: 'https://a.example' },
+  }),
+  'tools.get': ({ tool }) => ({ toolId: tool }),
+  'tools.update': ({ tool }) => ({ toolId: tool, title: 'U', config: { method: 'GET', url: 'https://a.example' } }),
+  'tools.delete': ({ tool }) => ({ toolId: tool }),
+  'credentials.list': () => ({}),
+  'credentials.create': () => ({
+    name: 'n',
+    placement: { type: 'bearer' },
+    allowedHosts: ['a.example'],
+    secret: 'secret-1',
+  }),
+  'credentials.get': ({ credential }) => ({ credentialId: credential }),
+  'credentials.update': ({ credential }) => ({ credentialId: credential, name: 'm' }),
+  'credentials.delete': ({ credential }) => ({ credentialId: credential }),
+  'ai-provider.get': () => ({}),
+  'ai-provider.put': () => ({ baseUrl: 'https://a.example/v1', model: 'm' }),
+  'ai-provider.delete': () => ({}),
+  'channels.list': () => ({}),
+  'channels.create': () => ({
+    kind: 'whatsapp',
+    name: 'N',
+    phoneNumberId: '1',
+    accessToken: 'a',
+    appSecret: 's',
+    verifyToken: 'v'.repeat(8),
+  }),
+  'channels.get': ({ channel }) => ({ channelId: channel }),
+  'channels.update': ({ channel }) => ({ channelId: channel, name: 'M' }),
+  'channels.delete': ({ channel }) => ({ channelId: channel }),
+  'media.get': ({ media }) => ({ mediaId: media }),
+  'media.delete': ({ media }) => ({ mediaId: media }),
+  'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),
+  'channels.getWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'workspace.consentKeywords': () => ({}),
+  'workspace.putConsentKeywords': () => ({ language: 'de' }),
+  'workspace.retention': () => ({}),
+  'workspace.putRetention': () => ({ messages: 30 }),
+  'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
+}
+
+/** Creates one resource of each kind and returns their IDs. */
+export async function createResources(workspace: WorkspaceClient): Promise<Ids> {
+  const create = async (path: string, body: unknown): Promise<string> => (await workspace.call('POST', path, body)).id
+  const { id: workflow } = await buildWorkflow(workspace, {
+    steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hi' } }],
+  })
+  const { id: contact } = await buildContact(workspace, { tags: ['t'] })
+  const { id: message } = await sendAsCustomer(workspace, { contactId: contact })
+  await workspace.app.work()
+  const conversations = await workspace.call('GET', '/api/conversations')
+  const runs = await workspace.call('GET', '/api/runs')
+  const tags = await workspace.call('GET', '/api/tags')
+  const channel = await buildChannel(workspace)
+  await postSigned(workspace, channel, '{}')
+  const [webhook] = await listWebhooks(workspace, channel)
+  const group = await create('/api/groups', { name: 'G' })
+  await workspace.call('POST', `/api/groups/${group}/contacts`, { contactIds: [contact] })
+  const deadLetter = await insertDeadLetter(workspace, {
+    contactId: contact,
+    conversationId: conversations.items[0].id,
+  })
+  const { id: template } = await buildTemplate(workspace, { channelId: channel.id })
+  return {
+    contact,
+    message,
+    workflow,
+    channel: channel.id,
+    webhook: webhook.id,
+    media: await uploadText(workspace),
+    group,
+    template,
+    conversation: conversations.items[0].id,
+    run: runs.items[0].id,
+    tag: tags.items[0].id,
+    tool: await create('/api/tools', {
+      name: 'quote',
+      title: 'T',
+      description: 'D',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object' },
+      effect: 'read',
+      config: { method: 'GET', url: 'https://a.example' },
+    }),
+    credential: (await buildCredential(workspace)).id,
+    broadcast: await create('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
+    test: await create(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
+    user: workspace.userId,
+    deadLetter,
+  }
+}
