@@ -50,7 +50,9 @@ export type ChannelRef = z.infer<typeof ChannelRef>
 
 const secret = { description: 'Stored encrypted and never returned' }
 const { accessToken, appSecret, verifyToken } = WhatsappCredentials.shape
-const { phoneNumberId, wabaId, baseUrl, version } = WhatsappSettings.shape
+const { phoneNumberId, baseUrl, version } = WhatsappSettings.shape
+// Without its default, which a parsed input would have in place of a missing field.
+const wabaId = WhatsappSettings.shape.wabaId.unwrap()
 
 export const CreateChannel = z.strictObject({
   kind: z.literal('whatsapp', 'must be whatsapp. Every workspace has its sandbox already'),
