@@ -9,6 +9,7 @@ import { sendReadReceipt } from './features/messages/send-read-receipt.ts'
 import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
+import { attachForgottenStatuses } from './features/outbound/statuses/attach-early-statuses.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
 import { purgeThrottleWindows } from './features/throttle-windows/purge-windows.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
@@ -74,6 +75,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'roll up list changes', everyMs: 5 * SECOND, run: () => rollUpListChanges(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
+    { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: 10 * MINUTE, run: () => purgeExpiredSessions(system) },

@@ -2,7 +2,8 @@ import type { Area } from '../mutant.ts'
 
 const CLAIM = 'src/features/outbound/claim-messages.ts'
 const SETTLE = 'src/features/outbound/settle-messages.ts'
-const STATUSES = 'src/features/outbound/apply-statuses.ts'
+const STATUSES = 'src/features/outbound/statuses/apply-statuses.ts'
+const EARLY = 'src/features/outbound/statuses/attach-early-statuses.ts'
 const PROMOTE = 'src/features/outbound/promote-statuses.ts'
 const RECONCILE = 'src/features/outbound/reconcile-outbox.ts'
 
@@ -80,22 +81,35 @@ export const OUTBOUND: Area = {
     },
     {
       name: 'statuses that arrived before the response are not applied',
-      file: SETTLE,
-      original: 'and s.message_id is null)',
-      mutated: 'and s.message_id is null and false)',
+      file: 'src/features/outbound/deliver-messages.ts',
+      original: 'await attachEarlyStatuses(scope, channel.id, providerMessageIds)',
+      mutated: '',
+    },
+    {
+      name: 'statuses that are stored while the response is stored are not applied',
+      file: STATUSES,
+      original: 'await attachEarlyStatuses(scope, channelId, early)',
+      mutated: '',
+      tests: ['integration/channels/early-statuses.test.ts'],
     },
     {
       name: 'statuses that arrived before the response are applied on other channels',
-      file: SETTLE,
-      original:
-        'where s.tenant_id = ${tx.tenantId} and s.channel_id = ${channel.id} and s.provider_message_id = input.provider_message_id',
-      mutated: 'where s.tenant_id = ${tx.tenantId} and s.provider_message_id = input.provider_message_id',
+      file: EARLY,
+      original: 'where s.tenant_id = ${scope.tenantId} and s.channel_id = ${channelId}',
+      mutated: 'where s.tenant_id = ${scope.tenantId}',
+    },
+    {
+      name: 'a status that arrived before the response opts nobody out',
+      file: EARLY,
+      original: 'await applyProviderOptOuts(tx, channelId, early)',
+      mutated: '',
+      tests: ['integration/channels/provider-consent.test.ts'],
     },
     {
       name: 'an accepted message stays in the outbox',
       file: SETTLE,
-      original: 'o.message_id = input.id),\n     early as (',
-      mutated: 'o.message_id = input.id and false),\n     early as (',
+      original: 'o.message_id = input.id)\n     update messages m set provider_message_id',
+      mutated: 'o.message_id = input.id and false)\n     update messages m set provider_message_id',
     },
     {
       name: 'the backoff of a recipient does not grow',

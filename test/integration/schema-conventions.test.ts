@@ -10,6 +10,7 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   run_waits_due_at_not_null_idx: 'due waits are looked up across tenants',
   idempotency_keys_created_at_idx: 'old keys are purged across tenants',
   throttle_windows_ends_at_idx: 'windows that have ended are purged across tenants',
+  message_statuses_created_at_no_message_idx: 'statuses that wait for their message are looked up across tenants',
   broadcasts_work_at_not_null_idx: 'broadcasts with work are looked up across tenants',
   schedules_next_at_not_null_idx: 'due schedules are looked up across tenants',
   workflow_webhook_routes_pkey: 'a call names a webhook and no tenant',

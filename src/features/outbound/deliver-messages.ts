@@ -11,6 +11,7 @@ import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.
 import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
 import { claimInTransaction, commitClaim } from './commit-claim.ts'
 import { settleMessages } from './settle-messages.ts'
+import { attachEarlyStatuses } from './statuses/attach-early-statuses.ts'
 import { FileUploads } from './upload-files.ts'
 
 /** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
@@ -113,17 +114,22 @@ async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boo
 }
 
 /**
- * Stores the outcomes. They exist only in this process, so while the database cannot be reached they are kept until the
- * claim expires. A repetition after a commit that was not confirmed changes nothing.
+ * Stores the outcomes, then applies the statuses that arrived before them. The outcomes exist only in this process, so while
+ * the database cannot be reached they are kept until the claim expires. A repetition after a commit that was not confirmed
+ * changes nothing.
  */
-function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], claimedUntil: Date): Promise<void> {
-  return retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes), { size: outcomes.length }), {
+async function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], until: Date): Promise<void> {
+  await retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes), { size: outcomes.length }), {
     isRetryable: isTransient,
-    mayContinue: () => scope.now() < claimedUntil,
+    mayContinue: () => scope.now() < until,
     attemptsMax: SETTLE_ATTEMPTS_MAX,
     delayMs: SECOND / 4,
     delayMaxMs: 5 * SECOND,
   })
+  const providerMessageIds = outcomes.flatMap(({ result }) =>
+    result.kind === 'accepted' ? [result.providerMessageId] : [],
+  )
+  await attachEarlyStatuses(scope, channel.id, providerMessageIds)
 }
 
 /**

@@ -103,11 +103,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
        join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.id order by m.id for no key update of m),
      done as (
        delete from outbox o using input
-       where o.tenant_id = ${tx.tenantId} and o.conversation_id = input.conversation_id and o.message_id = input.id),
-     early as (
-       update message_statuses s set message_id = input.id from input
-       where s.tenant_id = ${tx.tenantId} and s.channel_id = ${channel.id} and s.provider_message_id = input.provider_message_id
-         and s.message_id is null)
+       where o.tenant_id = ${tx.tenantId} and o.conversation_id = input.conversation_id and o.message_id = input.id)
      update messages m set provider_message_id = input.provider_message_id, sent_at = coalesce(m.sent_at, ${now}), updated_at = ${now},
        status = case when is_changed then ${STATUS_CHANGES[change].to} else m.status end,
        delivered_at = case when ${isDelivered} then ${now} else m.delivered_at end,
@@ -115,7 +111,7 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
        error = case when is_changed then null else m.error end
      from input where m.tenant_id = ${tx.tenantId} and m.id = input.id
      returning case when is_changed then m.id end as id`
-  // Sent together, in this order: the first one locks the messages, and finds statuses that arrived before the response.
+  // Sent together, in this order: the first one locks the messages. Statuses with our own ID may have arrived before the response.
   const [changed, , promoted] = await Promise.all([
     settling,
     insertProviderIds(

@@ -202,6 +202,16 @@ describe('sending a broadcast', () => {
     expect(cloud.log.listFor(doubtful)).to.have.length(2)
   })
 
+  it('a failure that the provider reports before its answer, without our message ID, is one of the recipient', async () => {
+    const failure = { callbackData: null, status: 'failed', errorCode: 131026 } as const
+    cloud.statuses = []
+    cloud.beforeResponse = ({ wamid }) => cloud.webhooks.sendStatuses([{ wamid, ...failure }])
+    const draft = await createDraft({ audience: { recipients: listPhones(2).map((phone) => ({ phone })) } })
+    await post(draft.id, 'send')
+    const broadcast = await waitForStatus(app, owner, draft.id, 'completed')
+    expect(broadcast.counts).to.include({ total: 2, sent: 0, failed: 2 })
+  })
+
   it('is started, paused, resumed, canceled and retried by admins only', async () => {
     const draft = await createDraft({})
     const agent = await buildMember(owner, 'agent')

@@ -92,6 +92,15 @@ describe('consent that a customer changes at the provider', () => {
     expect(await readConsent()).to.include({ marketing: 'opted_in', total: 2 })
   })
 
+  it('a status with error 131050 that arrives before the response and without our ID opts the contact out', async () => {
+    const failure = { callbackData: null, status: 'failed', errorCode: 131050 } as const
+    cloud.beforeResponse = ({ wamid }) => cloud.webhooks.sendStatuses([{ wamid, ...failure }])
+    await sendAnswer()
+    const { marketing, items } = await readConsent()
+    expect(marketing).to.equal('opted_out')
+    expect(items[0]).to.deep.include({ source: 'provider', channelId: channel.id })
+  })
+
   async function sendAnswer(): Promise<AcceptedSend> {
     await cloud.webhooks.sendText({ from: ANA, body: 'hi' })
     await app.work()

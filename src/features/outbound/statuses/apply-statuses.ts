@@ -1,12 +1,13 @@
-import type { StatusUpdate } from '../../channels/channel.ts'
-import { toRecordset } from '../../platform/database/sql.ts'
-import { isUuid, newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
-import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
-import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../consent/apply-provider-opt-outs.ts'
-import { keepWebhooksSql, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
-import { insertProviderIds } from './insert-provider-ids.ts'
-import { promoteStatuses } from './promote-statuses.ts'
+import type { StatusUpdate } from '../../../channels/channel.ts'
+import { toRecordset } from '../../../platform/database/sql.ts'
+import { isUuid, newId } from '../../../platform/ids.ts'
+import type { Scope } from '../../../scope.ts'
+import { lockMessages, sortForLocking } from '../../automation/lock-order.ts'
+import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../../consent/apply-provider-opt-outs.ts'
+import { keepWebhooksSql, type RawWebhook } from '../../provider-webhooks/keep-webhooks.ts'
+import { insertProviderIds } from '../insert-provider-ids.ts'
+import { promoteStatuses } from '../promote-statuses.ts'
+import { attachEarlyStatuses } from './attach-early-statuses.ts'
 
 type NewStatuses = {
   channelId: string
@@ -19,7 +20,7 @@ type NewStatuses = {
 /**
  * Stores the delivery statuses that a provider reports and promotes the messages. A report may arrive twice, out of order,
  * or before the provider's id of the message is known. In that case our own id identifies the message if the provider
- * returns it; otherwise the report waits until the provider's id is stored.
+ * returns it; otherwise the report waits until the provider's id is stored, and `attachEarlyStatuses` applies it.
  */
 export async function applyStatuses(
   scope: Scope,
@@ -35,11 +36,11 @@ export async function applyStatuses(
     ownId: toOwnId(messageId),
   }))
   const { tenantId } = scope
-  await scope.transaction(
+  const early = await scope.transaction(
     async (tx) => {
       await applyProviderOptOuts(tx, channelId, await findOptOuts(tx, channelId, statuses))
       const sorted = sortForLocking(rows, (row) => `${row.providerMessageId} ${row.status}`)
-      const stored = await tx.sql<{ messageId: string | null }>('insertStatuses')`
+      const stored = await tx.sql<{ messageId: string | null; providerMessageId: string }>('insertStatuses')`
     with ${keepWebhooksSql(tx, channelId, webhooks)}
        insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
        select ${tenantId}::uuid, x.id, ${channelId}::uuid, x.provider_message_id, coalesce(r.message_id, m.id), x.status, x.error, x.at, ${tx.now()}::timestamptz
@@ -47,9 +48,12 @@ export async function applyStatuses(
        left join provider_message_ids r on r.tenant_id = ${tenantId} and r.channel_id = ${channelId} and r.provider_message_id = x.provider_message_id
        left join messages m on m.tenant_id = ${tenantId} and m.channel_id = ${channelId} and m.id = x.own_id and m.direction = 'outbound'
        on conflict (tenant_id, channel_id, provider_message_id, status) do nothing
-       returning message_id`
+       returning message_id, provider_message_id`
+      const unknown = stored.flatMap(({ messageId, providerMessageId }) =>
+        messageId === null ? [providerMessageId] : [],
+      )
       const found = new Set(stored.flatMap(({ messageId }) => messageId ?? []))
-      if (found.size === 0) return
+      if (found.size === 0) return unknown
       const messageIds = [...found]
       // Locked before the reports are read. Our own id identifies a message whose send got no response or an error: the
       // provider's id is stored for it, because later reports may lack our own.
@@ -57,11 +61,13 @@ export async function applyStatuses(
       const ownIds = rows.flatMap(({ ownId, providerMessageId }) =>
         ownId !== null && found.has(ownId) ? [{ messageId: ownId, providerMessageId }] : [],
       )
-      if (ownIds.length > 0) await insertProviderIds(tx, channelId, ownIds)
+      const added = ownIds.length > 0 ? await insertProviderIds(tx, channelId, ownIds) : []
       await promoteStatuses(tx, messageIds)
+      return [...unknown, ...added]
     },
     { size: statuses.length, ...options },
   )
+  await attachEarlyStatuses(scope, channelId, early)
 }
 
 /** Our own ID of a message, as the provider returns it; null for a text that is none. */
