@@ -113,23 +113,48 @@ async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boo
   return row?.hasMore ?? true
 }
 
-/**
- * Stores the outcomes, then applies the statuses that arrived before them. The outcomes exist only in this process, so while
- * the database cannot be reached they are kept until the claim expires. A repetition after a commit that was not confirmed
- * changes nothing.
- */
+/** Stores the outcomes, then applies the statuses that arrived before them. */
 async function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], until: Date): Promise<void> {
-  await retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes), { size: outcomes.length }), {
-    isRetryable: isTransient,
-    mayContinue: () => scope.now() < until,
-    attemptsMax: SETTLE_ATTEMPTS_MAX,
-    delayMs: SECOND / 4,
-    delayMaxMs: 5 * SECOND,
-  })
-  const providerMessageIds = outcomes.flatMap(({ result }) =>
+  const settled = await settleOrSplit(scope, channel, outcomes, until)
+  const providerMessageIds = settled.flatMap(({ result }) =>
     result.kind === 'accepted' ? [result.providerMessageId] : [],
   )
   await attachEarlyStatuses(scope, channel.id, providerMessageIds)
+}
+
+/**
+ * Stores the outcomes and returns those that are stored. They exist only in this process, so while the database cannot be
+ * reached they are kept until the claim expires. A repetition after a commit that was not confirmed changes nothing. If
+ * the database refuses one of them, only the delivery of its message is unknown.
+ */
+async function settleOrSplit(
+  scope: Scope,
+  channel: LoadedChannel,
+  outcomes: DeliveryOutcome[],
+  until: Date,
+): Promise<DeliveryOutcome[]> {
+  try {
+    await retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes), { size: outcomes.length }), {
+      isRetryable: isTransient,
+      mayContinue: () => scope.now() < until,
+      attemptsMax: SETTLE_ATTEMPTS_MAX,
+      delayMs: SECOND / 4,
+      delayMaxMs: 5 * SECOND,
+    })
+    return outcomes
+  } catch (error) {
+    if (isTransient(error)) throw error
+    const [first] = outcomes
+    if (outcomes.length === 1) {
+      scope.log.error({ err: error, messageId: first?.message.messageId }, 'the outcome of a send could not be stored')
+      return []
+    }
+    const middle = Math.ceil(outcomes.length / 2)
+    return [
+      ...(await settleOrSplit(scope, channel, outcomes.slice(0, middle), until)),
+      ...(await settleOrSplit(scope, channel, outcomes.slice(middle), until)),
+    ]
+  }
 }
 
 /**

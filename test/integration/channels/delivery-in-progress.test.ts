@@ -69,6 +69,21 @@ describe('delivery of several messages', () => {
     expect(await listStatuses()).to.deep.equal(['sent', 'sent', 'sent', 'sent'])
   })
 
+  it('stores all other outcomes when the database refuses that of a contact who was deleted meanwhile', async () => {
+    const customers = ['15550005021', '15550005022', '15550005023']
+    for (const from of customers) await queueAnswers(from)
+    const { items } = await workspace.call('GET', '/api/contacts?phone=%2B15550005021')
+    cloud.beforeResponse = async (send) => {
+      await waitUntil(() => cloud.accepted.length >= customers.length)
+      if (send.recipient !== '+15550005021') return
+      await workspace.call('DELETE', `/api/contacts/${items[0].id}`)
+      // The provider knows the customer by another number.
+      Object.assign(send, { recipient: '+15550005099' })
+    }
+    await deliver()
+    expect(await listStatuses()).to.deep.equal(['sent', 'sent', 'sent', 'sent'])
+  })
+
   it('claims nothing more when the process stops, and leaves the rest to another one', async () => {
     await queueAnswers('15550005003')
     await app.system.db.raw('select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs')
