@@ -5,7 +5,7 @@ import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
 import { isFinished } from '../../engine/model/run.ts'
 import { copySteps, saveRuns } from '../automation/store/run-store.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
-import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import { ConflictError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
@@ -39,12 +39,15 @@ export async function replayRun(scope: Scope, options: ReplayRun): Promise<Run> 
 }
 
 /**
- * Locks the mailbox of the run, so that its contact, conversation and channel are not deleted before the replay is stored.
+ * Locks the mailbox of the run, so that its contact, conversation and channel are not deleted before the replay is stored,
+ * and the run, which the retention may delete alone.
  * @throws NotFoundError if one of them was deleted, and the run with it
  */
 async function lockRun(tx: Scope, original: RunRow): Promise<void> {
   await lockMailboxes(tx, [toMailbox(original)])
-  await tx.get(RunRow, original.id)
+  const locked = await tx.sql('lockOriginalRun')`
+    select 1 from runs where tenant_id = ${tx.tenantId} and id = ${original.id} for key share`
+  if (locked.length === 0) throw new NotFoundError('Run')
 }
 
 function assertReplayable({ status, mode, replayOf }: RunRow): void {
