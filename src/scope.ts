@@ -1,6 +1,6 @@
 import type { TenantModel, TenantModelClass } from './models/tenant-model.ts'
 import { singleDatabase } from './platform/database/pools/connection-pool.ts'
-import { type Database, DEADLOCK, sqlState } from './platform/database/database.ts'
+import { type Database, isLostRace } from './platform/database/database.ts'
 import { SharedTransactionError } from './platform/database/pools/shared-transactions.ts'
 import { leaveToCommit, transact } from './platform/database/pools/transaction.ts'
 import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
@@ -26,8 +26,8 @@ import type {
 
 export type { Actor, Dependencies, Event, Role } from './platform/scope-dependencies.ts'
 
-/** Repetition of a transaction that ends in a deadlock. Within the delay, the other one takes the lock that was given up. */
-const DEADLOCK_RETRIES = { attemptsMax: 3, delayMs: 20 }
+/** Repetition of a transaction that lost a race. Within the delay, the other one takes the lock that was given up. */
+const RETRIES = { attemptsMax: 3, delayMs: 20 }
 
 /** Everything a business rule may use: one tenant, one actor, one clock, one connection. */
 export class Scope {
@@ -97,12 +97,12 @@ export class Scope {
 
   /**
    * Runs `work` in a transaction. A transaction is a scope: everything done through it commits together, jobs and events
-   * included. After a deadlock the transaction is repeated, so `work` must have no effects outside of it.
+   * included. After a deadlock, or if a row that it refers to was deleted meanwhile, the transaction is repeated, so `work` must have no effects outside of it.
    */
   transaction<T>(work: (tx: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    // An inner transaction cannot be repeated alone: the deadlock has rolled the outermost one back.
-    const isRetryable = (error: unknown) => !this.#ending && sqlState(error) === DEADLOCK
-    return retry(() => this.#transact(work, options), { isRetryable, ...DEADLOCK_RETRIES })
+    // An inner transaction is not repeated alone: a deadlock has rolled the outermost one back, which read what was deleted.
+    const isRetryable = (error: unknown) => !this.#ending && isLostRace(error)
+    return retry(() => this.#transact(work, options), { isRetryable, ...RETRIES })
   }
 
   async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs, size }: TransactionOptions): Promise<T> {

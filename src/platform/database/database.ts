@@ -183,7 +183,14 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 export const UNIQUE_VIOLATION = '23505'
-export const DEADLOCK = '40P01'
+const DEADLOCK = '40P01'
+const FOREIGN_KEY_VIOLATION = '23503'
+
+/** Returns true for a deadlock, and if a row that a new one refers to was deleted after it was read. */
+export function isLostRace(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === DEADLOCK || state === FOREIGN_KEY_VIOLATION
+}
 
 /** SQLSTATEs of errors of the server or the connection, not of the statement: 25006 is a server that became read-only. */
 const OUTAGE = /^(?:08|53|57|58|25006$|25P03$)/

@@ -8,11 +8,15 @@ import { queueMessages } from '../../../src/features/outbound/queue-messages.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import type { Scope } from '../../../src/scope.ts'
-import { buildChannel, buildContact, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { buildChannel, buildCloudApiChannel, buildContact, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type ApiResponse, type TestApp } from '../../support/app.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
+import { listWebhooks } from '../../support/signed-webhook.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const PROCESSED = { status: 'processed', error: null }
 
 describe('concurrent deletion', () => {
   let app: TestApp
@@ -23,7 +27,7 @@ describe('concurrent deletion', () => {
 
   before(async () => {
     // The app runs no worker, so that the test determines the order of work.
-    app = await startTestApp({ ROLES: 'http' })
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http' })
   })
 
   beforeEach(async () => {
@@ -112,6 +116,28 @@ describe('concurrent deletion', () => {
     expect(await app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })).to.have.length.above(0)
     await advanceMailboxes(app.system, { tenantId: workspace.tenantId })
     expect(await app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })).to.have.length(0)
+  })
+
+  it('of a contact who writes meanwhile stores the message of a new contact at the first attempt', async () => {
+    const cloud = await FakeCloudApi.start({ clock: app.clock })
+    try {
+      const channel = await buildCloudApiChannel(workspace, cloud)
+      const from = '15550005031'
+      await cloud.webhooks.sendText({ from, body: 'before' })
+      const { items } = await workspace.call('GET', `/api/contacts?phone=%2B${from}`)
+      const deletion = await app.system.db.transaction()
+      await deletion.raw('delete from contacts where tenant_id = ? and id = ?', [workspace.tenantId, items[0].id])
+      const written = cloud.webhooks.sendText({ from, body: 'after' })
+      await waitUntil(async () => (await countLockWaits(app)) > 0)
+      await deletion.commit()
+      expect(await written).to.include({ status: 200 })
+      const messages = await app.system.db('messages').where({ tenant_id: workspace.tenantId, channel_id: channel.id })
+      expect(messages.map(({ body }) => body)).to.deep.equal(['after'])
+      const outcomes = (await listWebhooks(workspace, channel)).map(({ status, error }) => ({ status, error }))
+      expect(outcomes).to.deep.equal([PROCESSED, PROCESSED])
+    } finally {
+      await cloud.stop()
+    }
   })
 
   it('is safe because a transaction that the database aborts in a deadlock is retried', async () => {
