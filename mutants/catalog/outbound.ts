@@ -62,6 +62,13 @@ export const OUTBOUND: Area = {
       mutated: 'message.attempt >= attemptsMax',
     },
     {
+      name: 'what was accepted with replaced credentials is sent again',
+      file: SETTLE,
+      original: "if (isOutdated && result.kind === 'stopped') {",
+      mutated: "if (isOutdated && (result.kind === 'stopped' || result.kind === 'accepted')) {",
+      tests: ['integration/channels/delivery-in-progress.test.ts'],
+    },
+    {
       name: 'a channel that is stopped is tried again at once',
       file: SETTLE,
       original: 'if (pause) await rescheduleOutbox(',

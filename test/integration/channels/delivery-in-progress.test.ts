@@ -131,6 +131,24 @@ describe('delivery of several messages', () => {
     })
   }
 
+  it('sends what was accepted once although another message of the batch was refused with a replaced token', async () => {
+    await queueAnswers('15550005041')
+    await queueAnswers('15550005042')
+    cloud.contradictNext(TOKEN_ERROR)
+    cloud.beforeResponse = async () => {
+      await waitUntil(() => cloud.accepted.length >= 2)
+      if (cloud.accepted.length > 2 || cloud.credentials.accessToken === 'EAAreplacement') return
+      app.clock.advance(1)
+      cloud.credentials.accessToken = 'EAAreplacement'
+      await workspace.call('PATCH', `/api/channels/${channelId}`, { accessToken: 'EAAreplacement' })
+    }
+    await deliver()
+    await deliver()
+    expect(await listStatuses()).to.deep.equal(['sent', 'sent', 'sent', 'sent'])
+    // Four answers, and the one that was refused once.
+    expect(cloud.calls).to.equal(5)
+  })
+
   it('pauses a channel that is renamed meanwhile when it refuses the next attempt, too', async () => {
     await queueAnswers('15550005007')
     cloud.contradictNext(TOKEN_ERROR, { count: 2 })
