@@ -163,10 +163,14 @@ export const SEEDS = {
   loadExtensions: [extname(import.meta.url)],
 }
 
-/** Seeds a database without users. */
+/** Seeds a database without users. All seeds are committed together, so that an interrupted start leaves none of their rows. */
 export async function seedIfEmpty(db: Database): Promise<void> {
-  const user = await db('users').first('id')
-  if (!user) await db.seed.run(SEEDS)
+  await db.transaction(async (tx) => {
+    // Of several processes that start at once, the first one seeds.
+    await tx.raw('lock table users in share row exclusive mode')
+    const user = await tx('users').first('id')
+    if (!user) await tx.seed.run(SEEDS)
+  })
 }
 
 /** Finds the SQLSTATE of a database error in any of its wrappers. */

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { Contact } from '../../../src/models/contacts/contact.ts'
+import type { Database } from '../../../src/platform/database/database.ts'
+import { transact } from '../../../src/platform/database/pools/transaction.ts'
 import type { Scope } from '../../../src/scope.ts'
 import { buildContact, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -11,6 +13,8 @@ class Gate {
   open = () => {}
   readonly opened = new Promise<void>((resolve) => (this.open = resolve))
 }
+
+const APPEND = 'update contacts set name = name || ? where id = ?'
 
 describe('transactions', () => {
   let app: TestApp
@@ -160,6 +164,24 @@ describe('transactions', () => {
     })
     expect(await errorMessage(work)).to.equal('not stored')
     expect(await readName()).to.equal('Name')
+  })
+
+  it('are inner ones in a transaction of knex, one after the other, and are committed or rolled back with it', async () => {
+    const { db } = app.system
+    const appendTo = (tx: Database, text: string) => transact(tx, (inner) => inner.raw(APPEND, [text, id]))
+    const rejected = db.transaction(async (tx) => {
+      await appendTo(tx, '1')
+      throw new Error('not stored')
+    })
+    expect(await errorMessage(rejected)).to.equal('not stored')
+    const ended = await db.transaction(async (tx) => {
+      const failing = transact(tx, (inner) => inner.raw('select 1 / 0')).catch(() => undefined)
+      await Promise.all([appendTo(tx, '2'), failing, appendTo(tx, '3')])
+      return { tx }
+    })
+    const message = 'The transaction has ended. Await all of its statements'
+    expect(await errorMessage(appendTo(ended.tx, '!'))).to.equal(message)
+    expect(await readName()).to.equal('Name23')
   })
 
   it('close a connection that does not answer their rollback, and nobody is given it', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Knex } from 'knex'
 import type pg from 'pg'
 import { withinTime } from '../../concurrency/deadline.ts'
 import { SECOND } from '../../time.ts'
@@ -25,13 +26,13 @@ export function findTransaction(db: Database): Transaction | undefined {
 }
 
 /**
- * Executes work in a transaction and commits it, or rolls it back and rejects if the work fails. In a transaction, the work
- * is an inner one, which is rolled back alone. Composed statements that the work has sent are committed with it, awaited or
+ * Executes work in a transaction and commits it, or rolls it back and rejects if the work fails. In a transaction, also in
+ * one that knex has begun, the work is an inner one, which is rolled back alone. Composed statements that the work has sent are committed with it, awaited or
  * not; later ones are refused.
  * @throws the error of the work, or of the first statement that failed, also if the work has caught it
  */
 export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
-  const outer = findTransaction(db)
+  const outer = findTransaction(db) ?? (isOfKnex(db) ? await adoptTransaction(db) : undefined)
   if (outer) return outer.nest(work)
   const connection: pg.Client = await db.client.acquireConnection()
   try {
@@ -39,6 +40,18 @@ export async function transact<T>(db: Database, work: (tx: Database) => Promise<
   } finally {
     await db.client.releaseConnection(connection)
   }
+}
+
+function isOfKnex(db: Database): db is Knex.Transaction {
+  return db.isTransaction === true
+}
+
+/** Returns the one that all inner transactions share, which are executed one after the other. knex ends it. */
+async function adoptTransaction(db: Knex.Transaction): Promise<Transaction> {
+  const connection: pg.Client = await db.client.acquireConnection()
+  const adopted = findTransaction(db) ?? new Transaction(db, connection)
+  transactions.set(db, adopted)
+  return adopted
 }
 
 /** Leaves it to the commit to report the failure of a statement, so that it follows without waiting for the response. */
@@ -79,7 +92,8 @@ export class Transaction {
   }
 
   get hasEnded(): boolean {
-    return this.#isEnded || (this.#outer?.hasEnded ?? false)
+    if (this.#outer) return this.#isEnded || this.#outer.hasEnded
+    return this.#isEnded || (isOfKnex(this.#pool) && this.#pool.isCompleted())
   }
 
   /** Begins, unless `nest` has done so, executes the work and commits. */

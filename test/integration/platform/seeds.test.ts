@@ -1,0 +1,116 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type pg from 'pg'
+import { DEMO } from '../../../seeds/demo/ids.ts'
+import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/start-embedded-postgres.ts'
+import { createLogger } from '../../../src/platform/log.ts'
+import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { Checkout } from '../../support/checkout.ts'
+import { readDocument } from '../../support/documents.ts'
+import { cloneDatabase } from '../../support/postgres.ts'
+import { listCommands, ShellSession } from '../../support/shell-session.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const MAIN = ['--import', 'tsx', 'src/main.ts']
+
+/** Writes rows of its own and, through the application, a workflow, before it fails. */
+const FAILING_SEED = `
+import type { Knex } from 'knex'
+import { createWorkflow } from '../src/features/workflows/create-workflow.ts'
+import { History } from './demo/history.ts'
+import { DEMO } from './demo/ids.ts'
+
+export async function seed(knex: Knex): Promise<void> {
+  await knex.transaction(async (tx) => {
+    await tx('groups').insert({ tenant_id: DEMO.workspaceId, id: DEMO.userId, name: 'Seeded', created_at: new Date(), updated_at: new Date() })
+    const definition = { version: 1, triggers: [{ type: 'message_received' }], steps: [] }
+    const actor = { type: 'system', id: null, name: null } as const
+    await new History(tx, new Date()).act(0, actor, (scope) => createWorkflow(scope, { name: 'Seeded', definition }))
+    throw new Error('the seed fails')
+  })
+}
+`
+
+describe('seeds', function () {
+  this.timeout(180_000)
+  let checkout: Checkout
+
+  beforeEach(() => {
+    checkout = new Checkout()
+  })
+
+  afterEach(() => checkout.remove())
+
+  /** Migrates the embedded database of the checkout without seeding it, and joins its server. */
+  async function withServer(work: (client: pg.Client) => Promise<void>): Promise<void> {
+    const server = await startEmbeddedPostgres({ dataDir: join(checkout.path, '.parley') })
+    try {
+      await migrateDatabase(server.connectionString, createLogger('silent'))
+      await withClient(server.connectionString, work)
+    } finally {
+      await server.stop()
+    }
+  }
+
+  it('a seed that throws leaves neither its own rows nor those which the application wrote for it', async () => {
+    await withServer(async (client) => {
+      expect((await checkout.run('npm', ['run', 'seed'])).code).to.equal(0)
+      writeFileSync(join(checkout.path, 'seeds/failing.ts'), FAILING_SEED)
+      const { code, stdout, stderr } = await checkout.run('npm', ['run', 'seed'])
+      expect(code).to.equal(1)
+      expect(stdout + stderr).to.include('the seed fails')
+      const { rows } = await client.query(
+        `select name from groups where name = 'Seeded' union all select name from workflows where name = 'Seeded'`,
+      )
+      expect(rows).to.deep.equal([])
+    })
+  })
+
+  for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+    it(`a first start that ends by ${signal} while it seeds is completed by the next one`, async () => {
+      await withServer(async (client) => {
+        await client.query('begin; lock table broadcasts in share mode')
+        const { child, ended } = checkout.start('node', MAIN)
+        await waitUntil(async () => {
+          const { rows } = await client.query(
+            `select from pg_locks where not granted and relation = 'broadcasts'::regclass`,
+          )
+          return rows.length > 0
+        })
+        child.kill(signal)
+        await ended
+        await client.query('rollback')
+      })
+      const { child, ended, output } = await checkout.serve('node', MAIN)
+      await runReadme(/listening on (http:[\w.:/]+)/.exec(output.stdout)?.[1] ?? '')
+      child.kill('SIGTERM')
+      expect((await ended).code).to.equal(0)
+    })
+  }
+
+  async function runReadme(url: string): Promise<void> {
+    const session = new ShellSession({ cwd: checkout.path, replacements: [['http://127.0.0.1:3000', url]] })
+    try {
+      for (const { language, text } of readDocument('README.md').blocks) {
+        if (language === 'console') for (const command of listCommands(text)) await session.run(command)
+      }
+    } finally {
+      await session.close()
+    }
+  }
+
+  it('processes that start at once on an empty database seed it once', async () => {
+    const database = await cloneDatabase(async (url) => {
+      await migrateDatabase(url, createLogger('silent'))
+    })
+    const db = openDatabase(database.url)
+    await Promise.all([seedIfEmpty(db), seedIfEmpty(db), seedIfEmpty(db)])
+    const owners = await db('memberships').where({ workspace_id: DEMO.workspaceId })
+    expect(owners).to.have.length(1)
+    await db.destroy()
+    await database.drop()
+  })
+})
