@@ -1,4 +1,4 @@
-import { createApp } from './app.ts'
+import { type App, createApp } from './app.ts'
 import { loadConfig, readEnvironment } from './config.ts'
 import { describeStartError } from './describe-start-error.ts'
 import { createLogger } from './platform/log.ts'
@@ -9,24 +9,21 @@ const DRAIN_MS = 10 * SECOND
 /** Without the drain delay: more than jobs may take to finish, and less than container managers and systemd wait as documented. */
 const STOP_MAX_MS = 25 * SECOND
 
+/** Signals in this time are one request: the terminal sends Ctrl+C to all of its processes, and npm forwards its own. */
+const SAME_REQUEST_MS = SECOND
+
 async function main(): Promise<void> {
   const config = loadConfig(readEnvironment())
   const isPretty = config.logFormat === 'auto' ? process.stdout.isTTY : config.logFormat === 'pretty'
   const log = createLogger(config.logLevel, isPretty ? await createPrettyDestination() : undefined)
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'))
-  const onStuck = () => {
-    log.error(
-      'background work is stuck although the database answers: ending, so that a supervisor starts another process',
-    )
-    stop(1)
-  }
-  const app = await createApp(config, { log, onStuck })
 
-  let stopping = false
+  let app: App | undefined
+  let stoppingSinceMs: number | undefined
   const stop = (exitCode: number) => {
-    // A second signal ends the process at once.
-    if (stopping) process.exit(1)
-    stopping = true
+    stoppingSinceMs = performance.now()
+    // What the start has opened ends with the process, and the embedded database is stopped while it exits.
+    if (!app) process.exit(exitCode)
     setTimeout(() => process.exit(1), config.http.drainDelayMs + STOP_MAX_MS).unref()
     app.stop(DRAIN_MS).then(
       () => process.exit(exitCode),
@@ -36,12 +33,25 @@ async function main(): Promise<void> {
       },
     )
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  // Before the start, which takes a while. A terminal that is closed sends SIGHUP.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      log.info({ signal }, 'stopping: finishing what is in flight')
+      if (stoppingSinceMs !== undefined) {
+        if (performance.now() - stoppingSinceMs > SAME_REQUEST_MS) process.exit(1)
+        return
+      }
+      log.info({ signal }, app ? 'stopping: finishing what is in flight' : 'stopping during the start')
       stop(0)
     })
   }
+  const onStuck = () => {
+    log.error(
+      'background work is stuck although the database answers: ending, so that a supervisor starts another process',
+    )
+    if (stoppingSinceMs === undefined) stop(1)
+    else process.exit(1)
+  }
+  app = await createApp(config, { log, onStuck })
   // Last: a process that waits for these lines may send a signal at once. Standard output is all JSON or all text.
   for (const line of app.banner) {
     if (isPretty) process.stdout.write(`${line}\n`)

@@ -22,6 +22,11 @@ const COPIED = [
 
 export type Output = { code: number | null; stdout: string; stderr: string }
 
+export type RunningProgram = { child: ChildProcess; output: Output; ended: Promise<Output> }
+
+/** True if `script`, of util-linux, can open terminals. */
+export const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
+
 /** Runs git also in a clone that belongs to another account. */
 function git(...args: string[]) {
   return spawnSync('git', ['-c', 'safe.directory=*', ...args], { cwd: ROOT, maxBuffer: 2 ** 28 })
@@ -84,18 +89,19 @@ export class Checkout {
     file: string,
     args: string[],
     env: NodeJS.ProcessEnv = {},
-  ): { child: ChildProcess; output: Output; ended: Promise<Output> } {
+    stdin: 'ignore' | 'pipe' = 'ignore',
+  ): RunningProgram {
     const child = spawn(file, args, {
       cwd: this.path,
       env: { ...process.env, NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'info', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [stdin, 'pipe', 'pipe'],
       // A group of its own, so that the programs started by npm are killed with it.
       detached: true,
     })
     this.#running.add(child)
     const output: Output = { code: null, stdout: '', stderr: '' }
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
     const ended = once(child, 'close').then(([code]) => {
       this.#running.delete(child)
       return Object.assign(output, { code: typeof code === 'number' ? code : null })
@@ -107,9 +113,17 @@ export class Checkout {
     return this.start(file, args, env).ended
   }
 
+  /** Starts a command at a terminal of its own. What is written to its input is typed there; killing it closes the terminal. */
+  startAtTerminal(command: string): RunningProgram {
+    return this.start('script', ['-qec', command, '/dev/null'], { SHELL: '/bin/sh' }, 'pipe')
+  }
+
   /** Starts the server and returns when it listens, or works in the background. */
-  async serve(file: string, args: string[], env: NodeJS.ProcessEnv = {}) {
-    const server = this.start(file, args, env)
+  async serve(file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<RunningProgram> {
+    return this.untilListening(this.start(file, args, env))
+  }
+
+  async untilListening(server: RunningProgram): Promise<RunningProgram> {
     let hasEnded = false
     void server.ended.then(() => (hasEnded = true))
     await waitUntil(() => hasEnded || /listening on|background work only/.test(server.output.stdout))

@@ -8,7 +8,7 @@ import { socketFolder } from './cluster/connection.ts'
 import { type DataDirectory, giveToOwner } from './cluster/data-directory.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { listServerProcesses, type Postmaster, readPostmaster } from './postmaster.ts'
-import { runProgram, type ProgramEnvironment } from './run-program.ts'
+import { endAtExit, runProgram, type ProgramEnvironment } from './run-program.ts'
 
 /** Includes the time to replay the write-ahead log after a crash. */
 const START_WAIT_MS = 5 * MINUTE
@@ -56,19 +56,25 @@ async function startDirectly(
     stdio: ['ignore', log, log],
   })
   fs.closeSync(log)
+  // Until it has written its file, by which it is found.
+  const cancelEnd = endAtExit(child)
   let outcome: Error | 'exited' | undefined
   child.once('error', (error) => (outcome = error))
   child.once('exit', () => (outcome = 'exited'))
   child.unref()
-  const startedMs = performance.now()
-  for (;;) {
-    const postmaster = readPostmaster(folder)
-    if (postmaster?.pid === child.pid && postmaster?.status === 'ready') return postmaster
-    if (outcome instanceof Error) throw outcome
-    if (outcome === 'exited') return undefined
-    if (performance.now() - startedMs > START_WAIT_MS)
-      throw startError(folder, 'It is still starting. Wait and try again.')
-    await delay(20)
+  try {
+    const startedMs = performance.now()
+    for (;;) {
+      const postmaster = readPostmaster(folder)
+      if (postmaster?.pid === child.pid && postmaster?.status === 'ready') return postmaster
+      if (outcome instanceof Error) throw outcome
+      if (outcome === 'exited') return undefined
+      if (performance.now() - startedMs > START_WAIT_MS)
+        throw startError(folder, 'It is still starting. Wait and try again.')
+      await delay(20)
+    }
+  } finally {
+    cancelEnd()
   }
 }
 

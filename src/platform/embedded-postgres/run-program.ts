@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 
 /** The account that a child process runs as, if it is not that of this process. */
 export type Account = { uid: number; gid: number }
@@ -47,7 +47,18 @@ export function runProgram(file: string, args: string[], environment: ProgramEnv
     let output = ''
     child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
     child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+    const cancelEnd = endAtExit(child)
     child.once('error', reject)
-    child.once('close', (code) => resolve({ code, output }))
+    child.once('close', (code) => {
+      cancelEnd()
+      resolve({ code, output })
+    })
   })
+}
+
+/** Ends a child if this process exits before it: it is in another process group. The returned function cancels this. */
+export function endAtExit(child: ChildProcess): () => void {
+  const end = () => child.kill('SIGINT')
+  process.once('exit', end)
+  return () => process.off('exit', end)
 }

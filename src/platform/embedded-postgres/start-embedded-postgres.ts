@@ -75,9 +75,9 @@ const DEFAULT_SETTINGS: Record<string, string> = {
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = dataDirectory(options.dataDir)
   createDataDirectory(folder)
-  const { postmaster, adopted, pidFile } = await withBootLock(folder.lock, () => join(folder, options))
+  const joined = await withBootLock(folder.lock, () => join(folder, options))
+  const { postmaster, adopted, pidFile, cancelRelease } = joined
   const { pid, port } = postmaster
-  const cancelRelease = releaseAtExit(folder, pidFile, options.binDir)
   let stopped: Promise<void> | undefined
   const url = connectionString(APPLICATION, options.database ?? DATABASE, port, folder)
   return {
@@ -92,18 +92,24 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-type Joined = { postmaster: Postmaster; adopted: boolean; pidFile: PidFile }
+type Joined = { postmaster: Postmaster; adopted: boolean; pidFile: PidFile; cancelRelease: () => void }
 
 async function join(folder: DataDirectory, options: EmbeddedPostgresOptions): Promise<Joined> {
-  const running = await adoptPostmaster(folder)
-  const postmaster = running ?? (await startServer(folder, options))
   const pidFile = writePidFile(folder.clients)
+  // Before the server starts: a signal may end the process meanwhile.
+  const cancelRelease = releaseAtExit(folder, pidFile, options.binDir)
+  let isJoined = false
   try {
+    const running = await adoptPostmaster(folder)
+    const postmaster = running ?? (await startServer(folder, options))
+    isJoined = true
     const adminUrl = connectionString(ADMINISTRATOR, 'postgres', postmaster.port, folder)
     await ensureDatabase(adminUrl, options.database ?? DATABASE, folder)
-    return { postmaster, adopted: running !== undefined, pidFile }
+    return { postmaster, adopted: running !== undefined, pidFile, cancelRelease }
   } catch (error) {
-    await leave(folder, pidFile, options)
+    if (isJoined) await leave(folder, pidFile, options)
+    pidFile.remove()
+    cancelRelease()
     throw error
   }
 }

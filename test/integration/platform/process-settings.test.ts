@@ -1,12 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Checkout } from '../../support/checkout.ts'
+import { Checkout, hasTerminals } from '../../support/checkout.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const MAIN = ['--import', 'tsx', 'src/main.ts']
-const hasTerminal = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
 
 describe('settings of a process', function () {
   this.timeout(120_000)
@@ -52,9 +50,9 @@ describe('settings of a process', function () {
   })
 
   it('select a log for reading when standard output is a terminal', async function () {
-    if (!hasTerminal) this.skip()
+    if (!hasTerminals) this.skip()
     const command = `echo pid $$; exec ${process.execPath} ${MAIN.join(' ')}`
-    const { ended, output } = await checkout.serve('script', ['-qec', command, '/dev/null'], { SHELL: '/bin/sh' })
+    const { ended, output } = await checkout.untilListening(checkout.startAtTerminal(command))
     process.kill(Number(/pid (\d+)/.exec(output.stdout)?.[1]), 'SIGTERM')
     await ended
     await waitUntil(() => !checkout.hasRunningServer)
