@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readCommand } from '../src/platform/process/read-command.ts'
 import { benchAnswer } from './answer.ts'
 import { benchBroadcast } from './broadcast.ts'
 import { benchEngine } from './engine.ts'
@@ -28,8 +28,12 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
 }
 
 const text = { type: 'string' } as const
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
+const USAGE = `Usage: npm run bench -- <name> [options]
+CONTRIBUTING.md says what each measures and which options it has.
+Names: ${Object.keys(BENCHES).join(', ')}`
+
+const { positionals, values } = readCommand(USAGE, {
+  names: ['name'],
   options: {
     workspaces: text,
     backlog: text,
@@ -45,8 +49,8 @@ const { positionals, values } = parseArgs({
 })
 const bench = BENCHES[positionals[0] ?? '']
 if (!bench) {
-  process.stderr.write(`Usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')}\n`)
-  process.exit(1)
+  process.stderr.write(`There is no benchmark "${positionals[0]}"\n\n${USAGE}\n`)
+  process.exit(2)
 }
 const size = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]))
 process.stdout.write(`${(await bench(size)).join('\n')}\n`)

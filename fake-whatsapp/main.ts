@@ -1,30 +1,17 @@
 import { answerControlCall, applySettings } from './control.ts'
 import { FakeCloudApi } from './fake-cloud-api.ts'
-import { type FakeOptions, parseOptions, USAGE } from './parse-options.ts'
+import { readArguments } from '../src/platform/process/read-command.ts'
+import { parseOptions, USAGE } from './parse-options.ts'
 
 const WEBHOOK_RETRIES = 6
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-function parseOptionsOrExit(): FakeOptions | undefined {
-  try {
-    return parseOptions(process.argv.slice(2))
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`)
-    process.exit(2)
-  }
-}
-
 function printTimed(line: string): void {
   print(`${new Date().toISOString().slice(11, 23)} ${line}`)
 }
 
-const options = parseOptionsOrExit()
-if (!options) {
-  print(USAGE)
-  process.exit(0)
-}
-const { settings, ...identity } = options
+const { settings, ...identity } = readArguments(USAGE, parseOptions)
 const api = await FakeCloudApi.start(identity).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}. Choose another --port\n`)
   process.exit(1)

@@ -1,21 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { AREAS } from './catalog/index.ts'
 import type { Mutant } from './mutant.ts'
+import { readArguments } from '../src/platform/process/read-command.ts'
 import { type Options, parseOptions, USAGE } from './parse-options.ts'
 import { Sandbox } from './sandbox.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
-
-function parseOptionsOrExit(): Options | undefined {
-  try {
-    return parseOptions(process.argv.slice(2))
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`)
-    process.exit(2)
-  }
-}
 
 type Verdict = 'killed' | 'survived' | 'equivalent' | 'not applicable'
 
@@ -62,6 +54,4 @@ async function runMutants({ area: areaName, only, isList }: Options): Promise<nu
   return counts.has('survived') || counts.has('not applicable') ? 1 : 0
 }
 
-const options = parseOptionsOrExit()
-if (options) process.exitCode = await runMutants(options)
-else print(USAGE)
+process.exitCode = await runMutants(readArguments(USAGE, parseOptions))

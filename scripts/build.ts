@@ -3,8 +3,11 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readCommand } from '../src/platform/process/read-command.ts'
 
-/** Compiles src, migrations and seeds into the same layout below dist, without leftovers of earlier builds. */
+readCommand(`Usage: npm run build
+Compiles src, migrations and seeds into the same layout below dist, without leftovers of earlier builds.`)
+
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OUTPUT = join(ROOT, 'dist')
 

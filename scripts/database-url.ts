@@ -2,8 +2,11 @@ import { loadConfig, readEnvironment } from '../src/config.ts'
 import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { APPLICATION, connectionString } from '../src/platform/embedded-postgres/cluster/connection.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
+import { readCommand } from '../src/platform/process/read-command.ts'
 
-/** Prints the URL of the configured database, for psql and pg_dump. The embedded server must be running. */
+readCommand(`Usage: npm run --silent database-url
+Prints the URL of the configured database, for psql and pg_dump. The embedded server must be running.`)
+
 const { database, dataDir } = loadConfig(readEnvironment())
 const folder = dataDirectory(dataDir)
 const postmaster = findLivePostmaster(folder)

@@ -1,15 +1,18 @@
-import { parseArgs } from 'node:util'
 import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { distribute, DistributionError } from '../src/platform/database/distribution/distribute.ts'
+import { readCommand } from '../src/platform/process/read-command.ts'
 import { DAY } from '../src/platform/time.ts'
 
 const SHARDS = 32
 
-/** Distributes the configured database, which must be on Citus. See docs/operations.md. */
-const { values } = parseArgs({ options: { shards: { type: 'string', default: String(SHARDS) } } })
-const shards = Number(values.shards)
+const USAGE = `Usage: npm run distribute -- [--shards <number>]
+Distributes the configured database, which must be on Citus. docs/operations.md says how.
+  --shards   number of parts that the workspaces are divided into (default: ${SHARDS})`
+
+const { values } = readCommand(USAGE, { options: { shards: { type: 'string', default: String(SHARDS) } } })
+const shards = Number(values['shards'])
 
 async function main(): Promise<void> {
   if (!Number.isInteger(shards) || shards < 1 || shards > 1024)

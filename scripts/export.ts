@@ -1,9 +1,8 @@
+import { readCommand } from '../src/platform/process/read-command.ts'
 import { exportToFile } from './transfer.ts'
 
-/** Writes the configured database to a file: `npm run export -- <file>`. Parley may be running. */
-const [file] = process.argv.slice(2)
-if (file !== undefined) await exportToFile(file)
-else {
-  process.stderr.write('Name the file to write: npm run export -- parley.export\n')
-  process.exitCode = 1
-}
+const USAGE = `Usage: npm run export -- <file>
+Writes the configured database to a file. Parley may be running.`
+
+const { positionals } = readCommand(USAGE, { names: ['file'] })
+await exportToFile(positionals[0] ?? '')

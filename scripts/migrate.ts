@@ -4,6 +4,7 @@ import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
 import { resolveDatabase } from '../src/platform/database/resolve-database.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createPrettyDestination } from '../src/platform/process/pretty-log.ts'
+import { exitOnSignals, readCommand } from '../src/platform/process/read-command.ts'
 import { migrateDatabase } from '../src/prepare-database.ts'
 
 /**
@@ -11,6 +12,8 @@ import { migrateDatabase } from '../src/prepare-database.ts'
  * one fails; those before it stay applied. Starts the embedded server, if that is the database, and stops it again.
  */
 async function main(): Promise<void> {
+  readCommand('Usage: npm run migrate\nApplies the missing migrations to the configured database.')
+  exitOnSignals()
   const { database, dataDir, environment, logLevel } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ ...database, dataDir, environment })
   try {

@@ -8,6 +8,7 @@ import { compareMigrations } from '../src/platform/database/migrate.ts'
 import { type ResolvedDatabase, resolveDatabase } from '../src/platform/database/resolve-database.ts'
 import { ServerClient } from '../src/platform/database/servers/server-client.ts'
 import { createLogger } from '../src/platform/log.ts'
+import { exitOnSignals } from '../src/platform/process/read-command.ts'
 import { exportDatabase } from '../src/platform/transfer/export-database.ts'
 import { type Progress, TransferError } from '../src/platform/transfer/export-format.ts'
 import { importDatabase } from '../src/platform/transfer/import-database.ts'
@@ -43,6 +44,7 @@ type Work = (client: pg.Client, database: ResolvedDatabase, onProgress: Progress
 
 /** Executes the work and prints its result, or what the operator has to change. */
 async function transfer(work: Work): Promise<void> {
+  exitOnSignals()
   try {
     const { database, dataDir, environment } = loadConfig(readEnvironment())
     const resolved = await resolveDatabase({ ...database, dataDir, environment })

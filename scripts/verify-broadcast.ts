@@ -7,14 +7,15 @@ import { isUuid } from '../src/platform/ids.ts'
 import { connectionString, APPLICATION } from '../src/platform/embedded-postgres/cluster/connection.ts'
 import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
+import { readCommand } from '../src/platform/process/read-command.ts'
 
-/**
- * Computes the report of a broadcast again from the stored rows and compares them: `npm run verify-broadcast -- <id>`.
- * Exits with 1 if they differ. The embedded server, if that is the database, must be running.
- */
-const [broadcastId = ''] = process.argv.slice(2)
+const USAGE = `Usage: npm run verify-broadcast -- <broadcastId>
+Computes the report of a broadcast again from the stored rows and compares them. Exits with 1 if they differ. The
+embedded server, if that is the database, must be running.`
+
+const [broadcastId = ''] = readCommand(USAGE, { names: ['broadcastId'] }).positionals
 const url = findDatabaseUrl()
-if (!isUuid(broadcastId)) fail('Name the ID of a broadcast: npm run verify-broadcast -- <broadcastId>')
+if (!isUuid(broadcastId)) fail(`"${broadcastId}" is not the ID of a broadcast`)
 else if (url === undefined) fail('No database is running. Start Parley first.')
 else await verify(url)
 

@@ -6,6 +6,7 @@ import { toDatabaseUrlError } from './platform/database/database-url.ts'
 import { closeDatabase, MIGRATIONS, openDatabase, SEEDS, wrapIdentifier } from './platform/database/database.ts'
 import { findServers } from './platform/database/servers/servers.ts'
 import { resolveDatabase } from './platform/database/resolve-database.ts'
+import { exitOnSignals } from './platform/process/read-command.ts'
 
 /** Templates of `knex migrate:make` and `knex seed:make`. */
 const STUBS = new URL('../scripts/stubs/', import.meta.url)
@@ -15,6 +16,7 @@ const STUBS = new URL('../scripts/stubs/', import.meta.url)
  * a mistake in the settings, or the database cannot be reached, the process ends with the reason.
  */
 export async function knexConfig(): Promise<Knex.Config> {
+  exitOnSignals()
   try {
     return await buildConfig()
   } catch (error) {

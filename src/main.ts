@@ -3,6 +3,7 @@ import { loadConfig, readEnvironment } from './config.ts'
 import { describeStartError } from './describe-start-error.ts'
 import { createLogger } from './platform/log.ts'
 import { createPrettyDestination } from './platform/process/pretty-log.ts'
+import { readCommand, STOP_SIGNALS } from './platform/process/read-command.ts'
 import { SECOND } from './platform/time.ts'
 
 const DRAIN_MS = 10 * SECOND
@@ -12,7 +13,11 @@ const STOP_MAX_MS = 25 * SECOND
 /** Signals in this time are one request: the terminal sends Ctrl+C to all of its processes, and npm forwards its own. */
 const SAME_REQUEST_MS = SECOND
 
+const USAGE = `Usage: npm start
+Starts Parley with the settings of the environment and of the file .env, which docs/operations.md lists.`
+
 async function main(): Promise<void> {
+  readCommand(USAGE)
   const config = loadConfig(readEnvironment())
   const isPretty = config.logFormat === 'auto' ? process.stdout.isTTY : config.logFormat === 'pretty'
   const log = createLogger(config.logLevel, isPretty ? await createPrettyDestination() : undefined)
@@ -33,8 +38,8 @@ async function main(): Promise<void> {
       },
     )
   }
-  // Before the start, which takes a while. A terminal that is closed sends SIGHUP.
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  // Before the start, which takes a while.
+  for (const signal of STOP_SIGNALS) {
     process.on(signal, () => {
       if (stoppingSinceMs !== undefined) {
         if (performance.now() - stoppingSinceMs > SAME_REQUEST_MS) process.exit(1)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { Checkout } from '../../support/checkout.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const MAIN = ['--import', 'tsx', 'src/main.ts']
 
@@ -44,6 +45,20 @@ describe('a process of Parley', () => {
     expect(stdout).to.include('Batch 1 run')
     expect({ code, hasRunningServer: checkout.hasRunningServer }).to.deep.equal({ code: 0, hasRunningServer: false })
   })
+
+  for (const [file, ...args] of [
+    ['node', '--import', 'tsx', 'scripts/migrate.ts'],
+    ['node_modules/.bin/knex', 'migrate:latest'],
+  ]) {
+    it(`stops the embedded database when a signal ends ${file ?? ''} ${args.join(' ')}`, async () => {
+      checkout = new Checkout()
+      const { child, ended } = checkout.start(file ?? '', args)
+      await waitUntil(() => checkout.hasRunningServer)
+      child.kill('SIGHUP')
+      await ended
+      await waitUntil(() => !checkout.hasRunningServer)
+    })
+  }
 
   it('keeps the embedded database running after a command of knex while another process uses it', async () => {
     checkout = new Checkout()
