@@ -38,7 +38,10 @@ async function isIdle(system: SystemScope): Promise<boolean> {
     system.acrossTenants('findDueCall')`select 1 from external_calls where due_at <= ${now} limit 1`,
     system.acrossTenants('findDueBroadcast')`select 1 from broadcasts where work_at <= ${now} limit 1`,
     system.acrossTenants('findDueMessage')`
-      select 1 from outbox where not_before <= ${now} and leased_at is null limit 1`,
+      select 1 from outbox o where o.not_before <= ${now} and o.leased_at is null and not exists (
+        select 1 from outbox earlier where earlier.tenant_id = o.tenant_id
+          and earlier.conversation_id = o.conversation_id and earlier.message_id < o.message_id
+          and earlier.not_before > ${now}) limit 1`,
   ])
   return work.every((rows) => rows.length === 0)
 }

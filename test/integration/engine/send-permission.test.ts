@@ -12,7 +12,10 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Target = { contactId: string; phone: string; conversationId: string }
 
-/** Sends something to a contact; `withdraw` takes its consent away at the latest time at which that must still count. */
+/**
+ * Sends something to a contact; `withdraw` takes its consent away at the latest time at which that must still count: while
+ * no attempt to send is in progress.
+ */
 type Sender = (target: Target, withdraw: () => Promise<unknown>) => Promise<unknown>
 
 describe('permission to send', () => {
@@ -44,6 +47,7 @@ describe('permission to send', () => {
     const event = `test.${contactId.replaceAll('-', '_')}`
     await buildWorkflow(owner, { triggers: [{ type: 'event', event }], steps })
     await post('/api/events', { event, contactId })
+    await app.work()
     await withdraw()
     await app.work()
   }
@@ -56,6 +60,7 @@ describe('permission to send', () => {
     const draft = { name: 'Sale', templateId, params: { name: 'Ana' }, audience }
     const { id } = await owner.call('POST', '/api/broadcasts', draft)
     await owner.call('POST', `/api/broadcasts/${id}/send`, {})
+    await app.work()
     await withdraw()
     await waitForStatus(app, owner, id, 'completed')
   }
@@ -97,6 +102,7 @@ describe('permission to send', () => {
       const draft = await owner.call('POST', '/api/broadcasts', { name: 'S', templateId, params: { name: 'Ana' } })
       await post(`/api/broadcasts/${draft.id}/test`, { contactIds: [contactId] })
       await post(`/api/broadcasts/${draft.id}/test`, { phones: [phone] })
+      await app.work()
       await withdraw()
     },
   }
@@ -121,7 +127,7 @@ describe('permission to send', () => {
   /** Creates a contact who has just written, so that its service window is open. */
   async function buildTarget(): Promise<Target> {
     const { id: contactId, phone } = await buildContact(owner)
-    await cloud.webhooks.sendText({ from: phone.slice(1), body: 'hi' })
+    expect((await cloud.webhooks.sendText({ from: phone.slice(1), body: 'hi' })).status).to.equal(200)
     await app.work()
     const { items } = await owner.call('GET', `/api/conversations?contactId=${contactId}`)
     return { contactId, phone, conversationId: items[0].id }
