@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { type Block, readDocument } from './documents.ts'
 import { freePort } from './free-port.ts'
 import { createTempDir, type TempDir } from './temp-dir.ts'
 import { waitUntil } from './wait-until.ts'
@@ -37,25 +38,22 @@ export class TestPgbouncer {
   }
 
   static async start(databaseUrl: string): Promise<TestPgbouncer> {
-    const { hostname, port: serverPort, username, password } = new URL(databaseUrl)
+    const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl)
     const port = await freePort()
     const folder = createTempDir()
     chmodSync(folder.path, 0o755)
     const file = join(folder.path, 'pgbouncer.ini')
-    writeFileSync(
-      file,
-      `[databases]
-* = host=${hostname} port=${serverPort} user=${decodeURIComponent(username)} password=${decodeURIComponent(password)}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = ${POOL_SIZE}
-max_client_conn = 500
-`,
-    )
+    const accounts = join(folder.path, 'userlist.txt')
+    writeDocumented(file, 'ini', [
+      ['parley = host=db1 port=5432', `${pathname.slice(1)} = host=${hostname} port=${serverPort}`],
+      ['listen_addr = *', 'listen_addr = 127.0.0.1'],
+      ['listen_port = 6432', `listen_port = ${port}`],
+      ['/etc/pgbouncer/userlist.txt', accounts],
+      ['default_pool_size = 20', `default_pool_size = ${POOL_SIZE}`],
+    ])
+    writeDocumented(accounts, 'text', [
+      ['"parley" "password"', `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"`],
+    ])
     const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
     const program = spawn(findProgram() ?? 'pgbouncer', ['--quiet', file], { ...account, stdio: 'ignore' })
     process.once('exit', () => program.kill('SIGKILL'))
@@ -77,6 +75,17 @@ max_client_conn = 500
     await exited
     await this.#folder.remove()
   }
+}
+
+/** Writes a file as docs/operations.md shows it, with the values of this server in place of those of the example. */
+function writeDocumented(file: string, language: string, values: [documented: string, actual: string][]): void {
+  const isShown = (block: Block) => block.heading === 'A connection pooler' && block.language === language
+  let text = readDocument('docs/operations.md').blocks.find(isShown)?.text ?? ''
+  for (const [documented, actual] of values) {
+    if (!text.includes(documented)) throw new Error(`docs/operations.md does not show "${documented}"`)
+    text = text.replace(documented, actual)
+  }
+  writeFileSync(file, text)
 }
 
 async function isAnswering(url: string): Promise<boolean> {

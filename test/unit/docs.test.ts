@@ -44,6 +44,16 @@ describe('documentation', () => {
     expect(named.filter((entry) => !existsSync(join(ROOT, entry.split(': ')[1] ?? '')))).to.deep.equal([])
   })
 
+  it('has no table with the same row twice', () => {
+    const repeated = documents.flatMap(({ path, text }) =>
+      text.split(/\n(?!\|)/).flatMap((table) => {
+        const rows = table.split('\n').filter((line) => line.startsWith('|'))
+        return rows.filter((row, index) => rows.indexOf(row) !== index).map((row) => `${path}: ${row}`)
+      }),
+    )
+    expect(repeated).to.deep.equal([])
+  })
+
   it('links only to files and headings that exist', () => {
     const broken = documents.flatMap((document) =>
       [...document.text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)]
