@@ -8,7 +8,8 @@ import { ROOT } from './documents.ts'
 import { createTempDir } from './temp-dir.ts'
 import { waitUntil } from './wait-until.ts'
 
-const COPIED = [
+/** The files that the commands of the project need. */
+export const COPIED = [
   'package.json',
   'package-lock.json',
   'tsconfig.json',
