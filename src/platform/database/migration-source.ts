@@ -5,7 +5,8 @@ import type { Knex } from 'knex'
 const SOURCE_FILE = /^(?<name>\d{14}_[a-z0-9_]+)\.(?:ts|js)$/
 const CODE_FILE = /(?<!\.d)\.[cm]?[tj]s$/
 
-type MigrationFile = { name: string; url: URL }
+/** `knex migrate:status` prints the field `file`. */
+type MigrationFile = { name: string; file: string; url: URL }
 
 /**
  * Loads the migrations of a folder. They are recorded under their names without the file extension, so that a compiled
@@ -22,7 +23,7 @@ export class FolderMigrationSource implements Knex.MigrationSource<MigrationFile
     const files = (await readdir(this.#folder)).sort()
     const migrations = files.flatMap((file) => {
       const name = SOURCE_FILE.exec(file)?.groups?.['name']
-      if (name !== undefined) return [{ name, url: new URL(file, this.#folder) }]
+      if (name !== undefined) return [{ name, file: name, url: new URL(file, this.#folder) }]
       if (!CODE_FILE.test(file)) return []
       throw new Error(
         `${file} in ${fileURLToPath(this.#folder)} is not named like a migration. Rename it to 14 digits and words in lower case, such as 20260301100000_create_users.ts`,

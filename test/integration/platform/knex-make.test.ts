@@ -47,6 +47,9 @@ describe('knex migrate:make and seed:make', function () {
   })
 
   it('create files that migrate:latest, migrate:down and seed:run execute', async () => {
+    expect(await knex('migrate:status'))
+      .to.match(/Found \d+ Pending Migration[^]*add_sample/)
+      .and.not.include('undefined')
     expect(await knex('migrate:latest')).to.include('Batch 1 run: ')
     expect(await knex('migrate:list'))
       .to.include('add_sample')
