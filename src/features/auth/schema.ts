@@ -27,10 +27,17 @@ const password = z
 
 const newPassword = password.normalize('NFKC').min(8, 'must have at least 8 characters')
 
-/** Names are written into emails, where a line break would begin another line. */
-/** Without `\p{Cc}`: validators of the OpenAPI document read patterns without the flag `u`. */
-const SINGLE_LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/ // oxlint-disable-line no-control-regex -- they are rejected
-const name = text(120).regex(SINGLE_LINE, 'must not contain line breaks or control characters')
+/**
+ * Names are written into emails, where a line break would begin another line. Without `\p{Cc}`: validators of the OpenAPI
+ * document read patterns without the flag `u`.
+ */
+const NO_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/ // oxlint-disable-line no-control-regex -- they are rejected
+/** Not in the pattern: generators of clients print patterns as source, in which these end the line. */
+const LINE_SEPARATOR = /[\u2028\u2029]/
+const NAME_PROBLEM = 'must not contain line breaks or control characters'
+const name = text(120)
+  .regex(NO_CONTROLS, NAME_PROBLEM)
+  .refine((value) => !LINE_SEPARATOR.test(value), NAME_PROBLEM)
 
 export const User = z
   .object({

@@ -182,6 +182,14 @@ describe('GET /openapi.json', () => {
     expect(document.paths['/api/ai-provider']?.['get']?.responses).to.include.keys('404')
   })
 
+  it('no pattern of the OpenAPI document names a line separator, which ends a line of generated source', () => {
+    const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
+      ([, text = '']) => text,
+    )
+    expect(patterns.length).to.be.greaterThan(5)
+    expect(patterns.filter((text) => /u202[89]|[\u2028\u2029]/i.test(text))).to.deep.equal([])
+  })
+
   it('the pattern of a tag color in the OpenAPI document matches every color that the server accepts', async () => {
     const owner = await buildWorkspace(app)
     const { schema } = document.paths['/api/tags']?.['post']?.requestBody?.content['application/json'] ?? {}
