@@ -1,5 +1,7 @@
 import { Definition, STEPS_MAX } from '../language/definition/definition.ts'
 import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
+import { DEFINITION_PATTERNS_WORK_MAX } from '../language/patterns.ts'
+import { withWorkBudget } from '../language/work-budget.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
 import type { Registry } from '../model/registry.ts'
 import { checkGraph, checkTargets } from './check-graph.ts'
@@ -18,10 +20,9 @@ const WHOLE: Location = { stepId: null, path: '', name: 'Workflow' }
  */
 export function compileDefinition(definition: unknown, registry: Registry): Compilation {
   const outer = Definition.safeParse(definition, { error: explainIssue })
-  const triggers = readList(definition, 'triggers').map((source, index) =>
-    parseTrigger(source, index, registry.triggers),
-  )
-  const steps = parseSteps(readList(definition, 'steps'), registry)
+  const { triggers, steps } = withWorkBudget(DEFINITION_PATTERNS_WORK_MAX, () =>
+    parseParts(definition, registry),
+  ).result
   const valid = steps.flatMap(({ value }) => value ?? [])
   const templates = checkTemplates({ triggers, steps: valid }, registry.triggers, {
     steps: new Set(steps.flatMap(({ location }) => location.stepId ?? [])),
@@ -42,6 +43,13 @@ export function compileDefinition(definition: unknown, registry: Registry): Comp
   errors.push(...graph.errors)
   const warnings = [...findEmptyParts(compiled), ...graph.warnings, ...templates.warnings]
   return { compiled: errors.length > 0 ? null : compiled, errors, warnings }
+}
+
+function parseParts(definition: unknown, registry: Registry) {
+  const triggers = readList(definition, 'triggers').map((source, index) =>
+    parseTrigger(source, index, registry.triggers),
+  )
+  return { triggers, steps: parseSteps(readList(definition, 'steps'), registry) }
 }
 
 function assemble(outer: Definition, triggers: ParsedTrigger[], steps: ParsedStep[]): CompiledDefinition {

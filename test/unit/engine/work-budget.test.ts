@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { conditions } from '../../../src/conditions/index.ts'
+import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
 import { evaluateCondition } from '../../../src/engine/language/conditions.ts'
 import { StepError } from '../../../src/engine/language/step-error.ts'
 import { resolveValue, type Source } from '../../../src/engine/language/values.ts'
@@ -129,7 +130,7 @@ describe('work budget', () => {
 
   it('fails a step whose condition exceeds it', () => {
     const condition = {
-      any: Array.from({ length: 30 }, () => ({ left: '{{input.text}}', op: 'matches', right: PATTERN })),
+      any: Array.from({ length: 10 }, () => ({ left: '{{input.text}}', op: 'matches', right: PATTERN })),
     }
     const run = new TestRun({ steps: [{ ...say('a', 'A'), if: condition }] }, { input: { text: 'ab'.repeat(2000) } })
     expect(run.start().run.error?.code).to.equal('budget_exceeded')
@@ -158,8 +159,48 @@ describe('work budget', () => {
     expect(withWorkBudget(5_000_000, () => matchTrigger(input)).spent).to.be.greaterThan(100_000)
   })
 
+  for (const [name, patternOf] of [
+    ['long', (index: number) => `(?:${'abcdefghij'.repeat(20)}${index}){9}`],
+    ['of classes that ignore case', (index: number) => `(?i)${'[@-\u{1e000}]'.repeat(100)}${index}`],
+    ['of Unicode classes', (index: number) => `${'\\p{L}'.repeat(190)}${index}`],
+    ['of groups', (index: number) => `${'(a?|'.repeat(160)}${index}${')'.repeat(160)}`],
+  ] as const) {
+    it(`rejects a definition of 75 patterns that are ${name}, soon`, () => {
+      const values = Array.from({ length: 75 }, (_, index) => patternOf(index))
+      const trigger = { type: 'message_received', match: { mode: 'regex', values } }
+      const before = process.cpuUsage()
+      const { errors } = compileDefinition({ version: 1, triggers: [trigger], steps: [] }, workflowLanguage)
+      const { user } = process.cpuUsage(before)
+      expect(errors.map(({ code }) => code)).to.include('too_many_patterns')
+      expect(user / 1000).to.be.lessThan(500)
+    })
+
+    it(`lets a trigger of 75 patterns that are ${name} match nothing, though it was compiled without a limit`, () => {
+      const values = Array.from({ length: 75 }, (_, index) => `${patternOf(index)}x`)
+      const match = { mode: 'regex', values: ['a'] }
+      const compiled = compile({ triggers: [{ type: 'message_received', match }], steps: [] })
+      const [trigger] = compiled.triggers
+      const earlier = { ...compiled, triggers: [{ ...trigger!, match: { ...match, values } }] }
+      const event = { type: 'message_received', channelId: 'ch1', message: { id: 'm', body: 'hello' } }
+      const input = { compiled: earlier, event, facts: buildFacts(), now: new Date(NOON), registry: workflowLanguage }
+      const before = process.cpuUsage()
+      const found = withWorkBudget(STEP_WORK_MAX, () => matchTrigger(input)).result
+      const { user } = process.cpuUsage(before)
+      expect(found).to.deep.equal({ outcome: 'no_match' })
+      expect(user / 1000).to.be.lessThan(500)
+    })
+  }
+
+  it('permits 200 values of a trigger that are patterns of 60 characters', () => {
+    const values = Array.from(
+      { length: 200 },
+      (_, index) => `^(?:order|pedido|bestellung)\\s*(?:no|nr)?\\.?\\s*${index}[0-9]+$`,
+    )
+    compile({ triggers: [{ type: 'message_received', match: { mode: 'regex', values } }], steps: [] })
+  })
+
   it('lets a trigger whose patterns exceed it match nothing', () => {
-    const values = Array.from({ length: 30 }, (_, index) => `${PATTERN}${index}`)
+    const values = Array.from({ length: 10 }, (_, index) => `${PATTERN}${index}`)
     const compiled = compile({ triggers: [{ type: 'message_received', match: { mode: 'regex', values } }], steps: [] })
     const event = { type: 'message_received', channelId: 'ch1', message: { id: 'm', body: 'ab'.repeat(2000) } }
     const input = { compiled, event, facts: buildFacts(), now: new Date(NOON), registry: workflowLanguage }
