@@ -1,6 +1,7 @@
 import { extname, join } from 'node:path'
 import type { RedisClientType } from 'redis'
 import type { Config } from './config.ts'
+import { bundleWorker } from './platform/compute/bundle-worker.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
 import { openPools, type Pools } from './platform/database/pools/pools.ts'
 import { findServers } from './platform/database/servers/servers.ts'
@@ -97,7 +98,8 @@ export async function openDependencies(
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
     const uploadFolder = join(config.dataDir, 'media', 'incoming')
     await removeOldFiles(uploadFolder, addMs(clock.now(), -ABANDONED_UPLOAD_MS))
-    const computePool = new ComputePool({ worker: COMPUTE_WORKER, threads: config.computeThreads, log })
+    const worker = await bundleWorker(COMPUTE_WORKER, join(config.dataDir, 'tmp'))
+    const computePool = new ComputePool({ worker, threads: config.computeThreads, log })
     closers.push(() => computePool.close())
     return {
       connections: pools.engine,

@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { deserialize } from 'node:v8'
 import { Piscina } from 'piscina'
 import { BudgetExceededError, UnavailableError } from '../errors.ts'
@@ -19,7 +17,7 @@ const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb:
 const RETRY_AFTER_SECONDS = 5
 
 type Options = {
-  /** The module that executes the tasks, as TypeScript or compiled. */
+  /** The module that executes the tasks, as JavaScript. */
   worker: URL
   threads: number
   log: Logger
@@ -58,7 +56,7 @@ export class ComputePool {
       recordTiming: false,
       // A thread that runs customers' input gets no secrets.
       env: {},
-      execArgv: worker.pathname.endsWith('.ts') ? ['--import', tsxLoader()] : [],
+      execArgv: [],
     })
     this.#piscina.on('message', ({ startedTask }: StartMessage) => this.#onStart.get(startedTask)?.())
     this.#piscina.on('error', (error: unknown) => log.error({ err: error }, 'a compute thread failed without a task'))
@@ -152,10 +150,6 @@ export class ComputePool {
       this.#onStart.delete(id)
     }
   }
-}
-
-function tsxLoader(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
 }
 
 /** Out of memory, out of stack, or with a result too large to hand over. */

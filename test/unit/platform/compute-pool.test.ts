@@ -1,21 +1,31 @@
 import { expect } from 'chai'
+import { readdirSync } from 'node:fs'
+import { bundleWorker } from '../../../src/platform/compute/bundle-worker.ts'
 import { ComputePool } from '../../../src/platform/compute/compute-pool.ts'
 import type { ComputeTask } from '../../../src/platform/compute/compute-task.ts'
 import { AppError, UnavailableError } from '../../../src/platform/errors.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { tasks } from '../../support/compute-worker.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import { createTempDir } from '../../support/temp-dir.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
-const worker = new URL('../../support/compute-worker.ts', import.meta.url)
+const source = new URL('../../support/compute-worker.ts', import.meta.url)
 
 describe('ComputePool', () => {
   let pool: ComputePool
+  let worker: URL
+  const folder = createTempDir()
 
-  before(() => {
+  before(async () => {
+    worker = await bundleWorker(source, folder.path)
     pool = new ComputePool({ worker, threads: 2, log: createLogger('silent') })
   })
 
-  after(() => pool.close())
+  after(async () => {
+    await pool.close()
+    await folder.remove()
+  })
 
   const run = <Input, Output>(task: ComputeTask<Input, Output>, input: Input, key = 'tenant') =>
     pool.run(task, input, { key })
@@ -39,6 +49,18 @@ describe('ComputePool', () => {
   it('ends a task that exceeds its deadline, and runs the next one', async () => {
     expect(await codeOfError(run(tasks.loop, undefined))).to.equal('budget_exceeded')
     expect(await run(tasks.echo, 1)).to.equal(1)
+  })
+
+  it('leaves no descriptor open for a thread that ended', async function () {
+    if (process.platform !== 'linux') this.skip()
+    const countDescriptors = () => readdirSync('/proc/self/fd').length
+    await codeOfError(run(tasks.loop, undefined))
+    await run(tasks.echo, 1)
+    const before = countDescriptors()
+    for (let thread = 0; thread < 5; thread += 1)
+      expect(await codeOfError(run(tasks.loop, undefined))).to.equal('budget_exceeded')
+    await run(tasks.echo, 1)
+    await waitUntil(async () => countDescriptors() <= before)
   })
 
   it('ends a task that exceeds its memory, and runs the next one', async () => {
