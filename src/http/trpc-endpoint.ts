@@ -4,6 +4,7 @@ import type { TRPCError } from '@trpc/server'
 import type { TRPCRequestInfo } from '@trpc/server/http'
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
+import { assertBoundedText } from '../platform/bounded-json.ts'
 import { InvalidError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
@@ -87,7 +88,9 @@ function answerHeaders(errors: TRPCError[]): Headers {
 /** Reads the body within the bounds of this server. tRPC, which has only a bound per body, takes it from the request. */
 async function readBody(ctx: Context, names: string[]): Promise<void> {
   const bytesMax = names.some(isAuth) ? AUTH_BODY_BYTES_MAX : BODY_BYTES_MAX
-  Object.assign(ctx.req, { body: (await readBytes(ctx, bytesMax)).toString() })
+  const bytes = await readBytes(ctx, bytesMax)
+  assertBoundedText(bytes)
+  Object.assign(ctx.req, { body: bytes.toString() })
 }
 
 function assertSafeCall(ctx: Context, names: string[]): void {

@@ -3,6 +3,9 @@ import { InvalidError } from './errors.ts'
 /** Objects, lists and values of one input together. */
 export const NODES_MAX = 100_000
 export const DEPTH_MAX = 64
+/** Names of objects beyond the first hundred of each, together. Such an object is a hash table, which costs far more. */
+export const WIDE_NAMES_MAX = 20_000
+const NARROW_NAMES = 100
 
 /**
  * Rejects parsed JSON that would be expensive to process. Iterative, so that no input exhausts the stack, and stops at
@@ -12,6 +15,7 @@ export const DEPTH_MAX = 64
 export function assertBounded(value: unknown, nodesMax = NODES_MAX): void {
   const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }]
   let nodes = 0
+  let wideNames = 0
   for (let next = pending.pop(); next; next = pending.pop()) {
     nodes += 1
     if (nodes + pending.length > nodesMax) throw tooComplex(`has more than ${nodesMax} values`)
@@ -19,21 +23,26 @@ export function assertBounded(value: unknown, nodesMax = NODES_MAX): void {
     if (next.depth === DEPTH_MAX) throw tooComplex(`is nested deeper than ${DEPTH_MAX} levels`)
     const depth = next.depth + 1
     const children = Array.isArray(next.value) ? next.value : Object.values(next.value)
+    if (!Array.isArray(next.value)) wideNames += Math.max(0, children.length - NARROW_NAMES)
+    if (wideNames > WIDE_NAMES_MAX) throw tooManyNames()
     if (nodes + pending.length + children.length > nodesMax) throw tooComplex(`has more than ${nodesMax} values`)
     for (const child of children) pending.push({ value: child, depth })
   }
 }
 
-const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, OPEN_OBJECT] = Buffer.from('"\\,[{')
+const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_LIST, OPEN_OBJECT, CLOSE_LIST, CLOSE_OBJECT] = Buffer.from('"\\,:[{]}')
 
 /**
- * Rejects JSON text with too many values before it is parsed: creating millions of values takes a second. Counts the
- * commas and brackets outside of strings, in one pass over the bytes.
+ * Rejects JSON text with too many values or names before it is parsed: creating millions of values takes a second. Counts
+ * the commas, colons and brackets outside of strings, in one pass over the bytes.
  * @throws InvalidError `input_too_complex`
  */
 export function assertBoundedText(json: Buffer, nodesMax = NODES_MAX): void {
   let nodes = 1
+  let wideNames = 0
   let isString = false
+  /** Names so far of the containers that are open. */
+  const names = [0]
   for (let index = 0; index < json.length; index += 1) {
     const byte = json[index]
     if (isString) {
@@ -41,12 +50,23 @@ export function assertBoundedText(json: Buffer, nodesMax = NODES_MAX): void {
       else if (byte === QUOTE) isString = false
     } else if (byte === QUOTE) {
       isString = true
+    } else if (byte === COLON) {
+      const count = (names.pop() ?? 0) + 1
+      names.push(count)
+      if (count > NARROW_NAMES && (wideNames += 1) > WIDE_NAMES_MAX) throw tooManyNames()
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+      names.pop()
     } else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      if (byte !== COMMA) names.push(0)
       nodes += 1
       // A container within a list counts twice: by its bracket and by its comma.
       if (nodes > nodesMax * 2) throw tooComplex(`has more than ${nodesMax} values`)
     }
   }
+}
+
+function tooManyNames(): InvalidError {
+  return tooComplex(`has more than ${WIDE_NAMES_MAX} names in objects with more than ${NARROW_NAMES} names`)
 }
 
 function tooComplex(reason: string): InvalidError {
