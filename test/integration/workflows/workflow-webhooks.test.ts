@@ -149,10 +149,13 @@ describe('call of a workflow webhook', () => {
 
   it('is rejected when the body is invalid JSON, cannot be stored or is too large', async () => {
     const webhook = await caller.publishWithSecret()
+    const names = Array.from({ length: 20_101 }, (_, index) => `"n${index}":1`)
     const cases: [body: string, status: number, code: string][] = [
       ['order=A-1', 400, 'invalid_json'],
       ['"\\u0000"', 400, 'validation_failed'],
       [`${'['.repeat(50)}${']'.repeat(50)}`, 400, 'validation_failed'],
+      [`[${'1,'.repeat(120_000)}1]`, 400, 'input_too_complex'],
+      [`{${names.join()}}`, 400, 'input_too_complex'],
       [`"${'x'.repeat(1024 * 1024)}"`, 413, 'body_too_large'],
     ]
     for (const [body, status, code] of cases) {
