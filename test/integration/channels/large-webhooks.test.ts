@@ -53,6 +53,8 @@ describe('webhook calls with many parts', () => {
     expect((await workspace.call('GET', '/api/contacts')).total).to.equal(0)
     const [kept] = await listWebhooks(workspace, channel)
     expect(kept).to.include({ status: 'rejected' })
+    const entry = Array.from({ length: 1001 }, (_, index) => ({ id: String(index), changes: [] }))
+    expect(await postSigned(workspace, channel, JSON.stringify({ entry }))).to.include({ status: 413 })
   })
 
   it('are refused before millions of values are parsed', async () => {

@@ -110,14 +110,18 @@ function assertFewParts(changes: unknown[]): void {
       else parts += items.length
     }
   }
-  if (Math.max(changes.length, parts, people) > PARTS_MAX) {
-    throw new TooLargeError('too_many_parts', `The call has more than ${PARTS_MAX} parts. Send them in several calls`)
-  }
+  if (Math.max(changes.length, parts, people) > PARTS_MAX) throw tooManyParts()
+}
+
+function tooManyParts(): TooLargeError {
+  return new TooLargeError('too_many_parts', `The call has more than ${PARTS_MAX} parts. Send them in several calls`)
 }
 
 function parseEntries(body: Buffer): z.output<typeof Entry>[] {
   try {
-    return parseValid(Envelope, [parseProviderJson(body)]).flatMap(({ entry }) => parseValid(Entry, entry))
+    const entries = parseValid(Envelope, [parseProviderJson(body)]).flatMap(({ entry }) => entry)
+    if (entries.length > PARTS_MAX) throw tooManyParts()
+    return parseValid(Entry, entries)
   } catch (cause) {
     if (cause instanceof AppError) throw cause
     throw new InvalidError('The request body must be JSON', undefined, 'invalid_json', { cause })
