@@ -24,7 +24,7 @@ export async function eraseRecipients(tx: Scope, contactId: string): Promise<voi
            when status = 'sending' then 'unknown' else status end as status
        from broadcast_recipients where tenant_id = ${tx.tenantId} and contact_id = ${contactId} order by id for no key update),
      counted as (${countChangesSql(tx.tenantId, 'locked')})
-     update broadcast_recipients r set status = locked.status, address = null, params = '{}', updated_at = ${now},
+     update broadcast_recipients r set status = locked.status, address = null, sent_to = null, params = '{}', updated_at = ${now},
        skip_reason = case when previous <> locked.status and locked.status = 'skipped' then 'contact_deleted' else r.skip_reason end,
        doubted_at = case when previous <> locked.status and locked.status = 'unknown' then ${now} else r.doubted_at end
      from locked where r.tenant_id = ${tx.tenantId} and r.id = locked.id`

@@ -33,6 +33,7 @@ const BROADCAST_SOURCE: ItemSource = {
 const RECIPIENT_SOURCE: ItemSource = {
   table: sqlFragment`broadcast_recipients`,
   columns: (tenantId) => sqlFragment`broadcast_recipients.*,
+    coalesce(broadcast_recipients.sent_to, broadcast_recipients.address) as address,
     (select json_build_object('id', c.id, 'name', c.name) from contacts c
       where c.tenant_id = ${tenantId} and c.id = broadcast_recipients.contact_id) as contact`,
 }

@@ -1,5 +1,6 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
 import { MINUTE } from '../../platform/time.ts'
+import { takeAddresses } from '../broadcast-recipients/take-addresses.ts'
 import type { Scope } from '../../scope.ts'
 import type { SendObstacle } from '../../channels/send-obstacle.ts'
 import { SEND_OBSTACLE_SQL } from '../consent/send-permission.ts'
@@ -27,6 +28,8 @@ type Row = MessageRef & {
   replyToProviderId: string | null
   phone: string | null
   userId: string | null
+  /** Address of the contact when a broadcast queued the message. */
+  broadcastAddress: string | null
   windowExpiresAt: Date | null
   obstacle: SendObstacle | null
   needsWindow: boolean
@@ -75,13 +78,38 @@ export async function claimMessages(
        coalesce((select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
        (select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
-         and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id`
+         and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id,
+       (select coalesce(r.sent_to, r.address) from broadcast_recipients r
+         where r.tenant_id = ${tx.tenantId} and r.id = m.recipient_id) as broadcast_address`
+  const moved = await findMoved(tx, rows)
   // The statement returns them in any order.
   const repliesFirst = rows.toSorted((a, b) => Number(a.recipientId !== null) - Number(b.recipientId !== null))
-  return repliesFirst.map(({ phone, userId, windowExpiresAt, needsWindow, body, ...row }) => ({
+  return repliesFirst.map(({ phone, userId, broadcastAddress, windowExpiresAt, needsWindow, body, ...row }) => ({
     ...row,
     body: body ?? '',
-    to: { phone, userId },
+    to: moved.has(row.messageId) ? toAddress(broadcastAddress) : { phone, userId },
     isOutsideWindow: needsWindow && !isWindowOpen(windowExpiresAt, now),
   }))
+}
+
+/**
+ * Returns the IDs of the messages of broadcasts that must go to the address for which they were queued: the contact has
+ * taken over another one since, at which another recipient was sent the message.
+ */
+async function findMoved(tx: Scope, rows: Row[]): Promise<Set<string>> {
+  const moved = rows.flatMap(({ messageId, recipientId, broadcastAddress, phone, userId }) => {
+    const address = phone ?? userId
+    if (!recipientId || broadcastAddress === null || address === null || address === broadcastAddress) return []
+    return [{ messageId, id: recipientId, address }]
+  })
+  const free = await takeAddresses(
+    tx,
+    moved.map(({ id, address }) => ({ id, address })),
+  )
+  return new Set(moved.flatMap(({ messageId, id }) => (free.has(id) ? [] : [messageId])))
+}
+
+/** Tells a phone number from an ID of the provider. */
+function toAddress(address: string | null): Pick<Row, 'phone' | 'userId'> {
+  return address?.startsWith('+') ? { phone: address, userId: null } : { phone: null, userId: address }
 }

@@ -12,6 +12,8 @@ export class BroadcastRecipient extends TenantModel {
   declare contactId: string
   /** Null if the contact has none on the channel, or has been deleted. */
   declare address: string | null
+  /** Address that the message was sent to, if it is not that of the snapshot. */
+  declare sentTo: string | null
   declare status: RecipientStatus
   declare skipReason: string | null
   declare error: Record<string, unknown> | null

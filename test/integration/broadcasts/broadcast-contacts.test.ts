@@ -3,6 +3,7 @@ import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import { addMs, SECOND } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel } from '../../support/broadcasts.ts'
@@ -62,6 +63,30 @@ describe('contact that is changed while its message of a broadcast is queued', (
     await deliverMessages(app.system, job)
     expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal(['+4915799999999'])
     expect(await getReport()).to.include({ total: 1, sent: 1 })
+  })
+
+  it('is sent the message at its former number when it takes over that of another recipient', async () => {
+    await deliverMessages(app.system, job)
+    const [first, second] = [await buildContact(owner), await buildContact(owner)]
+    const { templateId } = await owner.call('GET', `/api/broadcasts/${broadcastId}`)
+    const audience = { contactIds: [first.id, second.id] }
+    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Both', templateId, audience })
+    await owner.call('POST', `/api/broadcasts/${id}/send`, {})
+    await runBroadcasts(app.system, job)
+    const [{ messageId }] = (await owner.call('GET', `/api/broadcasts/${id}/recipients`)).items.filter(
+      ({ contactId }: { contactId: string }) => contactId === second.id,
+    )
+    await app.system
+      .db('outbox')
+      .where('message_id', messageId)
+      .update({ not_before: addMs(app.clock.now(), SECOND) })
+    await deliverMessages(app.system, job)
+    await owner.call('PATCH', `/api/contacts/${first.id}`, { phone: '+4915799999998' })
+    await owner.call('PATCH', `/api/contacts/${second.id}`, { phone: first.phone })
+    app.clock.advance(SECOND)
+    await deliverMessages(app.system, job)
+    const numbers = cloud.accepted.map(({ recipient }) => recipient)
+    expect(numbers).to.deep.equal([contact.phone, first.phone, second.phone])
   })
 
   it('is skipped when it is blocked', async () => {

@@ -37,9 +37,10 @@ export type Candidate = {
 }
 
 /** Phone number of the contact `c` on the channel, or the ID by which the provider knows it, in the row `i`. */
-const ADDRESS = sqlText('coalesce(i.phone, c.phone, i.user_id)')
+export const ADDRESS = sqlText('coalesce(i.phone, c.phone, i.user_id)')
 
-function identitiesSql(tenantId: string, channelId: string): SqlFragment {
+/** Reads the row `i` of `ADDRESS` for the contact `c`. */
+export function identitiesSql(tenantId: string, channelId: string): SqlFragment {
   return sqlFragment`
     select (array_agg(n.value order by n.created_at) filter (where n.kind = 'phone'))[1] as phone,
       (array_agg(n.value order by n.created_at) filter (where n.kind = 'bsuid'))[1] as user_id

@@ -60,7 +60,7 @@ function readPage(
   { broadcastId, status, after }: { broadcastId: string; status: string | null; after: string },
 ): Promise<Row[]> {
   return scope.sql<Row>('exportRecipients')`
-    select r.id as recipient_id, r.contact_id, c.name, r.address, r.status, r.skip_reason,
+    select r.id as recipient_id, r.contact_id, c.name, coalesce(r.sent_to, r.address) as address, r.status, r.skip_reason,
        r.error ->> 'code' as error_code, r.error ->> 'message' as error_message, r.attempt, r.message_id,
        r.provider_message_id, r.due_at, r.sent_at, r.delivered_at, r.read_at, r.failed_at, r.replied_at,
        r.opted_out_at

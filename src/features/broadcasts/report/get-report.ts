@@ -46,7 +46,7 @@ export async function getReport(source: ReportSource, { broadcastId }: Broadcast
 
 function listAcceptedTwice(source: ReportSource, broadcastId: string): Promise<BroadcastReport['acceptedTwice']> {
   return source.sql<BroadcastReport['acceptedTwice'][number]>('listAcceptedTwice')`
-    select id as recipient_id, contact_id, address, accepted_count from broadcast_recipients
+    select id as recipient_id, contact_id, coalesce(sent_to, address) as address, accepted_count from broadcast_recipients
     where tenant_id = ${source.tenantId} and broadcast_id = ${broadcastId} and accepted_count > 1
     order by id limit ${ITEMS_MAX}`
 }
@@ -58,7 +58,7 @@ async function readDoubts(source: ReportSource, broadcastId: string): Promise<Br
       from broadcast_recipients
       where tenant_id = ${source.tenantId} and broadcast_id = ${broadcastId} and doubted_at is not null`,
     source.sql<BroadcastReport['doubts']['items'][number]>('listDoubts')`
-      select id as recipient_id, contact_id, address, status, doubted_at, doubt_settled_at as settled_at,
+      select id as recipient_id, contact_id, coalesce(sent_to, address) as address, status, doubted_at, doubt_settled_at as settled_at,
         doubt_settled_by as settled_by
       from broadcast_recipients
       where tenant_id = ${source.tenantId} and broadcast_id = ${broadcastId} and doubted_at is not null

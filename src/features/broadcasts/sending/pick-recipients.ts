@@ -2,9 +2,10 @@ import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadc
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope.ts'
+import { isAddressTakenSql } from '../../broadcast-recipients/take-addresses.ts'
 import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
-import { isCappedSql, type SkipReason } from '../audience/candidates.ts'
+import { ADDRESS, identitiesSql, isCappedSql, type SkipReason } from '../audience/candidates.ts'
 import { findQuietUntil } from '../schedule.ts'
 
 /** Recipients whose quiet hours have begun are postponed in portions of this size. */
@@ -13,10 +14,15 @@ const POSTPONED_MAX = 1000
 export type PickedRecipient = {
   id: string
   contactId: string
+  /** Address of the contact at this moment, which may differ from that of the snapshot. */
+  address: string
   params: Record<string, string>
 }
 
-type Row = PickedRecipient & {
+type Row = Omit<PickedRecipient, 'address'> & {
+  address: string | null
+  /** True if another recipient was sent the message at the address, which the contact has taken over from it. */
+  isAddressTaken: boolean
   timezone: string | null
   blocked: boolean
   marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
@@ -28,7 +34,7 @@ type Row = PickedRecipient & {
 
 /**
  * Picks pending recipients of a locked broadcast who are due. Those who may not be sent the message any more are skipped,
- * and those who may be sent it later are postponed.
+ * and those who may be sent it later are postponed. The lock of the broadcast keeps others from taking an address meanwhile.
  */
 export async function pickRecipients(
   tx: Scope,
@@ -37,23 +43,35 @@ export async function pickRecipients(
 ): Promise<{ picked: PickedRecipient[]; hasMore: boolean }> {
   const now = tx.now()
   const rows = await tx.sql<Row>('pickRecipients')`
-    select r.id, r.contact_id, r.params, r.timezone, c.blocked, c.marketing_consent, c.service_consent,
-       c.pair_limited_until_ms, ${isCappedSql(tx, broadcast)} as is_capped
-     from broadcast_recipients r join contacts c on c.tenant_id = ${tx.tenantId} and c.id = r.contact_id
-     where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcast.id} and r.status = 'pending' and r.due_at <= ${now}
-     order by r.due_at, r.id limit ${limit}`
+    select d.*, ${isAddressTakenSql(tx, 'd')} as is_address_taken
+     from (
+       select r.id, r.broadcast_id, r.contact_id, r.params, r.timezone, r.due_at, ${ADDRESS} as address, c.blocked, c.marketing_consent,
+         c.service_consent, c.pair_limited_until_ms, ${isCappedSql(tx, broadcast)} as is_capped
+       from broadcast_recipients r join contacts c on c.tenant_id = ${tx.tenantId} and c.id = r.contact_id
+       cross join lateral (${identitiesSql(tx.tenantId, broadcast.channelId)}) i
+       where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcast.id} and r.status = 'pending' and r.due_at <= ${now}
+       order by r.due_at, r.id limit ${limit}) d
+     order by d.due_at, d.id`
   const skipped: { id: string; reason: SkipReason }[] = []
   const postponed: { id: string; until: Date }[] = []
   const quiet = new Map<string | null, Date>()
   const picked: PickedRecipient[] = []
+  const addresses = new Set<string>()
   for (const row of rows) {
-    const reason = findSkipReason(row, category, broadcast)
+    const { address } = row
+    const reason =
+      findSkipReason(row, category, broadcast) ??
+      (address !== null && (row.isAddressTaken || addresses.has(address)) ? 'duplicate' : undefined)
     const quietUntil = findQuietUntil(broadcast, row.timezone, now)
     if (reason) skipped.push({ id: row.id, reason })
+    else if (address === null) skipped.push({ id: row.id, reason: 'no_address' })
     else if (quietUntil) quiet.set(row.timezone, quietUntil)
     else if (row.pairLimitedUntilMs !== null && row.pairLimitedUntilMs > now.getTime())
       postponed.push({ id: row.id, until: new Date(row.pairLimitedUntilMs) })
-    else picked.push({ id: row.id, contactId: row.contactId, params: row.params })
+    else {
+      addresses.add(address)
+      picked.push({ id: row.id, contactId: row.contactId, address, params: row.params })
+    }
   }
   await skipRecipients(tx, skipped)
   await postponeRecipients(tx, postponed)

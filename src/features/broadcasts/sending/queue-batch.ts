@@ -97,12 +97,17 @@ async function applyMessagingLimit(tx: Scope, prepared: Prepared[], limit: numbe
 /** Makes recipients who are still pending `sending`, each with the message of its next attempt, and returns their ids. */
 async function startSending(tx: Scope, prepared: Prepared[]): Promise<Set<string>> {
   if (prepared.length === 0) return new Set()
-  const rows = prepared.map(({ recipient, messageId }) => ({ id: recipient.id, messageId }))
+  const rows = prepared.map(({ recipient, messageId }) => ({
+    id: recipient.id,
+    messageId,
+    address: recipient.address,
+  }))
   const started = await tx.sql<{ id: string }>('startSending')`
     with changed as (
-       update broadcast_recipients r set status = 'sending', message_id = x.message_id, attempt = attempt + 1,
+       update broadcast_recipients r set status = 'sending', message_id = x.message_id,
+         sent_to = nullif(x.address, r.address), attempt = attempt + 1,
          error = null, failed_at = null, updated_at = ${tx.now()}
-       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, message_id uuid)
+       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, message_id uuid, address text)
        where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'
        returning r.id, r.broadcast_id, 'pending' as previous, r.status),
      counted as (${countChangesSql(tx.tenantId, 'changed')})
