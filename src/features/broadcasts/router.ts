@@ -60,7 +60,7 @@ const ESTIMATE = { description: 'Counts the contacts of the audience, and those 
 const TEST = {
   idempotent: true,
   description:
-    'Sends the message at once to up to 10 contacts and phone numbers, who do not become recipients of the broadcast. Contacts who may not be sent it are skipped with the reason.',
+    'Sends the message at once to up to 10 contacts and phone numbers, who do not become recipients of the broadcast. They need no opt-in. Contacts who may not be sent it are skipped with the reason; if all are, the answer is 422 `test_not_sent`.',
   example: { phones: ['+14155550100'] },
 } as const
 

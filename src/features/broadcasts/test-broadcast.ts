@@ -1,4 +1,5 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
@@ -14,9 +15,9 @@ import type { BroadcastTest } from './report/schema.ts'
 import type { TestBroadcast } from './schema.ts'
 
 /**
- * Sends the message of a broadcast to a few people at once, who do not become recipients of it. The rules of consent
- * apply to them, too.
- * @throws NotFoundError, UnprocessableError of templates
+ * Sends the message of a broadcast to a few people at once, who do not become recipients of it. They were chosen one by
+ * one, so they need no opt-in; blocks and opt-outs apply to them, too.
+ * @throws NotFoundError, UnprocessableError of templates, and `test_not_sent` if nobody may be sent the message
  */
 export function testBroadcast(
   scope: Scope,
@@ -38,7 +39,7 @@ export function testBroadcast(
     const tested = { id: newId(), channelId, audience: {}, frequencyCap: null }
     const candidates = await loadCandidates(tx, tested, ids)
     const items: BroadcastTest['items'] = []
-    const decisions = await decideRecipients({ ...broadcast, params }, template, candidates)
+    const decisions = await decideRecipients({ params, requiresOptIn: false }, template, candidates)
     const messages = decisions.flatMap(({ candidate, params: values, skipReason }) => {
       const { contactId } = candidate
       const conversation = conversations.get(contactId)
@@ -51,7 +52,15 @@ export function testBroadcast(
       const filled = fillTemplate(template, values)
       return [{ id: messageId, conversationId, contactId, channelId, ...filled, sender, runId: null, stepId: null }]
     })
+    if (items.length > 0 && messages.length === 0) throw notSentError(items)
     await queueMessages(tx, messages)
     return { items }
+  })
+}
+
+function notSentError(items: BroadcastTest['items']): UnprocessableError {
+  const reasons = [...new Set(items.map(({ skipReason }) => skipReason))].join(', ')
+  return new UnprocessableError('test_not_sent', `Nobody may be sent the test (${reasons}). Choose another contact`, {
+    items,
   })
 }

@@ -71,6 +71,7 @@ export const ERROR_CODES = [
   'template_of_other_channel',
   'template_params_invalid',
   'template_submission_in_progress',
+  'test_not_sent',
   'time_has_passed',
   'too_many_credentials',
   'too_many_parts',

@@ -105,6 +105,21 @@ describe('audience of a broadcast', () => {
     expect((await owner.call('GET', `/api/broadcasts/${draft.id}`)).counts.total).to.equal(0)
   })
 
+  it('POST /api/broadcasts/{broadcastId}/test sends to contacts without an opt-in, and returns 422 when nobody may be sent it', async () => {
+    const me = await buildContact(owner)
+    const out = await buildContact(owner, { consent: { marketing: 'opted_out' } })
+    const draft = await createDraft({ requiresOptIn: true })
+    const { items } = await post(draft.id, 'test', { contactIds: [me.id] })
+    expect(items[0]).to.include({ contactId: me.id, skipReason: null })
+    expect(items[0].messageId).to.be.a('string')
+    const { status, body } = await owner.request('POST', `/api/broadcasts/${draft.id}/test`, { contactIds: [out.id] })
+    expect([status, body.code]).to.deep.equal([422, 'test_not_sent'])
+    expect(body.error).to.equal('Nobody may be sent the test (opted_out). Choose another contact')
+    expect(body.details.items).to.deep.equal([{ contactId: out.id, messageId: null, skipReason: 'opted_out' }])
+    await app.work()
+    expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal([me.phone])
+  })
+
   it('requiresOptIn skips contacts without consent, and frequencyCap those who were sent enough', async () => {
     const ana = await buildContact(owner, { consent: { marketing: 'opted_in' } })
     const bo = await buildContact(owner)
