@@ -1,6 +1,4 @@
 import type pg from 'pg'
-import { recountSql } from '../src/features/counts/recount.ts'
-import { composeStatement } from '../src/platform/database/statements/statement.ts'
 
 /** IDs in a workspace that has one of each through the API: a run of a workflow, and a draft of a broadcast. */
 export type Filling = { tenantId: string; userId: string; broadcastId: string; contacts: number; now: Date }
@@ -152,8 +150,6 @@ const RUN_STATUS = `case when p.n % 100 = 0 then 'failed' when p.n % 500 = 2 the
 const WAITING_FOR = `case when p.n % 500 = 2 then 'timer' end`
 
 async function keepCounts(database: pg.Client, { tenantId, broadcastId }: Filling): Promise<void> {
-  const { text, values } = composeStatement('recount', recountSql(tenantId))
-  await database.query(text, values)
   await database.query('delete from run_count_deltas where tenant_id = $1', [tenantId])
   await database.query(
     `insert into run_counts (tenant_id, workflow_id, version, status, count)

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex'
-import { recount } from '../src/features/counts/recount.ts'
 import { seedCompletedBroadcast, seedPausedBroadcast } from './demo/broadcasts.ts'
 import { seedContacts } from './demo/contacts.ts'
 import { seedConversations } from './demo/conversations.ts'
@@ -24,6 +23,5 @@ export async function seed(knex: Knex): Promise<void> {
     await seedCompletedBroadcast(history, owner)
     await seedConversations(history, owner)
     await seedPausedBroadcast(history, owner)
-    await recount(tx, DEMO.workspaceId)
   })
 }

@@ -129,13 +129,6 @@ export const RUNS: Area = {
       mutated: 'set count = excluded.count',
     },
     {
-      name: 'two roll-ups wait for each other',
-      file: 'src/features/runs/roll-up-run-counts.ts',
-      original: 'for update skip locked',
-      mutated: 'for update',
-      equivalent: 'The result is the same; skipping locked rows only avoids waiting',
-    },
-    {
       name: 'the steps of a run are listed in another order',
       file: 'src/features/runs/queries.ts',
       original: `.orderBy('index')`,

@@ -16,14 +16,18 @@ export function phoneCountry(e164: string): string | null {
   return parsePhoneNumberFromString(e164)?.country ?? null
 }
 
+/** The second spellings of numbers, with the first one of each. The function to_phone_key of the database has the same. */
+export const PHONE_SPELLINGS = [
+  { pattern: /^\+55(\d\d)([016-9]\d{7})$/, replacement: '+55$19$2' },
+  { pattern: /^\+521(\d{10})$/, replacement: '+52$1' },
+  { pattern: /^\+549(\d{10})$/, replacement: '+54$1' },
+]
+
 /**
  * Returns the key that is the same for all spellings of one person's number; the number itself outside of these countries.
  * Brazilian mobile numbers exist with and without the ninth digit, Mexican ones with and without a 1 after 52, Argentinian
  * ones with and without a 9 after 54. Brazilian landlines begin with 2 to 5 and have no ninth digit.
  */
 export function toPhoneKey(e164: string): string {
-  return e164
-    .replace(/^\+55(\d\d)([016-9]\d{7})$/, '+55$19$2')
-    .replace(/^\+521(\d{10})$/, '+52$1')
-    .replace(/^\+549(\d{10})$/, '+54$1')
+  return PHONE_SPELLINGS.reduce((key, { pattern, replacement }) => key.replace(pattern, replacement), e164)
 }

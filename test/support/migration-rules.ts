@@ -9,6 +9,8 @@ export type Migration = {
   config?: { transaction?: boolean }
   /** The reason why no version in use needs what this migration drops. */
   contracts?: string
+  /** The migration that counts the rows from before, for one that adds a kept number. */
+  recountedBy?: string
 }
 
 /** The migrations that the rules apply to, oldest first. */
@@ -73,7 +75,20 @@ export async function findRuleViolations(db: Database, migration: Migration): Pr
   return [
     ...findCatalogViolations({ before, after, isContraction: migration.contracts !== undefined }),
     ...findStatementViolations(statements, before),
+    ...(await findMissingRecount(statements, migration)),
   ]
+}
+
+/** A number that is kept from now on, or a table for such numbers. */
+const KEPT_NUMBER = /\binsert into (?:public\.)?\w*count_deltas\b|\bcheck \(counter in\b|\bcreate table \w*counts\b/
+
+/** Rows that processes of the previous version write meanwhile are in no number unless they are counted afterwards. */
+async function findMissingRecount(statements: Statement[], { recountedBy }: Migration): Promise<string[]> {
+  if (!statements.some(({ sql }) => KEPT_NUMBER.test(sql))) return []
+  if (recountedBy === undefined)
+    return ['a kept number is added without "recountedBy", the migration that counts the rows']
+  const names = (await listReleasedMigrations()).map(({ name }) => name)
+  return names.includes(recountedBy) ? [] : [`recountedBy names ${recountedBy}, which is no migration`]
 }
 
 function splitStatements(sql: string): string[] {

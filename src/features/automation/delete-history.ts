@@ -2,7 +2,6 @@ import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import { type Place, recordListChanges } from '../paging/anchors/record-list-changes.ts'
 import { countRunsSql } from './store/run-counts.ts'
 
@@ -73,10 +72,7 @@ async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promi
 async function deleteConversations(tx: Scope, ids: string[]): Promise<void> {
   const deleted = await tx.sql<Place>('deleteConversations')`
     delete from conversations where tenant_id = ${tx.tenantId} and id = any(${ids}) returning id, last_message_at as time`
-  await Promise.all([
-    recordCounts(tx, [{ counter: 'conversations', delta: -deleted.length }]),
-    recordListChanges(tx, 'conversations', deleted, -1),
-  ])
+  await recordListChanges(tx, 'conversations', deleted, -1)
 }
 
 async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> {

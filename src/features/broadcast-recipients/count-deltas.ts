@@ -1,5 +1,6 @@
 import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { SystemScope } from '../../scope.ts'
+import { lockCounts } from '../counts/lock-counts.ts'
 
 const BATCH = 5000
 
@@ -19,7 +20,7 @@ export function countChangesSql(tenantId: string, source: string): SqlFragment {
 
 /**
  * Adds the recorded changes to the counts of the broadcasts, and records the progress of each. A concurrent reader sees
- * each change exactly once, and concurrent runs take different changes. Those of deleted broadcasts are dropped.
+ * each change exactly once. Those of deleted broadcasts are dropped.
  */
 export async function rollUpBroadcastCounts(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithBroadcastCounts')`
@@ -28,10 +29,11 @@ export async function rollUpBroadcastCounts(system: SystemScope): Promise<void> 
     const scope = system.forTenant(tenantId)
     for (let taken = BATCH; taken === BATCH;) {
       taken = await scope.transaction(async (tx) => {
+        await lockCounts(tx)
         const rows = await tx.sql<{ broadcastId: string; taken: number }>('rollUpBroadcastCounts')`
           with taken as (
             delete from broadcast_count_deltas where tenant_id = ${tenantId} and seq in (
-              select seq from broadcast_count_deltas where tenant_id = ${tenantId} order by seq limit ${BATCH} for update skip locked)
+              select seq from broadcast_count_deltas where tenant_id = ${tenantId} order by seq limit ${BATCH})
             returning broadcast_id, counter, delta),
           changed as (select broadcast_id, count(*)::int as taken from taken group by broadcast_id),
           added as (

@@ -1,7 +1,6 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import { assertParams } from './audience/assert-params.ts'
 import { lockTemplate } from './lock-template.ts'
 import { NO_COUNTS } from './counts.ts'
@@ -34,7 +33,6 @@ export function createBroadcast(
       createdAt: now,
       updatedAt: now,
     })
-    await recordCounts(tx, [{ counter: 'broadcasts', delta: 1 }])
     if (input.audience) await replaceAudience(tx, broadcastId, input.audience)
     await tx.record({ type: 'broadcast.created', data: { broadcastId } })
     return getBroadcast(tx, { broadcastId })

@@ -1,7 +1,6 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import type { BroadcastRef } from './schema.ts'
 
 /**
@@ -15,7 +14,6 @@ export function deleteBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Pr
       throw new ConflictError('broadcast_not_editable', 'Only a draft can be deleted')
     }
     await tx.query(BroadcastRow).delete().where('id', broadcastId)
-    await recordCounts(tx, [{ counter: 'broadcasts', delta: -1 }])
     await tx.record({ type: 'broadcast.deleted', data: { broadcastId } })
     return {}
   })

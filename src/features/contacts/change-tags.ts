@@ -1,7 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
 /** `depth` is the number of runs in the cascade that led to the change; 0 if a person or an external system made it. */
@@ -35,16 +34,11 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
 
 /** Returns the tags that were removed. */
 async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChange, 'isAdded'>[]> {
-  const deleted = await tx.sql<Omit<TagChange, 'isAdded'> & { tagId: string }>('deleteTags')`
+  return tx.sql<Omit<TagChange, 'isAdded'>>('deleteTags')`
     delete from contact_tags ct using tags t, jsonb_to_recordset(${toRecordset(changes)}::jsonb) as x (contact_id uuid, tag text, depth int)
      where ct.tenant_id = ${tx.tenantId} and ct.contact_id = x.contact_id and t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
        and lower(t.name) = lower(x.tag)
-     returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth, ct.tag_id`
-  await recordCounts(
-    tx,
-    deleted.map(({ tagId }) => ({ counter: 'tag_contacts', ownerId: tagId, delta: -1 })),
-  )
-  return deleted
+     returning ct.contact_id, t.name as tag, coalesce(x.depth, 0) as depth`
 }
 
 /** Returns the inserted pairs as `contactId tagId`. */
@@ -54,10 +48,6 @@ async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[
      select ${tx.tenantId}::uuid, contact_id, tag_id, ${tx.now()}::timestamptz
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, tag_id uuid)
      on conflict do nothing returning contact_id, tag_id`
-  await recordCounts(
-    tx,
-    inserted.map(({ tagId }) => ({ counter: 'tag_contacts', ownerId: tagId, delta: 1 })),
-  )
   return new Set(inserted.map(({ contactId, tagId }) => `${contactId} ${tagId}`))
 }
 

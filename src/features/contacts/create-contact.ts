@@ -4,7 +4,6 @@ import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import { storeConsents } from './change-consents.ts'
 import { changeTags } from './change-tags.ts'
 import { getContact } from './queries.ts'
@@ -26,7 +25,6 @@ export function createContact(scope: Scope, { tags = [], consent, ...input }: Cr
         createdAt: now,
         updatedAt: now,
       })
-      await recordCounts(tx, [{ counter: 'contacts', delta: 1 }])
       if (consent) {
         await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
       }

@@ -4,7 +4,6 @@ import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 
 type Person = { phone: string; name?: string | undefined }
 type FoundContact = { contactId: string; isCreated: boolean }
@@ -63,7 +62,6 @@ async function insertContacts(tx: Scope, people: Person[], source: 'api' | 'impo
      from jsonb_to_recordset(${toRecordset(sortForLocking(rows, ({ phoneKey }) => phoneKey))}::jsonb) as x (id uuid, name text, phone text, phone_key text, country text)
      on conflict do nothing returning id`
   const contactIds = inserted.map(({ id }) => id)
-  await recordCounts(tx, [{ counter: 'contacts', delta: contactIds.length }])
   await tx.record(...contactIds.map((contactId) => ({ type: 'contact.created' as const, data: { contactId } })))
   await raiseEvents(
     tx,

@@ -1,7 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import { recordListChanges } from '../paging/anchors/record-list-changes.ts'
 
 export type EnsuredConversation = {
@@ -55,9 +54,6 @@ async function createConversations(tx: Scope, channelId: string, missing: string
      from jsonb_to_recordset(${toRecordset(missing.map((contactId) => ({ id: newId(), contactId })))}::jsonb) as x (id uuid, contact_id uuid)
      on conflict (tenant_id, channel_id, contact_id) do nothing returning id`
   const places = created.map(({ id }) => ({ id, time: null }))
-  await Promise.all([
-    recordCounts(tx, [{ counter: 'conversations', delta: created.length }]),
-    recordListChanges(tx, 'conversations', places, 1),
-  ])
+  await recordListChanges(tx, 'conversations', places, 1)
   return new Set(created.map(({ id }) => id))
 }

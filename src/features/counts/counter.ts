@@ -1,14 +1,30 @@
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
+
 /**
- * A kept number of rows. The contacts, conversations, groups and broadcasts of a workspace have one counter each, and so have
- * the contacts of each tag and group, whose ID is `ownerId`.
+ * Kept numbers of rows. The contacts, conversations, groups and broadcasts of a workspace have one counter each, which is
+ * stored under the ID of the workspace, and so have the contacts of each tag and group, stored under its ID. Triggers keep
+ * them for all programs that write rows. A distributed database has no triggers: there the rows are counted.
  */
-export type Counter =
-  | { counter: 'contacts' | 'conversations' | 'groups' | 'broadcasts' }
-  | { counter: 'group_contacts' | 'tag_contacts'; ownerId: string }
+export type Counter = 'contacts' | 'conversations' | 'groups' | 'broadcasts' | 'tag_contacts' | 'group_contacts'
 
-export type CountChange = Counter & { delta: number }
+type Rows = {
+  table: SqlFragment
+  /** Column with the ID of the tag or group; undefined if all rows of the workspace are counted. */
+  owner?: SqlFragment
+}
 
-/** Returns the ID that a counter is stored under: for a total of the workspace its own. */
-export function toOwnerId(tenantId: string, counter: Counter): string {
-  return 'ownerId' in counter ? counter.ownerId : tenantId
+const COUNTED: Record<Counter, Rows> = {
+  contacts: { table: sqlFragment`contacts` },
+  conversations: { table: sqlFragment`conversations` },
+  groups: { table: sqlFragment`groups` },
+  broadcasts: { table: sqlFragment`broadcasts` },
+  tag_contacts: { table: sqlFragment`contact_tags`, owner: sqlFragment`tag_id` },
+  group_contacts: { table: sqlFragment`group_contacts`, owner: sqlFragment`group_id` },
+}
+
+/** Returns the SQL that counts the rows of a counter. `ownerId` is the ID of its tag or group, or the SQL of it. */
+export function countRowsSql(tenantId: string, counter: Counter, ownerId: string | SqlFragment): SqlFragment {
+  const { table, owner } = COUNTED[counter]
+  const ofOwner = owner ? sqlFragment` and counted.${owner} = ${ownerId}` : sqlFragment``
+  return sqlFragment`(select count(*)::int from ${table} counted where counted.tenant_id = ${tenantId}${ofOwner})`
 }

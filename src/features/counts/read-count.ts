@@ -1,13 +1,16 @@
 import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Counter } from './counter.ts'
+import { type Counter, countRowsSql } from './counter.ts'
 
 /**
- * Returns the SQL of the number of rows of a counter, exactly as of now. `ownerId` is the ID it is stored under, or the SQL
- * of it.
+ * Returns the SQL of the number of rows of a counter, exactly as of now: the kept number, or the rows counted if none is
+ * kept. `ownerId` is the ID it is stored under, or the SQL of it.
  */
-export function countSql(tenantId: string, counter: Counter['counter'], ownerId: string | SqlFragment): SqlFragment {
-  const isCounted = sqlFragment`tenant_id = ${tenantId} and counter = ${counter} and owner_id = ${ownerId}`
-  return sqlFragment`(select coalesce(sum(n), 0)::int from (
-    select count as n from counts where ${isCounted}
-    union all select delta from count_deltas where ${isCounted}) counted)`
+export function countSql(tenantId: string, counter: Counter, ownerId: string | SqlFragment): SqlFragment {
+  return sqlFragment`coalesce((
+    select kept.count + (
+      select coalesce(sum(change.delta), 0) from count_deltas change
+      where change.tenant_id = ${tenantId} and change.counter = ${counter} and change.owner_id = ${ownerId})
+    from counts kept
+    where kept.tenant_id = ${tenantId} and kept.counter = ${counter} and kept.owner_id = ${ownerId}
+      and kept.counted_at is not null)::int, ${countRowsSql(tenantId, counter, ownerId)})`
 }

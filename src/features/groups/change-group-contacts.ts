@@ -1,7 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { Event, Scope } from '../../scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 
 /** `depth` counts the runs between the change and the action of a person or external system that caused it. */
 export type GroupChange = { groupId: string; contactId: string; isAdded: boolean; depth?: number }
@@ -25,14 +24,6 @@ export async function changeGroupContacts(tx: Scope, changes: GroupChange[]): Pr
     ...change,
     depth: depths.get(`${change.groupId} ${change.contactId}`) ?? 0,
   }))
-  await recordCounts(
-    tx,
-    changed.map(({ groupId, isAdded }) => ({
-      counter: 'group_contacts',
-      ownerId: groupId,
-      delta: isAdded ? 1 : -1,
-    })),
-  )
   await tx.record(...changed.map(toEvent))
   await raiseEvents(tx, changed.map(toRaisedEvent))
   return changed

@@ -2,7 +2,6 @@ import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import { getGroup } from './queries.ts'
 import type { CreateGroup, Group } from './schema.ts'
 
@@ -13,7 +12,6 @@ export function createGroup(scope: Scope, { name, description = null }: CreateGr
       const groupId = newId()
       const now = tx.now()
       await tx.query(GroupRow).insert({ id: groupId, name, description, createdAt: now, updatedAt: now })
-      await recordCounts(tx, [{ counter: 'groups', delta: 1 }])
       return getGroup(tx, { groupId })
     }),
   )

@@ -5,9 +5,7 @@ import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries.ts'
 import type { Contact } from '../contacts/schema.ts'
-import { deleteCount } from '../counts/delete-count.ts'
 import { countSql } from '../counts/read-count.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { Group, GroupRef, ListGroupContacts, ListGroups } from './schema.ts'
@@ -66,8 +64,6 @@ export function deleteGroup(scope: Scope, { groupId }: GroupRef): Promise<Record
   return scope.transaction(async (tx) => {
     await tx.lock(GroupRow, groupId)
     await tx.query(GroupRow).delete().where('id', groupId)
-    await recordCounts(tx, [{ counter: 'groups', delta: -1 }])
-    await deleteCount(tx, { counter: 'group_contacts', ownerId: groupId })
     return {}
   })
 }

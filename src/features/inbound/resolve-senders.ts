@@ -7,7 +7,6 @@ import { lockContactsSql, sortForLocking } from '../automation/lock-order.ts'
 import { carryRestrictions } from '../consent/carry-restrictions.ts'
 import { findByPhone } from '../contacts/find-or-create-contacts.ts'
 import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
-import { recordCounts } from '../counts/record-counts.ts'
 
 type Identity = Pick<NewIdentity, 'kind' | 'value'>
 type Lookup = {
@@ -197,7 +196,6 @@ async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, 
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, name text, phone text, phone_key text, username text, country text)
      on conflict do nothing returning id`
   const insertedIds = new Set(inserted.map(({ id }) => id))
-  await recordCounts(tx, [{ counter: 'contacts', delta: insertedIds.size }])
   const conflicting = candidates.flatMap(({ id, phone }) => (phone === null || insertedIds.has(id) ? [] : [{ phone }]))
   const winners = conflicting.length > 0 ? await findByPhone(tx, conflicting) : new Map<string, string>()
   return new Map(

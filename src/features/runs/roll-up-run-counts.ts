@@ -1,11 +1,12 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
+import { lockCounts } from '../counts/lock-counts.ts'
 
 const BATCH = 10_000
 
 /**
- * Adds the recorded deltas to the base counts. A concurrent count sees each delta exactly once, in one table or the other,
- * and concurrent roll-ups take different deltas. Deltas of deleted workflows are dropped.
+ * Adds the recorded deltas to the base counts. A concurrent count sees each delta exactly once, in one table or the other.
+ * Deltas of deleted workflows are dropped.
  */
 export async function rollUpRunCounts(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithRunCounts')`
@@ -18,9 +19,10 @@ export async function rollUpRunCounts(system: SystemScope): Promise<void> {
 type Delta = { workflowId: string; version: number; status: string; delta: number }
 
 async function rollUpBatch(tx: Scope): Promise<number> {
+  await lockCounts(tx)
   const deltas = await tx.sql<Delta>('takeRunCounts')`
     with taken as (
-      select seq from run_count_deltas where tenant_id = ${tx.tenantId} order by seq limit ${BATCH} for update skip locked)
+      select seq from run_count_deltas where tenant_id = ${tx.tenantId} order by seq limit ${BATCH})
     delete from run_count_deltas d using taken where d.tenant_id = ${tx.tenantId} and d.seq = taken.seq
     returning d.workflow_id, d.version, d.status, d.delta`
   if (deltas.length === 0) return 0

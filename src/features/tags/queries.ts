@@ -2,7 +2,6 @@ import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import { deleteCount } from '../counts/delete-count.ts'
 import { countSql } from '../counts/read-count.ts'
 import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
 import type { Tag, TagRef } from './schema.ts'
@@ -32,7 +31,6 @@ export function deleteTag(scope: Scope, { tagId }: TagRef): Promise<Record<strin
   return scope.transaction(async (tx) => {
     await tx.lock(TagRow, tagId)
     await tx.query(TagRow).delete().where('id', tagId)
-    await deleteCount(tx, { counter: 'tag_contacts', ownerId: tagId })
     return {}
   })
 }

@@ -20,7 +20,11 @@ export async function importDatabase(client: pg.Client, input: Readable, onProgr
   assertSameMigrations(parse(Header, await reader.readLine()).migrations, await listMigrations(client))
   // They are created again below, which checks all rows: tables need no order, and each row is checked once.
   const foreignKeys = await dropForeignKeys(client)
+  // What they keep is part of the export.
+  const triggers = await listTriggers(client)
+  for (const { table, name } of triggers) await client.query(`alter table ${table} disable trigger ${name}`)
   const rows = await readTables(client, reader, { tables, onProgress })
+  for (const { table, name } of triggers) await client.query(`alter table ${table} enable trigger ${name}`)
   for (const statement of foreignKeys) await client.query(statement)
   await continueSequences(client)
   await client.query('commit')
@@ -88,6 +92,15 @@ async function assertEmpty(client: pg.Client, tables: Table[]): Promise<void> {
         `The database has rows in ${name}. Import into an empty database, and start Parley afterwards`,
       )
   }
+}
+
+async function listTriggers(client: pg.Client): Promise<{ table: string; name: string }[]> {
+  const { rows } = await client.query<{ table: string; name: string }>(
+    `select tgrelid::regclass::text as table, quote_ident(tgname) as name from pg_trigger
+     join pg_class on pg_class.oid = tgrelid
+     where relnamespace = 'public'::regnamespace and not tgisinternal and tgenabled = 'O'`,
+  )
+  return rows
 }
 
 /** Returns the statements that create them again. */

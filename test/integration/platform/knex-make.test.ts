@@ -54,7 +54,7 @@ describe('knex migrate:make and seed:make', function () {
     expect(await knex('migrate:list'))
       .to.include('add_sample')
       .and.include('No Pending Migration')
-    expect(await knex('seed:run')).to.include('Ran 2 seed files')
+    expect(await knex('seed:run')).to.include('Ran 3 seed files')
     expect(await knex('migrate:down')).to.include('add_sample')
   })
 })

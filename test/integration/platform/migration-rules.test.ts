@@ -22,11 +22,12 @@ describe('migrations after the first release', () => {
       expect(await findRuleViolations(db, migration), name).to.deep.equal([])
   })
 
-  const check = (sql: string, options: { transaction?: boolean; contracts?: string } = {}) =>
+  const check = (sql: string, options: { transaction?: boolean; contracts?: string; recountedBy?: string } = {}) =>
     findRuleViolations(db, {
       up: async (knex) => knex.raw(sql),
       ...(options.transaction === undefined ? {} : { config: { transaction: options.transaction } }),
       ...(options.contracts === undefined ? {} : { contracts: options.contracts }),
+      ...(options.recountedBy === undefined ? {} : { recountedBy: options.recountedBy }),
     })
 
   for (const [title, sql] of [
@@ -47,6 +48,17 @@ describe('migrations after the first release', () => {
   it('may create an index concurrently, outside of a transaction', async () => {
     const sql = 'create index concurrently contacts_name_idx on contacts (name)'
     expect(await check(sql, { transaction: false })).to.deep.equal([])
+  })
+
+  it('may add a kept number, and name the migration that counts the rows from before', async () => {
+    const sql = 'create table mark_counts (tenant_id uuid primary key, count bigint not null)'
+    expect(await check(sql, { recountedBy: '20261123010201_recount_rows' })).to.deep.equal([])
+    expect(await check(`${sql.replace('mark', 'star')}`)).to.deep.equal([
+      'a kept number is added without "recountedBy", the migration that counts the rows',
+    ])
+    expect(await check(sql.replace('mark', 'dot'), { recountedBy: 'none' })).to.deep.equal([
+      'recountedBy names none, which is no migration',
+    ])
   })
 
   it('may drop what the previous version does not use, and state why', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { down, up } from '../../../migrations/20261122010400_add_phone_keys_to_contacts.ts'
+import * as completePhones from '../../../migrations/20261123010100_complete_phones_of_contacts.ts'
 import { toPhoneKey } from '../../../src/platform/phone.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -15,7 +16,6 @@ const PHONES = [
   '+5215512345678',
   '+5491123456789',
   '+541123456789',
-  '+5521',
   '+4915112345678',
   '+15550001111',
 ]
@@ -32,6 +32,7 @@ describe('migration that adds match keys to contacts', () => {
   it('fills in the key of the code, and gives the key of several contacts to the oldest', async () => {
     const { tenantId } = await buildWorkspace(app)
     const { db } = app.system
+    await completePhones.down(db)
     await down(db)
     for (const [index, phone] of [...PHONES, null].entries()) {
       await db.raw(
@@ -41,6 +42,7 @@ describe('migration that adds match keys to contacts', () => {
       )
     }
     await up(db)
+    await completePhones.up(db)
     const rows = await db('contacts')
       .where({ tenant_id: tenantId })
       .orderBy('created_at')
@@ -54,5 +56,21 @@ describe('migration that adds match keys to contacts', () => {
     })
     expect(rows).to.deep.equal([...expected, { phone: null, phone_key: null }])
     expect(expected.filter(({ phone_key }) => phone_key === null)).to.have.length(3)
+  })
+
+  it('of which a later one removes punctuation, and keeps what is no number as a custom field', async () => {
+    const { tenantId } = await buildWorkspace(app)
+    const { db } = app.system
+    await completePhones.down(db)
+    const phones = ['+55 (11) 3333-5555', '+551133335555', '(555) 12', '+44 20 7946 0000', '+44-20-79460000', null]
+    await db('contacts').insert(phones.map((phone) => ({ tenant_id: tenantId, name: phone ?? 'Ana', phone })))
+    await completePhones.up(db)
+    const rows = await db('contacts').where({ tenant_id: tenantId }).select('name', 'phone', 'fields')
+    const kept = new Map(rows.map(({ name, phone, fields }) => [name, [phone, fields]]))
+    expect(kept.get('+551133335555')).to.deep.equal(['+551133335555', {}])
+    expect(kept.get('+55 (11) 3333-5555')).to.deep.equal([null, { phone: '+55 (11) 3333-5555' }])
+    expect(kept.get('(555) 12')).to.deep.equal([null, { phone: '(555) 12' }])
+    expect(rows.filter(({ phone }) => phone === '+442079460000')).to.have.length(1)
+    expect(kept.get('Ana')).to.deep.equal([null, {}])
   })
 })

@@ -19,6 +19,7 @@ type Options = {
  */
 export async function distribute(db: Database, { shards, report }: Options): Promise<void> {
   await assertDistributable(db)
+  await dropTriggers(db)
   const workers = await countWorkers(db)
   report(workers === 0 ? 'No worker nodes: all shards are stored on the coordinator' : `${workers} worker nodes`)
   const types = await readTableTypes(db)
@@ -78,6 +79,20 @@ async function assertDistributable(db: Database): Promise<void> {
   const { missing } = await compareMigrations(db)
   if (missing.length > 0)
     throw new DistributionError('The database has not all migrations. Execute npm run migrate first')
+}
+
+/** Distributed tables have no triggers. Without them no numbers of rows are kept: the rows are counted. */
+async function dropTriggers(db: Database): Promise<void> {
+  const { rows } = await db.raw<{ rows: { table: string; name: string }[] }>(
+    `select tgrelid::regclass::text as table, quote_ident(tgname) as name from pg_trigger
+     join pg_class on pg_class.oid = tgrelid where relnamespace = 'public'::regnamespace and not tgisinternal
+       and tgrelid not in (select table_name::oid from citus_tables)`,
+  )
+  if (rows.length === 0) return
+  await db.transaction(async (tx) => {
+    for (const { table, name } of rows) await tx.raw(`drop trigger ${name} on ${table}`)
+    await tx.raw('truncate counts, count_deltas')
+  })
 }
 
 async function countWorkers(db: Database): Promise<number> {
