@@ -96,8 +96,8 @@ export const LISTS: Area = {
     {
       name: 'a group filter lists the contacts of all groups',
       file: CONTACTS,
-      original: 'and gc.group_id = ${groupId}`',
-      mutated: 'and gc.group_id is distinct from ${groupId}`',
+      original: 'and member.group_id = ${groupId} ${isContact}`',
+      mutated: 'and member.group_id is distinct from ${groupId} ${isContact}`',
     },
     {
       name: 'tags are found by their exact spelling only',

@@ -85,8 +85,7 @@ export function toPage<T extends z.ZodType>(item: T) {
     items: z.array(item),
     total: z.int().meta({ description: 'The number of items on all pages' }),
     totalCapped: z.literal(true).optional().meta({
-      description:
-        'Present if more than `total` items match: those of a filter are counted up to 1,000, and of a search up to 100',
+      description: 'Present if more than `total` items match: those of a filter or a search are counted up to 100,000',
     }),
     nextCursor: z
       .string()

@@ -7,7 +7,7 @@ import type { Scope } from '../../scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { countSql } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
-import { NEWEST_FIRST, readPage, TOTAL_MAX } from '../paging/read-page.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { ListRows, Order } from '../paging/walk.ts'
 import type { Contact, ContactRef, ListContacts } from './schema.ts'
 
@@ -75,16 +75,19 @@ export const CONTACT_ROWS: ListRows = {
   order: NEWEST_FIRST,
 }
 
-/** Counting what a search finds reads each contact: more than this only says that there are more. */
-const FOUND_MAX = 100
+/** Reading what a search finds in order reads each contact: more than this are counted without it. */
+const FOUND_WITH_PAGE = 100
+
+/** A tag or group with more contacts is large. */
+const SMALL_SET_MAX = 1000
 
 /** Lists contacts, by default newest first. */
 export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
   const { sort, groupId } = input
   if (groupId !== undefined && !isUuid(groupId)) return EMPTY_PAGE
   const sets = await readSets(scope, input)
-  if (sets.some(({ count }) => count === 0)) return EMPTY_PAGE
-  const conditions = [...toConditions(input), ...sets.map((set) => set.condition)]
+  const others = toConditions(input)
+  const conditions = [...others, ...sets.map((set, index) => isInSetSql(set, others.length + index > 0))]
   const [only] = conditions.length === 1 ? sets : []
   const allTotal = conditions.length === 0 ? countSql(scope.tenantId, 'contacts', scope.tenantId) : undefined
   const page = await readPage<ContactView>(
@@ -94,9 +97,9 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
       name: 'listContacts',
       conditions,
       order: { sort, ...ORDERS[sort] },
-      total: only?.isLarge ? only.count : allTotal,
+      total: only && isLarge(only) ? only.count : allTotal,
       anchored: allTotal && ORDERS[sort].kind === 'time' ? { list: 'contacts' } : undefined,
-      ...(input.q === undefined ? {} : { totalMax: FOUND_MAX }),
+      ...(input.q === undefined ? {} : { countedWithPage: FOUND_WITH_PAGE }),
       item: CONTACT_SOURCE,
     },
     input,
@@ -112,7 +115,14 @@ function toConditions({ q, phone }: ListContacts): SqlFragment[] {
 }
 
 /** The contacts of a tag or a group, with their kept number. */
-type ContactSet = { count: number; isLarge: boolean; condition: SqlFragment }
+type ContactSet = {
+  count: number
+  /** Returns the SQL of the rows, all of them or those of the contact `t`. */
+  rows: (isContact: SqlFragment) => SqlFragment
+}
+
+const IS_ANY = sqlFragment``
+const IS_CONTACT = sqlFragment`and member.contact_id = t.id`
 
 async function readSets(scope: Scope, { tag, groupId }: ListContacts): Promise<ContactSet[]> {
   const { tenantId } = scope
@@ -121,24 +131,32 @@ async function readSets(scope: Scope, { tag, groupId }: ListContacts): Promise<C
     const [row] = await scope.sql<{ id: string; count: number }>('findTag')`
       select tags.id, ${countSql(tenantId, 'tag_contacts', sqlFragment`tags.id`)} as count from tags
       where tags.tenant_id = ${tenantId} and lower(tags.name) = lower(${tag})`
-    const ids = sqlFragment`select ct.contact_id from contact_tags ct
-      where ct.tenant_id = ${tenantId} and ct.tag_id = ${row?.id ?? null}`
-    sets.push(toContactSet(row?.count ?? 0, ids))
+    const rows: ContactSet['rows'] = (isContact) => sqlFragment`select member.contact_id from contact_tags member
+      where member.tenant_id = ${tenantId} and member.tag_id = ${row?.id ?? null} ${isContact}`
+    sets.push({ count: row?.count ?? 0, rows })
   }
   if (groupId) {
     const [row] = await scope.sql<{ count: number }>('countGroup')`
       select ${countSql(tenantId, 'group_contacts', groupId)} as count`
-    const ids = sqlFragment`select gc.contact_id from group_contacts gc
-      where gc.tenant_id = ${tenantId} and gc.group_id = ${groupId}`
-    sets.push(toContactSet(row?.count ?? 0, ids))
+    const rows: ContactSet['rows'] = (isContact) => sqlFragment`select member.contact_id from group_contacts member
+      where member.tenant_id = ${tenantId} and member.group_id = ${groupId} ${isContact}`
+    sets.push({ count: row?.count ?? 0, rows })
   }
-  return sets
+  return sets.sort((one, other) => one.count - other.count)
 }
 
-/** A small set is read first, and its contacts are looked up; the contacts are looked up in a large one. */
-function toContactSet(count: number, ids: SqlFragment): ContactSet {
-  const isLarge = count > TOTAL_MAX
-  return { count, isLarge, condition: isLarge ? sqlFragment`t.id in (${ids})` : sqlFragment`t.id = any(array(${ids}))` }
+function isLarge({ count }: ContactSet): boolean {
+  return count > SMALL_SET_MAX
+}
+
+/**
+ * A small set is read first, and its contacts are looked up; the contacts are looked up in a large one. Contacts that another
+ * condition has found are looked up one by one: joined, two sets are compared pair by pair if there are no statistics yet.
+ */
+function isInSetSql(set: ContactSet, isFound: boolean): SqlFragment {
+  if (isFound && isLarge(set)) return sqlFragment`exists (${set.rows(IS_CONTACT)} offset 0)`
+  const all = set.rows(IS_ANY)
+  return isLarge(set) ? sqlFragment`t.id in (${all})` : sqlFragment`t.id = any(array(${all}))`
 }
 
 /** An index of trigrams finds parts of at least three characters; fewer are looked up as the beginning of a word. */

@@ -5,10 +5,13 @@ import { type AnchoredList, anchorJob, ANCHORS } from './anchors/anchored-list.t
 import { type Anchor, findAnchor } from './anchors/find-anchor.ts'
 import { type Position, parseCursor, toCursor, toTimeText } from './cursor.ts'
 import type { ItemSource } from './read-items.ts'
-import { type Direction, DIRECTIONS, type ListRows, type Order, walkSql } from './walk.ts'
+import { type Direction, DIRECTIONS, type ListRows, matchesSql, type Order, walkSql } from './walk.ts'
 
-/** Matches of a filter are counted up to this number: the cost of a count does not grow with the data. */
-export const TOTAL_MAX = 1000
+/** Matches of a filter are counted up to this number. */
+export const TOTAL_MAX = 100_000
+
+/** Up to this number of matches are counted while the page is read. More are counted by a statement of their own. */
+const COUNTED_WITH_PAGE = 1000
 
 /** An offset above this is walked from the nearest row whose place is known: an anchor, or an end of the list. */
 const NEAR = 1000
@@ -26,8 +29,8 @@ export type Listing = ListRows & {
   name: string
   /** The kept number of rows that match, or how to read it. Without it the matches are counted. */
   total?: SqlFragment | number | undefined
-  /** Matches are counted up to this number; `TOTAL_MAX` unless finding them by an index costs more. */
-  totalMax?: number
+  /** Number of matches that are read for a page at least, and counted; fewer if reading them in order costs more. */
+  countedWithPage?: number
   /** The list whose anchors are used, if all of its rows match. Requires a total. */
   anchored?: AnchoredList | undefined
   item: ItemSource
@@ -44,22 +47,31 @@ type Row<Item> = Item & { pageTotal: number; pageId: string | null; pageValue: D
  */
 export async function readPage<Item>(scope: Scope, listing: Listing, input: PageInput): Promise<Page<Item>> {
   const { limit, offset } = input
-  const { total, totalMax = TOTAL_MAX, order } = listing
+  const { total, order } = listing
   const after = input.cursor === undefined ? undefined : parseCursor(input.cursor, order.sort, order.kind)
   const reader = new PageReader<Item>(scope, listing, after)
-  if (total === undefined) {
-    const isCounted = !after && offset + limit <= totalMax
-    const page = isCounted
-      ? await reader.readCounted(totalMax, { limit, offset })
-      : await reader.readForward(reader.countMatches(totalMax), { limit, offset })
-    return page.total > totalMax ? { ...page, total: totalMax, totalCapped: true } : page
-  }
+  if (total === undefined) return readMatches(reader, listing, { limit, offset, isFirst: !after })
   if (after || offset <= NEAR) return reader.readForward(total, { limit, offset })
   const start = await reader.findStart(total, { limit, offset })
-  if (offset >= start.total) return { items: [], total: start.total }
+  // Read nevertheless: the rows decide where the list ends, and not the kept number.
+  if (offset >= start.total) return reader.readForward(start.total, { limit, offset })
   return start.isEnd
     ? reader.readBackward(start, { limit, offset })
     : reader.readForward(start.total, { limit, offset: start.skipped }, start.anchor)
+}
+
+/** Reads a page of a list whose matches are counted: few of them with the page, more of them without their order. */
+async function readMatches<Item>(
+  reader: PageReader<Item>,
+  { countedWithPage = COUNTED_WITH_PAGE }: Listing,
+  { isFirst, ...bounds }: Bounds & { isFirst: boolean },
+): Promise<Page<Item>> {
+  if (isFirst && bounds.offset + bounds.limit <= countedWithPage) {
+    const page = await reader.readCounted(countedWithPage, bounds)
+    if (page.total <= countedWithPage) return page
+  }
+  const page = await reader.readForward(reader.countMatches(TOTAL_MAX), bounds)
+  return page.total > TOTAL_MAX ? { ...page, total: TOTAL_MAX, totalCapped: true } : page
 }
 
 /** The place where the walk to a page begins, an anchor or an end of the list, and the rows that it skips from there. */
@@ -108,7 +120,7 @@ class PageReader<Item> {
 
   /** Returns the SQL of the number of matches, at most one more than `max`. */
   countMatches(max: number): SqlFragment {
-    return sqlFragment`(select count(*)::int from (${this.#walk({ limit: max + 1, offset: 0 })}) matches)`
+    return sqlFragment`(select count(*)::int from (${matchesSql(this.#scope.tenantId, this.#listing, max + 1)}) matches)`
   }
 
   async readForward(total: SqlFragment | number, { limit, offset }: Bounds, anchor?: Anchor): Promise<Page<Item>> {

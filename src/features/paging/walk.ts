@@ -27,6 +27,23 @@ export type ListRows = {
 
 export const DIRECTIONS = { asc: sqlFragment`asc`, desc: sqlFragment`desc` }
 
+/** Returns the condition of each index scan of a list. */
+function toScans(
+  tenantId: string,
+  { conditions, alternatives = [] }: Pick<ListRows, 'conditions' | 'alternatives'>,
+): SqlFragment[] {
+  const isOwn = sqlFragment`t.tenant_id = ${tenantId}`
+  return (alternatives.length > 0 ? alternatives.map((one) => [one]) : [[]]).map((alternative) =>
+    joinFragments([isOwn, ...conditions, ...alternative], ' and '),
+  )
+}
+
+/** Returns the SQL of at most `limit` rows in no order: an index that finds them decides, and they are not sorted. */
+export function matchesSql(tenantId: string, rows: ListRows, limit: number): SqlFragment {
+  const scans = toScans(tenantId, rows).map((isMatch) => sqlFragment`select 1 from ${rows.from} t where ${isMatch}`)
+  return sqlFragment`${joinFragments(scans, ' union all ')} ${sqlText(`limit ${limit}`)}`
+}
+
 type Walk = { direction: Direction; limit: number; offset?: number }
 
 /** Returns the SQL of the `id` and `value` of rows in order. Further conditions are added to those of the list. */
@@ -44,12 +61,10 @@ export function walkSql(
       : sqlFragment`order by ${value} ${way}, ${thenBy} ${way}`
   // Numbers instead of parameters: a plan for all values would assume a tenth of the rows.
   const end = sqlText(`limit ${limit} offset ${offset}`)
-  const isOwn = sqlFragment`t.tenant_id = ${tenantId}`
-  const scans = (alternatives.length > 0 ? alternatives.map((one) => [one]) : [[]]).map((alternative) => {
-    const all = joinFragments([isOwn, ...conditions, ...alternative, ...further], ' and ')
-    return sqlFragment`select ${id} as id, ${order.value} as value from ${from} t where ${all}
-      ${orderBy(order.value, id)}`
-  })
+  const scans = toScans(tenantId, { conditions: [...conditions, ...further], alternatives }).map(
+    (isMatch) =>
+      sqlFragment`select ${id} as id, ${order.value} as value from ${from} t where ${isMatch} ${orderBy(order.value, id)}`,
+  )
   const [only] = scans
   if (only && scans.length === 1) return sqlFragment`${only} ${end}`
   const first = sqlText(`limit ${limit + offset}`)

@@ -60,9 +60,8 @@ async function listVersions(scope: Scope, filters: RunFilters): Promise<number[]
   }
   const { tenantId } = scope
   const rows = await scope.sql<{ version: number }>('listVersionsWithRuns')`
-    select version from (
-      select version from run_counts where tenant_id = ${tenantId} and workflow_id = ${workflowId}
-      union select version from run_count_deltas where tenant_id = ${tenantId} and workflow_id = ${workflowId}) counted
+    select v.version from workflow_versions v where v.tenant_id = ${tenantId} and v.workflow_id = ${workflowId} and exists (
+      select from runs r where r.tenant_id = ${tenantId} and r.workflow_id = ${workflowId} and r.workflow_version = v.version)
     limit ${VERSIONS_MAX + 1}`
   return rows.length > VERSIONS_MAX ? undefined : rows.map((row) => row.version)
 }

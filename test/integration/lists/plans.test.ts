@@ -19,12 +19,17 @@ const GROWING = [
   'broadcast_recipients',
 ]
 
-type Plan = { 'Node Type': string; 'Relation Name'?: string; Plans?: Plan[] }
+type Plan = { 'Node Type': string; 'Relation Name'?: string; 'Plan Rows'?: number; Plans?: Plan[] }
 
-function listSequentialScans({ Plans = [], ...node }: Plan): string[] {
+/** Counting at least this many rows of the only workspace may read the table: that costs less than an index of all of them. */
+const MANY_ROWS = CONTACTS / 10
+
+function listSequentialScans({ Plans = [], ...node }: Plan, isInCount = false): string[] {
   const table = node['Relation Name'] ?? ''
-  const own = node['Node Type'] === 'Seq Scan' && GROWING.includes(table) ? [table] : []
-  return [...own, ...Plans.flatMap(listSequentialScans)]
+  const isCheapest = isInCount && (node['Plan Rows'] ?? 0) >= MANY_ROWS
+  const own = node['Node Type'] === 'Seq Scan' && GROWING.includes(table) && !isCheapest ? [table] : []
+  const counts = isInCount || node['Node Type'] === 'Aggregate'
+  return [...own, ...Plans.flatMap((plan) => listSequentialScans(plan, counts))]
 }
 
 describe('statements of lists in a workspace with many rows', function () {
