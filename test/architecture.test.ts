@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
+import packageJson from '../package.json' with { type: 'json' }
 import { listOperations } from '../src/http/rest.ts'
 import { appRouter } from '../src/router.ts'
 import { workflowLanguage } from '../src/workflow-language.ts'
@@ -171,6 +172,41 @@ describe('architecture: layers', () => {
         }),
       ),
     )
+  })
+})
+
+/** The packages that the product is built with, and where each does its job. */
+const STACK = new Map<string, string>([
+  ['@trpc/server', 'src/trpc/'],
+  ['trpc-to-openapi', 'src/http/openapi/'],
+  ['koa', 'src/http/server.ts'],
+  ['koa-router', 'src/http/api-routes.ts'],
+  ['@koa/cors', 'src/http/security/'],
+  ['objection', 'src/models/'],
+  ['knex', 'src/platform/database/'],
+  ['pg', 'src/platform/database/'],
+  ['redis', 'src/platform/notifications/'],
+  ['rate-limiter-flexible', 'src/platform/rate-limit/'],
+  ['superjson', 'src/trpc/'],
+  ['mocha', 'test/support/'],
+  ['chai', 'test/integration/api/'],
+])
+
+describe('architecture: stack', () => {
+  for (const [name, home] of STACK) {
+    it(`${name} is a dependency and imported below ${home}`, () => {
+      const { dependencies, devDependencies } = packageJson
+      expect({ ...dependencies, ...(home.startsWith('test/') ? devDependencies : {}) }).to.have.property(name)
+      const files = [...sources, ...tests].filter(({ path }) => path.startsWith(home))
+      const imports = files.flatMap(({ text }) => ts.preProcessFile(text, true, true).importedFiles)
+      expect(imports.map(({ fileName }) => fileName.split('/').slice(0, name.split('/').length).join('/'))).to.include(
+        name,
+      )
+    })
+  }
+
+  it('koa-router is the package of its present maintainers, as the one of that name skips middleware', () => {
+    expect(packageJson.dependencies['koa-router']).to.match(/^npm:@koa\/router@/)
   })
 })
 

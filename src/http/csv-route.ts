@@ -4,8 +4,6 @@ import { UnauthorizedError, ForbiddenError } from '../platform/errors.ts'
 import type { Scope } from '../scope.ts'
 import type { RequestContext } from '../trpc/context.ts'
 
-const PATH = /^\/api\/broadcasts\/([^/]+)\/recipients\.csv$/
-
 /** Lines of the recipients of a broadcast. */
 export type ExportRecipients = (
   scope: Scope,
@@ -17,14 +15,15 @@ export function recipientsCsvRoute(
   exportRecipients: ExportRecipients,
   getContext: (ctx: Context) => RequestContext,
 ): Middleware {
-  return async function answerRecipientsCsv(ctx, next) {
-    const [, broadcastId] = PATH.exec(ctx.path) ?? []
-    if (broadcastId === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
+  return async function answerRecipientsCsv(ctx) {
     const { caller, openScope } = getContext(ctx)
     if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
     if (caller.workspace === 'refused') throw new ForbiddenError()
     const status = new URLSearchParams(ctx.querystring).get('status')
-    const lines = await exportRecipients(openScope(caller, caller.workspace, undefined), { broadcastId, status })
+    const lines = await exportRecipients(openScope(caller, caller.workspace, undefined), {
+      broadcastId: ctx['params'].broadcastId,
+      status,
+    })
     ctx.set('Cache-Control', 'no-store')
     ctx.set('Content-Disposition', 'attachment; filename="recipients.csv"')
     ctx.type = 'text/csv; charset=utf-8'

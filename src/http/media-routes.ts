@@ -6,7 +6,7 @@ import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { authorize } from '../trpc/procedures.ts'
 import { readUpload, UPLOAD_LIMITS } from './load/upload-body.ts'
-import { MEDIA_PATH, UPLOAD_PATH } from './paths.ts'
+import { MEDIA_PATH } from './paths.ts'
 
 type ByteRange = { start: number; end: number }
 
@@ -32,8 +32,7 @@ const CACHE_SECONDS = 300
 export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext: (ctx: Context) => RequestContext) {
   let active = 0
   const byWorkspace = new Map<string, number>()
-  const receive: Middleware = async function receiveUpload(ctx, next) {
-    if (ctx.path !== UPLOAD_PATH || ctx.method !== 'POST') return next()
+  const receive: Middleware = async function receiveUpload(ctx) {
     try {
       const context = getContext(ctx)
       const { caller, workspace } = authorize(context.caller, 'agent')

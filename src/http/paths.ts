@@ -11,6 +11,8 @@ export const WEBHOOK_PREFIX = '/inbound'
 
 /** `/api/media`, to which files are uploaded. */
 export const UPLOAD_PATH = `${API_PREFIX}/media`
+/** The recipients of a broadcast as lines. */
+export const RECIPIENTS_CSV_PATH = `${API_PREFIX}/broadcasts/{broadcastId}/recipients.csv`
 /** `/media/{workspaceId}/{mediaId}`, with a signature in the query. */
 export const MEDIA_PATH = /^\/media\/([0-9A-Za-z-]+)\/([0-9A-Za-z-]+)$/
 

@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa'
+import type { ApiRoutes } from './api-routes.ts'
 import { z } from 'zod'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
@@ -7,8 +8,6 @@ import { InvalidError } from '../platform/errors.ts'
 import { getField } from '../platform/get-field.ts'
 import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readJson } from './load/read-body.ts'
 import { AUTH_PREFIX, isUnder } from './paths.ts'
-import { type Match, RouteTable } from './route-table.ts'
-import { TransportError } from '../trpc/errors.ts'
 
 export type Operation = {
   method: Method
@@ -56,50 +55,32 @@ export function listProcedures(router: { _def: { procedures: object } }): Readon
 }
 
 /**
- * Serves the procedures as REST. Each call runs the procedure itself, with its checks in its order; the body is read
+ * Adds the procedures as REST routes. Each call runs the procedure itself, with its checks in its order; the body is read
  * only when the procedure asks for its input, so the body of an unauthorized caller is never read.
  */
-export function restRoutes(router: AppRouter, getContext: (ctx: Context) => RequestContext) {
-  const table = new RouteTable<Answer>()
+export function addOperations(
+  routes: ApiRoutes,
+  router: AppRouter,
+  contexts: { open: Middleware; get: (ctx: Context) => RequestContext },
+): void {
   for (const operation of listOperations(router)) {
-    if (operation.procedure._def.type === 'subscription') continue
-    table.add(operation.method, operation.path, answerOperation(operation, getContext))
+    routes.add(operation.method, operation.path, contexts.open, answerOperation(operation, contexts.get))
   }
-  /** Matches the path once, and rejects other methods before the session is looked up. */
-  const match: Middleware = function matchRoute(ctx, next) {
-    const found = table.match(ctx.method, ctx.path)
-    if ('target' in found) ctx.state['route'] = found
-    else if (found.allowed.length > 0) {
-      const allow = found.allowed.join(', ')
-      throw new TransportError('METHOD_NOT_SUPPORTED', {
-        message: `This path takes ${allow}`,
-        headers: { Allow: allow },
-      })
-    }
-    return next()
-  }
-  const serve: Middleware = function answerRest(ctx, next) {
-    const route: Match<Answer> | undefined = ctx.state['route']
-    return route ? route.target(ctx, route.params) : next()
-  }
-  return { match, serve }
 }
-
-type Answer = (ctx: Context, params: Record<string, string>) => Promise<void>
 
 function answerOperation(
   { procedurePath, procedure, method, meta }: Operation,
   getContext: (ctx: Context) => RequestContext,
-): Answer {
+): Middleware {
   const { type } = procedure._def
   if (type === 'subscription') throw new TypeError('Subscriptions have no REST path')
   const readInput = inputReader(procedure, method)
-  return async (ctx, params) => {
+  return async function answerRest(ctx) {
     const output = await procedure({
       path: procedurePath,
       type,
       ctx: getContext(ctx),
-      getRawInput: readInput(ctx, params),
+      getRawInput: readInput(ctx),
       input: undefined,
       signal: abortOnDisconnect(ctx),
       batchIndex: 0,
@@ -131,7 +112,7 @@ function answer(ctx: Context, status: number, output: unknown): void {
 /** Builds one input object from path, query and body. A name may come from one of them only. */
 function inputReader(procedure: Procedure, method: Method) {
   const fields = listInputFields(procedure)
-  return (ctx: Context, params: Record<string, string>) => {
+  return (ctx: Context) => {
     let input: Promise<unknown> | undefined
     const read = async () => {
       const query = readQuery(ctx.querystring, fields)
@@ -139,7 +120,7 @@ function inputReader(procedure: Procedure, method: Method) {
         method === 'GET' || method === 'DELETE'
           ? {}
           : await readJson(ctx, isUnder(ctx.path, AUTH_PREFIX) ? AUTH_BODY_BYTES_MAX : BODY_BYTES_MAX)
-      return mergeParts([readParams(params, fields), query, body], fields)
+      return mergeParts([readParams(ctx['params'], fields), query, body], fields)
     }
     return () => (input ??= read())
   }

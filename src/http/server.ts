@@ -4,6 +4,7 @@ import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
+import { ApiRoutes } from './api-routes.ts'
 import { accessLog } from './access-log.ts'
 import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
@@ -21,9 +22,9 @@ import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify } from './request-context.ts'
 import { type ExportRecipients, recipientsCsvRoute } from './csv-route.ts'
-import { API_PREFIX, isUnder } from './paths.ts'
+import { API_PREFIX, isUnder, RECIPIENTS_CSV_PATH, UPLOAD_PATH } from './paths.ts'
 import { requestId } from './request-id.ts'
-import { restRoutes } from './rest.ts'
+import { addOperations } from './rest.ts'
 import { WebhookGuard } from './webhooks/webhook-guard.ts'
 import {
   providerWebhookRoutes,
@@ -57,7 +58,10 @@ export type HttpDependencies = {
 export function createHttpServer(dependencies: HttpDependencies): Server {
   const { router, log } = dependencies
   const contexts = createContexts(dependencies)
-  const rest = restRoutes(router, contexts.get)
+  const routes = new ApiRoutes()
+  routes.add('POST', UPLOAD_PATH, contexts.open, mediaUploads(dependencies.media, contexts.get))
+  routes.add('GET', RECIPIENTS_CSV_PATH, contexts.open, recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
+  addOperations(routes, router, contexts)
   const guard = new WebhookGuard(dependencies.limits)
   const lag = new LoopLag()
   const koa = new Koa()
@@ -80,11 +84,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins))
   koa.use(trpcEndpoint(router, contexts.openForTrpc))
-  koa.use(rest.match)
-  koa.use(contexts.open)
-  koa.use(withoutRoute(mediaUploads(dependencies.media, contexts.get)))
-  koa.use(withoutRoute(recipientsCsvRoute(dependencies.exportRecipients, contexts.get)))
-  koa.use(rest.serve)
+  koa.use(routes.middleware())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
   return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => lag.stop())
 }
@@ -92,9 +92,4 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
 /** Skips the middleware for calls of the API, most requests, as each costs them some promises. */
 function outsideApi(middleware: Koa.Middleware): Koa.Middleware {
   return (ctx, next) => (isUnder(ctx.path, API_PREFIX) ? next() : middleware(ctx, next))
-}
-
-/** Skips the middleware for requests that an operation answers. */
-function withoutRoute(middleware: Koa.Middleware): Koa.Middleware {
-  return (ctx, next) => (ctx.state['route'] ? next() : middleware(ctx, next))
 }
