@@ -1,20 +1,19 @@
-import { parseArgs } from 'node:util'
 import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
 import { recountAll } from '../src/features/counts/recount.ts'
 import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { resolveDatabase } from '../src/platform/database/resolve-database.ts'
+import { readCommand } from '../src/platform/process/read-command.ts'
 import { DAY } from '../src/platform/time.ts'
 
-const HELP = `npm run recount
-
+const USAGE = `Usage: npm run recount
 Counts the rows of all workspaces again, after rows were written by other programs: totals of lists, contacts of
 tags and groups, runs by status and recipients of broadcasts. Fills missing keys of phone numbers, by which other
-spellings of a number are found. Parley may be running.
-`
+spellings of a number are found. Parley may be running.`
 
 async function main(): Promise<void> {
+  readCommand(USAGE)
   const { database, dataDir, environment } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ ...database, dataDir, environment })
   // A number of many rows is counted in one statement.
@@ -30,11 +29,7 @@ async function main(): Promise<void> {
   }
 }
 
-try {
-  const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
-  if (values.help) process.stdout.write(HELP)
-  else await main()
-} catch (error) {
+main().catch((error: unknown) => {
   process.stderr.write(`${describeStartError(error)}\n`)
   process.exitCode = 1
-}
+})
