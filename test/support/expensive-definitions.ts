@@ -1,3 +1,5 @@
+import { doublingSchema } from './expensive-schemas.ts'
+
 type Definition = { version: 1; triggers: object[]; steps: object[] }
 
 function definitionWith(steps: object[]): Definition {
@@ -18,11 +20,16 @@ export function listOfTexts(length: number): string[] {
   return range(length, (index) => `t${(index * 7919) % length}`)
 }
 
-/** Patterns of 300 characters that take some 0.3 s each to compile. */
+/** Patterns that are small enough each, and together more than a definition may have. */
 export function patternDefinition(count: number): Definition {
-  const expect = (index: number) => ({ type: 'text', pattern: `(?:${'abcdefghij'.repeat(30)}${index}){1000}` })
+  const expect = (index: number) => ({ type: 'text', pattern: `(?:${'abcdefghij'.repeat(20)}${index}){9}` })
   const ask = (index: number) => ({ type: 'ask', message: { body: 'Which one?' }, expect: expect(index) })
   return definitionWith(range(count, (index) => ({ id: `ask${index}`, ...ask(index) })))
+}
+
+/** An answer of a model whose schema takes longer to compile than a definition may. */
+export function schemaDefinition(): Definition {
+  return definitionWith([{ id: 'ask', type: 'ai', instructions: 'Answer', output: doublingSchema(29) }])
 }
 
 /** Unknown fields, each of which is a problem. */

@@ -7,9 +7,9 @@ import {
   listOfTexts,
   patternDefinition,
   problemDefinition,
+  schemaDefinition,
   sortingDefinition,
 } from '../../support/expensive-definitions.ts'
-import { doublingSchema } from '../../support/expensive-schemas.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('budget of definitions', () => {
@@ -30,23 +30,23 @@ describe('budget of definitions', () => {
   const createDraft = async (definition: object) => (await buildWorkflow(workspace, definition, { publish: false })).id
   const simulate = (id: string, body: object) => workspace.request('POST', `/api/workflows/${id}/simulate`, body)
 
-  it('POST /api/workflows/validate returns 422 budget_exceeded for many expensive patterns', async () => {
+  it('POST /api/workflows/validate names too_many_patterns for many expensive patterns', async () => {
     const { status, body } = await validate(patternDefinition(225))
-    expect([status, body.code]).to.deep.equal([422, 'budget_exceeded'])
-    expect(body.error).to.include('definition')
+    expect([status, body.valid]).to.deep.equal([200, false])
+    expect(body.errors.map(({ code }: { code: string }) => code)).to.include('too_many_patterns')
   })
 
   it('POST /api/workflows/validate returns 422 budget_exceeded for an expensive output schema of an ai step', async () => {
-    const step = { id: 'ask', type: 'ai', instructions: 'Answer', output: doublingSchema(29) }
-    const { status, body } = await validate({ version: 1, triggers: [], steps: [step] })
+    const { status, body } = await validate(schemaDefinition())
     expect([status, body.code]).to.deep.equal([422, 'budget_exceeded'])
+    expect(body.error).to.include('definition')
   })
 
   it('POST /api/workflows/validate lets other requests and workspaces through while it uses up its budget', async () => {
     // Both threads exist, as on a server that is in use.
     await Promise.all([validate(ECHO), validate(ECHO, other)])
     const order: string[] = []
-    const attack = validate(patternDefinition(225)).then(() => order.push('attack'))
+    const attack = validate(schemaDefinition()).then(() => order.push('attack'))
     await workspace.call('GET', '/api/contacts').then(() => order.push('read'))
     const { body } = await validate(ECHO, other)
     order.push('validation of another workspace')
@@ -64,12 +64,17 @@ describe('budget of definitions', () => {
     expect(body.errors[99].message).to.match(/^The definition has 34901 more problems/)
   })
 
-  it('POST /api/workflows/{workflowId}/publish returns 422 budget_exceeded and keeps the draft', async () => {
-    const id = await createDraft(patternDefinition(225))
-    const { status, body } = await workspace.request('POST', `/api/workflows/${id}/publish`, {})
-    expect([status, body.code]).to.deep.equal([422, 'budget_exceeded'])
-    expect(await workspace.call('GET', `/api/workflows/${id}`)).to.deep.include({ status: 'draft', version: null })
-  })
+  for (const [definition, code] of [
+    [patternDefinition(225), 'workflow_invalid'],
+    [schemaDefinition(), 'budget_exceeded'],
+  ] as const) {
+    it(`POST /api/workflows/{workflowId}/publish returns 422 ${code} and keeps the draft`, async () => {
+      const id = await createDraft(definition)
+      const { status, body } = await workspace.request('POST', `/api/workflows/${id}/publish`, {})
+      expect([status, body.code]).to.deep.equal([422, code])
+      expect(await workspace.call('GET', `/api/workflows/${id}`)).to.deep.include({ status: 'draft', version: null })
+    })
+  }
 
   it('POST /api/workflows/{workflowId}/simulate fails the step that sorts a long list', async () => {
     const id = await createDraft(sortingDefinition())
