@@ -1,13 +1,14 @@
 import type { Knex } from 'knex'
 
 export async function up(knex: Knex): Promise<void> {
+  // One statement at a time: Citus sends the text to the nodes as it is.
+  await knex.schema.raw(`set local citus.multi_shard_modify_mode = 'sequential'`)
   await knex.schema.raw(`
-    set local citus.multi_shard_modify_mode = 'sequential';
-
     -- Numbers with punctuation lose it. What is no number, or that of another contact then, becomes the field "phone".
+    -- Citus takes immutable functions only: jsonb_object is one.
     update contacts c
     set phone = case when n.is_free then n.number end, phone_key = null,
-      fields = case when n.is_free then c.fields else jsonb_build_object('phone', c.phone) || c.fields end
+      fields = case when n.is_free then c.fields else jsonb_object(array['phone', c.phone::text]) || c.fields end
     from (
       select i.tenant_id, i.id, i.number, i.place = 1 and i.number ~ '^\\+[1-9]\\d{6,14}$' and o.id is null as is_free
       from (
@@ -16,10 +17,11 @@ export async function up(knex: Knex): Promise<void> {
           select tenant_id, id, created_at, regexp_replace(phone, '[\\s().-]', '', 'g') as number
           from contacts where phone !~ '^\\+[1-9]\\d{6,14}$') invalid) i
       left join contacts o on o.tenant_id = i.tenant_id and o.phone = i.number) n
-    where c.tenant_id = n.tenant_id and c.id = n.id;
-
-    alter table contacts add constraint contacts_phone_check check (phone ~ '^\\+[1-9]\\d{6,14}$') not valid;
+    where c.tenant_id = n.tenant_id and c.id = n.id
   `)
+  await knex.schema.raw(
+    `alter table contacts add constraint contacts_phone_check check (phone ~ '^\\+[1-9]\\d{6,14}$') not valid`,
+  )
   if (await isDistributed(knex)) return
   await knex.schema.raw(`
     -- The same for all spellings of one person's number.

@@ -20,12 +20,11 @@ const OWNERS = [
 ]
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.schema.raw(`
-    -- Time since which triggers have kept the number. Null: nothing keeps it, and the rows are counted instead.
-    alter table counts add column counted_at timestamptz(3);
-    -- The last deltas of a workspace are written while it is being deleted.
-    alter table count_deltas drop constraint count_deltas_tenant_id_fkey;
-  `)
+  await knex.schema.raw(`set local citus.multi_shard_modify_mode = 'sequential'`)
+  // Time since which triggers have kept the number. Null: nothing keeps it, and the rows are counted instead.
+  await knex.schema.raw('alter table counts add column counted_at timestamptz(3)')
+  // The last deltas of a workspace are written while it is being deleted.
+  await knex.schema.raw('alter table count_deltas drop constraint count_deltas_tenant_id_fkey')
   if (await isDistributed(knex)) return
   await knex.schema.raw(`
     ${COUNTED.map(countSql).join('\n')}

@@ -28,10 +28,8 @@ export async function up(knex: Knex): Promise<void> {
   }
   for (const table of MEMBERSHIPS)
     await knex.schema.raw(`alter table ${table} alter column created_at set default now()`)
-  await knex.schema.raw(`
-    alter table contacts alter column source set default 'import';
-    alter table tags alter column color set default '#64748B';
-  `)
+  await knex.schema.raw(`alter table contacts alter column source set default 'import'`)
+  await knex.schema.raw(`alter table tags alter column color set default '#64748B'`)
 }
 
 export async function down(knex: Knex): Promise<void> {

@@ -1,6 +1,7 @@
 import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
-import { closeDatabase, openDatabase } from '../../src/platform/database/database.ts'
+import { closeDatabase, MIGRATIONS, openDatabase } from '../../src/platform/database/database.ts'
 import { distribute } from '../../src/platform/database/distribution/distribute.ts'
+import { compareMigrations } from '../../src/platform/database/migrate.ts'
 
 /** Few shards, as every test file copies them. */
 const SHARDS = 2
@@ -41,7 +42,10 @@ export async function connectNodes(coordinatorUrl: string, name: string): Promis
   })
 }
 
-/** Distributes a database; one for tests of migrations is empty and stays as it is. */
+/**
+ * Distributes a database. One for tests of migrations may be empty, and stays as it is; or lack migrations, and is
+ * distributed as the version of then did.
+ */
 export async function distributeIfMigrated(url: string): Promise<void> {
   const isMigrated = await withClient(url, async (client) => {
     const { rows } = await client.query<{ found: boolean }>(`select to_regclass('workspaces') is not null as found`)
@@ -49,7 +53,11 @@ export async function distributeIfMigrated(url: string): Promise<void> {
   })
   if (!isMigrated) return
   const db = openDatabase(url, { connections: 1, name: 'distribute' })
+  const { missing } = await compareMigrations(db)
+  const rows = missing.map((name) => ({ name, batch: 0 }))
+  if (rows.length > 0) await db(MIGRATIONS.tableName).insert(rows)
   await distribute(db, { shards: SHARDS, report: () => undefined })
+  await db(MIGRATIONS.tableName).whereIn('name', missing).delete()
   await closeDatabase(db)
 }
 

@@ -45,7 +45,14 @@ describe('migrations of a distributed database', function () {
     const at = new Date('2026-03-02T10:00:00Z')
     const times = { created_at: at, updated_at: at }
     await db('workspaces').insert({ id: WORKSPACE, name: 'Filled', ...times })
-    await db('contacts').insert({ tenant_id: WORKSPACE, id: CONTACT, name: 'Ada', source: 'api', ...times })
+    await db('contacts').insert({
+      tenant_id: WORKSPACE,
+      id: CONTACT,
+      name: 'Ada',
+      phone: 'ext. 12',
+      source: 'api',
+      ...times,
+    })
   })
 
   after(async () => {
@@ -66,6 +73,11 @@ describe('migrations of a distributed database', function () {
     const before = await readTypes()
     await distributeIfMigrated(database.url)
     expect(await readTypes()).to.deep.equal(before)
+  })
+
+  it('change rows on the nodes', async () => {
+    const contact = await db('contacts').where({ tenant_id: WORKSPACE, id: CONTACT }).first('phone', 'fields')
+    expect(contact).to.deep.equal({ phone: null, fields: { phone: 'ext. 12' } })
   })
 
   it('may create a tenant table, which is distributed before it gets foreign keys', async () => {
