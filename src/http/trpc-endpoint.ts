@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http'
 import type { TRPCError } from '@trpc/server'
-import type { TRPCRequestInfo } from '@trpc/server/http'
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
 import { assertBoundedText } from '../platform/bounded-json.ts'
-import { InvalidError } from '../platform/errors.ts'
+import { InvalidError, UnauthorizedError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
-import { toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
+import { toPublicError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
-import { subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
+import { listProcedures } from './rest.ts'
+import { readTenantId, subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
 import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './subscriptions/subscription-slots.ts'
 import { TrpcQueries } from './trpc-queries.ts'
-import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
+import { assertJson, AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
 const BATCH_MAX = 10
 
@@ -32,14 +32,18 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
     if (context.caller) takeSlot(ctx, slots, context.caller.user.id)
     return context
   })
-  const createContext = async (ctx: Context, { connectionParams }: TRPCRequestInfo) =>
-    openContext(ctx, { tenantId: connectionParams?.['tenantId'] ?? null })
+  const procedures = listProcedures(router)
   const answer = async (ctx: Context, names: string[]) => {
     assertSafeCall(ctx, names)
     const found = wantsStream(ctx) ? undefined : queries.parse(ctx, names, BATCH_MAX)
     if (found) return queries.answer(ctx, found, await openContext(ctx, { tenantId: null }))
     if (await streamSubscription(ctx, names)) return
-    if (ctx.method === 'POST') await readBody(ctx, names)
+    const context = await openContext(ctx, { tenantId: readTenantId(new URLSearchParams(ctx.querystring)) })
+    if (ctx.method === 'POST') {
+      // Who has no session sends small bodies only, or none if no procedure of the call is for him.
+      if (!context.caller && names.every((name) => procedures.has(name) && !isAuth(name))) throw new UnauthorizedError()
+      await readBody(ctx, context.caller && !names.some(isAuth) ? BODY_BYTES_MAX : AUTH_BODY_BYTES_MAX)
+    }
     // Koa presets 404, which tRPC would keep; tRPC writes the answer to the socket without Koa.
     ctx.respond = false
     ctx.res.statusCode = 200
@@ -50,10 +54,7 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
       path: names.join(','),
       maxBatchSize: BATCH_MAX,
       responseMeta: ({ errors }) => ({ headers: answerHeaders(errors) }),
-      createContext: ({ info }) =>
-        createContext(ctx, info).catch((error: unknown) => {
-          throw toTrpcError(error)
-        }),
+      createContext: () => Promise.resolve(context),
     })
     // tRPC's promise resolves on 'finish' only, so it would stay pending when the client disconnects.
     await Promise.race([handled, once(ctx.res, 'close')])
@@ -86,8 +87,7 @@ function answerHeaders(errors: TRPCError[]): Headers {
 }
 
 /** Reads the body within the bounds of this server. tRPC, which has only a bound per body, takes it from the request. */
-async function readBody(ctx: Context, names: string[]): Promise<void> {
-  const bytesMax = names.some(isAuth) ? AUTH_BODY_BYTES_MAX : BODY_BYTES_MAX
+async function readBody(ctx: Context, bytesMax: number): Promise<void> {
   const bytes = await readBytes(ctx, bytesMax)
   assertBoundedText(bytes)
   Object.assign(ctx.req, { body: bytes.toString() })
@@ -95,7 +95,7 @@ async function readBody(ctx: Context, names: string[]): Promise<void> {
 
 function assertSafeCall(ctx: Context, names: string[]): void {
   // A form can be posted across sites without a preflight, and would satisfy an empty input.
-  if (ctx.method === 'POST' && !ctx.is('application/json')) throw new TransportError('UNSUPPORTED_MEDIA_TYPE')
+  if (ctx.method === 'POST') assertJson(ctx)
   // A streamed answer sends its headers first, so a call that sets the session cookie would act and then fail.
   if (wantsStream(ctx) && names.some(isAuth)) {
     throw new InvalidError(

@@ -1,24 +1,36 @@
 import type { Middleware } from 'koa'
+import { widerNetwork } from '../../platform/client-address.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 
 /** Bytes of request bodies that a process keeps in memory at once. */
 export const BODIES_BYTES_MAX = 64 * 1024 * 1024
 
-/** The part of them that one client may use. */
+/** The part of them that one client may use: an address of IPv4, or a /48 network, which one line of IPv6 may have. */
 const SHARE = 0.25
 const RETRY_AFTER_SECONDS = 2
 
 /** Counts the bytes of one body. */
 export type BodyMeter = {
+  /** Announces that the body is being read. `giveUp` ends that when the bytes are needed for others. */
+  start(giveUp: (error: Error) => void): void
   /** @throws UnavailableError if the bodies of all requests together, or of this client, are too large */
   add(bytes: number): void
+  /** Announces that the body has arrived whole. */
+  complete(): void
   release(): void
 }
 
-/** The bytes that all requests of a process have read and not yet answered. */
+type Body = { client: string; bytes: number; isOver: boolean; giveUp: (error: Error) => void }
+
+/**
+ * The bytes that all requests of a process have read and not yet answered. When they are too many, the body that has
+ * been arriving for longest is given up: clients that send slowly, however many, do not keep out those that send at once.
+ */
 export class BodyBudget {
   readonly #bytesMax: number
   readonly #byClient = new Map<string, number>()
+  /** Bodies of which some has arrived, the longest first. */
+  readonly #arriving = new Set<Body>()
   #bytes = 0
 
   constructor(bytesMax: number) {
@@ -27,32 +39,51 @@ export class BodyBudget {
 
   /** Opens the meter of a request of this client. */
   open(client: string): BodyMeter {
-    let total = 0
+    const body: Body = { client, bytes: 0, isOver: false, giveUp: () => undefined }
     return {
-      add: (bytes) => {
-        const clientBytes = (this.#byClient.get(client) ?? 0) + bytes
-        if (this.#bytes + bytes > this.#bytesMax || clientBytes > this.#bytesMax * SHARE) {
-          throw new UnavailableError('The server is reading too many requests, please try again', RETRY_AFTER_SECONDS)
-        }
-        this.#bytes += bytes
-        this.#byClient.set(client, clientBytes)
-        total += bytes
-      },
-      release: () => {
-        const clientBytes = (this.#byClient.get(client) ?? 0) - total
-        this.#bytes -= total
-        if (clientBytes > 0) this.#byClient.set(client, clientBytes)
-        else this.#byClient.delete(client)
-        total = 0
-      },
+      start: (giveUp) => (body.giveUp = giveUp),
+      add: (bytes) => this.#add(body, bytes),
+      complete: () => this.#arriving.delete(body),
+      release: () => this.#release(body),
     }
   }
+
+  #add(body: Body, bytes: number): void {
+    const clientBytes = (this.#byClient.get(body.client) ?? 0) + bytes
+    if (body.isOver || clientBytes > this.#bytesMax * SHARE) throw tooManyError()
+    this.#arriving.add(body)
+    for (const other of this.#arriving) {
+      if (this.#bytes + bytes <= this.#bytesMax) break
+      if (other === body) continue
+      this.#release(other)
+      other.giveUp(tooManyError())
+    }
+    if (this.#bytes + bytes > this.#bytesMax) throw tooManyError()
+    this.#bytes += bytes
+    this.#byClient.set(body.client, (this.#byClient.get(body.client) ?? 0) + bytes)
+    body.bytes += bytes
+  }
+
+  #release(body: Body): void {
+    body.isOver = true
+    this.#arriving.delete(body)
+    const clientBytes = (this.#byClient.get(body.client) ?? 0) - body.bytes
+    this.#bytes -= body.bytes
+    if (clientBytes > 0) this.#byClient.set(body.client, clientBytes)
+    else this.#byClient.delete(body.client)
+    body.bytes = 0
+  }
+}
+
+function tooManyError(): UnavailableError {
+  return new UnavailableError('The server is reading too many requests, please try again', RETRY_AFTER_SECONDS)
 }
 
 /** Gives each request a meter of its body, which counts until the request is answered or broken off. */
 export function boundBodies(budget: BodyBudget): Middleware {
   return function openMeter(ctx, next) {
-    const meter = budget.open(ctx.state['addressKey'])
+    const key: string = ctx.state['addressKey']
+    const meter = budget.open(widerNetwork(key, 48) ?? key)
     ctx.state['bodyMeter'] = meter
     ctx.res.once('close', () => meter.release())
     return next()

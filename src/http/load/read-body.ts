@@ -23,8 +23,15 @@ export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer>
   }
 }
 
-async function readBounded(req: IncomingMessage, bytesMax: number, meter: BodyMeter): Promise<Buffer> {
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw tooLargeError(bytesMax)
+function readBounded(req: IncomingMessage, bytesMax: number, meter: BodyMeter): Promise<Buffer> {
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLargeError(bytesMax))
+  return new Promise((resolve, reject) => {
+    meter.start(reject)
+    collect(req, bytesMax, meter).then(resolve, reject)
+  })
+}
+
+async function collect(req: IncomingMessage, bytesMax: number, meter: BodyMeter): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   // The iterator must not destroy the request: that would destroy the connection before the error is answered.
@@ -35,6 +42,7 @@ async function readBounded(req: IncomingMessage, bytesMax: number, meter: BodyMe
     meter.add(bytes.length)
     chunks.push(bytes)
   }
+  meter.complete()
   return Buffer.concat(chunks)
 }
 
@@ -46,16 +54,20 @@ function tooLargeError(bytesMax: number): TransportError {
 /** Reads a JSON object; a missing body is an empty one. */
 export async function readJson(ctx: Context, bytesMax = BODY_BYTES_MAX): Promise<object> {
   const { headers } = ctx.req
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (hasBody || headers['content-type'] !== undefined) assertJson(ctx)
+  const bytes = await readBytes(ctx, bytesMax)
+  return bytes.length === 0 ? {} : parseObject(bytes)
+}
+
+/** Rejects bodies of other media types, in other character sets and compressed ones. */
+export function assertJson({ req: { headers } }: Context): void {
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity') {
     throw new TransportError('UNSUPPORTED_MEDIA_TYPE', {
       message: 'Send the request body without a content encoding',
     })
   }
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  const type = headers['content-type']
-  if (type === undefined ? hasBody : !isJson(type)) throw new TransportError('UNSUPPORTED_MEDIA_TYPE')
-  const bytes = await readBytes(ctx, bytesMax)
-  return bytes.length === 0 ? {} : parseObject(bytes)
+  if (!isJson(headers['content-type'] ?? '')) throw new TransportError('UNSUPPORTED_MEDIA_TYPE')
 }
 
 function isJson(contentType: string): boolean {

@@ -61,7 +61,7 @@ async function openItems(ctx: Context, { path, procedure, openContext }: Call): 
 }
 
 /** An EventSource cannot send headers, so the workspace may be named in the query. */
-function readTenantId(query: URLSearchParams): string | null {
+export function readTenantId(query: URLSearchParams): string | null {
   const params = query.get('connectionParams')
   return (params === null ? undefined : parseConnectionParamsFromString(params)?.['tenantId']) ?? null
 }

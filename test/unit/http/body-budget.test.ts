@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type ClientRequest, createServer, request, type Server } from 'node:http'
+import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import Koa from 'koa'
@@ -15,9 +15,12 @@ describe('bodies of all requests together', () => {
   let server: Server
   let url: string
   let bytesRead: number
+  /** Answers wait for it. */
+  let held: Promise<void>
 
   beforeEach(async () => {
     bytesRead = 0
+    held = Promise.resolve()
     const koa = new Koa()
     koa.silent = true
     koa.use(errorBodies(createLogger('silent')))
@@ -28,7 +31,9 @@ describe('bodies of all requests together', () => {
     koa.use(boundBodies(new BodyBudget(BYTES_MAX)))
     koa.use(async (ctx) => {
       ctx.req.on('data', (chunk: Buffer) => (bytesRead += chunk.length))
-      ctx.body = String((await readBytes(ctx, 900)).length)
+      const { length } = await readBytes(ctx, 900)
+      await held
+      ctx.body = String(length)
     })
     server = createServer(koa.callback()).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -40,8 +45,14 @@ describe('bodies of all requests together', () => {
     server.close()
   })
 
-  const send = (client: string) =>
-    fetch(url, { method: 'POST', headers: { 'x-client': client }, body: 'x'.repeat(500) })
+  const send = (client: string, bytes = 500) =>
+    fetch(url, { method: 'POST', headers: { 'x-client': client }, body: 'x'.repeat(bytes) })
+
+  function hold(): () => void {
+    let release = () => {}
+    held = new Promise((resolve) => (release = resolve))
+    return release
+  }
 
   /** Sends 600 of 900 bytes. */
   async function sendHalf(client: string): Promise<ClientRequest> {
@@ -53,15 +64,36 @@ describe('bodies of all requests together', () => {
     return call
   }
 
-  it('over the bound are rejected with 503 and Retry-After until others are answered or broken off', async () => {
-    const halves = [await sendHalf('a'), await sendHalf('b'), await sendHalf('c'), await sendHalf('d')]
+  it('make room for others when they are too large, those that have been arriving for longest first', async () => {
+    const halves: ClientRequest[] = []
+    for (const client of ['a', 'b', 'c', 'd']) halves.push(await sendHalf(client))
+    const givenUp = halves.map((half) => once(half, 'response').then(([response]: IncomingMessage[]) => response))
+    expect((await send('e')).status).to.equal(200)
+    const first = await Promise.race(givenUp)
+    expect(first?.statusCode).to.equal(503)
+    expect(first?.headers['retry-after']).to.match(/^\d+$/)
+    expect(first).to.equal(await givenUp[0])
+    expect((await send('e')).status).to.equal(200)
+    expect(halves.slice(1).map((half) => half.destroyed)).to.deep.equal([false, false, false])
+  })
+
+  it('that have arrived whole make no room, so that the next one is rejected with 503 and Retry-After', async () => {
+    const release = hold()
+    const whole = ['a', 'b', 'c', 'd'].map((client) => send(client, 599))
+    await waitUntil(() => bytesRead === 4 * 599)
     const rejected = await send('e')
     expect(rejected.status).to.equal(503)
     expect(rejected.headers.get('retry-after')).to.match(/^\d+$/)
+    release()
+    for (const { status } of await Promise.all(whole)) expect(status).to.equal(200)
+    expect((await send('e')).status).to.equal(200)
+  })
 
-    for (const half of halves) half.destroy()
-    await waitUntil(async () => (await send('e')).status === 200)
-    for (let n = 0; n < 5; n += 1) expect((await send('e')).status).to.equal(200)
+  it('of the networks of one IPv6 line count as those of one client', async () => {
+    const half = await sendHalf('2001:db8:1:1::/64')
+    expect((await send('2001:db8:1:2::/64')).status).to.equal(503)
+    expect((await send('2001:db8:2:1::/64')).status).to.equal(200)
+    half.destroy()
   })
 
   it('of one client may use a quarter of the bound, so that the others are served', async () => {

@@ -17,6 +17,10 @@ describe('uploads that the client breaks off', () => {
     let isReading = false
     const koa = new Koa()
     koa.use(errorBodies(log))
+    koa.use((ctx, next) => {
+      ctx.state['addressKey'] = '192.0.2.1'
+      return next()
+    })
     koa.use(boundBodies(new BodyBudget(1000)))
     koa.use(async (ctx) => {
       isReading = true
