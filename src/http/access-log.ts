@@ -17,9 +17,12 @@ export function accessLog(log: Logger, router: AppRouter): Middleware {
       const durationMs = Math.round((performance.now() - startedAt) * 10) / 10
       const { requestId } = ctx.state
       const path = maskPath(ctx.path, words)
-      log.info({ requestId, method: ctx.method, path, status: ctx.res.statusCode, durationMs }, 'request answered')
+      const request = { requestId, method: ctx.method, path }
+      // Clients may leave before they have an answer, which may have cost as much.
+      if (ctx.res.headersSent) log.info({ ...request, status: ctx.res.statusCode, durationMs }, 'request answered')
+      else log.info({ ...request, durationMs }, 'request broken off')
     }
-    if (ctx.res.writableFinished) logLine()
+    if (ctx.res.closed) logLine()
     else ctx.res.once('close', logLine)
   }
 }

@@ -18,6 +18,9 @@ const CONTENT_SECURITY_POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
+/** Longer headers than browsers send are expensive to compare, and get the page. */
+const ACCEPT_LENGTH_MAX = 500
+
 /** Serves the page at `/`: HTML for browsers, JSON for clients that prefer it. Both are built once. */
 export function indexPage(account: ShownAccount): Middleware {
   const html = buildHtml(account)
@@ -31,7 +34,7 @@ export function indexPage(account: ShownAccount): Middleware {
     ctx.status = 200
     ctx.vary('Accept')
     ctx.set('Cache-Control', 'no-cache')
-    if (ctx.accepts('html', 'json') === 'json') {
+    if (ctx.get('accept').length <= ACCEPT_LENGTH_MAX && ctx.accepts('html', 'json') === 'json') {
       ctx.type = 'application/json; charset=utf-8'
       ctx.body = json
       return

@@ -3,7 +3,7 @@ import type { AppRouter } from '../../router.ts'
 import { LimitExceededError } from '../../platform/errors.ts'
 import type { LimitState, RateLimits } from '../../platform/rate-limit/rate-limits.ts'
 import type { Tier } from '../../platform/rate-limit/tiers.ts'
-import { API_PREFIX, AUTH_PREFIX, isUnder } from '../paths.ts'
+import { API_PREFIX, AUTH_PREFIX, INDEX_PATH, isUnder, OPENAPI_PATH } from '../paths.ts'
 import { listOperations, listProcedures } from '../rest.ts'
 import { listBatchedProcedures } from '../trpc-endpoint.ts'
 
@@ -11,7 +11,8 @@ import { listBatchedProcedures } from '../trpc-endpoint.ts'
 export type Cost = (ctx: Context) => Tier[][]
 
 /**
- * Derives the costs from the procedures. Every call under `/api` consumes the general tier; under `/api/auth` it
+ * Derives the costs from the procedures. Every call under `/api`, of the index page and of the OpenAPI document
+ * consumes the general tier; under `/api/auth` it
  * consumes the tier of its procedure first, and an unknown path the `auth` tier.
  */
 export function costTable(router: AppRouter): Cost {
@@ -20,6 +21,7 @@ export function costTable(router: AppRouter): Cost {
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   return (ctx) => {
     const { path, method } = ctx
+    if (path === INDEX_PATH || path === OPENAPI_PATH) return [tiers(undefined)]
     if (path !== API_PREFIX && !isUnder(path, API_PREFIX)) return []
     const names = listBatchedProcedures(path)
     if (names) return names.map((name) => tiers(procedures.get(name)?._def.meta?.tier))

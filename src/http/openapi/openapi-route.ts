@@ -6,6 +6,9 @@ import { OPENAPI_PATH } from '../paths.ts'
 
 type Served = { text: string; gzipped: Buffer; etag: string }
 
+/** Longer headers than clients send are expensive to compare, and get the document as it is. */
+const ENCODINGS_LENGTH_MAX = 500
+
 /** Serves the OpenAPI document, which is built and compressed on the first request, with libraries that are loaded then. */
 export function openapiRoute(router: AppRouter): Middleware {
   let served: Promise<Served> | undefined
@@ -21,7 +24,8 @@ export function openapiRoute(router: AppRouter): Middleware {
       return
     }
     ctx.type = 'application/json; charset=utf-8'
-    const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+    const isShort = ctx.get('accept-encoding').length <= ENCODINGS_LENGTH_MAX
+    const isGzipped = isShort && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     if (isGzipped) ctx.set('Content-Encoding', 'gzip')
     ctx.body = isGzipped ? gzipped : text
   }

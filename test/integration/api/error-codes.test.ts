@@ -130,6 +130,18 @@ describe('error codes', () => {
       ['POST', '/api/trpc/contacts.create', { session: owner, body: 'name=x', headers: TEXT }],
     ]))
 
+  it('a body that is compressed, or in another character set, is 415 by REST and natively', async () => {
+    for (const headers of [
+      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      { 'content-type': 'application/json; charset=utf-16' },
+    ] as Record<string, string>[]) {
+      await assertSame({ status: 415, code: 'unsupported_media_type', number: -32015 }, [
+        ['POST', '/api/contacts', { session: owner, body: '{"name":"Ana"}', headers }],
+        ['POST', '/api/trpc/contacts.create', { session: owner, body: '{"json":{"name":"Ana"}}', headers }],
+      ])
+    }
+  })
+
   it('a method that the path does not take is 405 and -32005', () =>
     assertSame({ status: 405, code: 'method_not_allowed', number: -32005 }, [
       ['DELETE', '/api/contacts', { session: owner }],

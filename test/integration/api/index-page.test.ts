@@ -54,6 +54,12 @@ describe('GET /', () => {
     })
   })
 
+  it('GET / compares no header that is longer than those of browsers, and returns the page', async () => {
+    const accept = `application/json,${'x/y;q=0.1,'.repeat(1000)}`
+    const { headers } = await app.rest('GET', '/', { headers: { accept } })
+    expect(headers.get('content-type')).to.equal('text/html; charset=utf-8')
+  })
+
   it('HEAD / returns the headers of GET / without a body', async () => {
     const get = await app.rest('GET', '/', { headers: BROWSER })
     const head = await app.rest('HEAD', '/', { headers: BROWSER })

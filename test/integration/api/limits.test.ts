@@ -106,6 +106,17 @@ describe('rate limits', () => {
     expect(trpc.headers.get('ratelimit-remaining')).to.equal('97')
   })
 
+  it('the index page and the OpenAPI document count against the general rate limit', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    for (const [path, remaining] of [
+      ['/', '99'],
+      ['/openapi.json', '98'],
+      ['/', '97'],
+    ] as const) {
+      expect((await app.rest('GET', path, { headers })).headers.get('ratelimit-remaining')).to.equal(remaining)
+    }
+  })
+
   it('unknown paths below /api/auth count against the rate limit and path variants return 404', async () => {
     const headers = { 'x-forwarded-for': newAddress() }
     for (let n = 0; n < 10; n += 1)
