@@ -34,8 +34,8 @@ export const MESSAGES: Area = {
     {
       name: 'a message is released before its time',
       file: RELEASE,
-      original: 'where release_at <= ${system.now()} order by',
-      mutated: 'where release_at is not null order by',
+      original: 'release_at <= ${now}',
+      mutated: 'release_at is not null',
     },
     {
       name: 'a canceled message is released',

@@ -1,5 +1,6 @@
 import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
 import { newId } from '../../platform/ids.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { advanceJob } from './jobs.ts'
 import { putItems } from './store/mailbox-store.ts'
@@ -15,11 +16,11 @@ export async function fireDueTimers(system: SystemScope): Promise<number> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueTimers')`
     select distinct tenant_id from run_waits where due_at <= ${system.now()}`
   let fired = 0
-  for (const { tenantId } of tenants) {
+  await forEachTenant(tenants, { log: system.log, task: 'fire due timers' }, async (tenantId) => {
     for (let batch = BATCH; batch === BATCH; fired += batch) {
       batch = await system.forTenant(tenantId).transaction(fireBatch)
     }
-  }
+  })
   return fired
 }
 

@@ -1,5 +1,6 @@
 import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
-import type { SystemScope } from '../../scope.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
+import type { Scope, SystemScope } from '../../scope.ts'
 import { lockCounts } from '../counts/lock-counts.ts'
 
 const BATCH = 5000
@@ -25,31 +26,29 @@ export function countChangesSql(tenantId: string, source: string): SqlFragment {
 export async function rollUpBroadcastCounts(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithBroadcastCounts')`
     select distinct tenant_id from broadcast_count_deltas`
-  for (const { tenantId } of tenants) {
-    const scope = system.forTenant(tenantId)
-    for (let taken = BATCH; taken === BATCH;) {
-      taken = await scope.transaction(async (tx) => {
-        await lockCounts(tx)
-        const rows = await tx.sql<{ broadcastId: string; taken: number }>('rollUpBroadcastCounts')`
-          with taken as (
-            delete from broadcast_count_deltas where tenant_id = ${tenantId} and seq in (
-              select seq from broadcast_count_deltas where tenant_id = ${tenantId} order by seq limit ${BATCH})
-            returning broadcast_id, counter, delta),
-          changed as (select broadcast_id, count(*)::int as taken from taken group by broadcast_id),
-          added as (
-            update broadcasts b set counts = (
-              select jsonb_object_agg(counter, total) from (
-                select counter, sum(delta) as total from (
-                  select key as counter, value::int as delta from jsonb_each_text(b.counts)
-                  union all select t.counter, t.delta from taken t where t.broadcast_id = b.id) every
-                group by counter) totals)
-            from changed where b.tenant_id = ${tenantId} and b.id = changed.broadcast_id)
-          select broadcast_id, taken from changed`
-        await tx.record(
-          ...rows.map(({ broadcastId }) => ({ type: 'broadcast.progress' as const, data: { broadcastId } })),
-        )
-        return rows.reduce((sum, row) => sum + row.taken, 0)
-      })
-    }
-  }
+  await forEachTenant(tenants, { log: system.log, task: 'roll up broadcast counts' }, async (tenantId) => {
+    for (let taken = BATCH; taken === BATCH;) taken = await system.forTenant(tenantId).transaction(rollUpBatch)
+  })
+}
+
+async function rollUpBatch(tx: Scope): Promise<number> {
+  const { tenantId } = tx
+  await lockCounts(tx)
+  const rows = await tx.sql<{ broadcastId: string; taken: number }>('rollUpBroadcastCounts')`
+    with taken as (
+      delete from broadcast_count_deltas where tenant_id = ${tenantId} and seq in (
+        select seq from broadcast_count_deltas where tenant_id = ${tenantId} order by seq limit ${BATCH})
+      returning broadcast_id, counter, delta),
+    changed as (select broadcast_id, count(*)::int as taken from taken group by broadcast_id),
+    added as (
+      update broadcasts b set counts = (
+        select jsonb_object_agg(counter, total) from (
+          select counter, sum(delta) as total from (
+            select key as counter, value::int as delta from jsonb_each_text(b.counts)
+            union all select t.counter, t.delta from taken t where t.broadcast_id = b.id) every
+          group by counter) totals)
+      from changed where b.tenant_id = ${tenantId} and b.id = changed.broadcast_id)
+    select broadcast_id, taken from changed`
+  await tx.record(...rows.map(({ broadcastId }) => ({ type: 'broadcast.progress' as const, data: { broadcastId } })))
+  return rows.reduce((sum, row) => sum + row.taken, 0)
 }

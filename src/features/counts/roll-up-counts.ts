@@ -1,3 +1,4 @@
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { lockCounts } from './lock-counts.ts'
 
@@ -10,9 +11,9 @@ const BATCH = 10_000
 export async function rollUpCounts(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('findTenantsWithCountDeltas')`
     select distinct tenant_id from count_deltas`
-  for (const { tenantId } of tenants) {
+  await forEachTenant(tenants, { log: system.log, task: 'roll up counts' }, async (tenantId) => {
     for (let taken = BATCH; taken === BATCH;) taken = await system.forTenant(tenantId).transaction(rollUpBatch)
-  }
+  })
 }
 
 async function rollUpBatch(tx: Scope): Promise<number> {

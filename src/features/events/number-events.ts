@@ -1,3 +1,4 @@
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 
 const BATCH = 5000
@@ -42,5 +43,7 @@ async function numberBatch(tx: Scope): Promise<{ position: number; count: number
 export async function numberUnfollowedEvents(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithNewEvents')`
     select distinct tenant_id from events where position is null`
-  for (const { tenantId } of tenants) await numberEvents(system.forTenant(tenantId))
+  await forEachTenant(tenants, { log: system.log, task: 'number events' }, (tenantId) =>
+    numberEvents(system.forTenant(tenantId)),
+  )
 }

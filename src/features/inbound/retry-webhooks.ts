@@ -1,4 +1,5 @@
 import { isOutage } from '../../platform/database/database.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
@@ -17,10 +18,12 @@ export async function retryWebhooks(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<DueWebhook>('listDueWebhooks')`
     select tenant_id, id, channel_id, due_at, attempts from channel_webhooks
     where due_at <= ${system.now()} order by due_at limit ${BATCH}`
-  for (const webhook of due) {
-    const scope = system.forTenant(webhook.tenantId)
-    if (await claim(scope, webhook)) await retryWebhook(scope, webhook)
-  }
+  await forEachTenant(due, { log: system.log, task: 'retry webhooks' }, async (tenantId) => {
+    const scope = system.forTenant(tenantId)
+    for (const webhook of due) {
+      if (webhook.tenantId === tenantId && (await claim(scope, webhook))) await retryWebhook(scope, webhook)
+    }
+  })
 }
 
 /** Counts the attempt before it is made, so that a call that ends its process is not repeated forever. */

@@ -1,6 +1,7 @@
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
@@ -9,28 +10,26 @@ import { announceQueued, enqueueDelivery, type QueuedMessage } from '../outbound
 
 const BATCH = 500
 
-type DueMessage = { tenantId: string; id: string; conversationId: string }
+type DueMessage = { id: string; conversationId: string }
 
 /**
  * Puts the scheduled messages whose time has come into the outbox, tenant by tenant. Several processes may do so at
  * once: a message leaves its status `scheduled` once.
  */
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
-  const due = await system.acrossTenants<DueMessage>('listDueMessages')`
-    select tenant_id, id, conversation_id from messages where release_at <= ${system.now()} order by release_at limit ${BATCH}`
-  for (const tenantId of new Set(due.map((message) => message.tenantId))) {
-    const messages = due.filter((message) => message.tenantId === tenantId)
-    await system
-      .forTenant(tenantId)
-      .transaction((tx) => release(tx, messages))
-      // The messages stay scheduled and are released by the next attempt; other tenants do not wait for it.
-      .catch((error: unknown) => system.log.error({ err: error, tenantId }, 'failed to release scheduled messages'))
-  }
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueMessages')`
+    select distinct tenant_id from messages where release_at <= ${system.now()}`
+  await forEachTenant(tenants, { log: system.log, task: 'release scheduled messages' }, (tenantId) =>
+    system.forTenant(tenantId).transaction(release),
+  )
 }
 
-async function release(tx: Scope, due: DueMessage[]): Promise<void> {
+async function release(tx: Scope): Promise<void> {
   const { tenantId } = tx
   const now = tx.now()
+  const due = await tx.sql<DueMessage>('listDueMessages')`
+    select id, conversation_id from messages where tenant_id = ${tenantId} and release_at <= ${now}
+    order by release_at limit ${BATCH}`
   const conversationIds = due.map(({ conversationId }) => conversationId)
   await tx.sql('lockConversations')`
     select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`

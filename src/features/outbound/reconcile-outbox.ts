@@ -1,4 +1,5 @@
 import type { ProviderError } from '../../channels/channel.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
@@ -9,7 +10,7 @@ import { failMessages } from './settle-messages.ts'
 
 const BATCH = 500
 
-type AbandonedMessage = MessageRef & { tenantId: string; channelId: string }
+type AbandonedMessage = MessageRef & { channelId: string }
 
 /**
  * Enqueues delivery for channels with messages that have been due for `overdueMs`, and fails abandoned messages as `delivery_unknown`: a message whose
@@ -22,13 +23,16 @@ export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promi
     where not_before <= ${addMs(now, -overdueMs)} and leased_at is null`
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
   const leasedBefore = addMs(now, -CLAIM_MS)
-  const abandoned = await system.acrossTenants<AbandonedMessage>('listAbandonedMessages')`
-    select o.tenant_id, o.channel_id, o.message_id, m.conversation_id, m.contact_id, m.recipient_id
-    from outbox o join messages m on m.tenant_id = o.tenant_id and m.id = o.message_id
-    where o.leased_at < ${leasedBefore} limit ${BATCH}`
-  for (const message of abandoned) {
-    await system.forTenant(message.tenantId).transaction((tx) => failAbandoned(tx, message, leasedBefore))
-  }
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithAbandonedMessages')`
+    select distinct tenant_id from outbox where leased_at < ${leasedBefore}`
+  await forEachTenant(tenants, { log: system.log, task: 'reconcile outbox' }, async (tenantId) => {
+    const scope = system.forTenant(tenantId)
+    const abandoned = await scope.sql<AbandonedMessage>('listAbandonedMessages')`
+      select o.channel_id, o.message_id, m.conversation_id, m.contact_id, m.recipient_id
+      from outbox o join messages m on m.tenant_id = ${tenantId} and m.id = o.message_id
+      where o.tenant_id = ${tenantId} and o.leased_at < ${leasedBefore} limit ${BATCH}`
+    for (const message of abandoned) await scope.transaction((tx) => failAbandoned(tx, message, leasedBefore))
+  })
 }
 
 /** Fails a message, unless its process is still alive and settles it first: the lock of the message decides. */

@@ -1,5 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { SqlFragment } from '../../platform/database/statements/statement.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import type { SystemScope } from '../../scope.ts'
 
 /** Rows per statement, and statements per run of a purge. What is left is deleted by the next run. */
@@ -22,17 +23,23 @@ type Key = { tenantId: string; key: object }
  * each portion commits on its own.
  */
 export async function purgeTenantRows(system: SystemScope, { table, key, isSame, isOld }: TenantPurge): Promise<void> {
+  const failed: string[] = []
   for (let portion = 0; portion < PURGE.portionsMax; portion += 1) {
     const keys = await system.acrossTenants<Key>('listOldRows')`
-      select t.tenant_id, ${key} as key from ${table} t where ${isOld} limit ${PURGE.portionSize}`
+      select t.tenant_id, ${key} as key from ${table} t where ${isOld} and t.tenant_id <> all(${failed}::uuid[])
+      limit ${PURGE.portionSize}`
     const byTenant = new Map<string, object[]>()
     for (const { tenantId } of keys) byTenant.set(tenantId, [])
     for (const row of keys) byTenant.get(row.tenantId)?.push(row.key)
-    for (const [tenantId, rows] of byTenant) {
-      await system.forTenant(tenantId).sql('deleteOldRows')`
-        delete from ${table} t using jsonb_populate_recordset(null::${table}, ${toRecordset(rows)}::jsonb) old
-        where t.tenant_id = ${tenantId} and ${isSame} and ${isOld}`
-    }
+    const context = { log: system.log, task: 'purge old rows' }
+    failed.push(
+      ...(await forEachTenant(keys, context, async (tenantId) => {
+        const rows = byTenant.get(tenantId) ?? []
+        await system.forTenant(tenantId).sql('deleteOldRows')`
+          delete from ${table} t using jsonb_populate_recordset(null::${table}, ${toRecordset(rows)}::jsonb) old
+          where t.tenant_id = ${tenantId} and ${isSame} and ${isOld}`
+      })),
+    )
     if (keys.length < PURGE.portionSize) return
   }
 }

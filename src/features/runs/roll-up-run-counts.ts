@@ -1,4 +1,5 @@
 import { toRecordset } from '../../platform/database/sql.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { lockCounts } from '../counts/lock-counts.ts'
 
@@ -11,9 +12,9 @@ const BATCH = 10_000
 export async function rollUpRunCounts(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithRunCounts')`
     select distinct tenant_id from run_count_deltas`
-  for (const { tenantId } of tenants) {
+  await forEachTenant(tenants, { log: system.log, task: 'roll up run counts' }, async (tenantId) => {
     for (let count = BATCH; count === BATCH;) count = await system.forTenant(tenantId).transaction(rollUpBatch)
-  }
+  })
 }
 
 type Delta = { workflowId: string; version: number; status: string; delta: number }

@@ -1,4 +1,5 @@
 import { NIL_ID } from '../../../platform/ids.ts'
+import { forEachTenant } from '../../../platform/jobs/for-each-tenant.ts'
 import type { Scope, SystemScope } from '../../../scope.ts'
 import { type AnchoredList, ANCHORS, ofListSql } from './anchored-list.ts'
 import { lockAnchors } from './lock-anchors.ts'
@@ -12,11 +13,9 @@ const BATCH = 10_000
 export async function rollUpListChanges(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('findTenantsWithListChanges')`
     select distinct tenant_id from list_changes`
-  for (const { tenantId } of tenants) {
-    await rollUpTenant(system.forTenant(tenantId))
-      // The changes stay and are added by the next attempt; other workspaces do not wait for it.
-      .catch((error: unknown) => system.log.error({ err: error, tenantId }, 'failed to roll up changes of lists'))
-  }
+  await forEachTenant(tenants, { log: system.log, task: 'roll up list changes' }, (tenantId) =>
+    rollUpTenant(system.forTenant(tenantId)),
+  )
 }
 
 async function rollUpTenant(scope: Scope): Promise<void> {
