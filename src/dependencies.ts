@@ -46,7 +46,8 @@ export type OpenDependencies = Dependencies & {
  */
 const LOCAL_TASKS = {
   advance: { working: 8, releasedPerKey: 2, all: 60 },
-  deliver: { working: 8, releasedPerKey: 4, all: 40 },
+  // A job that waits for a provider costs memory for at most 64 messages.
+  deliver: { working: 8, releasedPerKey: 4, all: 200 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */

@@ -57,7 +57,7 @@ export class HandoverQueue implements WorkQueue {
     const { queue, localTasks, log } = this.#options
     const control: JobControl = {
       signal: this.#stopping.signal,
-      reserve: ({ task, key }) => this.#local.get(task)?.reserve(key),
+      reserve: (job) => this.#local.get(job.task)?.reserve(job),
     }
     const queued: Tasks = { ...tasks }
     for (const [name, limits] of Object.entries(localTasks)) {

@@ -8,7 +8,10 @@ export type LocalLimits = {
   working: number
   /** Jobs of one key that have released their place, such as those that wait for a provider or take long. */
   releasedPerKey?: number
-  /** Jobs of all keys, at work and released. */
+  /**
+   * Jobs of all keys, at work and released. A workspace may have a quarter as many places as are free, so that there are
+   * some for the others: one that takes all it gets has a fifth of the places, sixteen leave a fifth free.
+   */
   all?: number
 }
 
@@ -17,6 +20,9 @@ export type LocalLimits = {
  * delays others only for so long.
  */
 const HOLD_MAX_MS = 500
+
+/** The part of the free places that a workspace may have. */
+const SHARE = 1 / 4
 
 type Options = { name: string; task: Task; limits: LocalLimits; log: Logger }
 
@@ -31,6 +37,8 @@ export class LocalJobs {
   readonly #working = new Set<string>()
   /** The numbers of jobs that have released their place, by key. */
   readonly #released = new Map<string, number>()
+  /** The numbers of jobs, at work and released, by workspace. */
+  readonly #places = new Map<string, number>()
   readonly #inProgress = new Set<Promise<void>>()
   #isStopped = false
 
@@ -52,14 +60,16 @@ export class LocalJobs {
    * taken but those of jobs at work, or if the key has a job already: more is then done together by the next one. Until the
    * work has ended or the place is left, it is in progress.
    */
-  reserve(key: string): JobPlace | undefined {
+  reserve(job: Job): JobPlace | undefined {
+    const { key } = job
     const hasJob = this.#waiting.has(key) || this.#working.has(key) || this.#released.has(key)
-    const { working, all = Infinity } = this.#options.limits
-    if (this.#isStopped || hasJob || this.#countReleased() >= all - working) return undefined
+    if (this.#isStopped || hasJob || !this.#hasPlace(job, this.#options.limits.working - this.#working.size))
+      return undefined
     this.#released.set(key, 1)
+    this.#countPlace(job, 1)
     let use: (work?: () => Promise<void>) => void = () => undefined
     const place = new Promise<(() => Promise<void>) | undefined>((resolve) => (use = resolve))
-    this.#track(this.#hold(key, place))
+    this.#track(this.#hold(job, place))
     return { take: use, leave: () => use() }
   }
 
@@ -70,8 +80,7 @@ export class LocalJobs {
   }
 
   #startNext(): void {
-    const { working, all = Infinity } = this.#options.limits
-    while (!this.#isStopped && this.#working.size < working && this.#working.size + this.#countReleased() < all) {
+    while (!this.#isStopped && this.#working.size < this.#options.limits.working) {
       const job = this.#takeNext()
       if (!job) return
       this.#track(this.#execute(job))
@@ -83,30 +92,43 @@ export class LocalJobs {
     this.#inProgress.add(tracked)
   }
 
-  async #hold(key: string, place: Promise<(() => Promise<void>) | undefined>): Promise<void> {
+  async #hold(job: Job, place: Promise<(() => Promise<void>) | undefined>): Promise<void> {
     const work = await place
     if (work) await this.#attempt(work)
-    this.#forgetReleased(key)
+    this.#forgetReleased(job.key)
+    this.#countPlace(job, -1)
     this.#startNext()
   }
 
   #takeNext(): Job | undefined {
     const { releasedPerKey = Infinity } = this.#options.limits
     for (const [key, job] of this.#waiting) {
-      if (this.#working.has(key) || (this.#released.get(key) ?? 0) >= releasedPerKey) continue
+      if (this.#working.has(key) || (this.#released.get(key) ?? 0) >= releasedPerKey || !this.#hasPlace(job)) continue
       this.#waiting.delete(key)
       return job
     }
     return undefined
   }
 
-  #countReleased(): number {
-    return [...this.#released.values()].reduce((total, count) => total + count, 0)
+  /** True if the workspace of the job may have a further place, of which `kept` are for other jobs. */
+  #hasPlace(job: Job, kept = 0): boolean {
+    const taken = [...this.#places.values()].reduce((total, count) => total + count, 0)
+    const free = (this.#options.limits.all ?? Infinity) - taken - kept
+    return (this.#places.get(toWorkspace(job)) ?? 0) < free * SHARE
   }
 
-  async #execute({ key, payload }: Job): Promise<void> {
+  #countPlace(job: Job, change: 1 | -1): void {
+    const workspace = toWorkspace(job)
+    const count = (this.#places.get(workspace) ?? 0) + change
+    if (count > 0) this.#places.set(workspace, count)
+    else this.#places.delete(workspace)
+  }
+
+  async #execute(job: Job): Promise<void> {
+    const { key, payload } = job
     let isReleased = false
     this.#working.add(key)
+    this.#countPlace(job, 1)
     const release = () => {
       if (isReleased) return
       isReleased = true
@@ -119,6 +141,7 @@ export class LocalJobs {
     clearTimeout(timer)
     if (isReleased) this.#forgetReleased(key)
     else this.#working.delete(key)
+    this.#countPlace(job, -1)
     this.#startNext()
   }
 
@@ -136,4 +159,8 @@ export class LocalJobs {
     if (count > 0) this.#released.set(key, count)
     else this.#released.delete(key)
   }
+}
+
+function toWorkspace({ key, payload }: Job): string {
+  return payload['tenantId'] ?? key
 }

@@ -72,6 +72,24 @@ describe('LocalJobs', () => {
     expect(listKeys()).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
+  it('leaves places to others, however many jobs of a workspace or of several have released theirs', () => {
+    const { jobs, started, listKeys } = createJobs({ working: 2, all: 100 })
+    const add = (tenantId: string, count: number) => {
+      for (let n = 0; n < count; n += 1) {
+        jobs.add({ task: 'count', key: `${tenantId}${n}`, payload: { key: tenantId, tenantId } })
+        for (const { release } of started) release()
+      }
+    }
+    const countOf = (tenantId: string) => listKeys().filter((key) => key === tenantId).length
+    add('a', 100)
+    expect(countOf('a')).to.equal(20)
+    for (let n = 0; n < 7; n += 1) add(`b${n}`, 100)
+    add('c', 1)
+    expect(countOf('c')).to.equal(1)
+    expect(jobs.reserve({ task: 'count', key: 'd', payload: { tenantId: 'd' } })).not.to.equal(undefined)
+    expect(jobs.reserve({ task: 'count', key: 'a', payload: { tenantId: 'a' } })).to.equal(undefined)
+  })
+
   it('executes further jobs while one takes long', async () => {
     const { started, add, listKeys } = createJobs({ working: 1, releasedPerKey: 1 })
     add('a', 'b')
@@ -90,7 +108,7 @@ describe('LocalJobs', () => {
 
   it('keeps a place for other work among those that were released, until that has ended', async () => {
     const { jobs, started, add, listKeys } = createJobs({ working: 1, releasedPerKey: 1 })
-    const place = jobs.reserve('a')
+    const place = jobs.reserve(toJob('a'))
     add('a')
     expect(listKeys()).to.deep.equal([])
     const ends: (() => void)[] = []
@@ -108,16 +126,16 @@ describe('LocalJobs', () => {
     started[0]?.release()
     add('c')
     const keys = ['a', 'b', 'c', 'd', 'd']
-    expect(keys.map((key) => jobs.reserve(key) !== undefined)).to.deep.equal([false, false, false, true, false])
+    expect(keys.map((key) => jobs.reserve(toJob(key)) !== undefined)).to.deep.equal([false, false, false, true, false])
   })
 
   it('keeps the places of jobs at work for them, and a further one when a place was left', async () => {
     const { jobs } = createJobs({ working: 1, all: 2 })
-    const place = jobs.reserve('b')
-    expect(jobs.reserve('c')).to.equal(undefined)
+    const place = jobs.reserve(toJob('b'))
+    expect(jobs.reserve(toJob('c'))).to.equal(undefined)
     place?.leave()
     await waitUntil(() => {
-      const next = jobs.reserve('c')
+      const next = jobs.reserve(toJob('c'))
       next?.leave()
       return next !== undefined
     })
@@ -125,7 +143,7 @@ describe('LocalJobs', () => {
 
   it('does no work in a place that was left', async () => {
     const { jobs } = createJobs({ working: 1 })
-    const place = jobs.reserve('a')
+    const place = jobs.reserve(toJob('a'))
     let isDone = false
     place?.leave()
     place?.take(async () => void (isDone = true))
@@ -135,9 +153,9 @@ describe('LocalJobs', () => {
 
   it('keeps no place after it was stopped, and ends after the work in a place that was kept before', async () => {
     const { jobs } = createJobs({ working: 1 })
-    const place = jobs.reserve('a')
+    const place = jobs.reserve(toJob('a'))
     const { ended } = jobs.stop()
-    expect(jobs.reserve('b')).to.equal(undefined)
+    expect(jobs.reserve(toJob('b'))).to.equal(undefined)
     let isDone = false
     place?.take(async () => void (isDone = true))
     await ended
