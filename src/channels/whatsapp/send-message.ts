@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
+import { deadline } from '../../platform/concurrency/deadline.ts'
 import { getField } from '../../platform/get-field.ts'
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
@@ -33,18 +34,20 @@ export async function sendMessage(message: OutboundMessage, call: Call): Promise
   const { baseUrl, version, phoneNumberId, accessToken, timeoutMs = SEND_MAX_MS, signal, agent } = call
   if (message.to.phone === null && message.to.userId === null) return NO_ADDRESS
   if (signal?.aborted) return retryLater('Sending was aborted', { afterMs: SECOND, scope: 'recipient' })
-  const limit = AbortSignal.timeout(timeoutMs)
+  const limit = deadline(timeoutMs, signal)
   try {
     const response = await postMessage({
       url: `${baseUrl}/${version}/${phoneNumberId}/messages`,
       accessToken,
       payload: composePayload(message),
       agent,
-      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      signal: limit.signal,
     })
     return toResult(response)
   } catch (error) {
     return classifyException(error)
+  } finally {
+    limit.release()
   }
 }
 

@@ -1,8 +1,20 @@
-/** Creates a signal that aborts after `ms`, or with `outer`. Call `release` when the limited work is done. */
+/** A timer that is later than this has waited for a process that was frozen. */
+const LATE_MS = 100
+/** The time in which such a process reads what has arrived meanwhile. */
+const READ_MS = 1000
+
+/**
+ * Creates a signal that aborts after `ms`, or with `outer`. Call `release` when the limited work is done. A process that
+ * was frozen reads the answers in its sockets first: the event loop would run the timer before.
+ */
 export function deadline(ms: number, outer?: AbortSignal): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController()
   const abort = () => controller.abort()
-  const timer = setTimeout(abort, ms)
+  const due = performance.now() + ms
+  let timer = setTimeout(() => {
+    if (performance.now() > due + LATE_MS) timer = setTimeout(abort, READ_MS)
+    else abort()
+  }, ms)
   outer?.addEventListener('abort', abort, { once: true })
   if (outer?.aborted) abort()
   return {
