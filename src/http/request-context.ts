@@ -1,8 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { addressKey } from '../platform/client-address.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Caller, RequestContext } from '../trpc/context.ts'
-import type { TimeForm } from '../trpc/select-output.ts'
+import type { Caller, RequestContext, Transport } from '../trpc/context.ts'
 
 const SESSION_COOKIE = 'session_token'
 
@@ -21,7 +20,7 @@ type Dependencies = {
 
 /** Builds the context that procedures receive from a request. */
 export function createContexts({ log, resolveAddress, identify, scopes }: Dependencies) {
-  async function build(ctx: Context, tenantId: string | null, times: TimeForm): Promise<RequestContext> {
+  async function build(ctx: Context, tenantId: string | null, transport: Transport): Promise<RequestContext> {
     const sessionToken = readSessionToken(ctx)
     const identity = sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
     if (identity?.cookie) ctx.res.appendHeader('Set-Cookie', identity.cookie)
@@ -33,7 +32,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
       caller: identity?.caller ?? null,
       sessionToken,
       client: { ipAddress, addressKey: key, userAgent: ctx.get('user-agent').slice(0, 255) || null },
-      times,
+      transport,
       idempotencyKey: ctx.req.headers['idempotency-key']?.toString() ?? null,
       setHeader: (name, value) => {
         if (name.toLowerCase() === 'set-cookie') ctx.res.appendHeader(name, value)
@@ -51,7 +50,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
   }
 
   const open: Middleware = async function openContext(ctx, next) {
-    ctx.state['context'] = await build(ctx, readTenantId(ctx), 'text')
+    ctx.state['context'] = await build(ctx, readTenantId(ctx), 'rest')
     await next()
   }
 
@@ -61,7 +60,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
     get: (ctx: Context): RequestContext => ctx.state['context'],
     /** An EventSource cannot send headers, so a subscription may name its workspace in the connection parameters. */
     openForTrpc: (ctx: Context, connection: { tenantId: string | null }) =>
-      build(ctx, readTenantId(ctx) ?? connection.tenantId, 'date'),
+      build(ctx, readTenantId(ctx) ?? connection.tenantId, 'trpc'),
   }
 }
 

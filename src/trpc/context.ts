@@ -4,7 +4,6 @@ import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { Revocations } from '../platform/notifications/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
 import type { AccessChecks } from './access-checks.ts'
-import type { TimeForm } from './select-output.ts'
 
 export type Session = {
   id: string
@@ -42,7 +41,9 @@ export type AuthDependencies = {
   appOrigins: ReadonlySet<string>
 }
 
-/** A request as procedures see it, independent of the transport. */
+export type Transport = 'rest' | 'trpc'
+
+/** A request as procedures see it, of either transport. */
 export type RequestContext = {
   requestId: string
   system: SystemScope
@@ -53,8 +54,8 @@ export type RequestContext = {
   sessionToken: string | null
   client: { ipAddress: string; addressKey: string; userAgent: string | null }
   idempotencyKey: string | null
-  /** The form of times in the results of queries: text where they are answered as JSON without types. */
-  times: TimeForm
+  /** REST answers with JSON, which has no dates; tRPC with the format of superjson. */
+  transport: Transport
   /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
   /**

@@ -4,7 +4,7 @@ import type { RequestContext } from './context.ts'
 import type { Select, TimeForm } from './select-output.ts'
 
 type Procedures = { _def: { procedures: object } }
-type Call = { type: string; ctx: Pick<RequestContext, 'times'> }
+type Call = { type: string; ctx: Pick<RequestContext, 'transport'> }
 type Middleware = (call: Call) => Promise<object>
 
 /** Returns the function that converts the results of procedures with this output schema. */
@@ -37,7 +37,7 @@ function convertResults(resolve: Middleware, select: Select, selectAsJson: Selec
   return async function convertResult(call) {
     const result = await resolve(call)
     // The result of a mutation may be recorded for its idempotency key, and then be answered in another form.
-    const convert = call.type === 'query' && call.ctx.times === 'text' ? selectAsJson : select
+    const convert = call.type === 'query' && call.ctx.transport === 'rest' ? selectAsJson : select
     return Object.assign(result, { data: convert(getField(result, 'data')) })
   }
 }

@@ -60,6 +60,19 @@ export function authorize(caller: Caller | null, minimumRole: Role) {
   return { caller, workspace }
 }
 
+/**
+ * Wraps the reading of an input. Infinite queries of tRPC's React package always send the direction of the next page,
+ * which is no field of a list: pages have an order, and continue forward only.
+ */
+function readWithoutDirection(getRawInput: () => Promise<unknown>): () => Promise<unknown> {
+  return async () => {
+    const input = await getRawInput()
+    if (getField(input, 'direction') !== 'forward') return input
+    const { direction: _direction, ...fields } = Object(input)
+    return fields
+  }
+}
+
 function workspaceProcedure(minimumRole: Role) {
   // One middleware, as each costs tRPC several copies of the call.
   return t.procedure.use((call) =>
@@ -69,7 +82,9 @@ function workspaceProcedure(minimumRole: Role) {
       // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
       // the reads of subscriptions are shared.
       const scope = ctx.openScope(caller, workspace, type === 'query' ? signal : undefined)
-      const proceed = (callScope: typeof scope) => next({ ctx: { caller, scope: callScope } })
+      const isNative = type === 'query' && ctx.transport === 'trpc'
+      const reading = isNative ? { getRawInput: readWithoutDirection(getRawInput) } : {}
+      const proceed = (callScope: typeof scope) => next(Object.assign(reading, { ctx: { caller, scope: callScope } }))
       if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
       return runOnce({
         scope,
