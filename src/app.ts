@@ -10,7 +10,8 @@ import { openMedia } from './features/media/open-media.ts'
 import { uploadMedia } from './features/media/upload-media.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
-import { createHostCheck } from './http/security/check-host.ts'
+import { createHostCheck, listCrossSiteOrigins } from './http/security/check-host.ts'
+import { CROSS_SITE } from './http/security/origin.ts'
 import { exportRecipients } from './features/broadcasts/report/export-recipients.ts'
 import { ConnectionDrain } from './http/load/connection-drain.ts'
 import { createHttpServer } from './http/server.ts'
@@ -131,6 +132,7 @@ async function listen(
 ): Promise<Server> {
   const { pools, limits, log, revocations } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
+  for (const origin of listCrossSiteOrigins(config.http)) log.warn({ origin }, CROSS_SITE)
   const forRequests = { ...dependencies, connections: pools.requests }
   const system = new SystemScope(forRequests)
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })

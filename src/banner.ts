@@ -1,9 +1,14 @@
 import type { DemoAccount } from './demo-account.ts'
 import { AUTH_PREFIX, OPENAPI_PATH } from './http/paths.ts'
 
-/** Builds the lines that are printed after the start. */
-export function banner({ url, demo }: { url: string | undefined; demo: DemoAccount | undefined }): string[] {
-  if (url === undefined) return ['Parley runs background work only; this process serves no HTTP']
+/**
+ * Builds the lines that are printed after the start. They name the server `localhost`, as the servers of web applications
+ * in development do: for browsers 127.0.0.1 is another site, to which a page there sends no session cookie.
+ */
+export function banner(options: { url: string | undefined; demo: DemoAccount | undefined }): string[] {
+  const { demo } = options
+  if (options.url === undefined) return ['Parley runs background work only; this process serves no HTTP']
+  const url = options.url.replace('//127.0.0.1:', '//localhost:')
   const signIn = demo && JSON.stringify({ email: demo.email, password: demo.password })
   return [
     `Parley is listening on ${url}`,

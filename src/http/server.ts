@@ -82,7 +82,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(outsideApi(indexPage(dependencies.demoAccount)))
   koa.use(outsideApi(openapiRoute(router)))
-  koa.use(rejectCrossOrigin(dependencies.appOrigins))
+  koa.use(rejectCrossOrigin(dependencies.appOrigins, log))
   koa.use(trpcEndpoint(router, contexts.openForTrpc))
   koa.use(routes.middleware())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))

@@ -39,7 +39,7 @@ describe('documentation sessions', () => {
     const [example] = readDocument('README.md').blocks.filter(({ language }) => language === 'ts')
     const file = join(folder.path, 'example.mts')
     const client = new URL('../../src/client.ts', import.meta.url).href
-    const text = example?.text.replace("'parley'", `'${client}'`).replace('http://127.0.0.1:3000', app.url) ?? ''
+    const text = example?.text.replace("'parley'", `'${client}'`).replace('http://localhost:3000', app.url) ?? ''
     const prints = text.split('console.log')
     expect(prints.length).to.equal(2)
     writeFileSync(file, prints.join('export const printed = '))
@@ -51,7 +51,7 @@ describe('documentation sessions', () => {
   async function runSessions({ blocks }: Document): Promise<void> {
     writeFileSync(join(folder.path, '.curlrc'), `header = "x-forwarded-for: ${newAddress()}"\nno-progress-meter\n`)
     const replacements: [string, string][] = [
-      ['http://127.0.0.1:3000', app.url],
+      ['http://localhost:3000', app.url],
       ['http://127.0.0.1:4010', fake.url],
     ]
     const session = new ShellSession({ cwd: folder.path, env: { CURL_HOME: folder.path }, replacements })

@@ -14,11 +14,23 @@ type HostSettings = { host: string; publicHosts: string[]; trustedProxies: strin
  * only: there a foreign name means that a page has rebound its name to this address.
  */
 export function createHostCheck({ host, publicHosts, trustedProxies, appOrigins }: HostSettings): IsHostAllowed {
-  const isLocal = (name: string) => isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')
   const isLoopback = host === '::1' || host === 'localhost' || host.startsWith('127.')
   if (publicHosts.length === 0 && (!isLoopback || trustedProxies.length > 0)) return () => true
   const names = new Set([...publicHosts, ...appOrigins.map((origin) => new URL(origin).hostname)])
   return (name) => isLocal(name) || names.has(name)
+}
+
+/**
+ * Lists the origins of web applications on another site than every public name, to which browsers send no session cookie.
+ * Names that differ in their last two labels have no domain in common. A local application may call a local name.
+ */
+export function listCrossSiteOrigins({ publicHosts, appOrigins }: Pick<HostSettings, 'publicHosts' | 'appOrigins'>) {
+  const toDomain = (name: string) => name.split('.').slice(-2).join('.')
+  const domains = new Set(publicHosts.map(toDomain))
+  return appOrigins.filter((origin) => {
+    const name = hostname(new URL(origin).host)
+    return domains.size > 0 && !isLocal(name) && !domains.has(toDomain(name))
+  })
 }
 
 /** Rejects calls of the API under foreign names, with which a page could pass the check of its origin. */
@@ -33,6 +45,10 @@ export function checkHost(isAllowed: IsHostAllowed): Middleware {
     }
     return next()
   }
+}
+
+function isLocal(name: string): boolean {
+  return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')
 }
 
 function hostname(host: string): string {

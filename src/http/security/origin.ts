@@ -1,6 +1,7 @@
 import cors from '@koa/cors'
 import type { Context, Middleware } from 'koa'
 import { ForbiddenError } from '../../platform/errors.ts'
+import type { Logger } from '../../platform/log.ts'
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const EXPOSED = [
@@ -33,14 +34,28 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
 
 /**
  * Rejects changes from other origins than the service's own and the listed ones. Browsers send the origin and pages
- * cannot forge it; clients that are no browsers send none, and pass.
+ * cannot forge it; clients that are no browsers send none, and pass. Logs each listed origin on another site once, as
+ * its sign-ins succeed without a session: browsers drop the cookie, and the page learns nothing of it.
  */
-export function rejectCrossOrigin(origins: ReadonlySet<string>): Middleware {
+export function rejectCrossOrigin(origins: ReadonlySet<string>, log: Logger): Middleware {
+  const logged = new Set<string>()
   return function checkOrigin(ctx, next) {
-    if (!SAFE_METHODS.has(ctx.method) && !isTrusted(ctx, origins)) throw new ForbiddenError()
+    if (SAFE_METHODS.has(ctx.method)) return next()
+    if (!isTrusted(ctx, origins)) throw new ForbiddenError()
+    const origin = ctx.get('origin')
+    if (ctx.get('sec-fetch-site') === 'cross-site' && origins.has(origin) && !logged.has(origin)) {
+      logged.add(origin)
+      log.warn({ origin, host: ctx.get('host').slice(0, HOST_MAX) }, CROSS_SITE)
+    }
     return next()
   }
 }
+
+/** The longest name in the domain name system, and a port. */
+const HOST_MAX = 260
+/** The log line of an origin on another site. */
+export const CROSS_SITE =
+  'browsers keep no session for this origin, as it is on another site than this server: call the server by a name of the same site, for example http://localhost:3000 from http://localhost:5173'
 
 function isTrusted(ctx: Context, origins: ReadonlySet<string>): boolean {
   const origin = ctx.get('origin')

@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { CROSS_SITE } from '../../../src/http/security/origin.ts'
+import { createCheckedLogger } from '../../support/log-canaries.ts'
 import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 
 const LISTED = 'https://app.parley.example'
@@ -10,7 +12,10 @@ const UNLISTED = [
   'https://parley.example',
 ]
 
+const OTHER_SITE = 'https://app.other.example'
+
 let app: TestApp
+const lines: { msg: string; origin?: string; host?: string }[] = []
 let user: TestSession
 
 /** A sign-in request over each protocol. */
@@ -34,7 +39,11 @@ async function post(protocol: keyof typeof SIGN_IN_REQUESTS, headers: Record<str
 
 describe('browser origin checks', () => {
   before(async () => {
-    app = await startTestApp({ APP_ORIGINS: LISTED })
+    app = await startTestApp(
+      { APP_ORIGINS: `${LISTED},${OTHER_SITE}`, PUBLIC_HOSTS: 'api.parley.example' },
+      undefined,
+      createCheckedLogger((line) => lines.push(JSON.parse(line))),
+    )
     user = await app.signUp()
   })
   after(() => app.stop())
@@ -81,6 +90,16 @@ describe('browser origin checks', () => {
       })
     })
   }
+
+  it('an origin on another site than PUBLIC_HOSTS is logged at the start, and where a browser calls from it', async () => {
+    const listOrigins = () => lines.flatMap(({ msg, origin }) => (msg === CROSS_SITE ? [origin] : []))
+    expect(listOrigins()[0]).to.equal(OTHER_SITE)
+    const before = listOrigins().length
+    for (const site of ['same-site', 'cross-site', 'cross-site']) {
+      await post('REST', { origin: OTHER_SITE, 'sec-fetch-site': site })
+    }
+    expect(listOrigins().slice(before)).to.deep.equal([OTHER_SITE])
+  })
 
   it('sign-out over GET returns 405 and keeps the session', async () => {
     for (const path of ['/api/auth/sign-out', '/api/trpc/auth.signOut']) {

@@ -3,12 +3,11 @@ import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink } from '
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
 import { expect } from 'chai'
 import superjson from 'superjson'
+import { createParleyClient, type ParleyClient } from '../../../src/client.ts'
 import type { AppRouter } from '../../../src/router.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
-
-const LINKS = { httpLink, httpBatchLink, httpBatchStreamLink }
 
 describe('infinite queries of @trpc/tanstack-react-query', () => {
   let app: TestApp
@@ -22,29 +21,32 @@ describe('infinite queries of @trpc/tanstack-react-query', () => {
       await owner.request('POST', '/api/contacts', { name: `Contact ${digit}`, phone: `+1415555010${digit}` })
     }
   })
-  after(async () => {
-    queryClient.clear()
-    await app.stop()
-  })
+  afterEach(() => queryClient.clear())
+  after(() => app.stop())
 
-  const openProxy = (link: keyof typeof LINKS) => {
+  const linkOptions = () => {
     const headers = { cookie: owner.cookie, 'x-tenant-id': owner.tenantId }
-    const options = { url: `${app.url}/api/trpc`, transformer: superjson, headers }
-    const client = createTRPCClient<AppRouter>({ links: [LINKS[link](options)] })
-    return createTRPCOptionsProxy<AppRouter>({ client, queryClient })
+    return { url: `${app.url}/api/trpc`, transformer: superjson, headers }
+  }
+  const clients: Record<string, () => ParleyClient> = {
+    'the client of the package': () =>
+      createParleyClient({ url: app.url, tenantId: owner.tenantId, headers: { cookie: owner.cookie } }),
+    httpLink: () => createTRPCClient<AppRouter>({ links: [httpLink(linkOptions())] }),
+    httpBatchLink: () => createTRPCClient<AppRouter>({ links: [httpBatchLink(linkOptions())] }),
+    httpBatchStreamLink: () => createTRPCClient<AppRouter>({ links: [httpBatchStreamLink(linkOptions())] }),
   }
 
-  for (const link of ['httpLink', 'httpBatchLink', 'httpBatchStreamLink'] as const) {
-    it(`read all pages of a list in its order through ${link}`, async () => {
-      queryClient.clear()
-      const options = openProxy(link).contacts.list.infiniteQueryOptions(
+  for (const [name, createClient] of Object.entries(clients)) {
+    it(`read all pages of a list in its order through ${name}`, async () => {
+      const trpc = createTRPCOptionsProxy<AppRouter>({ client: createClient(), queryClient })
+      const options = trpc.contacts.list.infiniteQueryOptions(
         { limit: 2, sort: 'name' },
         { getNextPageParam: (page) => page.nextCursor },
       )
       const observer = new InfiniteQueryObserver(queryClient, options)
       await observer.refetch({ throwOnError: true })
       while (observer.getCurrentResult().hasNextPage) await observer.fetchNextPage({ throwOnError: true })
-      const pages = observer.getCurrentResult().data?.pages.map(({ items }) => items.map(({ name }) => name))
+      const pages = observer.getCurrentResult().data?.pages.map(({ items }) => items.map((contact) => contact.name))
       expect(pages).to.deep.equal([['Contact 1', 'Contact 2'], ['Contact 3', 'Contact 4'], ['Contact 5']])
     })
   }

@@ -21,7 +21,7 @@ describe('settings of a process', function () {
     const { child, ended, output } = await checkout.serve('node', MAIN, { PORT: '0' })
     child.kill('SIGTERM')
     expect((await ended).code).to.equal(0)
-    expect(output.stdout).to.match(/^Parley is listening on http:\/\/127\.0\.0\.1:\d+$/m)
+    expect(output.stdout).to.match(/^Parley is listening on http:\/\/localhost:\d+$/m)
     expect(output.stdout).to.match(/INFO.*: stopping: finishing what is in flight/)
     expect(output.stderr).to.equal('')
   })

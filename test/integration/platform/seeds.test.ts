@@ -92,7 +92,7 @@ describe('seeds', function () {
   }
 
   async function runReadme(url: string): Promise<void> {
-    const session = new ShellSession({ cwd: checkout.path, replacements: [['http://127.0.0.1:3000', url]] })
+    const session = new ShellSession({ cwd: checkout.path, replacements: [['http://localhost:3000', url]] })
     try {
       for (const { language, text } of readDocument('README.md').blocks) {
         if (language === 'console') for (const command of listCommands(text)) await session.run(command)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createHostCheck } from '../../../src/http/security/check-host.ts'
+import { createHostCheck, listCrossSiteOrigins } from '../../../src/http/security/check-host.ts'
 
 const LOCAL = {
   host: '127.0.0.1',
@@ -32,5 +32,28 @@ describe('host check', () => {
       true,
       false,
     ])
+  })
+})
+
+describe('origins on another site', () => {
+  const appOrigins = [
+    'https://app.example.com',
+    'https://example.com',
+    'https://app.other.example',
+    'https://example.com.evil.example',
+    'http://localhost:5173',
+    'http://[::1]:5173',
+  ]
+
+  it('are those whose domain no name of PUBLIC_HOSTS has', () => {
+    const publicHosts = ['parley.example.com']
+    expect(listCrossSiteOrigins({ publicHosts, appOrigins })).to.deep.equal([
+      'https://app.other.example',
+      'https://example.com.evil.example',
+    ])
+  })
+
+  it('are unknown without PUBLIC_HOSTS', () => {
+    expect(listCrossSiteOrigins({ publicHosts: [], appOrigins })).to.deep.equal([])
   })
 })
