@@ -7,6 +7,7 @@ import { getField } from './platform/get-field.ts'
 export function describeStartError(error: unknown): string {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   if (getField(error, 'code') === 'EADDRINUSE') return `${message}. Set PORT to a free port`
+  if (getField(error, 'code') === 'ENOSPC') return `${message}. Free space on the disk of DATA_DIR`
   const isForOperator = [ConfigError, DatabaseUrlError, EmbeddedPostgresError].some((kind) => error instanceof kind)
   return isForOperator ? message : (stack ?? message)
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
+import { findBinaries } from '../../../src/platform/embedded-postgres/binaries.ts'
 import { dataDirectory } from '../../../src/platform/embedded-postgres/cluster/data-directory.ts'
 import { ADMINISTRATOR, APPLICATION } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
 import { listServerProcesses } from '../../../src/platform/embedded-postgres/postmaster.ts'
@@ -199,6 +200,38 @@ describe('embedded PostgreSQL', () => {
       fs.chmodSync(home, 0o700)
       expect(await errorMessage(startServer(path.join(home, 'app', '.parley')))).to.match(
         new RegExp(`does not run as root.*cannot enter ${home}\\. Set DATA_DIR`),
+      )
+    })
+
+    it('names the characters of a path from which initdb cannot start the server', async () => {
+      const native = path.dirname((await findBinaries(undefined, { env: {} })).postgres)
+      for (const name of ['a"b', 'a$b', 'a`b']) {
+        const copy = path.join(createEmptyDataDir(), name)
+        fs.cpSync(path.dirname(native), copy, { recursive: true, verbatimSymlinks: true })
+        expect(await errorMessage(startServer(createEmptyDataDir(), { binDir: path.join(copy, 'bin') }))).to.match(
+          /^PostgreSQL cannot create a database from .*contains ", \$ or `\. Move Parley/,
+        )
+      }
+    })
+
+    it('says that DATA_DIR is below a file', async () => {
+      const file = path.join(createEmptyDataDir(), 'file')
+      fs.writeFileSync(file, '')
+      for (const dataDir of [file, path.join(file, 'below')]) {
+        expect(await errorMessage(startServer(dataDir))).to.match(/a part of its path is a file\. Set DATA_DIR/)
+      }
+    })
+
+    it('says in one line that no space is left', async () => {
+      const binDir = path.join(createEmptyDataDir(), 'bin')
+      fs.mkdirSync(binDir)
+      const full = 'FATAL:  could not extend file: No space left on device'
+      const programs = { postgres: 'echo "postgres (PostgreSQL) 18.4"', initdb: `echo 'ok'; echo '${full}'; exit 1` }
+      for (const [name, command] of Object.entries(programs)) {
+        fs.writeFileSync(path.join(binDir, name), `#!/bin/sh\n${command}\n`, { mode: 0o755 })
+      }
+      expect(await errorMessage(startServer(createEmptyDataDir(), { binDir }))).to.match(
+        /could not be created in [^\n]*: no space is left\. A new database needs about 60 MB\.$/,
       )
     })
 

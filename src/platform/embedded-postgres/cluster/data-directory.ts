@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
+import { EmbeddedPostgresError, errorCode } from '../embedded-postgres-error.ts'
 import { type Account, runProgram } from '../run-program.ts'
 
 /** The paths of a cluster. Only `data` belongs to the server; the rest is ours. */
@@ -40,9 +40,12 @@ export function createDataDirectory(folder: DataDirectory): void {
     if (fs.mkdirSync(folder.root, { recursive: true }) !== undefined) fs.chmodSync(folder.root, isRoot ? 0o711 : 0o700)
     fs.accessSync(folder.root, fs.constants.W_OK | fs.constants.X_OK)
   } catch (cause) {
+    const isBelowFile = ['ENOTDIR', 'EEXIST'].includes(errorCode(cause) ?? '')
     throw new EmbeddedPostgresError(
-      `Parley cannot write to ${folder.root}, the folder of its database. ` +
-        `Give the folder to the account that runs Parley, or set DATA_DIR to another one.`,
+      isBelowFile
+        ? `${folder.root} cannot be the folder of the database, as it or a part of its path is a file. Set DATA_DIR to a folder.`
+        : `Parley cannot write to ${folder.root}, the folder of its database. ` +
+            `Give the folder to the account that runs Parley, or set DATA_DIR to another one.`,
       { cause },
     )
   }

@@ -25,6 +25,13 @@ export async function initCluster(
       `PG_BIN_DIR contains PostgreSQL ${binaries.major}, but a new database needs ${OLDEST_MAJOR} or later.`,
     )
   }
+  // initdb starts the server by a command of a shell, in double quotes, within which these characters have a meaning.
+  if (process.platform !== 'win32' && /["$`]/.test(binaries.postgres)) {
+    throw new EmbeddedPostgresError(
+      `PostgreSQL cannot create a database from ${path.dirname(binaries.postgres)}, as the path contains ", $ or \`. ` +
+        `Move Parley to another folder, or set PG_BIN_DIR to a copy of these programs, or use DATABASE_URL.`,
+    )
+  }
   removeLeftovers(folder)
   writePasswordFile(folder)
   const staging = `${folder.data}.${randomBytes(4).toString('hex')}`
@@ -34,8 +41,13 @@ export async function initCluster(
     fs.mkdirSync(staging, { mode: 0o700 })
     if (options.account) fs.chownSync(staging, options.account.uid, options.account.gid)
     const { code, output } = await runProgram(binaries.initdb, initdbArguments(staging, passwordFile, options), options)
-    if (code !== 0)
-      throw new EmbeddedPostgresError(`The database could not be created in ${folder.root}: ${output.trim()}`)
+    if (code !== 0) {
+      const isFull = output.includes('No space left on device')
+      throw new EmbeddedPostgresError(
+        `The database could not be created in ${folder.root}: ` +
+          (isFull ? 'no space is left. A new database needs about 60 MB.' : output.trim()),
+      )
+    }
     fs.renameSync(staging, folder.data)
     if (options.isDurable) flushFolder(folder.root)
   } finally {
