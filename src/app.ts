@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SEND_MAX_MS } from './channels/channel.ts'
 import type { Config } from './config.ts'
@@ -55,6 +56,7 @@ type AppOptions = {
 /** Builds every long-lived part once, in order, and starts the configured roles. */
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
   const { log, clock = systemClock, onStuck } = options
+  if (config.roles.includes('http')) await assertPortFree(config.http)
   const dependencies = await openDependencies(config, { log, clock })
   let stopClock = () => {}
   const system = new SystemScope(dependencies)
@@ -95,6 +97,14 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logFailure(log))
     },
   }
+}
+
+/** Throws EADDRINUSE before a database is created and filled, for nothing, rather than after it. */
+async function assertPortFree({ port, host }: Config['http']): Promise<void> {
+  const probe = createServer((socket) => socket.destroy()).listen(port, host)
+  await once(probe, 'listening')
+  probe.close()
+  await once(probe, 'close')
 }
 
 /** Serves requests until the load balancers have noticed that this process is not ready. */

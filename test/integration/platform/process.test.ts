@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { Checkout } from '../../support/checkout.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -29,6 +31,16 @@ describe('a process of Parley', () => {
 
   it('stops the embedded database when its start fails', async () => {
     checkout = new Checkout()
+    mkdirSync(join(checkout.path, '.parley'))
+    writeFileSync(join(checkout.path, '.parley/tmp'), 'a file in place of a folder')
+    const { code, stderr } = await checkout.run('node', MAIN)
+    expect(stderr).to.include('.parley/tmp')
+    expect(existsSync(join(checkout.path, '.parley/postgres/data'))).to.equal(true)
+    expect({ code, hasRunningServer: checkout.hasRunningServer }).to.deep.equal({ code: 1, hasRunningServer: false })
+  })
+
+  it('says before it creates a database that its port is in use', async () => {
+    checkout = new Checkout()
     const blocker = createServer().listen(0, '127.0.0.1')
     await once(blocker, 'listening')
     const address = blocker.address()
@@ -36,7 +48,10 @@ describe('a process of Parley', () => {
     const { code, stderr } = await checkout.run('node', MAIN, { PORT })
     blocker.close()
     expect(stderr).to.include('Set PORT to a free port')
-    expect({ code, hasRunningServer: checkout.hasRunningServer }).to.deep.equal({ code: 1, hasRunningServer: false })
+    expect({ code, hasDatabase: existsSync(join(checkout.path, '.parley')) }).to.deep.equal({
+      code: 1,
+      hasDatabase: false,
+    })
   })
 
   it('stops the embedded database after a command of knex', async () => {
