@@ -38,7 +38,7 @@ export type App = {
   /** True if no job that this process has taken over is in progress. */
   isIdle(): boolean
   /** Lines for the person who started the process: its address, how to sign in and what to try. */
-  banner: string[]
+  banner(options: { isLog: boolean }): string[]
   /**
    * Stops accepting after `DRAIN_DELAY_MS`, finishes requests for at most `drainMs` and jobs for at most 18 seconds, then closes every part in
    * reverse order.
@@ -81,7 +81,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     url,
     system,
     isIdle: () => dependencies.jobs.isIdle,
-    banner: banner({ url, demo: demoAccount }),
+    banner: ({ isLog }) => banner({ url, demo: demoAccount, isLog }),
     async stop(drainMs) {
       shutdown.isDraining = true
       connections?.begin()

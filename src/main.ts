@@ -58,7 +58,7 @@ async function main(): Promise<void> {
   }
   app = await createApp(config, { log, onStuck })
   // Last: a process that waits for these lines may send a signal at once. Standard output is all JSON or all text.
-  for (const line of app.banner) {
+  for (const line of app.banner({ isLog: !isPretty })) {
     if (isPretty) process.stdout.write(`${line}\n`)
     else log.info(line)
   }
