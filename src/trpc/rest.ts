@@ -14,7 +14,7 @@ export type ProcedureMeta = OpenApiMeta & {
   tier?: Exclude<Tier, 'api' | 'webhookRejected'>
   /** 200 unless the procedure creates a resource (201), works in the background (202) or returns nothing (204). */
   status?: 200 | 201 | 202 | 204
-  /** True if the procedure accepts an `Idempotency-Key`. Every procedure that answers 201 does. */
+  /** True if the procedure accepts an `Idempotency-Key`. All that answer 201 do. */
   idempotent?: boolean
   /** True if it calls a provider, whose failure is answered 502. */
   callsProvider?: boolean

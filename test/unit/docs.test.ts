@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import { buildOpenApi } from '../../src/http/openapi/build-openapi.ts'
+import { appRouter } from '../../src/router.ts'
 import { type Document, listDocuments, listTableRows, readDocument, ROOT, sectionOf } from '../support/documents.ts'
 
 const WORDS_MAX = 900
@@ -90,6 +92,24 @@ describe('documentation', () => {
     expect(settings.length).to.be.greaterThan(8)
     expect(rows.map(([name]) => name)).to.have.members(settings.map((name) => `\`${name}\``))
     expect(example.map(([, name]) => name)).to.have.members(settings)
+  })
+
+  it('lists in docs/api.md the operations that accept an Idempotency-Key', () => {
+    const operations = Object.entries(buildOpenApi(appRouter).paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { parameters = [], responses }]) => ({
+        name: `${method.toUpperCase()} ${path}`,
+        acceptsKey: JSON.stringify(parameters).includes('IdempotencyKey'),
+        creates: '201' in responses,
+      })),
+    )
+    const [list = ''] = sectionOf(readDocument('docs/api.md'), 'Idempotent requests').split('All others')
+    const named = [...list.matchAll(/^- (all .*)?`(\w+ .*)`$/gm)].map(([, all, name = '']) => ({ all, name }))
+    const exceptions = named.filter(({ all }) => all === 'all that return 201, except ').map(({ name }) => name)
+    const others = named.filter(({ all }) => all === undefined).map(({ name }) => name)
+    const created = operations.filter(({ creates, name }) => creates && !exceptions.includes(name))
+    const accepting = operations.filter(({ acceptsKey }) => acceptsKey).map(({ name }) => name)
+    expect(exceptions.length).to.equal(1)
+    expect(accepting).to.have.members([...created.map(({ name }) => name), ...others])
   })
 
   it('gives every decision record a context, options, a decision and consequences', () => {

@@ -14,7 +14,7 @@ import { settleMessages } from './settle-messages.ts'
 import { attachEarlyStatuses } from './statuses/attach-early-statuses.ts'
 import { FileUploads } from './upload-files.ts'
 
-/** Messages per claim, and therefore the most whose delivery is unknown after a crash of the process. */
+/** Messages per claim. A crash leaves the delivery of all messages that its process has claimed unknown. */
 export const CLAIM_MAX = 64
 /** A claim is one statement, and most claims find few messages. */
 const CLAIM_SIZE = 1
