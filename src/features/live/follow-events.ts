@@ -12,13 +12,16 @@ export type FollowedEvent = { cursor: string; event: FeedEvent }
 
 /**
  * First item of a stream that does not resume where another ended. `ready`: a new stream; its cursor keeps the place of
- * a subscriber that is disconnected before the first event. `gap`: events after the given cursor may have been purged.
+ * a subscriber that is disconnected before the first event. `gap`: events after the given cursor may have been purged, or are more than MISSED_MAX.
  * In both cases a subscriber that reads the current state after this item misses nothing.
  */
 export type StreamStart = { type: 'ready' | 'gap' }
 
 /** Item of a stream, with the cursor from which the stream resumes after it. */
 export type StreamItem<T> = [cursor: string, item: T]
+
+/** Events of a workspace that a stream catches up with. Those of a longer absence cost more than the current state. */
+export const MISSED_MAX = 50_000
 
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
 type Position = { position: number; id: string }
@@ -41,7 +44,8 @@ export async function followEvents(
   const last = after === null ? undefined : parseCursor(after)
   const current = await currentPosition(scope)
   // A cursor beyond the current position comes from another database.
-  const isKnown = last !== undefined && last.position <= current.position && !isPurged(scope, last)
+  const missed = current.position - (last?.position ?? 0)
+  const isKnown = last !== undefined && missed >= 0 && missed <= MISSED_MAX && !isPurged(scope, last)
   if (last && isKnown && (await hasNextEvent(scope, last, current)))
     return follow(scope, { from: last, current, ...following })
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)

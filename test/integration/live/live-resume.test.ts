@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { MISSED_MAX } from '../../../src/features/live/follow-events.ts'
 import { DAY } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -43,6 +44,28 @@ describe('resuming a subscription', function () {
     const second = await follow(id)
     expect((await second.next()).data).to.deep.equal({ type: 'gap' })
     second.close()
+  })
+
+  it('resuming after 50,000 missed events continues with them, and after one more reports a gap', async () => {
+    const { tenantId } = owner
+    const stream = await follow()
+    stream.close()
+    const insertEvents = (count: number) =>
+      app.system.db.raw(
+        `insert into events (tenant_id, id, type, data, created_at)
+         select ?, gen_random_uuid(), 'contact.deleted', '{"contactId":null}', ? from generate_series(1, ?::int)`,
+        [tenantId, app.clock.now(), count],
+      )
+    const [{ position = 0 } = {}] = await app.system.db('event_positions').where('tenant_id', tenantId)
+    const [last = 0] = (stream.initialId ?? '').split('-').map(Number)
+    await insertEvents(MISSED_MAX - (Number(position) - last))
+    const resumed = await follow(stream.initialId)
+    expect((await resumed.next()).data).to.include({ type: 'event' })
+    resumed.close()
+    await insertEvents(1)
+    const late = await follow(stream.initialId)
+    expect((await late.next()).data).to.deep.equal({ type: 'gap' })
+    late.close()
   })
 
   it('an idle subscription receives pings and the inactivity time after which to reconnect', async () => {
