@@ -51,7 +51,7 @@ function noEventReason({ publishedAt }: WorkflowRow, since: Date): Reason {
     publishedAt && publishedAt > since
       ? `since the workflow was published at ${publishedAt.toISOString()}; earlier events do not start it`
       : 'in the last 7 days'
-  const message = `No event for a trigger of the workflow has occurred for this contact ${period}`
+  const message = `No event for a trigger of the workflow is recorded for this contact ${period}`
   return { code: 'no_matching_event', message }
 }
 

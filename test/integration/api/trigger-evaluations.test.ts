@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Outcome } from '../../../src/engine/model/evaluation.ts'
 import { purgeEvaluations } from '../../../src/features/explanations/purge-evaluations.ts'
-import { recordEvaluations } from '../../../src/features/execution/record-evaluations.ts'
+import { recordEvaluations, REASONS_MAX } from '../../../src/features/execution/record-evaluations.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { DAY, HOUR } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
@@ -69,6 +69,20 @@ describe('GET /api/contacts/{contactId}/trigger-evaluations', () => {
     expect(newest).to.deep.include({ outcome: 'no_match', version: 1, at: app.clock.now().toISOString() })
     expect(newest.event).to.deep.equal({ type: 'message_received', messageId, name: null })
     expect(newest.message).to.equal('The message "hi" contains none of: price, precio')
+  })
+
+  it('of more than 100 reasons for an event 100 are kept, those of workflows whose keywords matched first', async () => {
+    const scope = app.system.forTenant(owner.tenantId)
+    const event = { type: 'message_received', messageId: null, name: null }
+    const others = Array.from({ length: 2 * REASONS_MAX }, () => newId())
+    const evaluations = [...others, workflowId].map((id, index) => {
+      const outcome: Outcome = index < 2 * REASONS_MAX ? 'no_match' : 'condition_not_met'
+      return { workflowId: id, version: 1, outcome, detail: null }
+    })
+    await recordEvaluations(scope, [{ id: newId(), contactId, conversationId: null, event, evaluations }])
+    expect((await getEvaluations()).evaluations).to.have.lengthOf(1)
+    const [stored] = await app.system.db('trigger_evaluations').where('tenant_id', owner.tenantId)
+    expect(stored.evaluations).to.have.lengthOf(REASONS_MAX)
   })
 
   it('an evaluation names the trigger condition that was not met', async () => {
