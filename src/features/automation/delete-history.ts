@@ -3,10 +3,14 @@ import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { type Place, recordListChanges } from '../paging/anchors/record-list-changes.ts'
+import { lockConversationsBy } from './lock-order.ts'
 import { countRunsSql } from './store/run-counts.ts'
 
-/** Rows per statement, whose time limit is 10 seconds. Each row takes others with it by foreign keys. */
-export const DELETION = { portionSize: 10_000 }
+/**
+ * Rows per statement, whose time limit is 10 seconds, and per transaction of `shrinkHistory`, for which customers wait who
+ * write meanwhile. Each row takes others with it by foreign keys.
+ */
+export const DELETION = { portionSize: 10_000, stepSize: 1_000 }
 
 type Owner = { column: 'contact_id' | 'channel_id'; id: string }
 
@@ -24,6 +28,48 @@ const COLUMNS = {
   conversation_id: sqlFragment`conversation_id`,
 }
 type Rows = { table: keyof typeof TABLES; column: keyof typeof COLUMNS; ids: string[] }
+
+/**
+ * Deletes the finished runs and messages of a contact that fill whole steps, each step in a transaction of its own, so
+ * that what is left is deleted at once without locking the conversations for long. Repeating it continues.
+ */
+export async function shrinkHistory(scope: Scope, contactId: string): Promise<void> {
+  if (!isUuid(contactId)) return
+  const shrink = async (list: () => Promise<string[]>, deletePortion: (tx: Scope, ids: string[]) => Promise<void>) => {
+    for (let ids = await list(); ids.length === DELETION.stepSize; ids = await list()) {
+      await scope.transaction(async (tx) => {
+        await lockConversationsBy(tx, { column: 'contact_id', id: contactId })
+        await deletePortion(tx, ids)
+      })
+    }
+  }
+  await shrink(
+    () => listFinishedRuns(scope, contactId),
+    async (tx, ids) => {
+      await tx.sql('deleteSteps')`delete from run_steps where tenant_id = ${tx.tenantId} and run_id = any(${ids})`
+      await deleteRuns(tx, ids)
+    },
+  )
+  await shrink(() => listFinishedMessages(scope, contactId), deleteMessages)
+}
+
+async function listFinishedRuns(scope: Scope, contactId: string): Promise<string[]> {
+  const rows = await scope.sql<{ id: string }>('listFinishedRuns')`
+    select id from runs
+    where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and status not in ('queued', 'running', 'waiting')
+    limit ${DELETION.stepSize}`
+  return rows.map(({ id }) => id)
+}
+
+/** Those of broadcasts are deleted with the contact, whose recipients are erased before. */
+async function listFinishedMessages(scope: Scope, contactId: string): Promise<string[]> {
+  const rows = await scope.sql<{ id: string }>('listFinishedMessages')`
+    select id from messages
+    where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and broadcast_id is null
+      and status not in ('scheduled', 'queued', 'sending')
+    limit ${DELETION.stepSize}`
+  return rows.map(({ id }) => id)
+}
 
 /**
  * Deletes the conversations of a contact or channel with their runs and messages, and what else grows with them, in many

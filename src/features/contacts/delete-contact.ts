@@ -1,13 +1,17 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import type { Scope } from '../../scope.ts'
-import { deleteHistory } from '../automation/delete-history.ts'
+import { deleteHistory, shrinkHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import { recordListChanges } from '../paging/anchors/record-list-changes.ts'
 import type { ContactRef } from './schema.ts'
 
-/** Deletes a contact with its conversations, messages and runs. Recipients of broadcasts stay without its data. */
-export function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<Record<string, never>> {
+/**
+ * Deletes a contact with its conversations, messages and runs. Recipients of broadcasts stay without its data. Most of a
+ * long history is deleted before; if that is interrupted, the contact is still there with the rest.
+ */
+export async function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<Record<string, never>> {
+  await shrinkHistory(scope, contactId)
   return scope.transaction(async (tx) => {
     const owner = { column: 'contact_id', id: contactId } as const
     await lockConversationsBy(tx, owner)
