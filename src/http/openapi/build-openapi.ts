@@ -101,6 +101,11 @@ function complete(operation: GeneratedOperation, source: OperationSource): Opera
   }
 }
 
+/** Reads the tag of an operation, which names what its bodies describe. */
+function readOwner({ openapi }: ProcedureMeta): { owner: string } {
+  return { owner: openapi?.tags?.[0] ?? '' }
+}
+
 function toRequestBody(
   body: GeneratedOperation['requestBody'],
   { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
@@ -108,7 +113,9 @@ function toRequestBody(
   const { schema } = body?.content['application/json'] ?? {}
   if (!schema) return {}
   const isRequired = (schema.required ?? []).length > 0
-  const content = { 'application/json': { schema, example: meta.example ?? buildExample(schema, schemas) } }
+  const content = {
+    'application/json': { schema, example: meta.example ?? buildExample(schema, schemas, readOwner(meta)) },
+  }
   return { requestBody: { required: isRequired, content } }
 }
 
@@ -120,5 +127,9 @@ function toSuccessResponse(
   if (meta.status === 204) return { description: 'Done', headers }
   const schema = generated?.content?.['application/json']?.schema ?? {}
   const description = meta.status === 201 ? 'Created' : meta.status === 202 ? 'Accepted' : 'Done'
-  return { description, headers, content: { 'application/json': { schema, example: buildExample(schema, schemas) } } }
+  return {
+    description,
+    headers,
+    content: { 'application/json': { schema, example: buildExample(schema, schemas, readOwner(meta)) } },
+  }
 }

@@ -1,8 +1,36 @@
 import type { Schema } from './document.ts'
 
+/** Names and descriptions by the field or the tag of what has them, such as `template` within a broadcast. */
+const NAMED: Record<string, { name: string; description?: string }> = {
+  contacts: { name: 'Ana Souza' },
+  contact: { name: 'Ana Souza' },
+  recipients: { name: 'Ana Souza' },
+  user: { name: 'Dana Demo' },
+  actor: { name: 'Dana Demo' },
+  sender: { name: 'Dana Demo' },
+  auth: { name: 'Dana Demo' },
+  workspaces: { name: 'Casa Verde' },
+  workflows: { name: 'Order status', description: 'Tells customers where their order is' },
+  tests: { name: 'Asks for the order number' },
+  runs: { name: 'Asks for the order number' },
+  steps: { name: 'Ask for the order number' },
+  event: { name: 'order_shipped' },
+  tags: { name: 'wholesale', description: 'Customers with more than ten orders' },
+  groups: { name: 'Regular customers', description: 'Invited to each sale' },
+  templates: { name: 'order_update', description: 'Announces a delivery' },
+  template: { name: 'order_update' },
+  variables: { name: 'order_number' },
+  broadcasts: { name: 'Spring sale', description: 'To all who opted in' },
+  tools: { name: 'price.lookup', description: 'Looks up a price' },
+  credentials: { name: 'Price API' },
+  channels: { name: 'WhatsApp Brazil' },
+}
+
+const CURSOR =
+  'WyItY3JlYXRlZEF0IiwiMjAyNi0wMy0wMlQxMDowMDowMC4wMDAwMDBaIiwiMDE5OWE3YTAtMDAwMC03MDAwLTgwMDAtMDAwMDAwMDAwMDAxIl0'
+
 /** Examples by field name, where the schema alone does not say what a field contains. */
 const BY_NAME: Record<string, unknown> = {
-  name: 'Ana Souza',
   phone: '+14155550100',
   phoneNumber: '+14155550100',
   email: 'ana@customer.example',
@@ -15,7 +43,6 @@ const BY_NAME: Record<string, unknown> = {
   color: '#64748B',
   body: 'Hello, how can I help?',
   title: 'Quote',
-  description: 'Looks up a price',
   stepId: 'greet',
   code: 'no_steps',
   path: 'steps',
@@ -61,6 +88,8 @@ const BY_NAME: Record<string, unknown> = {
   detail: 'The message does not contain "order"',
   from: '1',
   to: 'draft',
+  cursor: CURSOR,
+  nextCursor: CURSOR,
   hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
 }
 
@@ -73,34 +102,55 @@ const BY_FORMAT: Record<string, string> = {
 
 const DEPTH_MAX = 12
 
-type Location = { schemas: Record<string, Schema>; name: string; depth: number }
+type Location = { schemas: Record<string, Schema>; name: string; owner: string; depth: number }
 
-/** Builds a value that the schema accepts, always the same one. */
-export function buildExample(schema: Schema, schemas: Record<string, Schema>, name = '', depth = 0): unknown {
+/**
+ * Builds a value that the schema accepts, always the same one. `name` is that of the parameter, and `owner` the tag of the
+ * operation.
+ */
+export function buildExample(
+  schema: Schema,
+  schemas: Record<string, Schema>,
+  { name = '', owner = '' }: Partial<Pick<Location, 'name' | 'owner'>> = {},
+): unknown {
+  return build(schema, { schemas, name, owner, depth: 0 })
+}
+
+function build(schema: Schema, location: Location): unknown {
+  const { schemas, depth } = location
   const { $ref, examples, anyOf, oneOf, type } = schema
+  const inside = { ...location, depth: depth + 1 }
   if (depth > DEPTH_MAX) return null
-  if ($ref) return buildExample(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, schemas, name, depth + 1)
+  if ($ref) return build(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, inside)
   if (examples) return examples[0]
   if ('const' in schema) return schema['const']
   if (schema.enum) return schema.enum[0]
-  if (name in BY_NAME && !isOfOtherType(BY_NAME[name], schema)) return BY_NAME[name]
+  const named = findNamed(location)
+  if (named !== undefined && !isOfOtherType(named, schema)) return named
   const [choice] = anyOf ?? oneOf ?? []
-  if (choice) return buildExample(choice, schemas, name, depth + 1)
+  if (choice) return build(choice, inside)
   if ('default' in schema) return schema['default']
-  return buildTypeExample(Array.isArray(type) ? type[0] : type, schema, { schemas, name, depth })
+  return buildTypeExample(Array.isArray(type) ? type[0] : type, schema, location)
 }
 
-function buildTypeExample(type: string | undefined, schema: Schema, { schemas, name, depth }: Location): unknown {
+function findNamed({ name, owner }: Location): unknown {
+  if (name === 'name') return NAMED[owner]?.name ?? 'Ana Souza'
+  if (name === 'description') return NAMED[owner]?.description
+  return BY_NAME[name]
+}
+
+function buildTypeExample(type: string | undefined, schema: Schema, location: Location): unknown {
+  const inside = { ...location, depth: location.depth + 1 }
   switch (type) {
     case 'object':
       return Object.fromEntries(
-        Object.entries(schema.properties ?? {}).map(([field, value]) => [
-          field,
-          buildExample(value, schemas, field, depth + 1),
+        Object.entries(schema.properties ?? {}).map(([name, value]) => [
+          name,
+          build(value, { ...inside, name, owner: name in NAMED ? name : location.owner }),
         ]),
       )
     case 'array':
-      return [buildExample(schema.items ?? {}, schemas, name, depth + 1)]
+      return [build(schema.items ?? {}, inside)]
     case 'string':
       return BY_FORMAT[String(schema['format'])] ?? 'text'
     case 'integer':

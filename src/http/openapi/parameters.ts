@@ -49,7 +49,7 @@ export function completeParameter(
   return {
     ...parameter,
     ...(typeof description === 'string' ? { description } : {}),
-    example: Array.isArray(examples) ? examples[0] : buildExample(parameter.schema, schemas, name),
+    example: Array.isArray(examples) ? examples[0] : buildExample(parameter.schema, schemas, { name }),
   }
 }
 

@@ -39,6 +39,16 @@ function listErrorCodes({ ast }: SourceFile): string[] {
 /** Operations that answer with a file, which are no procedures. */
 const FILES = ['GET /api/broadcasts/{broadcastId}/recipients.csv']
 
+/** Operations whose examples name a customer. */
+const PEOPLE = [
+  'POST /api/contacts',
+  'PATCH /api/contacts/{contactId}',
+  'POST /api/sandbox/messages',
+  'POST /api/workflows/{workflowId}/simulate',
+  'POST /api/broadcasts',
+  'PATCH /api/broadcasts/{broadcastId}',
+]
+
 describe('GET /openapi.json', () => {
   let app: TestApp
   let document: Document
@@ -217,6 +227,21 @@ describe('GET /openapi.json', () => {
         path,
       ).to.deep.equal([String(meta.status ?? 200)])
     }
+  })
+
+  it('request examples in the OpenAPI document have the name of a person only for people', () => {
+    const paths = restOperations.flatMap(([name, { requestBody }]) =>
+      JSON.stringify(requestBody?.content['application/json']?.example)?.includes('"Ana Souza"') ? [name] : [],
+    )
+    expect(paths).to.have.members(PEOPLE)
+  })
+
+  it('the example of a cursor in the OpenAPI document is accepted by its list', async () => {
+    const { parameters = [] } = document.paths['/api/contacts']?.['get'] ?? {}
+    const cursor = parameters.find((parameter) => 'name' in parameter && parameter.name === 'cursor')
+    const example = cursor && 'example' in cursor ? String(cursor.example) : ''
+    const { status } = await (await buildWorkspace(app)).request('GET', `/api/contacts?cursor=${example}`)
+    expect(status).to.equal(200)
   })
 
   it('request examples in the OpenAPI document are accepted by their operations', async () => {
