@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
+import { clientNetwork } from '../platform/client-address.ts'
+import { SharedSlots } from '../platform/concurrency/shared-slots.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Scope } from '../scope.ts'
 import type { RequestContext } from '../trpc/context.ts'
@@ -22,16 +24,18 @@ export type MediaFiles = {
 }
 
 const UPLOAD_BYTES_MAX = 100 * 1024 * 1024
-/** Uploads that a process receives at once. Each uses little memory, but space on the disk. */
-const UPLOADS_MAX = 16
-/** Uploads of one workspace at once. */
+/**
+ * Uploads that a process receives at once, and the part of the free ones that one client network may have: it gets 13
+ * while there are no others. Each uses little memory, but space on the disk.
+ */
+const UPLOADS = { width: 64, part: 0.25 }
+/** Uploads of one workspace, and of one user, at once. */
 const UPLOADS_PER_WORKSPACE_MAX = 4
 const CACHE_SECONDS = 300
 
 /** Takes `POST /api/media`, whose body is the file itself. The role is checked before the body is read. */
 export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext: (ctx: Context) => RequestContext) {
-  let active = 0
-  const byWorkspace = new Map<string, number>()
+  const slots = new SharedSlots(UPLOADS)
   const receive: Middleware = async function receiveUpload(ctx) {
     try {
       const context = getContext(ctx)
@@ -39,11 +43,14 @@ export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext:
       if (Number(ctx.get('content-length')) > UPLOAD_BYTES_MAX) {
         throw new TransportError('PAYLOAD_TOO_LARGE', { message: 'Files may have at most 100 MB' })
       }
-      const own = byWorkspace.get(workspace.id) ?? 0
-      if (active >= UPLOADS_MAX || own >= UPLOADS_PER_WORKSPACE_MAX)
+      const shares = [
+        { key: `workspace:${workspace.id}`, max: UPLOADS_PER_WORKSPACE_MAX },
+        { key: `user:${caller.user.id}`, max: UPLOADS_PER_WORKSPACE_MAX },
+        { key: `network:${clientNetwork(context.client.addressKey)}` },
+      ]
+      if (slots.findExhausted(shares))
         throw new UnavailableError('Too many files are being uploaded, please try again', 5)
-      active += 1
-      byWorkspace.set(workspace.id, own + 1)
+      const release = slots.take(shares)
       try {
         const filename = new URLSearchParams(ctx.querystring).get('filename')
         const scope = context.openScope(caller, workspace, undefined)
@@ -52,10 +59,7 @@ export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext:
         ctx.type = 'application/json; charset=utf-8'
         ctx.body = JSON.stringify(media)
       } finally {
-        active -= 1
-        const remaining = (byWorkspace.get(workspace.id) ?? 1) - 1
-        if (remaining > 0) byWorkspace.set(workspace.id, remaining)
-        else byWorkspace.delete(workspace.id)
+        release()
       }
     } catch (error) {
       // The rest of the body is not read, so the connection cannot carry another request.

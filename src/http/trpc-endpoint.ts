@@ -4,13 +4,14 @@ import type { TRPCError } from '@trpc/server'
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
 import { assertBoundedText } from '../platform/bounded-json.ts'
+import { clientNetwork } from '../platform/client-address.ts'
 import { InvalidError, UnauthorizedError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { toPublicError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
 import { listProcedures } from './rest.ts'
 import { readTenantId, subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
-import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from './subscriptions/subscription-slots.ts'
+import { SubscriptionSlots } from './subscriptions/subscription-slots.ts'
 import { TrpcQueries } from './trpc-queries.ts'
 import { assertJson, AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
@@ -25,7 +26,7 @@ type OpenContext = (ctx: Context, connection: { tenantId: string | null }) => Pr
 
 /** Serves the procedures to tRPC clients: batches, superjson, subscriptions as server-sent events. */
 export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middleware {
-  const slots = new SubscriptionSlots(SUBSCRIPTION_LIMITS)
+  const slots = new SubscriptionSlots()
   const queries = new TrpcQueries(router)
   const streamSubscription = subscriptionEndpoint(router, async (ctx, tenantId) => {
     const context = await openContext(ctx, { tenantId })
@@ -69,7 +70,7 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
 function takeSlot(ctx: Context, slots: SubscriptionSlots, userId: string): void {
   if (ctx.res.destroyed) return
   try {
-    ctx.res.once('close', slots.take(userId))
+    ctx.res.once('close', slots.take({ userId, network: clientNetwork(ctx.state['addressKey']) }))
   } catch (error) {
     const { status, headers } = toPublicError(error, ctx.state['requestId'])
     ctx.res.statusCode = status

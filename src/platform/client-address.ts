@@ -77,6 +77,11 @@ export function widerNetwork(key: string, bits: number): string | undefined {
   return `${[...groups.slice(0, 3), ...rest].join(':')}::/${bits}`
 }
 
+/** Returns the key of all addresses that one client may have: a /48 network of IPv6, an address of IPv4. */
+export function clientNetwork(key: string): string {
+  return widerNetwork(key, 48) ?? key
+}
+
 /** Returns the network of an address that may be logged: a /24 of IPv4, a /48 of IPv6. It identifies no person. */
 export function loggableNetwork(key: string): string {
   return widerNetwork(key, 48) ?? key.replace(/\.\d+$/, '.0/24')

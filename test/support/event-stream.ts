@@ -47,12 +47,12 @@ export class EventStream<T> {
   }
 }
 
-type Subscription = { procedure: string; input: object; lastEventId?: string | undefined }
+type Subscription = { procedure: string; input: object; lastEventId?: string | undefined; address?: string }
 
 export async function openEventStream<T>(
   url: string,
   session: TestSession,
-  { procedure, input, lastEventId }: Subscription,
+  { procedure, input, lastEventId, address = newAddress() }: Subscription,
 ): Promise<EventStream<T>> {
   const connection = new AbortController()
   const query = encodeURIComponent(JSON.stringify({ json: input }))
@@ -60,7 +60,7 @@ export async function openEventStream<T>(
     signal: connection.signal,
     headers: {
       accept: 'text/event-stream',
-      'x-forwarded-for': newAddress(),
+      'x-forwarded-for': address,
       cookie: session.cookie,
       'x-tenant-id': session.tenantId,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),

@@ -24,7 +24,7 @@ export function mediaPaths(): Paths {
         operationId: 'media.upload',
         summary: 'Upload a media file',
         description:
-          'The body is the file itself, of at most 100 MB. Its type is detected from its content: images, audio, video, PDF, Office documents and plain text may be stored. An equal file of the workspace is stored once.',
+          'The body is the file itself, of at most 100 MB. Its type is detected from its content: images, audio, video, PDF, Office documents and plain text may be stored. An equal file of the workspace is stored once. A workspace and a user may upload four files at once, a client network a quarter of what is free.',
         tags: ['media'],
         security: [{ session: [] }],
         parameters: [{ ...query('filename', 'Name of the file', 'cat.png'), required: false }, WORKSPACE],

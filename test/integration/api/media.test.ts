@@ -181,6 +181,34 @@ describe('media', () => {
     await waitUntil(async () => (await upload(buildPng())).status === 201)
   })
 
+  it('is accepted while workspaces of one IPv6 network upload as much at once as they may', async () => {
+    const attackers = await Promise.all(Array.from({ length: 5 }, () => buildWorkspace(app)))
+    let refused = 0
+    const requests = attackers.flatMap((attacker, index) =>
+      Array.from({ length: 4 }, (_, part) => {
+        const request = httpRequest(`${app.url}/api/media`, {
+          method: 'POST',
+          headers: {
+            cookie: attacker.cookie,
+            'x-tenant-id': attacker.tenantId,
+            'x-forwarded-for': `2001:db8:3:${index}${part}::1`,
+            'content-length': 1000,
+          },
+        })
+        request.on('error', () => undefined)
+        request.on('response', ({ statusCode }) => (refused += statusCode === 503 ? 1 : 0))
+        request.write('x')
+        return request
+      }),
+    )
+    const countFiles = async () => (await listFiles(app.dataDir, 'media/incoming')).length
+    await waitUntil(async () => (await countFiles()) + refused === requests.length)
+    expect(refused).to.be.at.least(1)
+    expect((await upload(buildPng())).status).to.equal(201)
+    for (const request of requests) request.destroy()
+    await waitUntil(async () => (await countFiles()) === 0)
+  })
+
   it('leaves nothing when the upload is cut off', async () => {
     await rawUpload({ length: 2 * MB, chunks: [buildPng(MB)], isCutOff: true }).catch(() => undefined)
     await waitUntil(async () => (await listFiles(app.dataDir, 'media/incoming')).length === 0)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { SUBSCRIPTION_LIMITS, SubscriptionSlots } from '../../../src/http/subscriptions/subscription-slots.ts'
+import { SUBSCRIPTIONS_PER_USER_MAX } from '../../../src/http/subscriptions/subscription-slots.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { openEventStream } from '../../support/event-stream.ts'
@@ -17,14 +17,14 @@ describe('limits of subscriptions', function () {
 
   after(() => app.stop())
 
-  async function subscribe(session: TestSession): Promise<Response> {
+  async function subscribe(session: TestSession, address = newAddress()): Promise<Response> {
     const connection = new AbortController()
     const input = encodeURIComponent(JSON.stringify({ json: SUBSCRIPTION.input }))
     const response = await fetch(`${app.url}/api/trpc/${SUBSCRIPTION.procedure}?input=${input}`, {
       signal: connection.signal,
       headers: {
         accept: 'text/event-stream',
-        'x-forwarded-for': newAddress(),
+        'x-forwarded-for': address,
         cookie: session.cookie,
         'x-tenant-id': session.tenantId,
       },
@@ -36,7 +36,7 @@ describe('limits of subscriptions', function () {
   it('a user with 50 open subscriptions gets 429 for the next one, and other users do not', async () => {
     const [owner, other] = [await buildWorkspace(app), await app.signUp()]
     const streams = await Promise.all(
-      Array.from({ length: SUBSCRIPTION_LIMITS.perUser }, () => openEventStream(app.url, owner, SUBSCRIPTION)),
+      Array.from({ length: SUBSCRIPTIONS_PER_USER_MAX }, () => openEventStream(app.url, owner, SUBSCRIPTION)),
     )
     const rejected = await subscribe(owner)
     expect(rejected.status).to.equal(429)
@@ -47,16 +47,23 @@ describe('limits of subscriptions', function () {
     for (const stream of streams) stream.close()
   })
 
-  it('a process accepts no more subscriptions of all users than its limit', () => {
-    const slots = new SubscriptionSlots({ perUser: 2, perProcess: 3 })
-    const free = slots.take('a')
-    slots.take('a')
-    expect(() => slots.take('a')).to.throw('You have 2 open subscriptions')
-    slots.take('b')
-    expect(() => slots.take('b')).to.throw('The server has too many open subscriptions')
-    free()
-    free()
-    slots.take('b')
-    expect(() => slots.take('c')).to.throw('The server has too many open subscriptions')
+  it('users of one IPv6 network leave subscriptions to those of other networks', async () => {
+    const users = await Promise.all(Array.from({ length: 11 }, () => app.signUp()))
+    const victim = await app.signUp()
+    const opened = users
+      .slice(0, 10)
+      .flatMap((user, index) =>
+        Array.from({ length: SUBSCRIPTIONS_PER_USER_MAX }, (_, line) =>
+          openEventStream(app.url, user, { ...SUBSCRIPTION, address: `2001:db8:1:${index * 50 + line}::1` }),
+        ),
+      )
+    const streams = await Promise.all(opened)
+    const last = users.at(-1) ?? victim
+    const refused = await subscribe(last, '2001:db8:1:ffff::1')
+    expect(refused.status).to.equal(429)
+    expect((await subscribe(victim, '2001:db8:2::1')).status).to.equal(200)
+    streams[0]?.close()
+    await waitUntil(async () => (await subscribe(last, '2001:db8:1:ffff::1')).status === 200)
+    for (const stream of streams) stream.close()
   })
 })
