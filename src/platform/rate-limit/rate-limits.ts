@@ -1,4 +1,5 @@
 import type { RedisClientType } from 'redis'
+import { widerNetwork } from '../client-address.ts'
 import { closeDatabase, type Database, openDatabase } from '../database/database.ts'
 import { type Clock, SECOND } from '../time.ts'
 import { BUDGET_PREFIX } from './attempt-budget.ts'
@@ -7,9 +8,12 @@ import { BufferedLimiter } from './buffered-limiter.ts'
 import { createAddAll } from './buffered-stores.ts'
 import { type Consumption, LimiterChain } from './limiter-chain.ts'
 import { Lockout } from './lockout.ts'
-import { type Tier, TIERS } from './tiers.ts'
+import { NETWORK_TIERS, type Tier, TIERS } from './tiers.ts'
 
 type Limiter = { consume(key: string, points: number): Promise<Consumption> }
+
+/** The counter of an address, or of its network, in a tier. */
+type Counter = { limiter: Limiter; key: string; limit: number }
 
 /** The tier of every request, which is counted in memory. The others limit guesses and are counted exactly. */
 const GENERAL_TIER = 'api'
@@ -53,13 +57,27 @@ export function createRateLimits(options: {
   const limiters = new Map<string, Limiter>(
     Object.entries(TIERS).map(([name, rule]) => [name, new LimiterChain({ name, ...rule }, stores)]),
   ).set(GENERAL_TIER, general)
+  const networkCounters = Object.entries(NETWORK_TIERS).flatMap(([tier, networks]) =>
+    networks.map(({ bits, points, seconds }) => {
+      const limiter = new LimiterChain({ name: `${tier}/${bits}`, points, seconds }, stores)
+      return { tier, bits, limiter, limit: points }
+    }),
+  )
+  /** Lists the counters of a tier, each with the key of the address in it. */
+  function listCounters(tier: Tier, addressKey: string): Counter[] {
+    const limiter = limiters.get(tier)
+    if (!limiter) throw new RangeError(`There is no tier ${tier}`)
+    const networks = networkCounters.flatMap(({ bits, ...counter }) => {
+      const key = counter.tier === tier ? widerNetwork(addressKey, bits) : undefined
+      return key === undefined ? [] : [{ ...counter, key }]
+    })
+    return [{ limiter, key: addressKey, limit: TIERS[tier].points }, ...networks]
+  }
   return {
     async charge(addressKey, tiers, points = 1) {
       let tightest: LimitState | undefined
-      for (const tier of tiers) {
-        const limiter = limiters.get(tier)
-        if (!limiter) throw new RangeError(`There is no tier ${tier}`)
-        const charge = await chargeTier(limiter, { tier, addressKey, points })
+      for (const counter of tiers.flatMap((tier) => listCounters(tier, addressKey))) {
+        const charge = await consume(counter, points)
         if (!charge.allowed) return charge
         if (!tightest || charge.state.remaining < tightest.remaining) tightest = charge.state
       }
@@ -75,13 +93,10 @@ export function createRateLimits(options: {
   }
 }
 
-async function chargeTier(
-  limiter: Limiter,
-  { tier, addressKey, points }: { tier: Tier; addressKey: string; points: number },
-): Promise<Charge> {
-  const { allowed, remaining, msBeforeNext } = await limiter.consume(addressKey, points)
+async function consume({ limiter, key, limit }: Counter, points: number): Promise<Charge> {
+  const { allowed, remaining, msBeforeNext } = await limiter.consume(key, points)
   const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / SECOND))
-  return { allowed, state: { limit: TIERS[tier].points, remaining, resetSeconds } }
+  return { allowed, state: { limit, remaining, resetSeconds } }
 }
 
 /** The counters store the time of the database plus their window. */

@@ -13,4 +13,15 @@ export const TIERS = {
   api: { points: 100, seconds: 60 },
 } as const
 
+/**
+ * Requests per IPv6 network in a tier beside those per address, by the network's prefix length: the holder of a /56 or
+ * /48 has all of its /64 networks, each of which is an address.
+ */
+export const NETWORK_TIERS: Partial<Record<Tier, { bits: number; points: number; seconds: number }[]>> = {
+  signUp: [
+    { bits: 56, points: 20, seconds: 3600 },
+    { bits: 48, points: 60, seconds: 3600 },
+  ],
+}
+
 export type Tier = keyof typeof TIERS

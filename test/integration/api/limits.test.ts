@@ -29,6 +29,15 @@ describe('rate limits', () => {
       (await app.rest(method, path, { headers, ...(body === undefined ? {} : { body }) })).status
   }
 
+  it('POST /api/auth/sign-up/email returns 429 after 20 calls of the addresses of one IPv6 /56', async () => {
+    const signUp = overRest('POST', '/api/auth/sign-up/email', {})
+    const send = (network: string) => signUp({ 'x-forwarded-for': `2001:db8:5:${network}::1` })
+    const statuses: number[] = []
+    for (let subnet = 10; subnet < 32; subnet += 1) statuses.push(await send(String(subnet)))
+    expect(statuses).to.deep.equal([...Array(20).fill(400), 429, 429])
+    expect(await send('100')).to.equal(400)
+  })
+
   function overTrpc(call: (client: ReturnType<TestApp['client']>) => Promise<unknown>): Transport {
     return async (headers) => {
       try {

@@ -71,6 +71,21 @@ for (const [name, openStore] of Object.entries(STORES)) {
       for (const { state } of states) expect(state.resetSeconds).to.be.within(3590, 3600)
     })
 
+    it('counts sign-ups of all /64 networks of an IPv6 /56 and /48 together', async () => {
+      const prefix = `2001:db8:${(nextAddress += 1)}`
+      const signUp = async (subnet: number) => {
+        const { allowed } = await limits.charge(`${prefix}:${subnet.toString(16)}::/64`, ['signUp'])
+        return allowed ? 1 : 0
+      }
+      let fromOne = 0
+      for (let subnet = 0; subnet < 30; subnet += 1) fromOne += await signUp(subnet)
+      expect(fromOne).to.equal(20)
+      let fromOthers = 0
+      for (let subnet = 1; subnet <= 60; subnet += 1) fromOthers += await signUp(subnet * 256)
+      // Those that the /56 refused have not been charged to the /48.
+      expect(fromOthers).to.equal(40)
+    })
+
     it('counts each address and each tier separately', async () => {
       const address = newAddress()
       await limits.charge(address, ['signUp'], 3)
