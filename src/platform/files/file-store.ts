@@ -1,5 +1,8 @@
 import type { Readable } from 'node:stream'
 
+/** Files of customers are for the user of the process only. */
+export const FOLDER_MODE = 0o700
+
 /** First and last byte of a part of a file, both included. */
 export type ByteRange = { start: number; end: number }
 

@@ -1,7 +1,7 @@
 import { open, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { getField } from '../get-field.ts'
-import { FileMissingError, type FileStore } from './file-store.ts'
+import { FileMissingError, FOLDER_MODE, type FileStore } from './file-store.ts'
 
 /** Keeps files in a folder, which several processes may share. */
 export function folderStore(folder: string): FileStore {
@@ -9,7 +9,7 @@ export function folderStore(folder: string): FileStore {
   return {
     async put(key, path) {
       const target = toPath(key)
-      await mkdir(dirname(target), { recursive: true })
+      await mkdir(dirname(target), { recursive: true, mode: FOLDER_MODE })
       await flush(path)
       // The temporary file is in the same file system, so the file appears as a whole.
       await rename(path, target)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { getField } from '../get-field.ts'
+import { FOLDER_MODE } from './file-store.ts'
 
 /** File that was received into a temporary one. */
 export type ReceivedFile = { path: string; bytes: number; sha256: string }
@@ -41,8 +42,8 @@ export async function receiveFile<T>(
     },
   })
   try {
-    await mkdir(folder, { recursive: true })
-    await pipeline(stream, meter, createWriteStream(path, { flags: 'wx' }), signal ? { signal } : {})
+    await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
+    await pipeline(stream, meter, createWriteStream(path, { flags: 'wx', mode: 0o600 }), signal ? { signal } : {})
     return await work({ path, bytes, sha256: hash.digest('hex') })
   } catch (error) {
     const isFull = ['ENOSPC', 'EDQUOT'].includes(String(getField(error, 'code')))

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { MINUTE } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkspace } from '../../factories.ts'
@@ -62,6 +64,16 @@ describe('media', () => {
     expect(responses.filter(({ status }) => status === 201)).to.have.length(1)
     expect((await upload(file)).status).to.equal(200)
     expect(await listFiles(app.dataDir, `media/files/${workspace.tenantId}`)).to.have.length(1)
+  })
+
+  it('is kept where only the user of the process can read it', async function () {
+    if (process.platform === 'win32') this.skip()
+    const { body } = await upload(buildPng())
+    const folder = join(app.dataDir, 'media', 'files')
+    const file = join(folder, workspace.tenantId, body.id)
+    const paths = [join(app.dataDir, 'media'), folder, join(folder, workspace.tenantId), file]
+    const modes = await Promise.all(paths.map(async (path) => ((await stat(path)).mode & 0o777).toString(8)))
+    expect(modes).to.deep.equal(['700', '700', '700', '600'])
   })
 
   it('is returned with headers that keep browsers from executing it', async () => {
