@@ -159,7 +159,8 @@ describe('audience of a broadcast', () => {
 
   it('GET /api/broadcasts/{broadcastId}/recipients.csv streams all recipients and escapes formulas', async () => {
     const phones = listPhones(1200)
-    const recipients = phones.map((phone, index) => ({ phone, name: index === 0 ? '=1+1,"x"' : `P${index}` }))
+    const formulas = ['=1+1,"x"', '＝1+1', '＋1', '－1', '＠A1']
+    const recipients = phones.map((phone, index) => ({ phone, name: formulas[index] ?? `P${index}` }))
     const draft = await createDraft({ audience: { recipients }, requiresOptIn: true })
     const viewer = await buildMember(owner, 'viewer')
     await complete(draft.id)
@@ -169,6 +170,8 @@ describe('audience of a broadcast', () => {
     expect(lines).to.have.length(1201)
     expect(lines[0]).to.match(/^recipientId,contactId,name,address,status,/)
     expect(body).to.include(`,"'=1+1,""x""",${phones[0]},skipped,no_consent,`)
+    for (const [index, formula] of formulas.slice(1).entries())
+      expect(body).to.include(`,'${formula},${phones[index + 1]},skipped,`)
     const failed = await owner.request('GET', `/api/broadcasts/${draft.id}/recipients.csv?status=failed`)
     expect(failed.body.trimEnd().split('\r\n')).to.have.length(1)
     const responses = [

@@ -70,11 +70,14 @@ function readPage(
      order by r.id limit ${PAGE}`
 }
 
+/** The beginning of a formula; some East Asian spreadsheets take the full-width signs as well. */
+const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
+
 /** A spreadsheet executes a cell that begins like a formula, so it gets an apostrophe in front. */
 function toCell(value: string | number | Date | null): string {
   if (value === null) return ''
   const text = value instanceof Date ? value.toISOString() : String(value)
-  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+$/.test(text)
+  const isFormula = FORMULA.test(text) && !/^[+-]?\d+$/.test(text)
   const safe = isFormula ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
