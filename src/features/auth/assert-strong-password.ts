@@ -1,8 +1,8 @@
 import { UnprocessableError } from '../../platform/errors.ts'
-import { isCommonPassword } from '../../platform/security/common-passwords.ts'
+import { isCommonPassword, isPredictable } from '../../platform/security/common-passwords.ts'
 
 /**
- * Rejects passwords that are guessed first: common ones, and those made of the user's own name or address.
+ * Rejects passwords that are guessed first: common ones, repetitions, sequences, and those made of the user's own name or address.
  * @throws UnprocessableError `password_too_common`, with the field at `path`
  */
 export async function assertStrongPassword(
@@ -12,9 +12,11 @@ export async function assertStrongPassword(
 ): Promise<void> {
   const problem = (await isCommonPassword(password))
     ? 'is one of the most common passwords. Choose another one'
-    : isAboutUser(password, user)
-      ? 'is your name or email address. Choose another one'
-      : undefined
+    : isPredictable(password)
+      ? 'is a repetition or a sequence of characters. Choose another one'
+      : isAboutUser(password, user)
+        ? 'is your name or email address. Choose another one'
+        : undefined
   if (problem === undefined) return
   const field = path === 'password' ? 'The password' : 'The new password'
   throw new UnprocessableError('password_too_common', `${field} ${problem}`, [{ path, message: problem }])

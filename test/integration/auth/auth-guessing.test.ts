@@ -127,6 +127,19 @@ describe('password guessing from many addresses', () => {
     expect((await signIn(session.email, 'a better pass phrase')).status).to.equal(200)
   })
 
+  it('sign-up returns 422 for repeated characters and for sequences', async () => {
+    const refused = ['aaaaaaaa', '00000000', 'abcdefgh', 'HGFEDCBA', 'xyzxyzxy', 'Ab1!aB1!ab1!', '😀'.repeat(8)]
+    for (const [index, password] of refused.entries()) {
+      const body = { name: 'Maria Sousa', email: `sequence-${index}@guess.example`, password }
+      const response = await app.rest('POST', '/api/auth/sign-up/email', { body })
+      expect([response.status, response.body.code], password).to.deep.equal([422, 'password_too_common'])
+    }
+    for (const [index, password] of ['abcdefghz', 'haha, haha, no'].entries()) {
+      const body = { name: 'Maria Sousa', email: `unlike-${index}@guess.example`, password }
+      expect((await app.rest('POST', '/api/auth/sign-up/email', { body })).status, password).to.equal(200)
+    }
+  })
+
   it('sign-up returns 422 for common passwords and for the name or address of the user', async () => {
     const email = 'maria.sousa@guess.example'
     for (const password of ['password', '12345678', 'QWERTYUIOP', 'iloveyou', email, 'maria.sousa', 'Maria Sousa 1']) {
