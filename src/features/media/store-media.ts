@@ -4,6 +4,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { isAnimatedWebp } from './detect-type.ts'
 import { discardWrite, finishWrite, type MediaWrite, startWrite } from './media-writes.ts'
+import { toFilename } from './to-filename.ts'
 
 export const MEDIA_BYTES_MAX = 100 * 1024 * 1024
 
@@ -28,7 +29,13 @@ export async function storeMedia(
     throw error
   }
   // An error leaves the file to the purge: the row may have been committed although its response was lost.
-  const isNew = await insertMedia(scope, write, { sha256, mimeType, bytes, filename, isAnimated })
+  const isNew = await insertMedia(scope, write, {
+    sha256,
+    mimeType,
+    bytes,
+    filename: toFilename(filename, mimeType),
+    isAnimated,
+  })
   // Another upload of an equal file was faster.
   if (!isNew) await discardWrite(scope, write)
   return { row: await scope.query(MediaRow).findOne({ sha256 }).throwIfNotFound(), isNew }

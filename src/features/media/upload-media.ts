@@ -8,7 +8,6 @@ import { toMedia } from './queries.ts'
 import type { Media } from './schema.ts'
 import { MEDIA_BYTES_MAX, storeMedia } from './store-media.ts'
 
-const FILENAME_MAX = 240
 const RETRY_AFTER_SECONDS = 60
 
 /**
@@ -28,7 +27,7 @@ export async function uploadMedia(
         const message = `Files of type ${mimeType ?? 'unknown'} cannot be stored. Convert it to an image, audio, video, PDF, Office document or plain text`
         throw new InvalidError(message, undefined, 'media_type_not_allowed')
       }
-      const { row, isNew } = await storeMedia(scope, file, { mimeType, filename: toFilename(filename) })
+      const { row, isNew } = await storeMedia(scope, file, { mimeType, filename })
       if (isNew) await scope.record({ type: 'media.created', data: { mediaId: row.id } })
       return { media: toMedia(scope, row), isNew }
     })
@@ -41,14 +40,4 @@ export async function uploadMedia(
     }
     throw error
   }
-}
-
-/** Removes folders and characters that a header or the database cannot carry. */
-function toFilename(text: string | null): string | null {
-  const base = text?.split(/[/\\]/).at(-1) ?? ''
-  const clean = base
-    .toWellFormed()
-    .replaceAll(/[\p{Cc}"]/gu, '')
-    .trim()
-  return clean === '' ? null : [...clean].slice(0, FILENAME_MAX).join('')
 }

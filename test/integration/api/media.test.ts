@@ -50,7 +50,7 @@ describe('media', () => {
     const file = buildPng()
     const { status, body } = await upload(file, '?filename=..%2Fcat.exe')
     expect(status).to.equal(201)
-    expect(body).to.include({ mimeType: 'image/png', size: file.length, filename: 'cat.exe' })
+    expect(body).to.include({ mimeType: 'image/png', size: file.length, filename: 'cat.exe.png' })
     expect(body.sha256).to.equal(createHash('sha256').update(file).digest('hex'))
     const { url: _, ...described } = await workspace.call('GET', `/api/media/${body.id}`)
     expect(body).to.deep.include(described)
@@ -64,6 +64,19 @@ describe('media', () => {
     expect(responses.filter(({ status }) => status === 201)).to.have.length(1)
     expect((await upload(file)).status).to.equal(200)
     expect(await listFiles(app.dataDir, `media/files/${workspace.tenantId}`)).to.have.length(1)
+  })
+
+  it('is saved under a name with an extension of its type, without characters that reverse the text', async () => {
+    const text = await upload('Hello <script>alert(1)</script>', '?filename=hello.html')
+    const page = await download(text.body.url)
+    expect(page.headers.get('content-disposition')).to.equal(`attachment; filename*=UTF-8''hello.html.txt`)
+    const table = await upload('a,b\n1,2', '?filename=table.CSV')
+    const image = await upload(buildPng(), `?filename=${encodeURIComponent('cat\u202egpj.exe')}`)
+    expect([text, table, image].map(({ body }) => body.filename)).to.deep.equal([
+      'hello.html.txt',
+      'table.CSV',
+      'catgpj.exe.png',
+    ])
   })
 
   it('is kept where only the user of the process can read it', async function () {
