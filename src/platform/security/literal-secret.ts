@@ -6,6 +6,17 @@ const PLACEHOLDER = /\{\{([\s\S]*?)\}\}/g
 /** A quoted text inside a placeholder, such as the default of a variable. */
 const QUOTED = /"[^"]{4,}"|'[^']{4,}'/
 
+/**
+ * Secrets of well-known services, whatever the name of their header or parameter. Repetitions are bounded, so that the
+ * work grows with the length of the text only.
+ */
+const KNOWN =
+  /\b(?:[sr]k_(?:live|test)_\w{8}|sk-[\w-]{20}|AIza[\w-]{30}|gh[opsur]_\w{20}|github_pat_\w{20}|glpat-[\w-]{16}|xox[abeprs]-[\w-]{10}|AKIA[A-Z\d]{16}|EAA[A-Za-z\d]{24}|SG\.[\w-]{16,32}\.|eyJ[\w-]{8,200}\.eyJ)/
+/** Names that are those of secrets if their values look random. */
+const KEY_NAME = /key$|^(?:access|sig|sign|xaccess|proxyauth|xproxyauth)$/
+const KEYS_OF_REQUESTS = new Set(['idempotencykey', 'xidempotencykey', 'sortkey', 'orderkey', 'cachekey'])
+const RANDOM = /^(?=\D*\d)(?=[^a-z]*[a-z])[\w.~+/=%-]{16,}$/i
+
 /** Returns true if a text contains anything beside placeholders and the name of an authentication scheme. */
 export function isLiteral(text: string): boolean {
   const placeholders = [...text.matchAll(PLACEHOLDER)].map(([, expression = '']) => expression)
@@ -13,11 +24,21 @@ export function isLiteral(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text.replace(SCHEME, '').replaceAll(PLACEHOLDER, ''))
 }
 
-/** Lists the names of secret headers or parameters with a literal value. */
+/** Lists the names of headers or parameters whose values are literal secrets, by their names or by the values. */
 export function listLiteralSecrets(values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).flatMap(([name, value]) =>
-    isSensitiveName(name) && [value].flat().some((one) => isLiteral(toLiteral(one))) ? [name] : [],
+    [value].flat().some((one) => isLiteralSecret(name, toLiteral(one))) ? [name] : [],
   )
+}
+
+function isLiteralSecret(name: string, text: string): boolean {
+  if (isSensitiveName(name)) return isLiteral(text)
+  return KNOWN.test(text) || (isKeyName(name) && RANDOM.test(text.trim().replace(SCHEME, '')))
+}
+
+function isKeyName(name: string): boolean {
+  const word = name.toLowerCase().replaceAll(/[^a-z\d]/g, '')
+  return KEY_NAME.test(word) && !KEYS_OF_REQUESTS.has(word)
 }
 
 /** Lists the names of secret parameters that a URL, which may contain placeholders, has with a literal value. */

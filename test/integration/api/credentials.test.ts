@@ -168,11 +168,34 @@ describe('credentials API', () => {
     expect(body.errors[0].message).to.include('POST /api/credentials')
   })
 
+  it('publishing rejects literal values that look like secrets, whatever they are called', async () => {
+    // Joined, so that scanners of repositories do not report them.
+    const stripe = ['sk', 'live', '4eC39HqLyjWDarjtT1zdp7dc'].join('_')
+    const google = `AI${'zaSyD-9tSrke72PouQMnMX-a7eZSW0jkFMBWY'}`
+    const rejected: [fields: object, path: string][] = [
+      [{ headers: { 'X-Note': stripe } }, 'headers.X-Note'],
+      [{ query: { q: google } }, 'query.q'],
+      [{ url: `${URL}?key=${google}` }, 'url'],
+      [{ url: `${URL}?access=9f86d081884c7d659a2f` }, 'url'],
+      [{ headers: { 'X-Key': '9f86d081884c7d659a2f' } }, 'headers.X-Key'],
+      [{ headers: { 'Proxy-Auth': 'Basic YWxhZGRpbjpvcGVuc2VzYW1lMQ==' } }, 'headers.Proxy-Auth'],
+    ]
+    for (const [fields, path] of rejected)
+      expect(await validate(callStep(fields)), path).to.deep.equal([`literal_secret steps.0.${path}`])
+    const headers = {
+      'Idempotency-Key': '9f86d081884c7d659a2f',
+      'X-Key': '{{input.key}}',
+      'X-Note': 'ask_live_chat_agents',
+    }
+    expect(await validate(callStep({ headers, query: { key: 'articles', access: 'public' } }))).to.deep.equal([])
+  })
+
   it('POST and PATCH /api/tools return 422 for literal secrets and for hosts that a credential does not allow', async () => {
     const { id: credentialId } = await build()
     const rejected: [config: object, code: string][] = [
       [{ headers: { Authorization: 'Bearer abc' } }, 'literal_secret'],
       [{ url: `${URL}?token=abc` }, 'literal_secret'],
+      [{ url: `${URL}?key=9f86d081884c7d659a2f` }, 'literal_secret'],
       [{ credentialId, url: 'https://evil.example/quote' }, 'credential_host_refused'],
       [{ credentialId, url: 'http://shop.example.com/quote' }, 'credential_host_refused'],
     ]
