@@ -24,20 +24,20 @@ export const LISTS: Area = {
     {
       name: 'messages of one moment are skipped by a page',
       file: CONVERSATIONS,
-      original: '(created_at, id) < (?, ?)',
-      mutated: '(created_at) < (?) and ?::uuid is not null',
+      original: '(created_at, id) < (${end.createdAt}::timestamptz, ${end.id}::uuid)',
+      mutated: 'created_at < ${end.createdAt}::timestamptz',
     },
     {
       name: 'the message that ends a page is repeated by the next',
       file: CONVERSATIONS,
-      original: '(created_at, id) < (?, ?)',
-      mutated: '(created_at, id) <= (?, ?)',
+      original: '(created_at, id) < (${end',
+      mutated: '(created_at, id) <= (${end',
     },
     {
       name: 'a full page says that there are more messages',
       file: CONVERSATIONS,
-      original: 'hasMore: rows.length > limit',
-      mutated: 'hasMore: rows.length >= limit',
+      original: '(rows[0]?.found ?? 0) > rows.length',
+      mutated: '(rows[0]?.found ?? 0) >= rows.length',
     },
     {
       name: 'unread finds conversations without unread messages',

@@ -1,6 +1,6 @@
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
+import { sqlFragment, type SqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
@@ -95,21 +95,28 @@ function toConditions(input: ListConversations, now: Date): SqlFragment[] {
 
 const MESSAGES_MAX = 1000
 
-/** Lists the newest messages of a conversation, oldest first: at most 1000 at once. */
+/** Bytes of the texts and contents of a page. The message that exceeds them is the last one. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024
+
+/** Lists the newest messages of a conversation, oldest first: at most 1000 at once, and fewer if they are large. */
 export async function listMessages(scope: Scope, input: ListMessages): Promise<Messages> {
   const { conversationId, limit = MESSAGES_MAX, before } = input
   await scope.get(ConversationRow, conversationId)
-  const query = scope.query(MessageRow).where({ conversationId })
-  if (before !== undefined) {
-    const { createdAt, id } = await scope.get(MessageRow, before)
-    void query.whereRaw('(created_at, id) < (?, ?)', [createdAt, id])
-  }
-  const rows = await query
-    .orderBy([
-      { column: 'createdAt', order: 'desc' },
-      { column: 'id', order: 'desc' },
-    ])
-    .limit(limit + 1)
-  const messages = await attachMedia(scope, rows.slice(0, limit).reverse())
-  return { messages, hasMore: rows.length > limit }
+  const end = before === undefined ? undefined : await scope.get(MessageRow, before)
+  const isOlder = end
+    ? sqlFragment`and (created_at, id) < (${end.createdAt}::timestamptz, ${end.id}::uuid)`
+    : sqlFragment``
+  // A number instead of a parameter, so that the plan expects that many rows.
+  const rows = await scope.sql<MessageRow & { found: number }>('listMessages')`
+    select messages.*, page.found from (
+      select newest.id, count(*) over ()::int as found, sum(bytes) over (order by created_at desc, id desc) - bytes as newer_bytes
+      from (
+        select id, created_at, octet_length(coalesce(body, '')) + octet_length(coalesce(content::text, '')) as bytes
+        from messages where tenant_id = ${scope.tenantId} and conversation_id = ${conversationId} ${isOlder}
+        order by created_at desc, id desc ${sqlText(`limit ${limit + 1}`)}) newest) page
+    join messages on messages.tenant_id = ${scope.tenantId} and messages.id = page.id
+    where page.newer_bytes < ${PAGE_BYTES_MAX}
+    order by messages.created_at desc, messages.id desc limit ${limit}`
+  const messages = await attachMedia(scope, rows.toReversed())
+  return { messages, hasMore: (rows[0]?.found ?? 0) > rows.length }
 }

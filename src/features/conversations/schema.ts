@@ -70,7 +70,10 @@ export const Message = z
         '`text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `reaction`, `interactive` for options and links, `template`, `note`, or another kind that the customer sent',
     }),
     body: z.string().nullable(),
-    content: z.record(z.string(), z.unknown()).nullable(),
+    content: z.record(z.string(), z.unknown()).nullable().meta({
+      description:
+        'Parts other than text. `truncated` is true if the customer sent more than 16,384 characters of text or 64 KB of other content: the rest is not stored',
+    }),
     media: MessageMedia.nullable()
       .default(null)
       .meta({ description: 'File of an inbound message; null if it has none, and in live messages' }),
@@ -151,7 +154,7 @@ export const ListMessages = z.strictObject({
     .min(1)
     .max(1000)
     .optional()
-    .meta({ description: 'The largest number of messages' }),
+    .meta({ description: 'The largest number of messages. Fewer are returned when they have more than 4 MB' }),
   before: id.optional().meta({ description: 'ID of a message: only older messages are returned' }),
 })
 export type ListMessages = z.infer<typeof ListMessages>

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { toE164 } from '../../../platform/phone.ts'
 import type { InboundMessage, MessageEcho, NumberChange, ProviderFile, Sender } from '../../channel.ts'
 import { timestamp, parseValid, text } from '../provider-json.ts'
+import { boundContent } from './bound-content.ts'
 
 const Message = z.looseObject({
   id: z.string().min(1).max(512),
@@ -118,8 +119,7 @@ function toParts(message: Message): Omit<InboundMessage, 'providerMessageId' | '
   const fields = Object.hasOwn(TEXT_FIELDS, type) ? TEXT_FIELDS[type] : undefined
   return {
     type: fields ? type : 'unsupported',
-    body: firstText(replyPart(type, part), fields ?? []),
-    content: toContent(message, part),
+    ...boundContent({ body: firstText(replyPart(type, part), fields ?? []), content: toContent(message, part) }),
     replyToProviderId: message.context?.id ?? (type === 'reaction' ? stringAt(part, 'message_id') : null),
     ...(FILE_TYPES.has(type) ? { file: toFile(part) } : {}),
     at: message.timestamp,
@@ -197,8 +197,8 @@ function replyPart(type: string, part: unknown): unknown {
 function toContent({ type, referral, errors }: Message, part: unknown): InboundMessage['content'] {
   const chosen = type === 'button' ? stringAt(part, 'payload') : stringAt(replyPart(type, part), 'id')
   const content = {
-    ...(type === 'text' ? {} : { [type]: part }),
     ...(chosen !== null && (type === 'button' || type === 'interactive') ? { buttonId: chosen } : {}),
+    ...(type === 'text' ? {} : { [type]: part }),
     ...(referral === undefined ? {} : { referral }),
     ...(errors === undefined ? {} : { errors }),
   }
