@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { areFieldsBounded, FIELDS_TOO_LARGE } from '../../steps/contacts/contact-fields.ts'
 import { tagName } from '../tags/schema.ts'
 import { toE164 } from '../../platform/phone.ts'
 import { json, id, timestamp, page, toPage, text, timezone } from '../../trpc/schemas.ts'
@@ -20,6 +21,7 @@ export const phone = z
     examples: ['+14155550100'],
   })
 
+const fields = json.refine(areFieldsBounded, FIELDS_TOO_LARGE)
 const tagNames = z.array(tagName).max(50)
 const email = z.email('must be an email address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
@@ -63,7 +65,7 @@ export const CreateContact = z.strictObject({
   email: email.nullish(),
   language: language.nullish(),
   timezone: timezone.nullish(),
-  fields: json.optional(),
+  fields: fields.optional().meta({ description: 'Custom fields, at most 64 KB as JSON' }),
   tags: tagNames.optional().meta({ description: 'Names of tags. Tags that do not exist are created' }),
   consent: z.strictObject({ marketing }).optional().meta({ description: 'Writes an entry of the consent ledger' }),
   externalId: text(200).nullish(),
@@ -77,7 +79,9 @@ export const UpdateContact = z.strictObject({
   email: email.nullish(),
   language: language.nullish(),
   timezone: timezone.nullish(),
-  fields: json.optional().meta({ description: 'Merged into the existing fields. A null removes the key' }),
+  fields: fields.optional().meta({
+    description: 'Merged into the existing fields, at most 64 KB with them. A null removes the key',
+  }),
   tags: tagNames.optional().meta({ description: 'Replaces all tags' }),
   addTags: tagNames.optional().meta({ description: 'Names of tags. Tags that do not exist are created' }),
   removeTags: tagNames.optional(),

@@ -1,7 +1,9 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
+import { InvalidError } from '../../platform/errors.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
+import { type ContactFields, FIELDS_TOO_LARGE, mergeFields } from '../../steps/contacts/contact-fields.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { storeConsents } from './change-consents.ts'
@@ -24,7 +26,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         .patch({
           ...definedFields(columns),
           ...(columns.phone ? { country: phoneCountry(columns.phone), phoneKey: toPhoneKey(columns.phone) } : {}),
-          ...(fields ? { fields: mergeFields(existing.fields, fields) } : {}),
+          ...(fields ? { fields: mergeOrThrow(existing.fields, fields) } : {}),
           updatedAt: tx.now(),
         })
       if (columns.phone) await forgetFormerNumber(tx, existing, columns.phone)
@@ -56,8 +58,10 @@ async function forgetFormerNumber(tx: Scope, { id, phone: former }: ContactRow, 
   await removeIdentities(tx, id, ({ kind, value }) => (kind === 'phone' ? toPhoneKey(value) !== key : isOther))
 }
 
-/** A null removes the key. */
-function mergeFields(existing: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
-  const merged = new Map([...Object.entries(existing), ...Object.entries(changes)])
-  return Object.fromEntries([...merged].filter(([, value]) => value !== null))
+/** @throws InvalidError if the fields would be too large */
+function mergeOrThrow(existing: ContactFields, changes: ContactFields): ContactFields {
+  const merged = mergeFields(existing, changes)
+  if (merged) return merged
+  const message = `${FIELDS_TOO_LARGE}, those that exist included. Set fields to null to remove them`
+  throw new InvalidError(`fields: ${message}`, [{ path: 'fields', message }])
 }

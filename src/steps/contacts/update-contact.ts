@@ -3,6 +3,7 @@ import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep } from '../../engine/model/step.ts'
 import { isTimezone } from '../../platform/calendar/zoned-time.ts'
 import { requireContact } from './contact-facts.ts'
+import { type ContactFields, FIELDS_TOO_LARGE, mergeFields } from './contact-fields.ts'
 import type { ContactChanges, WorkflowEffect } from '../effects.ts'
 
 /** Checks values with their placeholders filled in, like any other change of a contact. */
@@ -17,6 +18,8 @@ const Changes = z.object({
   timezone: z.string().max(64).refine(isTimezone).nullable().optional(),
   fields: z.record(z.string(), z.unknown()).optional(),
 })
+
+const FieldsOfFacts = z.record(z.string(), z.unknown()).catch({})
 
 const templated = z.string().max(65_536).nullable().optional()
 
@@ -45,7 +48,7 @@ export const updateContact = defineStep({
       input: { values },
       output: values,
       effects: [effect],
-      facts: { contact: { ...details, ...(fields ? { fields: mergeFields(contact['fields'], fields) } : {}) } },
+      facts: { contact: { ...details, ...(fields ? { fields: mergeOrFail(contact['fields'], fields) } : {}) } },
     }
   },
 })
@@ -63,7 +66,8 @@ function withoutUndefined(changes: z.output<typeof Changes>): ContactChanges {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
 
-function mergeFields(existing: unknown, changes: Record<string, unknown>): Record<string, unknown> {
-  const merged = Object.entries({ ...(typeof existing === 'object' ? existing : {}), ...changes })
-  return Object.fromEntries(merged.filter(([, value]) => value !== null))
+function mergeOrFail(existing: unknown, changes: ContactFields): ContactFields {
+  const merged = mergeFields(FieldsOfFacts.parse(existing), changes)
+  if (merged) return merged
+  throw new StepError('value_too_large', `The custom fields of the contact ${FIELDS_TOO_LARGE}`, { retryable: false })
 }
