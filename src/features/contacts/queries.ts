@@ -1,5 +1,5 @@
 import type { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
+import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { toPhoneKey } from '../../platform/phone.ts'
@@ -110,7 +110,7 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
 function toConditions({ q, phone }: ListContacts): SqlFragment[] {
   return [
     ...(phone ? [sqlFragment`(t.phone_key = ${toPhoneKey(phone)} or t.phone = ${phone})`] : []),
-    ...(q ? [searchSql(q.replaceAll(/[\\%_]/g, '\\$&'), [...q].length)] : []),
+    ...(q ? [searchSql(q)] : []),
   ]
 }
 
@@ -162,13 +162,30 @@ function isInSetSql(set: ContactSet, isFound: boolean): SqlFragment {
 /** An index of trigrams finds parts of at least three characters; fewer are looked up as the beginning of a word. */
 const PART_MIN = 3
 
-/** Returns the condition of the contacts that a pattern finds; each part of it has an index of its own. */
-function searchSql(pattern: string, length: number): SqlFragment {
+/** Returns the condition of the contacts that a search finds; each part of it has an index of its own. */
+function searchSql(q: string): SqlFragment {
+  const pattern = q.replaceAll(/[\\%_]/g, '\\$&')
   const name =
-    length < PART_MIN
+    [...q].length < PART_MIN
       ? sqlFragment`search_text(t.name) like search_text(${`${pattern}%`}) or search_text(t.name) like search_text(${`% ${pattern}%`})`
       : sqlFragment`search_text(t.name) like search_text(${`%${pattern}%`})`
   const prefix = `${pattern}%`
-  return sqlFragment`(${name} or t.phone like ${prefix} or lower(t.email) like lower(${prefix})
-    or t.external_id like ${prefix})`
+  return sqlFragment`(${name} or lower(t.email) like lower(${prefix}) or t.external_id like ${prefix} ${orPhoneSql(q)})`
+}
+
+/** Without the zeros that are dialed before a number, it is only looked for if it is about a whole one. */
+const DIALED_MIN = 6
+
+/** Adds the contacts with the digits of `q` in their number, with any punctuation; after a plus at its beginning. */
+function orPhoneSql(q: string): SqlFragment {
+  if (!/^[\d\s()+./-]+$/.test(q)) return sqlFragment``
+  const digits = q.replaceAll(/\D/g, '')
+  if (q.startsWith('+')) return sqlFragment`or t.phone like ${`+${digits}%`}`
+  const dialed = digits.replace(/^0+/, '')
+  const isDialed = dialed !== digits && dialed.length >= DIALED_MIN
+  const parts = [...(digits.length >= PART_MIN ? [digits] : []), ...(isDialed ? [dialed] : [])]
+  return joinFragments(
+    parts.map((part) => sqlFragment`or ltrim(t.phone, '+') like ${`%${part}%`}`),
+    ' ',
+  )
 }

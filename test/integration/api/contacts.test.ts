@@ -98,12 +98,13 @@ describe('contacts API', () => {
     }
   })
 
-  it('GET /api/contacts searches phone numbers from their first digit', async () => {
+  it('GET /api/contacts searches phone numbers with a plus from their first digit', async () => {
     const workspace = await buildWorkspace(app)
     const { phone } = await buildContact(workspace)
     const search = async (q: string) => (await workspace.call('GET', `/api/contacts?q=${encodeURIComponent(q)}`)).total
     expect(await search(phone.slice(0, 6))).to.equal(1)
-    expect(await search(phone.slice(3))).to.equal(0)
+    expect(await search(`+${phone.slice(3)}`)).to.equal(0)
+    expect(await search(phone.slice(3))).to.equal(1)
   })
 
   it('GET /api/contacts lists contacts of the same moment by descending ID, so that pages neither repeat nor skip any', async () => {

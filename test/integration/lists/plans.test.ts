@@ -62,6 +62,8 @@ describe('statements of lists in a workspace with many rows', function () {
       '/api/contacts?q=person77@',
       '/api/contacts?q=%2B4915110000004',
       '/api/contacts?q=crm-77',
+      '/api/contacts?q=0000042',
+      '/api/contacts?q=0151%2010000004',
       '/api/contacts?phone=%2B49151100000042',
       '/api/contacts?sort=-name&limit=5',
       '/api/contacts?q=silva',

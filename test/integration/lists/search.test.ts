@@ -14,6 +14,8 @@ describe('search of contacts', () => {
     await buildContact(workspace, { name: 'Łucja Żak', phone: '+48600111222', externalId: 'crm-77' })
     await buildContact(workspace, { name: '王小明', phone: '+8613800138000' })
     await buildContact(workspace, { name: '100%_sure', phone: '+4915788000001' })
+    await buildContact(workspace, { name: 'Bruna Lima', phone: '+5511970000022' })
+    await buildContact(workspace, { name: 'Rua 13', phone: '+5521988887777', externalId: '7000-9' })
   })
 
   after(() => app.stop())
@@ -35,6 +37,20 @@ describe('search of contacts', () => {
     ['example.com', []],
     ['crm-7', ['Łucja Żak']],
     ['\\', []],
+    ['5511970000022', ['Bruna Lima']],
+    ['(11) 97000-0022', ['Bruna Lima']],
+    ['+55 11 97000-0022', ['Bruna Lima']],
+    ['+55 (11) 97', ['Bruna Lima']],
+    ['0022', ['Bruna Lima']],
+    ['011 97000.0022', ['Bruna Lima']],
+    ['005511970000022', ['Bruna Lima']],
+    ['+11 97000-0022', []],
+    ['13', ['Rua 13']],
+    ['7000-9', ['Rua 13']],
+    ['11 97000 x', []],
+    ['(', []],
+    ['01578800', ['100%_sure']],
+    ['000221', []],
   ]
   for (const [q, names] of finds) {
     it(`by "${q}" finds ${names.length === 0 ? 'nobody' : names.join()}`, async () => {
