@@ -1,6 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { toDraftColumns } from './draft-columns.ts'
 import { getWorkflow } from './queries.ts'
 import type { CreateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
@@ -18,7 +19,7 @@ export async function createWorkflow(
       name: input.name,
       description: input.description ?? null,
       status: 'draft',
-      draft: input.definition ?? EMPTY,
+      ...toDraftColumns(input.definition ?? EMPTY, 1),
       createdBy: tx.actor.type === 'user' ? tx.actor.id : null,
       createdAt: now,
       updatedAt: now,

@@ -2,6 +2,7 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
+import { toDraftColumns } from './draft-columns.ts'
 import { getWorkflow } from './queries.ts'
 import type { UpdateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
@@ -24,7 +25,7 @@ export function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<Wor
       .findOne('id', workflowId)
       .patch({
         ...definedFields(columns),
-        ...(definition ? { draft: definition, draftRevision: workflow.draftRevision + 1 } : {}),
+        ...(definition ? toDraftColumns(definition, workflow.draftRevision + 1) : {}),
         updatedAt: tx.now(),
       })
     await tx.record({ type: 'workflow.updated', data: { workflowId } })
