@@ -72,7 +72,7 @@ export const Message = z
     body: z.string().nullable(),
     content: z.record(z.string(), z.unknown()).nullable().meta({
       description:
-        'Parts other than text. `truncated` is true if the customer sent more than 16,384 characters of text or 64 KB of other content: the rest is not stored',
+        'Parts other than text. `buttonId` is the option that the customer chose, `answers` has the answers to a WhatsApp Flow. `truncated` is true if the customer sent more than 16,384 characters of text or 64 KB of other content: the rest is not stored',
     }),
     media: MessageMedia.nullable()
       .default(null)

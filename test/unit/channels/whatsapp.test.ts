@@ -131,7 +131,7 @@ describe('WhatsApp inbound message parser', () => {
     [{ type: 'button', button: { payload: 'opt-out', text: 'Stop' } }, 'Stop', 'opt-out'],
     [{ type: 'interactive', interactive: buttonReply }, 'Yes, please', 'yes'],
     [{ type: 'interactive', interactive: listReply }, 'Tuesday', 'row-2'],
-    [{ type: 'interactive', interactive: flowReply }, 'Sent'],
+
     [{ type: 'image', image }, 'my receipt'],
     [{ type: 'document', document: { id: '2', filename: 'invoice.pdf' } }, 'invoice.pdf'],
     [{ type: 'audio', audio: { id: '3', voice: true } }, null],
@@ -139,6 +139,11 @@ describe('WhatsApp inbound message parser', () => {
     [{ type: 'contacts', contacts: [{ name: { formatted_name: 'Eva Lind' } }] }, 'Eva Lind'],
     [{ type: 'reaction', reaction: { message_id: 'wamid.R', emoji: '👍' } }, '👍'],
   ]
+  it('parses the body and the answers of a reply to a Flow', () => {
+    const kind = { type: 'interactive', interactive: flowReply }
+    expect(parseOne(kind)).to.deep.include({ body: 'Sent', content: { answers: {}, interactive: flowReply } })
+  })
+
   for (const [kind, body, buttonId] of kinds) {
     it(`parses the body ${JSON.stringify(body)} from ${JSON.stringify(kind)}`, () => {
       const content = { [kind.type]: kind[kind.type], ...(buttonId ? { buttonId } : {}) }

@@ -3,6 +3,7 @@ import { toE164 } from '../../../platform/phone.ts'
 import type { InboundMessage, MessageEcho, NumberChange, ProviderFile, Sender } from '../../channel.ts'
 import { timestamp, parseValid, text } from '../provider-json.ts'
 import { boundContent } from './bound-content.ts'
+import { parseFlowAnswers } from './parse-flow-answers.ts'
 
 const Message = z.looseObject({
   id: z.string().min(1).max(512),
@@ -196,8 +197,11 @@ function replyPart(type: string, part: unknown): unknown {
 /** Content other than text, including the advertisement the customer came from and errors of unsupported types. */
 function toContent({ type, referral, errors }: Message, part: unknown): InboundMessage['content'] {
   const chosen = type === 'button' ? stringAt(part, 'payload') : stringAt(replyPart(type, part), 'id')
+  const flowJson = type === 'interactive' ? stringAt(replyPart(type, part), 'response_json') : null
+  const answers = flowJson === null ? undefined : parseFlowAnswers(flowJson)
   const content = {
     ...(chosen !== null && (type === 'button' || type === 'interactive') ? { buttonId: chosen } : {}),
+    ...(answers === undefined ? {} : { answers }),
     ...(type === 'text' ? {} : { [type]: part }),
     ...(referral === undefined ? {} : { referral }),
     ...(errors === undefined ? {} : { errors }),
