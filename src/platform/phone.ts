@@ -1,4 +1,5 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
+import { getExampleNumber, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min'
+import examples from 'libphonenumber-js/mobile/examples'
 
 const E164 = /^\+[1-9]\d{6,14}$/
 
@@ -14,6 +15,11 @@ export function toE164(text: string): string | undefined {
 /** Returns the ISO 3166-1 alpha-2 code of the country, or null if the numbering plan does not determine it. */
 export function phoneCountry(e164: string): string | null {
   return parsePhoneNumberFromString(e164)?.country ?? null
+}
+
+/** Returns a mobile number of a country that looks like a real one; null for an unknown country. */
+export function examplePhone(country: string): string | null {
+  return isSupportedCountry(country) ? (getExampleNumber(country, examples)?.number ?? null) : null
 }
 
 /** The second spellings of numbers, with the first one of each. The function to_phone_key of the database has the same. */

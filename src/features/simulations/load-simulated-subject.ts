@@ -4,6 +4,9 @@ import { messageReceived } from '../../triggers/message-received.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { timezoneCountry } from '../../platform/calendar/country-timezone.ts'
+import { isTimezone } from '../../platform/calendar/zoned-time.ts'
+import { examplePhone, phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
@@ -55,7 +58,7 @@ async function findConversation(scope: Scope, id: string | undefined): Promise<S
   return id === undefined ? undefined : (await loadSubjects(scope, [{ kind: 'conversation', id }]))[0]
 }
 
-async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectRequest): Promise<Subject> {
+async function buildSample(scope: Scope, { contactId, contact, workflow, at }: SubjectRequest): Promise<Subject> {
   const sandbox = await scope.query(ChannelRow).findOne('kind', 'sandbox')
   const channelId =
     findTriggerChannel(workflow) ?? findTemplateChannel(workflow) ?? sandbox?.id ?? SAMPLE_CONVERSATION_ID
@@ -68,7 +71,7 @@ async function buildSample(scope: Scope, { contactId, workflow, at }: SubjectReq
     isPaused: false,
     isPausedByReply: false,
     isBlocked: existing?.isBlocked ?? false,
-    contact: existing?.contact ?? sampleContact(workspace),
+    contact: existing?.contact ?? (await buildContact(scope, { workspace, channelId, facts: contact ?? {} })),
     conversation: sampleConversation(channelId, at),
     workspace,
   }
@@ -112,14 +115,19 @@ function sampleConversation(channelId: string, at: Date): JsonObject {
   }
 }
 
-function sampleContact({ timezone }: JsonObject): JsonObject {
+type SampleOrigin = { workspace: JsonObject; channelId: string; facts: JsonObject }
+
+/** Builds a contact of the country in which the workspace is. Dates are read by country, and templates chosen by language. */
+async function buildContact(scope: Scope, { workspace, channelId, facts }: SampleOrigin): Promise<JsonObject> {
+  const { timezone } = workspace
+  const country = toCountry(facts) ?? (await findCountry(scope, timezone, channelId)) ?? 'US'
   return {
     id: SAMPLE_CONTACT_ID,
     name: 'Sam Sample',
-    phone: '+12025550143',
+    phone: country === 'US' ? '+12025550143' : examplePhone(country),
     email: null,
-    language: 'en',
-    country: 'US',
+    language: new Intl.Locale('und', { region: country }).maximize().language,
+    country,
     timezone,
     fields: {},
     blocked: false,
@@ -127,4 +135,20 @@ function sampleContact({ timezone }: JsonObject): JsonObject {
     tags: [],
     groupIds: [],
   }
+}
+
+/** The country of a contact that writes from a number is that of the number. */
+function toCountry({ country, phone }: JsonObject): string | null {
+  if (typeof country === 'string' && /^[A-Z]{2}$/.test(country)) return country
+  return typeof phone === 'string' ? phoneCountry(phone) : null
+}
+
+/** Finds the country of the zone of the workspace, else of the number of the channel, else of the first number. */
+async function findCountry(scope: Scope, timezone: unknown, channelId: string): Promise<string | null> {
+  const country = typeof timezone === 'string' && isTimezone(timezone) ? await timezoneCountry(timezone) : null
+  if (country !== null) return country
+  const [channel] = await scope.sql<{ phoneNumber: string }>('findNumberOfSample')`
+    select phone_number from channels where tenant_id = ${scope.tenantId} and phone_number is not null
+    order by id = ${channelId} desc, id limit 1`
+  return channel ? phoneCountry(channel.phoneNumber) : null
 }

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { getCountries } from 'libphonenumber-js/min'
 import { toWallTime } from './zoned-time.ts'
 
 /** Times of summer and winter, by which zones are compared. */
@@ -31,4 +33,23 @@ function listTimezones(country: string): string[] {
   const method: unknown = Reflect.get(locale, 'getTimeZones')
   const list: unknown = typeof method === 'function' ? method.call(locale) : Reflect.get(locale, 'timeZones')
   return Array.isArray(list) ? list.map(String) : []
+}
+
+let countries: Promise<Map<string, string>> | undefined
+
+/** Returns the ISO 3166-1 alpha-2 code of the country of a time zone; null for one of no country, such as UTC. */
+export async function timezoneCountry(timezone: string): Promise<string | null> {
+  countries ??= mapCountries()
+  const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions()
+  return (await countries).get(timeZone) ?? null
+}
+
+/** Maps each zone to its country. The zones of one country take up to a millisecond, so other work is done meanwhile. */
+async function mapCountries(): Promise<Map<string, string>> {
+  const map = new Map<string, string>()
+  for (const country of getCountries()) {
+    for (const zone of listTimezones(country)) map.set(zone, country)
+    await setImmediate()
+  }
+  return map
 }
