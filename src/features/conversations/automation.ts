@@ -45,13 +45,19 @@ export function automationOnSql(condition: string): string {
 }
 
 /** State of automation as the API shows it. */
-export function toAutomation(row: AutomationColumns, now: Date): Conversation['automation'] {
-  return isAutomationPaused(row, now)
-    ? { state: 'paused', reason: row.automationReason, until: row.automationUntil }
-    : { state: 'on', reason: null, until: null }
+export function toAutomation(
+  row: AutomationColumns & Pick<ConversationRow, 'handoffReason'>,
+  now: Date,
+): Conversation['automation'] {
+  if (!isAutomationPaused(row, now)) return { state: 'on', reason: null, handoffReason: null, until: null }
+  const { automationReason: reason, automationUntil: until } = row
+  return { state: 'paused', reason, handoffReason: reason === 'handoff' ? row.handoffReason : null, until }
 }
 
-export type Pause = { conversationId: string; until: string | null }
+export type Pause = { conversationId: string; reason: string | null; until: string | null }
+
+/** Characters of the reason of a handoff that are kept: conversations are read a hundred at a time. */
+const REASON_LENGTH_MAX = 1000
 
 /**
  * Pauses automation for a handoff to people. The last of several pauses of one conversation counts. The caller holds
@@ -59,10 +65,14 @@ export type Pause = { conversationId: string; until: string | null }
  */
 export async function pauseAutomation(tx: Scope, pauses: Pause[]): Promise<void> {
   if (pauses.length === 0) return
-  const last = [...new Map(pauses.map((pause) => [pause.conversationId, pause])).values()]
+  const last = [...new Map(pauses.map((pause) => [pause.conversationId, pause])).values()].map((pause) => ({
+    ...pause,
+    reason: pause.reason?.slice(0, REASON_LENGTH_MAX).toWellFormed() ?? null,
+  }))
   await tx.sql('pauseAutomation')`
-    update conversations cv set automation_state = 'paused', automation_reason = 'handoff', automation_until = x.until, updated_at = ${tx.now()}
-     from jsonb_to_recordset(${toRecordset(last)}::jsonb) as x (conversation_id uuid, until timestamptz)
+    update conversations cv set automation_state = 'paused', automation_reason = 'handoff', handoff_reason = x.reason,
+       automation_until = x.until, updated_at = ${tx.now()}
+     from jsonb_to_recordset(${toRecordset(last)}::jsonb) as x (conversation_id uuid, reason text, until timestamptz)
      where cv.tenant_id = ${tx.tenantId} and cv.id = x.conversation_id`
   await tx.record(
     ...last.map(({ conversationId }) => ({

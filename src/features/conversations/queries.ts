@@ -29,11 +29,11 @@ const CONVERSATION_SOURCE: ItemSource = {
 }
 
 function toConversation(row: ConversationView, now: Date): Conversation {
-  const { automationState, automationReason, automationUntil, ...conversation } = row
+  const { automationState, automationReason, automationUntil, handoffReason, ...conversation } = row
   return {
     ...conversation,
     canSendFreeform: isWindowOpen(conversation.windowExpiresAt, now),
-    automation: toAutomation({ automationState, automationReason, automationUntil }, now),
+    automation: toAutomation({ automationState, automationReason, automationUntil, handoffReason }, now),
   }
 }
 

@@ -44,6 +44,10 @@ export const Conversation = z
     automation: z.object({
       state: z.enum(['on', 'paused']),
       reason: z.enum(['human_reply', 'handoff', 'manual', 'opt_out']).nullable(),
+      handoffReason: z.string().nullable().meta({
+        description:
+          'Text for the members from the step or tool that handed the conversation over, up to 1,000 characters',
+      }),
       until: timestamp.nullable(),
     }),
     activeRunId: id.nullable(),

@@ -68,9 +68,9 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
   emit({ events }, { event, data }, { subject: { contactId }, depth }) {
     if (contactId !== null) events.push({ contactId, event: { type: 'event', event, data }, depth })
   },
-  handoff({ pauses, closes }, { until }, { subject: { conversationId } }) {
+  handoff({ pauses, closes }, { reason, until }, { subject: { conversationId } }) {
     if (conversationId === null) return
-    pauses.push({ conversationId, until })
+    pauses.push({ conversationId, reason, until })
     // Closing resumes automation, unless a handoff follows it.
     for (const close of closes) if (close.conversationId === conversationId) close.keepPaused = true
   },

@@ -44,9 +44,9 @@ async function updateContactDetails(tx: Scope, changes: JsonObject): Promise<Jso
   throw new StepError('invalid_tool_input', `input.${issue?.path.join('.')} ${issue?.message}`, FINAL)
 }
 
-async function handoffConversation(tx: Scope, { conversationId }: JsonObject): Promise<JsonObject> {
+async function handoffConversation(tx: Scope, { conversationId, reason }: JsonObject): Promise<JsonObject> {
   const { id } = await tx.lock(ConversationRow, String(conversationId))
-  await pauseAutomation(tx, [{ conversationId: id, until: null }])
+  await pauseAutomation(tx, [{ conversationId: id, reason: typeof reason === 'string' ? reason : null, until: null }])
   return {}
 }
 

@@ -23,6 +23,8 @@ export class Conversation extends TenantModel {
   declare automationState: 'on' | 'paused'
   declare automationReason: 'human_reply' | 'handoff' | 'manual' | 'opt_out' | null
   declare automationUntil: Date | null
+  /** Text of the last handoff; it applies while `automationReason` is `handoff`. */
+  declare handoffReason: string | null
   declare snoozedUntil: Date | null
   declare closedAt: Date | null
   declare reopenCount: number

@@ -63,7 +63,12 @@ describe('conversations API', () => {
     const phone = newPhone()
     const id = await receive(phone, 'one')
     await send(id, 'I take over')
-    expect((await get(id)).automation).to.deep.equal({ state: 'paused', reason: 'human_reply', until: null })
+    expect((await get(id)).automation).to.deep.equal({
+      state: 'paused',
+      reason: 'human_reply',
+      handoffReason: null,
+      until: null,
+    })
     await receive(phone, 'two')
     expect(await listMessageBodies(owner, id)).to.deep.equal(['one', 'Echo one', 'I take over', 'two'])
     await update(id, { automation: { state: 'on' } })

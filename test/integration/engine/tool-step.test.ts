@@ -213,7 +213,11 @@ describe('tool step', () => {
 
     it('conversation.handoff pauses automation of the conversation', async () => {
       const { customer } = await runTool('conversation.handoff', { reason: 'asked for one' })
-      expect((await customer.conversation()).automation).to.include({ state: 'paused', reason: 'handoff' })
+      expect((await customer.conversation()).automation).to.include({
+        state: 'paused',
+        reason: 'handoff',
+        handoffReason: 'asked for one',
+      })
     })
 
     it('conversation.close closes the conversation', async () => {
