@@ -77,6 +77,7 @@ export const ERROR_CODES = [
   'too_many_parts',
   'too_many_subscriptions',
   'too_many_tests',
+  'too_many_tools',
   'tool_is_builtin',
   'trigger_not_found',
   'type_mismatch',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { buildMember, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -51,6 +52,31 @@ describe('tools API', () => {
       expect(['read', 'write', 'external_send']).to.include(tool.effect)
       expect((await owner.request('GET', `/api/tools/${tool.id}`)).body).to.deep.equal(tool)
     }
+  })
+
+  it('POST /api/tools returns 409 too_many_tools when the workspace has 200, and creates one again after one is deleted', async () => {
+    const workspace = await buildWorkspace(app)
+    const now = app.clock.now()
+    const rows = Array.from({ length: 199 }, (_, index) => ({
+      tenant_id: workspace.tenantId,
+      id: randomUUID(),
+      name: `tool_${index}`,
+      title: 'Tool',
+      description: 'Returns nothing.',
+      input_schema: '{}',
+      output_schema: '{}',
+      effect: 'read',
+      config: '{}',
+      created_at: now,
+      updated_at: now,
+    }))
+    await app.system.db('tools').insert(rows)
+    const last = await create({ name: 'last' }, workspace)
+    expect(last.status).to.equal(201)
+    const { status, body } = await create({ name: 'next' }, workspace)
+    expect([status, body.code]).to.deep.equal([409, 'too_many_tools'])
+    await workspace.call('DELETE', `/api/tools/${last.body.id}`)
+    expect((await create({ name: 'next' }, workspace)).status).to.equal(201)
   })
 
   it('POST /api/tools creates an HTTP tool that is listed after the built-in tools', async () => {
