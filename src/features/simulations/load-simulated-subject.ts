@@ -149,6 +149,6 @@ async function findCountry(scope: Scope, timezone: unknown, channelId: string): 
   if (country !== null) return country
   const [channel] = await scope.sql<{ phoneNumber: string }>('findNumberOfSample')`
     select phone_number from channels where tenant_id = ${scope.tenantId} and phone_number is not null
-    order by id = ${channelId} desc, id limit 1`
+    order by id::text = ${channelId} desc, id limit 1`
   return channel ? phoneCountry(channel.phoneNumber) : null
 }

@@ -91,4 +91,10 @@ describe('the sample contact of a simulation', () => {
     const { id, phone } = await buildContact(workspace, { language: 'fr' })
     expect(await simulateFacts({ contactId: id })).to.equal(`DE fr ${phone}`)
   })
+
+  it('is built for a trigger that names a channel by something else than an ID', async () => {
+    await buildChannel(workspace, { phoneNumber: '+4915112345678' })
+    const triggers = [{ type: 'message_received', channelId: 'main' }]
+    expect((await simulate({ triggers, steps: [say('facts', FACTS)] }, ['hi'])).join()).to.match(/^DE de/)
+  })
 })
