@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { widerNetwork } from '../../platform/client-address.ts'
+import { clientNetwork } from '../../platform/client-address.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 
 /** Bytes of request bodies that a process keeps in memory at once. */
@@ -82,8 +82,7 @@ function tooManyError(): UnavailableError {
 /** Gives each request a meter of its body, which counts until the request is answered or broken off. */
 export function boundBodies(budget: BodyBudget): Middleware {
   return function openMeter(ctx, next) {
-    const key: string = ctx.state['addressKey']
-    const meter = budget.open(widerNetwork(key, 48) ?? key)
+    const meter = budget.open(clientNetwork(ctx.state['addressKey']))
     ctx.state['bodyMeter'] = meter
     ctx.res.once('close', () => meter.release())
     return next()
