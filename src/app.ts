@@ -20,6 +20,7 @@ import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
+import { closeDatabase, openDatabase, sqlState } from './platform/database/database.ts'
 import { createReadinessProbe } from './platform/database/readiness-probe.ts'
 import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
@@ -86,12 +87,16 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       shutdown.isDraining = true
       connections?.begin()
       stopClock()
+      // The worker claims nothing more from now on.
+      const workerStops = worker?.stop(WORKER_STOP_MAX_MS)
       // Without the database nothing in flight can finish.
       const isReachable = await isAnswering(dependencies)
       await Promise.all([
         connections &&
           closeAfter(config.http.drainDelayMs, connections, isReachable ? drainMs : UNREACHABLE_STOP_MAX_MS),
-        worker?.stop(isReachable ? WORKER_STOP_MAX_MS : UNREACHABLE_STOP_MAX_MS),
+        isReachable
+          ? workerStops
+          : withinTime(UNREACHABLE_STOP_MAX_MS, Promise.resolve(workerStops)).catch(logFailure(log)),
       ])
       if (isReachable) await dependencies.close()
       else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logFailure(log))
@@ -116,6 +121,8 @@ async function closeAfter(delayMs: number, connections: ConnectionDrain, drainMs
 /** The sends in flight are finished, and their results stored. */
 const WORKER_STOP_MAX_MS = SEND_MAX_MS + 3 * SECOND
 const UNREACHABLE_STOP_MAX_MS = SECOND
+const PROBE_MAX_MS = 2 * SECOND
+const TOO_MANY_CONNECTIONS = '53300'
 
 async function startWorker(
   dependencies: OpenDependencies,
@@ -190,12 +197,16 @@ async function listen(
   return server
 }
 
-async function isAnswering({ pools }: OpenDependencies): Promise<boolean> {
+/** Asks on a connection of its own, as those of the pools may all be busy or wait for a lock. */
+async function isAnswering({ database }: OpenDependencies): Promise<boolean> {
+  const db = openDatabase(database.url, { connections: 1, name: 'parley stop' })
   try {
-    await withinTime(SECOND, Promise.resolve(pools.background.db.raw('select 1')))
+    await withinTime(PROBE_MAX_MS, Promise.resolve(db.raw('select 1')))
     return true
-  } catch {
-    return false
+  } catch (error) {
+    return sqlState(error) === TOO_MANY_CONNECTIONS
+  } finally {
+    void closeDatabase(db).catch(() => undefined)
   }
 }
 

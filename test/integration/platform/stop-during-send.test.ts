@@ -6,6 +6,7 @@ import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { SECOND, systemClock } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { uploadText } from '../../support/media.ts'
 import { say } from '../../support/steps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -87,5 +88,31 @@ describe('a process that stops during a send', function () {
       .pluck<string[]>('status')
     expect(statuses).to.deep.equal(['sent'])
     expect(cloud.calls).to.equal(1)
+  })
+
+  it('waits for it, too, while all connections of the periodic tasks wait for a lock', async () => {
+    const workspace = await buildWorkspace(app)
+    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
+    await buildCloudApiChannel(workspace, cloud)
+    const worker = startWorkerProcess()
+    const ended = once(worker, 'exit')
+    const migration = await app.system.db.transaction()
+    try {
+      cloud.beforeResponse = async () => {
+        await delay(SLOW_MS)
+        await migration.rollback()
+      }
+      await cloud.webhooks.sendText({ from: '15550009003', body: 'hi' })
+      await cloud.whenAccepted(1)
+      await migration.raw('lock table schedules, broadcasts, list_changes in access exclusive mode')
+      await waitUntil(async () => (await countLockWaits(app)) >= 3)
+      worker.kill('SIGTERM')
+      expect(await ended).to.deep.equal([0, null])
+    } finally {
+      worker.kill('SIGKILL')
+      if (!migration.isCompleted()) await migration.rollback()
+    }
+    const messages = app.system.db('messages').where({ tenant_id: workspace.tenantId, direction: 'outbound' })
+    expect(await messages.pluck<string[]>('status')).to.deep.equal(['sent'])
   })
 })
