@@ -7,7 +7,9 @@ import { advanceJob } from './jobs.ts'
  * items but loses none.
  */
 export async function enqueueDueMailboxes(system: SystemScope, overdueMs = 0): Promise<void> {
+  const before = addMs(system.now(), -overdueMs)
+  // What is due at once has a due time long ago, so its age counts.
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueItems')`
-    select distinct tenant_id from mailbox_items where due_at <= ${addMs(system.now(), -overdueMs)}`
+    select distinct tenant_id from mailbox_items where due_at <= ${before} and created_at <= ${before}`
   await system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
 }

@@ -18,9 +18,11 @@ type AbandonedMessage = MessageRef & { channelId: string }
  */
 export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promise<void> {
   const now = system.now()
+  // What is due at once has a due time long ago, so its age counts.
+  const dueBefore = addMs(now, -overdueMs)
   const channels = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueMessages')`
     select distinct tenant_id, channel_id from outbox
-    where not_before <= ${addMs(now, -overdueMs)} and leased_at is null`
+    where not_before <= ${dueBefore} and created_at <= ${dueBefore} and leased_at is null`
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
   const leasedBefore = addMs(now, -CLAIM_MS)
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithAbandonedMessages')`
