@@ -6,7 +6,7 @@ const HOLD_MS_MAX = { accepted: 100, rejected: 200 }
 /** Growth of the CPU time of a byte when the input doubles. Quadratic work doubles it. */
 const GROWTH_MAX = 1.5
 /** Below this CPU time, a collection of garbage decides the ratio. */
-const COMPARED_MS_MIN = 25
+const COMPARED_MS_MIN = 60
 const DOUBLINGS = 3
 const REPETITIONS = 5
 /** Stored inputs of this size make later calls more expensive. */
