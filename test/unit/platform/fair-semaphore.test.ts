@@ -8,23 +8,31 @@ const settle = () => new Promise((resolve) => setImmediate(resolve))
 describe('FairSemaphore', () => {
   let semaphore: FairSemaphore
   let admitted: string[]
+  /** Ends the waits that a test has left, whose timers would keep the process. */
+  let ended: AbortController
 
   beforeEach(() => {
     semaphore = new FairSemaphore({ width: 4, widthPerKey: 2, waitMaxMs: 60_000 })
     admitted = []
+    ended = new AbortController()
   })
+
+  afterEach(() => ended.abort())
 
   const acquire = (key: string | null, name = key ?? 'none', signal?: AbortSignal) =>
     semaphore.acquire(key, signal).then(() => void admitted.push(name))
 
+  const startToAcquire = (key: string | null, name?: string) =>
+    void acquire(key, name, ended.signal).catch(() => undefined)
+
   it('gives a key its share at most, and other keys the rest', async () => {
-    for (const key of ['a', 'a', 'a', 'b', 'b']) void acquire(key)
+    for (const key of ['a', 'a', 'a', 'b', 'b']) startToAcquire(key)
     await settle()
     expect(admitted).to.deep.equal(['a', 'a', 'b', 'b'])
   })
 
   it('gives work of no key every free slot', async () => {
-    for (let n = 0; n < 5; n += 1) void acquire(null)
+    for (let n = 0; n < 5; n += 1) startToAcquire(null)
     await settle()
     expect(admitted).to.have.length(4)
   })
@@ -36,7 +44,7 @@ describe('FairSemaphore', () => {
       ['a', 'a2'],
       ['b', 'b1'],
     ] as const)
-      void acquire(key, name)
+      startToAcquire(key, name)
     admitted = []
     for (const key of ['x', 'x', 'y']) semaphore.release(key)
     await settle()
@@ -45,8 +53,8 @@ describe('FairSemaphore', () => {
 
   it('admits another key when the first in line has its share', async () => {
     for (const key of ['a', 'a', 'b', 'b']) await acquire(key)
-    void acquire('a', 'a3')
-    void acquire('c')
+    startToAcquire('a', 'a3')
+    startToAcquire('c')
     semaphore.release('b')
     await settle()
     expect(admitted.at(-1)).to.equal('c')

@@ -6,6 +6,9 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const toJob = (key: string): Job => ({ task: 'count', key, payload: { key } })
 
+/** Ends what a test has left: each job has a timer, which would keep the process. */
+const cleanups: (() => void)[] = []
+
 /** Jobs that end when the test says so. */
 function createJobs(limits: LocalLimits) {
   const started: { key: string; end: (error?: Error) => void; release: () => void }[] = []
@@ -18,12 +21,20 @@ function createJobs(limits: LocalLimits) {
         started.push({ key, release, end: (error) => (error ? reject(error) : resolve()) })
       }),
   })
+  cleanups.push(() => {
+    jobs.stop()
+    for (const { end } of started) end()
+  })
   const add = (...keys: string[]) => keys.forEach((key) => jobs.add(toJob(key)))
   const listKeys = () => started.map(({ key }) => key)
   return { jobs, started, add, listKeys }
 }
 
 describe('LocalJobs', () => {
+  afterEach(() => {
+    for (const cleanUp of cleanups.splice(0)) cleanUp()
+  })
+
   it('executes at most as many jobs at once as it may, in the order in which they were added', async () => {
     const { started, add, listKeys } = createJobs({ working: 2 })
     add('a', 'b', 'c')

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { stripVTControlCharacters } from 'node:util'
+import { readCommand } from '../src/platform/process/read-command.ts'
+
+const USAGE = `Usage: npm test [-- --bail] [-- --grep <pattern>]
+Runs all tests, or those whose title matches the pattern. With --bail it ends with the first failure.
+For the tests of one file: npx mocha <file>`
+
+/**
+ * Runs all tests in two processes side by side, as most tests wait for a database more than they compute. Each has a
+ * database server of its own.
+ */
+const PROCESSES = Math.min(2, availableParallelism())
+const MOCHA = 'node_modules/mocha/bin/mocha.js'
+
+const { values } = readCommand(USAGE, { options: { bail: { type: 'boolean' }, grep: { type: 'string' } } })
+const isBail = values['bail'] === true
+const options = [
+  ...(isBail ? ['--bail'] : []),
+  ...(values['grep'] === undefined ? [] : ['--grep', String(values['grep'])]),
+]
+const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => join('test', name))
+  .toSorted()
+const running = new Set<ChildProcess>()
+const totals = new Map<string, number>([
+  ['passing', 0],
+  ['failing', 0],
+])
+const startedAt = performance.now()
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAll())
+const codes = await Promise.all(Array.from({ length: PROCESSES }, (_, index) => runPart(index)))
+const minutes = Math.round((performance.now() - startedAt) / 60_000)
+process.stdout.write(`\nIn all processes, in ${minutes} min:\n`)
+for (const [result, count] of totals) process.stdout.write(`  ${count} ${result}\n`)
+process.exitCode = codes.find((code) => code !== 0) ?? 0
+
+/** Runs every n-th file, so that each part has some of every folder. */
+async function runPart(index: number): Promise<number> {
+  const part = files.filter((_, position) => position % PROCESSES === index)
+  const child = spawn(process.execPath, [MOCHA, ...options, ...part], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
+  })
+  running.add(child)
+  const closed = once(child, 'close')
+  let block = ''
+  // What the processes print is mixed by suites, not by lines.
+  for await (const line of createInterface(child.stdout)) {
+    block += `${line}\n`
+    const [, count, result] = /^\s*(\d+) (passing|failing|pending)\b/.exec(stripVTControlCharacters(line)) ?? []
+    if (result !== undefined) totals.set(result, (totals.get(result) ?? 0) + Number(count))
+    if (line === '') block = flush(block)
+  }
+  flush(block)
+  const [code] = await closed
+  running.delete(child)
+  if (code !== 0 && isBail) stopAll()
+  return code ?? 1
+}
+
+function flush(block: string): string {
+  process.stdout.write(block)
+  return ''
+}
+
+function stopAll(): void {
+  for (const child of running) child.kill('SIGTERM')
+}
