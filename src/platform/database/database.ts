@@ -6,7 +6,7 @@ import pg from 'pg'
 import { getField } from '../get-field.ts'
 import { UnavailableError } from '../errors.ts'
 import { parseUtcTime } from '../iso-time.ts'
-import { SECOND } from '../time.ts'
+import { MINUTE, SECOND } from '../time.ts'
 import {
   CONNECTION,
   closeWhenUnanswered,
@@ -163,13 +163,17 @@ export const SEEDS = {
   loadExtensions: [extname(import.meta.url)],
 }
 
+/** Seeds are loaded and computed between statements, which takes long on a busy machine. */
+const SEEDS_SILENT_MAX_MS = MINUTE
+
 /** Seeds a database without users. All seeds are committed together, so that an interrupted start leaves none of their rows. */
-export async function seedIfEmpty(db: Database): Promise<void> {
+export async function seedIfEmpty(db: Database, seeds: Knex.SeederConfig = SEEDS): Promise<void> {
   await db.transaction(async (tx) => {
+    await tx.raw(`set local idle_in_transaction_session_timeout = ${SEEDS_SILENT_MAX_MS}`)
     // Of several processes that start at once, the first one seeds.
     await tx.raw('lock table users in share row exclusive mode')
     const user = await tx('users').first('id')
-    if (!user) await tx.seed.run(SEEDS)
+    if (!user) await tx.seed.run(seeds)
   })
 }
 

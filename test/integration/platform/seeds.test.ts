@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type pg from 'pg'
 import { DEMO } from '../../../seeds/demo/ids.ts'
-import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
+import { openDatabase, seedIfEmpty, SEEDS } from '../../../src/platform/database/database.ts'
 import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { createLogger } from '../../../src/platform/log.ts'
@@ -11,7 +11,9 @@ import { migrateDatabase } from '../../../src/prepare-database.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { readDocument } from '../../support/documents.ts'
 import { cloneDatabase } from '../../support/postgres.ts'
+import { errorMessage } from '../../support/error-message.ts'
 import { listCommands, ShellSession } from '../../support/shell-session.ts'
+import { createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const MAIN = ['--import', 'tsx', 'src/main.ts']
@@ -101,6 +103,25 @@ describe('seeds', function () {
       await session.close()
     }
   }
+
+  it('seeds of a first start may compute for a minute between statements, as on a busy machine', async () => {
+    const database = await cloneDatabase(async (url) => {
+      await migrateDatabase(url, createLogger('silent'))
+    })
+    const db = openDatabase(database.url)
+    const folder = createTempDir()
+    writeFileSync(
+      join(folder.path, 'silent.ts'),
+      `export async function seed(knex) {
+        const { rows } = await knex.raw('show idle_in_transaction_session_timeout')
+        throw new Error(rows[0].idle_in_transaction_session_timeout)
+      }`,
+    )
+    expect(await errorMessage(seedIfEmpty(db, { ...SEEDS, directory: folder.path }))).to.match(/: 1min$/)
+    await db.destroy()
+    await database.drop()
+    await folder.remove()
+  })
 
   it('processes that start at once on an empty database seed it once', async () => {
     const database = await cloneDatabase(async (url) => {
