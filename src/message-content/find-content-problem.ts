@@ -27,7 +27,7 @@ export const KINDS_SCHEMA = {
     const others = KINDS.filter((name) => name !== kind && !companions.includes(name))
     return {
       required: NEEDS_BODY.has(kind) ? [kind, 'body'] : [kind],
-      not: { anyOf: others.map((name) => ({ required: [name] })) },
+      properties: Object.fromEntries(others.map((name) => [name, false])),
     }
   }),
 }

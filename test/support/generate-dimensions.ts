@@ -119,8 +119,8 @@ type Place = {
 function listGrowths(schema: Schema, place: Place): Growth[] {
   const { base, name, bytesMax, depth, wrap } = place
   if (depth > DEPTH_MAX) return []
-  const choices = schema.anyOf ?? schema.oneOf
-  if (choices) return choices.flatMap((choice) => listGrowths(choice, place))
+  const choices = (schema.anyOf ?? schema.oneOf ?? []).filter((choice) => !isRule(choice))
+  if (choices.length > 0) return choices.flatMap((choice) => listGrowths(choice, place))
   if (schema.enum || schema.const !== undefined || schema.format) return []
   const within = (part: string, child: Omit<Place, 'name' | 'bytesMax' | 'depth'>): Place => ({
     ...child,
@@ -185,15 +185,21 @@ function listAnyGrowths({ name, bytesMax, wrap }: Place): Growth[] {
   ]
 }
 
+/** A choice that only names fields of the object, whose own schema describes them. */
+function isRule({ type, required, properties }: Schema): boolean {
+  return type === undefined && (required !== undefined || properties !== undefined)
+}
+
 function sample(schema: Schema, name: string, index: number): unknown {
   const choice = (schema.anyOf ?? schema.oneOf)?.[0]
-  if (choice) return sample(choice, name, index)
+  if (choice && !isRule(choice)) return sample(choice, name, index)
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[index % schema.enum.length]
   if (schema.items) return []
   if (schema.properties) {
-    const { properties, required = [] } = schema
-    return Object.fromEntries(required.map((field) => [field, sample(properties[field] ?? {}, field, index)]))
+    const { properties } = schema
+    const required = new Set([...(schema.required ?? []), ...(choice?.required ?? [])])
+    return Object.fromEntries([...required].map((field) => [field, sample(properties[field] ?? {}, field, index)]))
   }
   if (schema.type === 'string') return sampleText(schema, name, index)
   if (schema.type === 'integer' || schema.type === 'number') return schema.minimum ?? 1

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { FETCHABLE_URL, isFetchableUrl } from '../../message-content/content.ts'
 import { contentShape, hasOneSource, ONE_SOURCE, SOURCE_SCHEMA } from '../../message-content/content-shape.ts'
-import { findContentProblem } from '../../message-content/find-content-problem.ts'
+import { findContentProblem, KINDS_SCHEMA } from '../../message-content/find-content-problem.ts'
 import { FILENAME_MAX, LIST_MAX, LIST_TITLE_MAX, OPTION_ID_MAX, URL_MAX } from '../../message-content/limits.ts'
 import { id, text, timestampInput } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
@@ -53,6 +53,10 @@ const TemplateChoice = z
     message: 'is required with name',
     path: ['language'],
   })
+  .meta({
+    oneOf: [{ required: ['templateId'] }, { required: ['name'] }],
+    dependentRequired: { name: ['language'], language: ['name'] },
+  })
 export type TemplateChoice = z.infer<typeof TemplateChoice>
 
 const content = {
@@ -80,7 +84,10 @@ function reportProblem(input: MessageInput, issues: z.RefinementCtx): void {
   if (problem) issues.addIssue({ code: 'custom', path: problem.path, message: problem.message })
 }
 
-export const SendMessage = z.strictObject({ conversationId: id, ...content }).superRefine(reportProblem)
+export const SendMessage = z
+  .strictObject({ conversationId: id, ...content })
+  .superRefine(reportProblem)
+  .meta(KINDS_SCHEMA)
 export type SendMessage = z.infer<typeof SendMessage>
 
 const Recipient = z
@@ -93,6 +100,7 @@ const Recipient = z
   .refine((to) => [to.phone, to.contactId, to.externalId].filter((value) => value !== undefined).length === 1, {
     message: 'must have exactly one of phone, contactId and externalId',
   })
+  .meta({ oneOf: [{ required: ['phone'] }, { required: ['contactId'] }, { required: ['externalId'] }] })
 export type Recipient = z.infer<typeof Recipient>
 
 export const SendToRecipient = z
@@ -102,6 +110,7 @@ export const SendToRecipient = z
     ...content,
   })
   .superRefine(reportProblem)
+  .meta(KINDS_SCHEMA)
 export type SendToRecipient = z.infer<typeof SendToRecipient>
 
 export const MessageRef = z.strictObject({ messageId: id })

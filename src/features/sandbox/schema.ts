@@ -16,4 +16,5 @@ export const SendAsCustomer = z
     message: 'must be set if and only if contactId is not',
     path: ['phone'],
   })
+  .meta({ oneOf: [{ required: ['phone'] }, { required: ['contactId'] }] })
 export type SendAsCustomer = z.infer<typeof SendAsCustomer>

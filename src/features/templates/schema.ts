@@ -113,6 +113,7 @@ export const CreateTemplate = z
     message: 'is required, unless there is a body. Leave one of them out',
     path: ['components'],
   })
+  .meta({ oneOf: [{ required: ['body'] }, { required: ['components'] }] })
 export type CreateTemplate = z.infer<typeof CreateTemplate>
 
 export const UpdateTemplate = z
@@ -128,6 +129,7 @@ export const UpdateTemplate = z
     message: 'is not allowed beside a body. Leave one of them out',
     path: ['components'],
   })
+  .meta({ anyOf: [{ properties: { body: false } }, { properties: { components: false } }] })
 export type UpdateTemplate = z.infer<typeof UpdateTemplate>
 
 export const PreviewTemplate = z.strictObject({

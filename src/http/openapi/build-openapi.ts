@@ -1,4 +1,5 @@
 import { generateOpenApiDocument } from 'trpc-to-openapi'
+import { z } from 'zod'
 import type { AppRouter } from '../../router.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import { listOperations } from '../rest.ts'
@@ -93,7 +94,7 @@ function complete(operation: GeneratedOperation, source: OperationSource): Opera
     operationId: procedurePath,
     security: isPublic ? [] : [{ session: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...toRequestBody(requestBody, { meta, schemas }),
+    ...toRequestBody(requestBody, source),
     responses: {
       [meta.status ?? 200]: toSuccessResponse(responses['200'], { meta, schemas }),
       ...errorResponses(meta),
@@ -106,12 +107,22 @@ function readOwner({ openapi }: ProcedureMeta): { owner: string } {
   return { owner: openapi?.tags?.[0] ?? '' }
 }
 
+/** The library builds a schema from the fields of an input, and drops what the input says of them together. */
+function readRules(input: unknown): Schema {
+  if (!(input instanceof z.ZodObject)) return {}
+  const { anyOf, oneOf } = { ...input.meta() }
+  const isStrict = input.def.catchall instanceof z.ZodNever
+  const rules = { anyOf, oneOf, ...(isStrict ? { additionalProperties: false } : {}) }
+  return Object.fromEntries(Object.entries(rules).filter(([, rule]) => rule !== undefined))
+}
+
 function toRequestBody(
   body: GeneratedOperation['requestBody'],
-  { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
+  { meta, schemas, input }: Pick<OperationSource, 'meta' | 'schemas' | 'input'>,
 ): Pick<Operation, 'requestBody'> {
-  const { schema } = body?.content['application/json'] ?? {}
-  if (!schema) return {}
+  const fields = body?.content['application/json']?.schema
+  if (!fields) return {}
+  const schema = { ...fields, ...readRules(input) }
   const isRequired = (schema.required ?? []).length > 0
   const content = {
     'application/json': { schema, example: meta.example ?? buildExample(schema, schemas, readOwner(meta)) },

@@ -128,7 +128,7 @@ function build(schema: Schema, location: Location): unknown {
   const named = findNamed(location)
   if (named !== undefined && !isOfOtherType(named, schema)) return named
   const [choice] = anyOf ?? oneOf ?? []
-  if (choice) return build(choice, inside)
+  if (choice && !isRule(choice)) return build(choice, inside)
   if ('default' in schema) return schema['default']
   return buildTypeExample(Array.isArray(type) ? type[0] : type, schema, location)
 }
@@ -144,10 +144,12 @@ function buildTypeExample(type: string | undefined, schema: Schema, location: Lo
   switch (type) {
     case 'object':
       return Object.fromEntries(
-        Object.entries(schema.properties ?? {}).map(([name, value]) => [
-          name,
-          build(value, { ...inside, name, owner: name in NAMED ? name : location.owner }),
-        ]),
+        Object.entries(schema.properties ?? {})
+          .filter(([name]) => !isExcluded(name, schema))
+          .map(([name, value]) => [
+            name,
+            build(value, { ...inside, name, owner: name in NAMED ? name : location.owner }),
+          ]),
       )
     case 'array':
       return [build(schema.items ?? {}, inside)]
@@ -161,6 +163,17 @@ function buildTypeExample(type: string | undefined, schema: Schema, location: Lo
     default:
       return null
   }
+}
+
+/** A choice that only names fields of the object, whose own schema describes them. */
+function isRule({ type, $ref, required, properties }: Schema): boolean {
+  return type === undefined && $ref === undefined && (required !== undefined || properties !== undefined)
+}
+
+/** Returns true for a field that only other choices than the first require: an example shows one choice. */
+function isExcluded(name: string, { anyOf, oneOf }: Schema): boolean {
+  const [first, ...others] = (anyOf ?? oneOf ?? []).filter(isRule)
+  return !first?.required?.includes(name) && others.some(({ required }) => required?.includes(name))
 }
 
 /** A field such as `name` is a text in most places, and an object or one of some values in others. */

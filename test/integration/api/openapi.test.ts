@@ -1,4 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { request } from 'undici'
 import type { Document, Operation, Parameter, Reference, Response } from '../../../src/http/openapi/document.ts'
@@ -34,6 +35,13 @@ function listErrorCodes({ ast }: SourceFile): string[] {
     if (code && ts.isStringLiteral(code) && !HIDDEN_CODES.has(code.text)) codes.push(code.text)
   })
   return codes
+}
+
+/** Lists the choices of none, one and two of the fields. */
+function choices(fields: Record<string, unknown>): Record<string, unknown>[] {
+  const names = Object.keys(fields)
+  const pairs = names.flatMap((a, index) => names.slice(index).map((b) => [a, b]))
+  return [[], ...pairs].map((chosen) => Object.fromEntries(chosen.map((name) => [name, fields[name]])))
 }
 
 /** Operations that answer with a file, which are no procedures. */
@@ -242,6 +250,65 @@ describe('GET /openapi.json', () => {
     const example = cursor && 'example' in cursor ? String(cursor.example) : ''
     const { status } = await (await buildWorkspace(app)).request('GET', `/api/contacts?cursor=${example}`)
     expect(status).to.equal(200)
+  })
+
+  it('the OpenAPI document accepts the combinations of fields that the server accepts, and no others', async () => {
+    const owner = await buildWorkspace(app)
+    const { body: channels } = await owner.request('GET', '/api/channels')
+    const { body: contact } = await owner.request('POST', '/api/contacts', {
+      name: 'Ana',
+      phone: '+351912345678',
+      externalId: 'crm-1',
+    })
+    const { body: conversation } = await owner.request('POST', '/api/sandbox/messages', {
+      contactId: contact.id,
+      body: 'Hello',
+    })
+    const parts: Record<string, unknown> = {
+      body: 'Hello',
+      media: { type: 'image', url: 'https://files.example/a.png' },
+      buttons: [{ id: 'yes', title: 'Yes' }],
+      sticker: { url: 'https://files.example/a.webp' },
+      location: { latitude: 1, longitude: 2 },
+      contacts: [{ name: 'Ana' }],
+      reaction: { messageId: conversation.messageId, emoji: null },
+      list: { button: 'Choose', options: [{ id: 'a', title: 'A' }] },
+      link: { title: 'Open', url: 'https://files.example' },
+      template: { name: 'spring_sale', language: 'en' },
+    }
+    const to = { phone: '+351912345678', contactId: contact.id, externalId: 'crm-1' }
+    const template = { templateId: contact.id, name: 'spring_sale', language: 'en' }
+    const bodyOrComponents = { body: 'Hello', components: [{ type: 'BODY', text: 'Hello' }] }
+    const promotion = { channelId: channels.items[0].id, language: 'en', category: 'marketing' }
+    const calls: [path: string, body: object][] = [
+      ...choices(parts).map((chosen): [string, object] => [
+        '/api/messages',
+        { to: { contactId: contact.id }, ...chosen },
+      ]),
+      ...choices(to).map((chosen): [string, object] => ['/api/messages', { to: chosen, body: 'Hello' }]),
+      ...choices(template).map((chosen): [string, object] => [
+        '/api/messages',
+        { to: { contactId: contact.id }, template: chosen },
+      ]),
+      ...choices({ phone: to.phone, contactId: contact.id }).map((chosen): [string, object] => [
+        '/api/sandbox/messages',
+        { ...chosen, body: 'Hello' },
+      ]),
+      ...choices(bodyOrComponents).map((chosen, index): [string, object] => [
+        '/api/templates',
+        { ...promotion, name: `promotion_${index}`, ...chosen },
+      ]),
+      ['/api/messages', { to: { contactId: contact.id }, body: 'Hello', unknown: 1 }],
+    ]
+    const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'document')
+    for (const [path, body] of calls) {
+      const pointer = `/paths/${path.replaceAll('/', '~1')}/post/requestBody/content/application~1json/schema`
+      const isDocumented = ajv.validate({ $ref: `document#${pointer}` }, body)
+      const response = await owner.request('POST', path, body)
+      expect(isDocumented, `${path} ${JSON.stringify(body)} returned ${JSON.stringify(response.body)}`).to.equal(
+        response.status !== 400,
+      )
+    }
   })
 
   it('request examples in the OpenAPI document are accepted by their operations', async () => {
