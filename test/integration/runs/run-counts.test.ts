@@ -63,6 +63,8 @@ describe('total of GET /api/runs', function () {
   }
 
   async function expectExactTotals(): Promise<void> {
+    // A replay that starts between two counts would be in one of them only.
+    await app.work()
     expect(await getTotal('')).to.equal(await countRows({}))
     for (const workflow_id of workflowIds) {
       expect(await getTotal(`workflowId=${workflow_id}`)).to.equal(await countRows({ workflow_id }))
