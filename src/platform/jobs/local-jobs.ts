@@ -28,17 +28,19 @@ type Options = { name: string; task: Task; limits: LocalLimits; log: Logger }
 
 /**
  * Executes jobs of one task in the process that has enqueued them. Jobs with the same key are merged while they wait, and
- * at most one of a key is at work, so that what arrives meanwhile is done together by the next one. Keys take turns.
+ * at most one of a key is at work, so that what arrives meanwhile is done together by the next one. Workspaces take turns,
+ * and within one its keys.
  */
 export class LocalJobs {
   readonly #options: Options
-  /** Jobs that wait, by key, in the order of their turns. */
-  readonly #waiting = new Map<string, Job>()
+  /** Jobs that wait by workspace and key, each in the order of their turns. */
+  readonly #waiting = new Map<string, Map<string, Job>>()
   readonly #working = new Set<string>()
   /** The numbers of jobs that have released their place, by key. */
   readonly #released = new Map<string, number>()
   /** The numbers of jobs, at work and released, by workspace. */
   readonly #places = new Map<string, number>()
+  #placesTaken = 0
   readonly #inProgress = new Set<Promise<void>>()
   #isStopped = false
 
@@ -51,7 +53,10 @@ export class LocalJobs {
   }
 
   add(job: Job): void {
-    if (!this.#waiting.has(job.key)) this.#waiting.set(job.key, job)
+    const workspace = toWorkspace(job)
+    const jobs = this.#waiting.get(workspace) ?? new Map<string, Job>()
+    if (!jobs.has(job.key)) jobs.set(job.key, job)
+    this.#waiting.set(workspace, jobs)
     this.#startNext()
   }
 
@@ -62,8 +67,13 @@ export class LocalJobs {
    */
   reserve(job: Job): JobPlace | undefined {
     const { key } = job
-    const hasJob = this.#waiting.has(key) || this.#working.has(key) || this.#released.has(key)
-    if (this.#isStopped || hasJob || !this.#hasPlace(job, this.#options.limits.working - this.#working.size))
+    const isWaiting = this.#waiting.get(toWorkspace(job))?.has(key) === true
+    const hasJob = isWaiting || this.#working.has(key) || this.#released.has(key)
+    if (
+      this.#isStopped ||
+      hasJob ||
+      !this.#hasPlace(toWorkspace(job), this.#options.limits.working - this.#working.size)
+    )
       return undefined
     this.#released.set(key, 1)
     this.#countPlace(job, 1)
@@ -76,7 +86,8 @@ export class LocalJobs {
   /** Starts no more jobs and returns those that wait, and the end of those in progress. */
   stop(): { waiting: Job[]; ended: Promise<unknown> } {
     this.#isStopped = true
-    return { waiting: [...this.#waiting.values()], ended: Promise.all(this.#inProgress) }
+    const waiting = [...this.#waiting.values()].flatMap((jobs) => [...jobs.values()])
+    return { waiting, ended: Promise.all(this.#inProgress) }
   }
 
   #startNext(): void {
@@ -100,26 +111,45 @@ export class LocalJobs {
     this.#startNext()
   }
 
+  /**
+   * Passes over workspaces without a further place, which are at most as many as there are places, and over keys that have
+   * jobs: it does not walk all that waits.
+   */
   #takeNext(): Job | undefined {
-    const { releasedPerKey = Infinity } = this.#options.limits
-    for (const [key, job] of this.#waiting) {
-      if (this.#working.has(key) || (this.#released.get(key) ?? 0) >= releasedPerKey || !this.#hasPlace(job)) continue
-      this.#waiting.delete(key)
+    if (this.#freePlaces <= 0) return undefined
+    for (const [workspace, jobs] of this.#waiting) {
+      const job = this.#hasPlace(workspace) ? this.#findNext(jobs) : undefined
+      if (!job) continue
+      jobs.delete(job.key)
+      // The next turn of this workspace comes after those of the others.
+      this.#waiting.delete(workspace)
+      if (jobs.size > 0) this.#waiting.set(workspace, jobs)
       return job
     }
     return undefined
   }
 
-  /** True if the workspace of the job may have a further place, of which `kept` are for other jobs. */
-  #hasPlace(job: Job, kept = 0): boolean {
-    const taken = [...this.#places.values()].reduce((total, count) => total + count, 0)
-    const free = (this.#options.limits.all ?? Infinity) - taken - kept
-    return (this.#places.get(toWorkspace(job)) ?? 0) < free * SHARE
+  #findNext(jobs: Map<string, Job>): Job | undefined {
+    const { releasedPerKey = Infinity } = this.#options.limits
+    for (const [key, job] of jobs) {
+      if (!this.#working.has(key) && (this.#released.get(key) ?? 0) < releasedPerKey) return job
+    }
+    return undefined
+  }
+
+  get #freePlaces(): number {
+    return (this.#options.limits.all ?? Infinity) - this.#placesTaken
+  }
+
+  /** True if the workspace may have a further place, of which `kept` are for other jobs. */
+  #hasPlace(workspace: string, kept = 0): boolean {
+    return (this.#places.get(workspace) ?? 0) < (this.#freePlaces - kept) * SHARE
   }
 
   #countPlace(job: Job, change: 1 | -1): void {
     const workspace = toWorkspace(job)
     const count = (this.#places.get(workspace) ?? 0) + change
+    this.#placesTaken += change
     if (count > 0) this.#places.set(workspace, count)
     else this.#places.delete(workspace)
   }

@@ -101,6 +101,30 @@ describe('LocalJobs', () => {
     expect(jobs.reserve({ task: 'count', key: 'a', payload: { tenantId: 'a' } })).to.equal(undefined)
   })
 
+  it('lets workspaces take turns, and within one its keys', async () => {
+    const { jobs, started, listKeys } = createJobs({ working: 1 })
+    for (const key of ['a1', 'a2', 'a3', 'b1', 'b2'])
+      jobs.add({ task: 'count', key, payload: { key, tenantId: key.slice(0, 1) } })
+    for (let count = 1; count < 5; count += 1) {
+      started[count - 1]?.end()
+      await waitUntil(() => started.length > count)
+    }
+    expect(listKeys()).to.deep.equal(['a1', 'a2', 'b1', 'a3', 'b2'])
+  })
+
+  it('does not walk the 50,000 jobs of a workspace that wait for a place, when another job is added', function () {
+    this.timeout(5_000)
+    const { jobs, started, listKeys } = createJobs({ working: 2, all: 100 })
+    const add = (key: string, tenantId: string) => jobs.add({ task: 'count', key, payload: { key, tenantId } })
+    for (let n = 0; n < 50_000; n += 1) {
+      add(`a${n}`, 'a')
+      started[n]?.release()
+    }
+    for (let n = 0; n < 1_000; n += 1) add('b', 'b')
+    expect(listKeys().filter((key) => key.startsWith('a'))).to.have.length(20)
+    expect(listKeys().filter((key) => key === 'b')).to.have.length(1)
+  })
+
   it('executes further jobs while one takes long', async () => {
     const { started, add, listKeys } = createJobs({ working: 1, releasedPerKey: 1 })
     add('a', 'b')
