@@ -8,6 +8,9 @@ import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 const CROSS_TENANT_INDEXES: Record<string, string> = {
   messages_release_at_not_null_idx: 'due messages are looked up across tenants',
   run_waits_due_at_not_null_idx: 'due waits are looked up across tenants',
+  mailbox_items_due_at_idx: 'due items are looked up across tenants',
+  outbox_not_before_idx: 'due messages are looked up across tenants',
+  external_calls_due_at_idx: 'due calls are looked up across tenants',
   idempotency_keys_created_at_idx: 'old keys are purged across tenants',
   throttle_windows_ends_at_idx: 'windows that have ended are purged across tenants',
   message_statuses_created_at_no_message_idx: 'statuses that wait for their message are looked up across tenants',

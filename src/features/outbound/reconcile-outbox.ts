@@ -25,8 +25,9 @@ export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promi
     where not_before <= ${dueBefore} and created_at <= ${dueBefore} and leased_at is null`
   await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
   const leasedBefore = addMs(now, -CLAIM_MS)
+  // What was claimed was due, which leaves out all that waits: `leased_at` has no index, as it changes with each claim.
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithAbandonedMessages')`
-    select distinct tenant_id from outbox where leased_at < ${leasedBefore}`
+    select distinct tenant_id from outbox where not_before <= ${leasedBefore} and leased_at < ${leasedBefore}`
   await forEachTenant(tenants, { log: system.log, task: 'reconcile outbox' }, async (tenantId) => {
     const scope = system.forTenant(tenantId)
     const abandoned = await scope.sql<AbandonedMessage>('listAbandonedMessages')`
