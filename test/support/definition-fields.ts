@@ -34,12 +34,17 @@ export function listFields(schema: unknown, prefix = ''): Field[] {
 }
 
 function listFieldsWithin({ items, additionalProperties, ...field }: Schema, path: string): Field[] {
-  const object = field.anyOf?.find(({ properties }) => properties)
+  const object = field.anyOf?.find(isObject)
   if (object) return listFields(object, `${path}.`)
   if (field.properties) return listFields(field, `${path}.`)
   if (items?.properties) return listFields(items, `${path}[].`)
   const values = typeof additionalProperties === 'object' ? additionalProperties : undefined
   return values?.properties ? listFields(values, `${path}.*.`) : []
+}
+
+/** A choice without a type only says which fields exclude each other. */
+function isObject({ type, properties }: Schema): boolean {
+  return type === 'object' && properties !== undefined
 }
 
 const REFERENCES = new Map([
@@ -54,7 +59,7 @@ export function toTypeText(schema: Schema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
   if (schema.enum) return schema.enum.map((value) => `\`${String(value)}\``).join(', ')
   if (schema.anyOf?.some(({ pattern }) => pattern?.includes('[smhdw]'))) return '[duration](#durations)'
-  if (schema.anyOf?.some(({ properties }) => properties)) return schema.anyOf.map(toTypeText).join(' or ')
+  if (schema.anyOf?.some(isObject)) return schema.anyOf.map(toTypeText).join(' or ')
   if (schema.items) {
     const entries = schema.items.properties ? 'objects' : toTypeText(schema.items)
     return `list of ${entries}${schema.maxItems ? `, at most ${schema.maxItems}` : ''}`
