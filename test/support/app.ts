@@ -41,6 +41,9 @@ async function prepareTemplate(url: string): Promise<void> {
 
 parseOutputs()
 
+/** A test may hold locks for any time, also on a busy machine. */
+export const HOLDS_LOCKS = 'set idle_in_transaction_session_timeout = 0'
+
 let nextAddress = 0
 
 /** A new client address, so that requests share no rate limit unless a test wants them to. */
@@ -73,7 +76,7 @@ export class TestApp {
     drop: () => Promise<void>,
   ) {
     this.#app = app
-    this.#testDatabase = openDatabase(databaseUrl, { name: 'tests' })
+    this.#testDatabase = openDatabase(databaseUrl, { name: 'tests', prepareSession: HOLDS_LOCKS })
     this.system = withDatabase(app.system, this.#testDatabase)
     this.dataDir = dataDir
     this.clock = clock

@@ -4,7 +4,7 @@ import { loadCachedChannel } from '../../../src/features/channels/load-channel.t
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { closeDatabase, type Database, openDatabase } from '../../../src/platform/database/database.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
-import { startTestApp, type TestApp } from '../../support/app.ts'
+import { HOLDS_LOCKS, startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { JobPlaces } from '../../support/job-places.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
@@ -176,7 +176,7 @@ describe('delivery of a message whose claim is being committed', () => {
       proxy = await TcpProxy.start(databaseUrl)
       return { ALLOW_LOOPBACK_CHANNELS: 'true', ROLES: 'http', DATABASE_URL: proxy.through(databaseUrl) }
     })
-    direct = openDatabase(app.databaseUrl)
+    direct = openDatabase(app.databaseUrl, { prepareSession: HOLDS_LOCKS })
     cloud = await FakeCloudApi.start({ clock: app.clock })
   })
 
