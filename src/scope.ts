@@ -2,14 +2,14 @@ import type { TenantModel, TenantModelClass } from './models/tenant-model.ts'
 import { singleDatabase } from './platform/database/pools/connection-pool.ts'
 import { type Database, isLostRace } from './platform/database/database.ts'
 import { SharedTransactionError } from './platform/database/pools/shared-transactions.ts'
-import { leaveToCommit, transact } from './platform/database/pools/transaction.ts'
+import { afterCommit, leaveToCommit, transact } from './platform/database/pools/transaction.ts'
 import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
 import { writeEvents } from './platform/database/write-events.ts'
 import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import { NotFoundError } from './platform/errors.ts'
 import { isUuid } from './platform/ids.ts'
-import type { Job } from './platform/jobs/job-queue.ts'
+import type { Job, TransactionJobs } from './platform/jobs/job-queue.ts'
 import type { Logger } from './platform/log.ts'
 import type { Mailer } from './platform/mail.ts'
 import type { ComputeTask } from './platform/compute/compute-task.ts'
@@ -25,9 +25,6 @@ import type {
 } from './platform/scope-dependencies.ts'
 
 export type { Actor, Dependencies, Event, Role } from './platform/scope-dependencies.ts'
-
-/** Repetition of a transaction that lost a race. Within the delay, the other one takes the lock that was given up. */
-const RETRIES = { attemptsMax: 3, delayMs: 20 }
 
 /** Everything a business rule may use: one tenant, one actor, one clock, one connection. */
 export class Scope {
@@ -102,11 +99,13 @@ export class Scope {
   transaction<T>(work: (tx: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     // An inner transaction is not repeated alone: a deadlock has rolled the outermost one back, which read what was deleted.
     const isRetryable = (error: unknown) => !this.#ending && isLostRace(error)
-    return retry(() => this.#transact(work, options), { isRetryable, ...RETRIES })
+    // Within the delay, the other one takes the lock that was given up.
+    return retry(() => this.#transact(work, options), { isRetryable, attemptsMax: 3, delayMs: 20 })
   }
 
   async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs, size }: TransactionOptions): Promise<T> {
     if (this.#ending?.isShared) throw new SharedTransactionError('A shared transaction has no inner ones')
+    let announce = () => {}
     const run = async (db: Database, isShared: boolean) => {
       if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
       const ending: Ending = { events: [], outdatedKeys: [], isShared }
@@ -115,26 +114,29 @@ export class Scope {
       const tx = new Scope(dependencies, this.tenantId, this.actor, { ending })
       const result = await work(tx)
       const events = this.#ending ? [] : ending.events // those of an inner transaction are stored by the outermost one
-      const stored = writeEvents(db, { tenantId: this.tenantId, now: this.now() }, events)
-      leaveToCommit(stored)
+      const stored = leaveToCommit(writeEvents(db, { tenantId: this.tenantId, now: this.now() }, events))
+      announce = () => this.#announce(ending, jobs)
       // The commit of a shared one does not follow at once.
       if (isShared) await stored
-      return { result, stored, ending, jobs }
+      return result
     }
     const { sharedTransactions: shared } = this.#dependencies.connections
-    const { result, stored, ending, jobs } = await (shared && size !== undefined && lockTimeoutMs === undefined
-      ? shared.run(this.tenantId, size, run)
-      : transact(this.db, (db) => run(db, false)))
-    await stored
+    const committed =
+      shared && size !== undefined && lockTimeoutMs === undefined
+        ? shared.run(this.tenantId, size, run)
+        : transact(this.db, (db) => run(db, false))
+    return afterCommit(committed, () => announce(), { isInner: this.#ending !== undefined })
+  }
+
+  #announce({ events, outdatedKeys }: Ending, jobs: TransactionJobs): void {
     jobs.commit()
     if (this.#ending) {
-      this.#ending.events.push(...ending.events)
-      this.#ending.outdatedKeys.push(...ending.outdatedKeys)
+      this.#ending.events.push(...events)
+      this.#ending.outdatedKeys.push(...outdatedKeys)
     } else {
-      for (const key of ending.outdatedKeys) this.#dependencies.cache.delete(key)
-      if (ending.events.length > 0) this.#dependencies.notifications.publish(this.tenantId)
+      for (const key of outdatedKeys) this.#dependencies.cache.delete(key)
+      if (events.length > 0) this.#dependencies.notifications.publish(this.tenantId)
     }
-    return result
   }
 
   enqueue(...jobs: Job[]): Promise<void> {
@@ -208,7 +210,6 @@ export class SystemScope {
     return this.#dependencies.clock.now()
   }
 
-  /** Returns what `read` returned at most `ms` ago in this process. */
   cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
     return this.#dependencies.cache.get(key, ms, read) as Promise<T>
   }
@@ -230,13 +231,12 @@ export class SystemScope {
     return new Scope(this.#dependencies, tenantId, actor)
   }
 
-  async transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
     const jobs = this.#dependencies.jobs.forTransaction()
-    const result = await transact(this.db, (db) =>
+    const committed = transact(this.db, (db) =>
       work(new SystemScope({ ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue })),
     )
-    jobs.commit()
-    return result
+    return afterCommit(committed, () => jobs.commit())
   }
 
   enqueue(...jobs: Job[]): Promise<void> {

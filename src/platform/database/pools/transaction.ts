@@ -5,7 +5,7 @@ import { withinTime } from '../../concurrency/deadline.ts'
 import { SECOND } from '../../time.ts'
 import { cancelStatement } from '../cancel-statement.ts'
 import { findSocket } from '../connections.ts'
-import { type Database, sqlState } from '../database.ts'
+import { type Database, isOutage, sqlState } from '../database.ts'
 import { deriveDatabase } from './derive-database.ts'
 
 /** A statement with the parameters of Postgres, and its result with rows as lists. */
@@ -54,9 +54,25 @@ async function adoptTransaction(db: Knex.Transaction): Promise<Transaction> {
   return adopted
 }
 
+/**
+ * Calls `effects` after the commit, also if the connection was lost with the response: the transaction may be committed,
+ * and the effects of one that is not do no harm. An outer transaction may go on after an inner one that was lost.
+ */
+export async function afterCommit<T>(committed: Promise<T>, effects: () => void, { isInner = false } = {}): Promise<T> {
+  try {
+    const result = await committed
+    effects()
+    return result
+  } catch (error) {
+    if (!isInner && isOutage(error)) effects()
+    throw error
+  }
+}
+
 /** Leaves it to the commit to report the failure of a statement, so that it follows without waiting for the response. */
-export function leaveToCommit(statement: Promise<unknown>): void {
+export function leaveToCommit<T>(statement: Promise<T>): Promise<T> {
   statement.catch(() => {})
+  return statement
 }
 
 /**
