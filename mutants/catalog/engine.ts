@@ -208,8 +208,15 @@ export const ENGINE: Area = {
     {
       name: 'an outage costs a mailbox item an attempt',
       file: 'src/engine/mailbox/handle-failure.ts',
-      original: 'countsAttempt: !port.isTransient(error)',
-      mutated: 'countsAttempt: true',
+      original: 'item.isOld || !port.isTransient(error)',
+      mutated: 'true',
+      tests: STORED,
+    },
+    {
+      name: 'an item whose statement always times out blocks its mailbox for ever',
+      file: 'src/engine/mailbox/handle-failure.ts',
+      original: 'return item.isOld || ',
+      mutated: 'return ',
       tests: STORED,
     },
   ],

@@ -11,7 +11,7 @@ export async function handleFailure<Tx extends EngineTransaction>(
   port: EnginePort<Tx>,
   failed: FailedItem,
 ): Promise<boolean> {
-  if (!failed.item.isLastAttempt || port.isTransient(failed.error)) return postpone(port, failed)
+  if (!failed.item.isLastAttempt || !countsAttempt(port, failed)) return postpone(port, failed)
   try {
     report(port, failed, await resolveLastFailure(port, failed))
     return true
@@ -20,9 +20,14 @@ export async function handleFailure<Tx extends EngineTransaction>(
   }
 }
 
+/** A transient failure costs no attempt, unless it keeps an item for so long that it blocks its mailbox. */
+function countsAttempt(port: Pick<EnginePort<EngineTransaction>, 'isTransient'>, { item, error }: FailedItem): boolean {
+  return item.isOld || !port.isTransient(error)
+}
+
 async function postpone<Tx extends EngineTransaction>(port: EnginePort<Tx>, failed: FailedItem): Promise<false> {
-  const { tenantId, mailbox, item, error } = failed
-  const failure = { id: item.id, countsAttempt: !port.isTransient(error) }
+  const { tenantId, mailbox, item } = failed
+  const failure = { id: item.id, countsAttempt: countsAttempt(port, failed) }
   await port.transaction(tenantId, async (tx) => {
     await port.store.lockMailboxes(tx, [mailbox])
     await port.store.postponeItem(tx, mailbox, failure)

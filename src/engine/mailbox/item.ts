@@ -28,8 +28,11 @@ export type MailboxItem = {
 /** An item to put into a mailbox. It is not processed before `dueAt`. */
 export type NewItem = { id: string; mailbox: Mailbox; dueAt?: Date } & ItemContent
 
-/** The first item of a mailbox, as far as it is needed to handle its failure. */
-export type NextItem = { id: string; runId: string | null; isLastAttempt: boolean }
+/**
+ * The first item of a mailbox, as far as it is needed to handle its failure. `isOld` is true an hour after it was put: what
+ * fails then has perhaps no other cause than the item.
+ */
+export type NextItem = { id: string; runId: string | null; isLastAttempt: boolean; isOld: boolean }
 
 /** Builds the schema that parses stored items. `event` is the product's schema of trigger events. */
 export function itemContentSchema(event: z.ZodType<TriggerEvent>): z.ZodType<ItemContent> {

@@ -50,7 +50,7 @@ export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<T
   listDueMailboxes(tenantId: string, limit: number): Promise<DueMailboxes>
   /** Given the number of its mailboxes, the work may share a transaction of the database with other tenants. */
   transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>, size?: number): Promise<T>
-  /** Returns true for a failure that says nothing about the item, such as an outage. It costs no attempt. */
+  /** Returns true for a failure that says nothing about the item, such as an outage. It costs no attempt for an hour. */
   isTransient(error: unknown): boolean
   /** Takes an item that failed at its last attempt out of its mailbox and keeps it with the reason; false if it is gone. */
   deadLetter(tx: Tx, failed: { mailbox: Mailbox; item: NextItem; error: unknown }): Promise<boolean>

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { ATTEMPTS_MAX } from '../../../src/features/automation/store/mailbox-store.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
@@ -34,7 +35,7 @@ describe('an inbound message whose processing fails', () => {
   after(() => app.stop())
 
   for (const [code, name] of Object.entries(TRANSIENT)) {
-    it(`is answered after any number of failures by ${name} (${code})`, async () => {
+    it(`is answered after half an hour of failures by ${name} (${code})`, async () => {
       await failSteps(code)
       const { conversationId } = await sendAsCustomer(workspace, { phone: newPhone(), body: 'Hi' })
       for (let time = 0; time < MORE_THAN_ATTEMPTS; time += 1) {
@@ -47,6 +48,26 @@ describe('an inbound message whose processing fails', () => {
       expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Hello'])
     })
   }
+
+  it('is a dead letter when it fails by statement timeouts for more than an hour, and no longer blocks the next', async () => {
+    await failSteps('57014')
+    const phone = newPhone()
+    const { conversationId } = await sendAsCustomer(workspace, { phone, body: 'Hi' })
+    app.clock.advance(61 * MINUTE)
+    for (let time = 0; time < ATTEMPTS_MAX; time += 1) {
+      expect((await listAttempts())[0]).to.equal(time)
+      await app.work()
+      app.clock.advance(10 * MINUTE)
+    }
+    // The run that failed is ended first, and then the item has all its attempts again.
+    await app.work()
+    const { items } = await workspace.call('GET', '/api/dead-letters')
+    expect(items).to.have.length(1)
+    await app.system.db.raw('drop function fail_step cascade')
+    await sendAsCustomer(workspace, { phone, body: 'Hi again' })
+    await app.work()
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Hello'])
+  })
 
   it('counts one attempt per backoff although several jobs fail at the same time', async () => {
     await failSteps('P0001')
@@ -86,5 +107,5 @@ describe('an inbound message whose processing fails', () => {
   }
 
   const listAttempts = (): Promise<number[]> =>
-    app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId }).pluck<number[]>('attempts')
+    app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId }).orderBy('id').pluck<number[]>('attempts')
 })

@@ -4,7 +4,7 @@ import type { DueMailboxes } from '../../../engine/mailbox/ports.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
 import { insertRowsSql } from '../../../platform/database/statements/recordset.ts'
 import { type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'
-import { DUE_AT_ONCE } from '../../../platform/time.ts'
+import { addMs, DUE_AT_ONCE, HOUR } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import { MESSAGE_COLUMNS, type MessageColumns, toMessageFacts } from './load-messages.ts'
 import type { StoreTransaction } from './store-transaction.ts'
@@ -100,10 +100,15 @@ function toItem({ mailboxKind, mailboxId, kind, payload, messageId, ...row }: Ro
 /** Attempts at an item. After the last one it is dead-lettered. */
 export const ATTEMPTS_MAX = 5
 
+/** No outage of a part of the database takes so long; in one of the whole database no failure is stored. */
+const OLD_MS = HOUR
+
 /** Finds the first due item of a mailbox. */
 export async function nextItem(tx: StoreTransaction, mailbox: Mailbox): Promise<NextItem | undefined> {
   const [item] = await tx.sql<NextItem>('nextItem')`
-    select id, payload ->> 'runId' as run_id, attempts + 1 >= ${ATTEMPTS_MAX} as is_last_attempt from mailbox_items i
+    select id, payload ->> 'runId' as run_id, attempts + 1 >= ${ATTEMPTS_MAX} as is_last_attempt,
+      created_at <= ${addMs(tx.now(), -OLD_MS)} as is_old
+    from mailbox_items i
     where i.tenant_id = ${tx.tenantId} and i.mailbox_id = ${mailbox.id} and ${isDueSql(tx.tenantId, tx.now())}
     order by id limit 1`
   return item
