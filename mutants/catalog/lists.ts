@@ -150,8 +150,15 @@ export const LISTS: Area = {
     {
       name: 'anchors that became wrong stay so',
       file: 'src/features/paging/anchors/extend-anchors.ts',
-      original: 'if (begunAt < countedSince(tx.now()))',
+      original: 'if (begunAt < since)',
       mutated: 'if (begunAt > tx.now())',
+      tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'anchors that do not add up to the total are used for a day',
+      file: 'src/features/paging/anchors/find-anchor.ts',
+      original: 'row.total !== row.rank + row.newer',
+      mutated: 'false',
       tests: ANCHOR_TESTS,
     },
     {
