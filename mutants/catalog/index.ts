@@ -1,6 +1,7 @@
 import type { Area } from '../mutant.ts'
 import { AUTH } from './auth.ts'
 import { ENGINE } from './engine.ts'
+import { FAILURES } from './failures.ts'
 import { INBOUND } from './inbound.ts'
 import { LISTS } from './lists.ts'
 import { MESSAGES } from './messages.ts'
@@ -9,4 +10,4 @@ import { RATE_LIMITS } from './rate-limits.ts'
 import { RUNS } from './runs.ts'
 import { TRPC } from './trpc.ts'
 
-export const AREAS: Area[] = [ENGINE, INBOUND, OUTBOUND, MESSAGES, RUNS, AUTH, RATE_LIMITS, TRPC, LISTS]
+export const AREAS: Area[] = [ENGINE, FAILURES, INBOUND, OUTBOUND, MESSAGES, RUNS, AUTH, RATE_LIMITS, TRPC, LISTS]

@@ -7,6 +7,7 @@ import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../facto
 import { HOLDS_LOCKS, startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { JobPlaces } from '../../support/job-places.ts'
+import { errorMessage } from '../../support/error-message.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { say } from '../../support/steps.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
@@ -187,6 +188,8 @@ describe('delivery of a message whose claim is being committed', () => {
     proxy.stop()
   })
 
+  afterEach(() => direct.raw('drop function if exists wait_at_commit cascade'))
+
   async function isCommitWaiting(): Promise<boolean> {
     const { rows } = await direct.raw<{ rows: unknown[] }>(
       `select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`,
@@ -205,9 +208,9 @@ describe('delivery of a message whose claim is being committed', () => {
 
   /**
    * Executes work whose commit is not confirmed: it waits until the connection is lost and its result was asked for, and
-   * succeeds afterwards.
+   * succeeds afterwards. A later change of the outbox is made before the claims are looked up in it.
    */
-  async function loseCommit(work: () => Promise<void>): Promise<void> {
+  async function loseCommit(work: () => Promise<unknown>, changeLater?: string): Promise<void> {
     await direct.raw(`create function wait_at_commit() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(4712); return null; end $$;
       create constraint trigger wait_at_commit after update on outbox deferrable initially deferred
@@ -219,16 +222,28 @@ describe('delivery of a message whose claim is being committed', () => {
     const [cut] = await direct.select<{ at: Date }[]>(direct.raw('clock_timestamp() as at'))
     proxy.cutAll()
     await waitUntil(() => wasAskedForResult(cut?.at ?? new Date()))
+    const changed = changeLater === undefined ? undefined : await changeBehindCommit(changeLater)
     await locking.commit()
+    await changed?.done
     await done
-    await direct.raw('drop function wait_at_commit cascade')
   }
 
-  async function receiveMessage(): Promise<{ tenantId: string; channelId: string }> {
+  /** Queues behind the locks of the transaction whose commit waits, and before every later reader. */
+  async function changeBehindCommit(change: string): Promise<{ done: Promise<void> }> {
+    const done = direct.transaction(async (tx) => {
+      await tx.raw('lock table outbox in access exclusive mode')
+      await tx.raw(change)
+    })
+    // The commit waits for a lock, too.
+    await waitUntil(async () => (await countLockWaits(app)) === 2)
+    return { done }
+  }
+
+  async function receiveMessage(...others: string[]): Promise<{ tenantId: string; channelId: string }> {
     const workspace = await buildWorkspace(app)
     await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
     const { id } = await buildCloudApiChannel(workspace, cloud)
-    await cloud.webhooks.sendText({ from: '15550005006', body: 'hi' })
+    for (const from of ['15550005006', ...others]) await cloud.webhooks.sendText({ from, body: 'hi' })
     return { tenantId: workspace.tenantId, channelId: id }
   }
 
@@ -243,6 +258,23 @@ describe('delivery of a message whose claim is being committed', () => {
     expect(await listStatuses(tenantId)).to.deep.equal(['sent'])
     expect(cloud.calls).to.equal(calls + 1)
   })
+
+  for (const [name, change] of Object.entries({
+    'its claim is gone': 'leased_at = null',
+    'it was claimed once more': 'attempts = attempts + 1',
+  })) {
+    it(`sends neither it nor another one of its claim if, after a failover, ${name}`, async () => {
+      const { tenantId, channelId } = await receiveMessage('15550005007')
+      await advanceMailboxes(app.system, { tenantId })
+      const calls = cloud.calls
+      const first = `(select min(message_id::text)::uuid from outbox where tenant_id = '${tenantId}')`
+      await loseCommit(
+        () => errorMessage(deliverMessages(app.system, { tenantId, channelId })),
+        `update outbox set ${change} where message_id = ${first}`,
+      )
+      expect(cloud.calls).to.equal(calls)
+    })
+  }
 
   /** Advances in a process that sends the answer after the commit. */
   async function advance(tenantId: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { type StatusName, newWamid } from '../../../fake-whatsapp/webhooks.ts'
+import type { StatusUpdate } from '../../../src/channels/channel.ts'
 import { up as findLostStatuses } from '../../../migrations/20261123060101_find_lost_statuses.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
@@ -46,6 +47,20 @@ describe('a delivery status without our message ID', () => {
   const report = (wamid: string, status: StatusName = 'delivered') =>
     cloud.webhooks.sendStatuses([{ wamid, callbackData: null, status }])
 
+  /** Stores and applies a status as its webhook does, but waits for locks. */
+  function apply(wamid: string, status: StatusUpdate['status']): Promise<void> {
+    const update = {
+      providerMessageId: wamid,
+      status,
+      at: app.clock.now(),
+      error: null,
+      recipient: null,
+      pricing: null,
+    }
+    const statuses = [{ ...update, messageId: null }]
+    return applyStatuses(app.system.forTenant(workspace.tenantId), { channelId, statuses })
+  }
+
   const getSend = (): AcceptedSend => cloud.accepted[0] ?? expect.fail('nothing was sent')
 
   async function readStatus(): Promise<string | undefined> {
@@ -81,16 +96,7 @@ describe('a delivery status without our message ID', () => {
     cloud.beforeResponse = async ({ wamid }) => {
       // The status is inserted with a snapshot from before the answer, and waits for this row of the same key.
       await holding('message_statuses').insert(toRow(wamid))
-      const status = {
-        providerMessageId: wamid,
-        status: 'delivered',
-        at: app.clock.now(),
-        error: null,
-        recipient: null,
-        pricing: null,
-      } as const
-      const statuses = [{ ...status, messageId: null }]
-      applying = applyStatuses(app.system.forTenant(workspace.tenantId), { channelId, statuses })
+      applying = apply(wamid, 'delivered')
       await waitUntil(async () => (await countLockWaits(app)) === 1)
     }
     await deliver()
@@ -98,6 +104,20 @@ describe('a delivery status without our message ID', () => {
     await holding.rollback()
     await applying
     expect(await readStatus()).to.equal('delivered')
+  })
+
+  it('takes nothing back from a higher one that another transaction stores at the same time', async () => {
+    await deliver()
+    const holding = await app.system.db.transaction()
+    await holding('messages').where({ tenant_id: workspace.tenantId }).forNoKeyUpdate().select('id')
+    const applied: Promise<void>[] = []
+    for (const status of ['read', 'delivered'] as const) {
+      applied.push(apply(getSend().wamid, status))
+      await waitUntil(async () => (await countLockWaits(app)) === applied.length)
+    }
+    await holding.rollback()
+    await Promise.all(applied)
+    expect(await readStatus()).to.equal('read')
   })
 
   it('is applied when a later status has our message ID', async () => {

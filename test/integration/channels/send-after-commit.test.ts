@@ -3,10 +3,12 @@ import { advanceMailboxes } from '../../../src/features/execution/advance-mailbo
 import { loadCachedChannel } from '../../../src/features/channels/load-channel.ts'
 import { SendsAfterCommit } from '../../../src/features/execution/send-after-commit.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import type { NewOutbound } from '../../../src/features/outbound/queue-messages.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { errorMessage } from '../../support/error-message.ts'
 import { JobPlaces } from '../../support/job-places.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { say } from '../../support/steps.ts'
@@ -135,31 +137,54 @@ describe('an answer', () => {
     expect(cloud.calls).to.equal(0)
   })
 
-  it('gives its place up when the work of its transaction fails before the claim and goes on', async () => {
+  /** Receives a message and returns an answer to it, which is not stored. */
+  async function buildAnswer(): Promise<NewOutbound> {
     await receive()
-    const { tenantId } = workspace
     const [conversation] = await app.system
       .db<{ id: string; contactId: string; tenant_id: string }>('conversations')
-      .where({ tenant_id: tenantId })
+      .where({ tenant_id: workspace.tenantId })
       .select('id', 'contact_id as contactId')
+    await loadCachedChannel(app.system.forTenant(workspace.tenantId), channelId)
     const { id: conversationId = '', contactId = '' } = conversation ?? {}
-    await loadCachedChannel(app.system.forTenant(tenantId), channelId)
-    const sends = new SendsAfterCommit(app.system, places)
     const sender = { type: 'workflow' as const, id: null, name: null }
     const content = { body: 'Hello', content: null, sender, runId: null, stepId: null }
+    return { id: newId(), conversationId, contactId, channelId, ...content }
+  }
+
+  it('gives its place up when the work of its transaction fails before the claim and goes on', async () => {
+    const answer = await buildAnswer()
+    const sends = new SendsAfterCommit(app.system, places)
     let claiming: Promise<void> | undefined
     const failing = sends.transact(
-      tenantId,
+      workspace.tenantId,
       (tx) => {
-        claiming = sends.claim(tx, [{ id: newId(), conversationId, contactId, channelId, ...content }])
+        claiming = sends.claim(tx, [answer])
         return Promise.reject(new Error('failed'))
       },
       {},
     )
-    expect(await failing.catch((error: Error) => error.message)).to.equal('failed')
+    expect(await errorMessage(failing)).to.equal('failed')
     await claiming
     expect(places.left).to.equal(places.reserved)
     expect(places.works).to.have.length(0)
+  })
+
+  it('takes no part in the next transaction when the work of its own has failed and goes on', async () => {
+    const answer = await buildAnswer()
+    const sends = new SendsAfterCommit(app.system, places)
+    let goOn = () => Promise.resolve()
+    const failing = sends.transact(
+      workspace.tenantId,
+      (tx) => {
+        goOn = () => sends.claim(tx, [answer])
+        return Promise.reject(new Error('failed'))
+      },
+      {},
+    )
+    expect(await errorMessage(failing)).to.equal('failed')
+    await sends.transact(workspace.tenantId, () => goOn(), {})
+    expect(places.reserved).to.equal(0)
+    expect(await countDeliverJobs()).to.equal(0)
   })
 
   it('is sent once, and its first place given up, when its transaction fails and is repeated', async () => {

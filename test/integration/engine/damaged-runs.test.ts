@@ -62,6 +62,21 @@ describe('run with corrupt state', () => {
     expect(await app.system.db('run_waits').where({ run_id: run.id })).to.deep.equal([])
   })
 
+  it('fails later, and nothing is dead-lettered, if the database is away when it is to fail', async () => {
+    const damaged = await startRun(newPhone(), 'nap')
+    await damage(damaged)
+    await app.system.db.raw(`create function fail_run() returns trigger language plpgsql as
+        $$ begin raise exception 'terminating connection' using errcode = '57P01'; end $$;
+      create trigger fail_run before update on runs for each row when (new.status = 'failed') execute function fail_run()`)
+    for (const seconds of [60, 5, 15, 45, 135]) await advanceClock(seconds)
+    expect((await mailboxItems()).map(({ attempts }) => attempts)).to.deep.equal([4])
+    await app.system.db.raw('drop function fail_run cascade')
+    await advanceClock(405)
+    expect(await listRuns(workspace, `conversationId=${damaged}&status=failed`)).to.have.length(1)
+    expect(await mailboxItems()).to.deep.equal([])
+    expect((await workspace.call('GET', '/api/dead-letters')).items).to.deep.equal([])
+  })
+
   it('passes its messages on to other workflows in their order once it has failed', async () => {
     const phone = newPhone()
     const conversationId = await startRun(phone, 'ask')

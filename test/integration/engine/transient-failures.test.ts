@@ -16,6 +16,7 @@ const TRANSIENT = {
   '55P03': 'a lock timeout',
   '57014': 'a statement timeout',
 }
+const LAST_ATTEMPT = 5
 const MORE_THAN_ATTEMPTS = 7
 
 describe('an inbound message whose processing fails', () => {
@@ -69,6 +70,24 @@ describe('an inbound message whose processing fails', () => {
     expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Hello'])
   })
 
+  it('keeps its last attempt through an outage, and is answered afterwards', async () => {
+    await failSteps('P0001')
+    const { conversationId } = await sendAsCustomer(workspace, { phone: newPhone(), body: 'Hi' })
+    for (let time = 0; time < LAST_ATTEMPT - 1; time += 1) {
+      await app.work()
+      app.clock.advance(5 * MINUTE)
+    }
+    await failSteps('57014')
+    for (let time = 0; time < 5; time += 1) {
+      await app.work()
+      app.clock.advance(7 * MINUTE)
+    }
+    expect(await listAttempts()).to.deep.equal([LAST_ATTEMPT - 1])
+    await app.system.db.raw('drop function fail_step cascade')
+    await app.work()
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Hello'])
+  })
+
   it('counts one attempt per backoff although several jobs fail at the same time', async () => {
     await failSteps('P0001')
     await sendAsCustomer(workspace, { phone: newPhone(), body: 'Hi' })
@@ -101,9 +120,9 @@ describe('an inbound message whose processing fails', () => {
 
   async function failSteps(code: string): Promise<void> {
     await app.system.db.raw(`
-      create function fail_step() returns trigger language plpgsql as
+      create or replace function fail_step() returns trigger language plpgsql as
         $$ begin raise exception 'no step is saved' using errcode = '${code}'; end $$;
-      create trigger fail_step before insert on run_steps execute function fail_step()`)
+      create or replace trigger fail_step before insert on run_steps execute function fail_step()`)
   }
 
   const listAttempts = (): Promise<number[]> =>

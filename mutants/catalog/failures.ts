@@ -1,0 +1,105 @@
+import type { Area } from '../mutant.ts'
+
+const FAILURE = 'src/engine/mailbox/handle-failure.ts'
+const CLAIM = 'src/features/outbound/commit-claim.ts'
+
+/** What is done when a statement, a commit or a part of a batch fails. */
+export const FAILURES: Area = {
+  name: 'failures',
+  tests: ['integration/engine/batches.test.ts', 'integration/channels/delivery-in-progress.test.ts'],
+  mutants: [
+    {
+      name: 'the first item that a batch has no time for is lost',
+      file: 'src/engine/mailbox/process-items.ts',
+      original: 'return items.slice(index)',
+      mutated: 'return items.slice(index + 1)',
+      tests: ['integration/engine/batches.test.ts'],
+    },
+    {
+      name: 'only the first mailbox of a batch that failed is tried alone',
+      file: 'src/engine/mailbox/advance.ts',
+      original: 'for (const one of mailboxes) await',
+      mutated: 'for (const one of mailboxes.slice(0, 1)) await',
+      tests: ['integration/engine/batches.test.ts'],
+    },
+    {
+      name: 'an outage at the last attempt makes a dead letter',
+      file: FAILURE,
+      original: 'if (!failed.item.isLastAttempt || port.isTransient(failed.error)) return',
+      mutated: 'if (!failed.item.isLastAttempt) return',
+      tests: ['integration/engine/transient-failures.test.ts'],
+    },
+    {
+      name: 'an outage while the guilty run is failed makes a dead letter',
+      file: FAILURE,
+      original: 'if (port.isTransient(secondError)) throw secondError',
+      mutated: '',
+      tests: ['integration/engine/damaged-runs.test.ts'],
+    },
+    {
+      name: 'a commit that was refused is looked up',
+      file: CLAIM,
+      original: 'if (claim?.transactionId === undefined || !isOutage(error)) throw error',
+      mutated: 'if (claim?.transactionId === undefined) throw error',
+      equivalent:
+        'The database says of a transaction that it refused to commit that it was aborted; the error is the same',
+    },
+    {
+      name: 'messages are sent although the claims of some of them are gone',
+      file: CLAIM,
+      original: 'return found?.count === claimed.length',
+      mutated: 'return (found?.count ?? 0) > 0',
+      tests: ['integration/channels/delivery-in-progress.test.ts'],
+    },
+    {
+      name: 'a claim that was given up since counts as present',
+      file: CLAIM,
+      original: ' and o.leased_at is not null',
+      mutated: '',
+      tests: ['integration/channels/delivery-in-progress.test.ts'],
+    },
+    {
+      name: 'a claim of another attempt counts as present',
+      file: CLAIM,
+      original: 'and o.attempts = x.attempt and o.leased_at is not null',
+      mutated: 'and o.leased_at is not null',
+      tests: ['integration/channels/delivery-in-progress.test.ts'],
+    },
+    {
+      name: 'work of a transaction that failed claims messages in the next one',
+      file: 'src/features/execution/send-after-commit.ts',
+      original: 'if (tx !== this.#open) return',
+      mutated: '',
+      tests: ['integration/channels/send-after-commit.test.ts'],
+    },
+    {
+      name: 'a status is promoted without the lock of its message',
+      file: 'src/features/outbound/statuses/apply-statuses.ts',
+      original: 'await lockMessages(tx, messageIds)',
+      mutated: '',
+      tests: ['integration/channels/early-statuses.test.ts'],
+    },
+    {
+      name: 'a message that is with the provider leaves the outbox when its run is canceled',
+      file: 'src/features/outbound/cancel-queued-messages.ts',
+      original: `where \${sqlText(allowsSql('cancel'))} order by m.id for no key update of m),
+     removed as (
+       delete from outbox o using locked
+       where o.tenant_id = \${tx.tenantId} and o.conversation_id = locked.conversation_id and o.message_id = locked.id
+         and o.leased_at is null`,
+      mutated: `where true order by m.id for no key update of m),
+     removed as (
+       delete from outbox o using locked
+       where o.tenant_id = \${tx.tenantId} and o.conversation_id = locked.conversation_id and o.message_id = locked.id`,
+      tests: ['integration/runs/run-races.test.ts'],
+    },
+    {
+      name: 'a canceled run removes a claimed message that is still queued',
+      file: 'src/features/outbound/cancel-queued-messages.ts',
+      original: '         and o.leased_at is null\n',
+      mutated: '',
+      equivalent:
+        'A claimed message is not queued: status and claim change in one statement, which locks the message first',
+    },
+  ],
+}
