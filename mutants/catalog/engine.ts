@@ -11,6 +11,7 @@ const UNIT = [
   'unit/engine/decide-failures.test.ts',
   'unit/engine/decide-properties.test.ts',
 ]
+const PROCESSOR = ['unit/engine/mailbox-processor.test.ts']
 const STORED = [
   'integration/engine/mailbox-order.test.ts',
   'integration/engine/transient-failures.test.ts',
@@ -218,6 +219,56 @@ export const ENGINE: Area = {
       original: 'return item.isOld || ',
       mutated: 'return ',
       tests: STORED,
+    },
+    {
+      name: 'workflows run each other one level deeper than the limit',
+      file: 'src/engine/mailbox/child-runs.ts',
+      original: 'if (depth >= DEPTH_MAX) return reject',
+      mutated: 'if (depth > DEPTH_MAX) return reject',
+      tests: PROCESSOR,
+    },
+    {
+      name: 'a handoff counts as a reply by a person',
+      file: 'src/engine/mailbox/human-takeover.ts',
+      original: `this.#isPaused = true
+    this.#isByReply = false`,
+      mutated: 'this.#isPaused = true',
+      tests: PROCESSOR,
+    },
+    {
+      name: 'a paused run takes messages while it debounces',
+      file: ACTIVE,
+      original: 'run.state.debouncing && !isFinished(run.state) && !this.isPaused(run)',
+      mutated: 'run.state.debouncing && !isFinished(run.state)',
+      tests: PROCESSOR,
+    },
+    {
+      name: 'only the messages of the last part of a run are counted',
+      file: ACTIVE,
+      original: 'run.messagesSent += sent.length',
+      mutated: 'run.messagesSent = sent.length',
+      tests: PROCESSOR,
+    },
+    {
+      name: 'only the newest of the runs that wait for an event receives it',
+      file: 'src/engine/mailbox/processor.ts',
+      original: `for (const run of this.runs.listWaiting('event')) this.#signal`,
+      mutated: `for (const run of this.runs.listWaiting('event').slice(0, 1)) this.#signal`,
+      tests: PROCESSOR,
+    },
+    {
+      name: 'a pause of automation does not end at its time',
+      file: 'src/features/execution/load-subjects.ts',
+      original: `automationState === 'paused' && (automationUntil === null || automationUntil > now)`,
+      mutated: `automationState === 'paused'`,
+      tests: ['integration/engine/mailboxes.test.ts'],
+    },
+    {
+      name: 'another run fails than the one that could not be decided',
+      file: 'src/engine/mailbox/handle-failure.ts',
+      original: 'causes.find((id) => id !== null && active.includes(id))',
+      mutated: 'active[0]',
+      tests: ['integration/engine/damaged-runs.test.ts'],
     },
   ],
 }

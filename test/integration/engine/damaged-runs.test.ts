@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { SECOND } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { listRuns, listRunSteps, listSentBodies } from '../../support/queries.ts'
+import { getRun, listRuns, listRunSteps, listSentBodies } from '../../support/queries.ts'
 import { ask, pause, say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -31,10 +31,12 @@ describe('run with corrupt state', () => {
     return conversationId
   }
 
-  async function damage(conversationId: string): Promise<void> {
+  /** Damages a run, or all runs of the conversation that wait. */
+  async function damage(conversationId: string, runId: string | null = null): Promise<void> {
     await app.system.db.raw(
-      `update runs set state = state - 'visits' where tenant_id = ? and conversation_id = ? and status = 'waiting'`,
-      [workspace.tenantId, conversationId],
+      `update runs set state = state - 'visits'
+       where tenant_id = ? and conversation_id = ? and status = 'waiting' and id = coalesce(?::uuid, id)`,
+      [workspace.tenantId, conversationId, runId],
     )
   }
 
@@ -75,6 +77,18 @@ describe('run with corrupt state', () => {
     expect(await listRuns(workspace, `conversationId=${damaged}&status=failed`)).to.have.length(1)
     expect(await mailboxItems()).to.deep.equal([])
     expect((await workspace.call('GET', '/api/dead-letters')).items).to.deep.equal([])
+  })
+
+  it('fails alone, and not another run of the conversation', async () => {
+    const phone = newPhone()
+    const conversationId = await startRun(phone, 'nap')
+    const [napping] = await listRuns(workspace, `conversationId=${conversationId}&status=waiting`)
+    await startRun(phone, 'ask')
+    await damage(conversationId, napping.id)
+    for (const seconds of [60, 5, 15, 45, 135]) await advanceClock(seconds)
+    const unfinished = await listRuns(workspace, `conversationId=${conversationId}&status=waiting`)
+    expect(unfinished).to.have.length(1)
+    expect((await getRun(workspace, napping.id)).status).to.equal('failed')
   })
 
   it('passes its messages on to other workflows in their order once it has failed', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
+import { addMs, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import {
   buildContact,
   buildConversation,
@@ -135,6 +135,22 @@ describe('mailbox processing', () => {
     expect((await post(`/api/runs/${queued.at(-1).id}/cancel`)).body.status).to.equal('canceled')
     await app.work()
     expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['begin 1'])
+  })
+
+  it('answers again when the time until which automation is paused has passed', async () => {
+    const { conversationId, contactId } = await createCustomer()
+    await publish({ triggers: [{ type: 'event', event: 'paid' }], steps: [say('thanks', 'Thanks')] })
+    const until = addMs(app.clock.now(), HOUR).toISOString()
+    const automation = { state: 'paused', until }
+    await workspace.call('PATCH', `/api/conversations/${conversationId}`, { automation })
+    const pay = () => workspace.call('POST', '/api/events', { event: 'paid', contactId })
+    await pay()
+    await app.work()
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal([])
+    app.clock.advance(HOUR)
+    await pay()
+    await app.work()
+    expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['Thanks'])
   })
 
   it('starts a tag_added workflow once when the API adds a tag that the contact did not have', async () => {

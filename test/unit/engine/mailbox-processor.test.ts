@@ -1,6 +1,7 @@
 import type { StoredRun } from '../../../src/engine/model/stored-run.ts'
 import { expect } from 'chai'
 import type { ItemContent, MailboxItem, NewItem } from '../../../src/engine/mailbox/item.ts'
+import { DEPTH_MAX } from '../../../src/engine/mailbox/cascade-limiter.ts'
 import { MailboxProcessor } from '../../../src/engine/mailbox/processor.ts'
 import type { Subject, PublishedWorkflow } from '../../../src/engine/model/subject.ts'
 import { isFinished, type MessageFacts } from '../../../src/engine/model/run.ts'
@@ -226,6 +227,62 @@ describe('MailboxProcessor', () => {
     second.state = { ...second.state, id: '0199a7a0-0000-7000-8000-000000000000' }
     box.take([box.item({ kind: 'start', payload: { runId: second.state.id } })])
     expect(box.sent).to.deep.equal(['hi'])
+  })
+
+  it('lets workflows run each other to the limit of depth and no deeper', () => {
+    const ids = Array.from({ length: DEPTH_MAX + 2 }, (_, index) => A.slice(0, -2) + String(index + 10))
+    const definitions = ids.map((id, index): [string, object] => {
+      const next = ids[index + 1]
+      const steps = next ? [{ id: 'sub', type: 'run_workflow', workflowId: next }] : [say('last')]
+      return [id, { triggers: index === 0 ? on('go') : [], steps }]
+    })
+    const box = new Box(Object.fromEntries(definitions))
+    box.write('go')
+    expect(box.runs.map(({ workflowId }) => workflowId).toSorted()).to.deep.equal(ids.slice(0, DEPTH_MAX + 1))
+  })
+
+  it('lets no workflow beside a person to whom a workflow has handed over, although others replied before', () => {
+    const settings = { pauseOnHumanReply: false }
+    const box = new Box({
+      [A]: { triggers: on('help'), settings, steps: [{ id: 'person', type: 'handoff' }] },
+      [B]: { triggers: on('hi'), settings, steps: [say('hello', 'hello')] },
+    })
+    box.isPaused = true
+    box.write('hi', 'help', 'hi')
+    expect(box.sent).to.deep.equal(['hello'])
+  })
+
+  it('offers a message to other workflows while the run that debounces is paused', () => {
+    const any = [{ type: 'message_received' }]
+    const box = new Box({
+      [A]: { triggers: on('go'), settings: { debounce: '3s' }, steps: [say('went', 'went')] },
+      [B]: { triggers: any, settings: { pauseOnHumanReply: false }, steps: [say('hello', 'hello')] },
+    })
+    box.write('go')
+    box.sent = []
+    box.isPaused = true
+    box.write('more')
+    expect(box.sent).to.deep.equal(['hello'])
+  })
+
+  it('counts the messages of all parts of a run', () => {
+    const box = new Box({ [A]: { triggers: on('go'), steps: [ask('one'), say('two'), say('three')] } })
+    box.write('go')
+    box.write('1')
+    expect(box.run(A).messagesSent).to.equal(3)
+  })
+
+  it('passes an event to every run that waits for it', () => {
+    const steps = [{ id: 'paid', type: 'wait_for_event', event: 'paid' }, say('thanks', 'thanks')]
+    const box = new Box({ [A]: { triggers: on('go'), steps }, [B]: { triggers: on('go'), steps } })
+    box.write('go')
+    box.take([
+      box.item({
+        kind: 'event',
+        payload: { event: { type: 'event', event: 'paid', data: { n: 1 } }, messageId: null, depth: 0 },
+      }),
+    ])
+    expect(box.sent).to.deep.equal(['thanks', 'thanks'])
   })
 })
 
