@@ -6,8 +6,21 @@ import { INBOUND } from './inbound.ts'
 import { LISTS } from './lists.ts'
 import { MESSAGES } from './messages.ts'
 import { OUTBOUND } from './outbound.ts'
+import { PLATFORM } from './platform.ts'
 import { RATE_LIMITS } from './rate-limits.ts'
 import { RUNS } from './runs.ts'
 import { TRPC } from './trpc.ts'
 
-export const AREAS: Area[] = [ENGINE, FAILURES, INBOUND, OUTBOUND, MESSAGES, RUNS, AUTH, RATE_LIMITS, TRPC, LISTS]
+export const AREAS: Area[] = [
+  ENGINE,
+  FAILURES,
+  INBOUND,
+  OUTBOUND,
+  MESSAGES,
+  RUNS,
+  AUTH,
+  PLATFORM,
+  RATE_LIMITS,
+  TRPC,
+  LISTS,
+]

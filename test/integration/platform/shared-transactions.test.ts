@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { SECOND } from '../../../src/platform/time.ts'
 import type { Scope } from '../../../src/scope.ts'
 import { buildContact, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -167,6 +168,28 @@ describe('shared transactions', () => {
     const [{ scope }] = members
     await scope.transaction((tx) => readTimeout(tx, members[0]), { size: 1 })
     expect(timeouts.at(-1)).to.equal('30s')
+  })
+
+  it('the commit of a transaction has the time of its connection, which may wait for a standby', async () => {
+    await app.system.db.raw(`create table commits (timeout text);
+      create function note_timeout() returns trigger language plpgsql as
+        $$ begin insert into commits values (current_setting('statement_timeout')); return null; end $$;
+      create constraint trigger note_timeout after update on contacts deferrable initially deferred
+        for each row execute function note_timeout()`)
+    const ids = toIds(await runTogether([rename('A1'), rename('B1'), rename('C1')]))
+    const timeouts = await app.system.db('commits').pluck('timeout')
+    await app.system.db.raw('drop function note_timeout cascade; drop table commits')
+    expect(new Set(ids).size).to.equal(1)
+    expect(timeouts).to.deep.equal(['30s', '30s', '30s'])
+  })
+
+  it('work begins although the transactions before it take long, and nothing else arrives', async () => {
+    const [{ scope }] = members
+    const end = await occupy()
+    let id = ''
+    const begun = scope.transaction(async (tx) => (id = await readTransactionId(tx)), { size: 1 })
+    await waitUntil(() => id !== '', 5 * SECOND).finally(end)
+    await begun
   })
 
   it('work with an inner transaction is executed in a transaction of its own', async () => {

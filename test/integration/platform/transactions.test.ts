@@ -56,6 +56,14 @@ describe('transactions', () => {
     expect(await errorMessage(work)).to.equal('division by zero')
   })
 
+  it('report the first of two different errors that the work has caught', async () => {
+    const work = scope.transaction(async (tx) => {
+      await fail(tx).catch(() => undefined)
+      await tx.db.raw('rollback to savepoint nowhere').catch(() => undefined)
+    })
+    expect(await errorMessage(work)).to.equal('division by zero')
+  })
+
   it('commit what was sent and not awaited', async () => {
     await scope.transaction(async (tx) => void append(tx, '!'))
     expect(await readName()).to.equal('Name!')
@@ -85,6 +93,21 @@ describe('transactions', () => {
     expect(await readName()).to.equal('Name14')
   })
 
+  it('record the events of inner transactions with their own, but not those of one that is rolled back', async () => {
+    const record = (tx: Scope, type: string) => tx.record({ type: `test.${type}`, data: { contactId: id } })
+    await scope.transaction(async (tx) => {
+      await record(tx, 'outer')
+      await tx.transaction((inner) => record(inner, 'inner'))
+      const failed = tx.transaction(async (inner) => {
+        await record(inner, 'failed')
+        throw new Error('not stored')
+      })
+      await failed.catch(() => undefined)
+    })
+    const events = app.system.db('events').where({ tenant_id: scope.tenantId }).whereLike('type', 'test.%')
+    expect(await events.pluck('type')).to.have.members(['test.outer', 'test.inner'])
+  })
+
   it('execute inner transactions one after the other, although they begin together', async () => {
     await scope.transaction((tx) =>
       Promise.all([
@@ -96,32 +119,37 @@ describe('transactions', () => {
     expect(await readName()).to.equal('Name12')
   })
 
-  it('leave nothing of an inner transaction that goes on after its outer one to the next user of the connection', async () => {
-    const [outerFailed, nextBegun, innerEnded] = [new Gate(), new Gate(), new Gate()]
-    let inner: Promise<unknown> = Promise.resolve()
-    const failed = scope.transaction(async (tx) => {
-      const innerBegun = new Gate()
-      inner = tx.transaction(async (one) => {
-        await append(one, '1')
-        innerBegun.open()
-        await nextBegun.opened
-        await append(one, '2')
+  for (const [name, goOn] of [
+    ['goes on', append],
+    ['ends', () => Promise.resolve()],
+  ] as const) {
+    it(`leave nothing of an inner transaction that ${name} after its outer one to the next user of the connection`, async () => {
+      const [outerFailed, nextBegun, innerEnded] = [new Gate(), new Gate(), new Gate()]
+      let inner: Promise<unknown> = Promise.resolve()
+      const failed = scope.transaction(async (tx) => {
+        const innerBegun = new Gate()
+        inner = tx.transaction(async (one) => {
+          await append(one, '1')
+          innerBegun.open()
+          await nextBegun.opened
+          await goOn(one, '2')
+        })
+        inner.catch(() => undefined).finally(() => innerEnded.open())
+        await innerBegun.opened
+        throw new Error('not stored')
       })
-      inner.catch(() => undefined).finally(() => innerEnded.open())
-      await innerBegun.opened
-      throw new Error('not stored')
+      expect(await errorMessage(failed.finally(() => outerFailed.open()))).to.equal('not stored')
+      await outerFailed.opened
+      await scope.transaction(async (tx) => {
+        await append(tx, '!')
+        nextBegun.open()
+        await innerEnded.opened
+        await append(tx, '!')
+      })
+      expect(await errorMessage(inner)).to.equal('The transaction has ended. Await all of its statements')
+      expect(await readName()).to.equal('Name!!')
     })
-    expect(await errorMessage(failed.finally(() => outerFailed.open()))).to.equal('not stored')
-    await outerFailed.opened
-    await scope.transaction(async (tx) => {
-      await append(tx, '!')
-      nextBegun.open()
-      await innerEnded.opened
-      await append(tx, '!')
-    })
-    expect(await errorMessage(inner)).to.equal('The transaction has ended. Await all of its statements')
-    expect(await readName()).to.equal('Name!!')
-  })
+  }
 
   it('report the cause when an inner one cannot begin or end after it, and leave the connection to others', async () => {
     const together = scope.transaction((tx) => Promise.all([tx.transaction((inner) => append(inner, '1')), fail(tx)]))

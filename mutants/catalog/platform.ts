@@ -1,0 +1,131 @@
+import type { Area } from '../mutant.ts'
+
+const TRANSACTION = 'src/platform/database/pools/transaction.ts'
+const SHARED = 'src/platform/database/pools/shared-transactions.ts'
+const LOCAL = 'src/platform/jobs/local-jobs.ts'
+
+/** Transactions, jobs and the clock. */
+export const PLATFORM: Area = {
+  name: 'platform',
+  tests: ['unit/platform/local-jobs.test.ts'],
+  mutants: [
+    {
+      name: 'an inner transaction ends on a connection that others use by now',
+      file: TRANSACTION,
+      original: `const result = await work(this.#db)
+      this.#assertOpen()`,
+      mutated: 'const result = await work(this.#db)',
+      tests: ['integration/platform/transactions.test.ts'],
+    },
+    {
+      name: 'statements are sent on a connection that others use by now',
+      file: TRANSACTION,
+      original: `async #send<T>(send: () => Promise<T>): Promise<T> {
+    this.#assertOpen()`,
+      mutated: 'async #send<T>(send: () => Promise<T>): Promise<T> {',
+      tests: ['integration/platform/transactions.test.ts'],
+    },
+    {
+      name: 'the last error of a transaction is reported and not the first',
+      file: TRANSACTION,
+      original: 'this.#failure ??= error',
+      mutated: 'this.#failure = error',
+      tests: ['integration/platform/transactions.test.ts'],
+    },
+    {
+      name: 'the refusal of a statement is reported and not the error before',
+      file: TRANSACTION,
+      original: 'sqlState(error) === TRANSACTION_ABORTED ? (this.#failure ?? error) : error',
+      mutated: 'error',
+      tests: ['integration/platform/transactions.test.ts'],
+    },
+    {
+      name: 'a shared transaction that takes long makes no room',
+      file: SHARED,
+      original: 'const timer = setTimeout(makeRoom, this.#options.holdMaxMs)',
+      mutated: 'const timer = setTimeout(() => {}, this.#options.holdMaxMs)',
+      tests: ['integration/platform/shared-transactions.test.ts'],
+    },
+    {
+      name: 'the room that a shared transaction makes is used when something else arrives',
+      file: SHARED,
+      original: 'if (this.#places.delete(keys)) this.#startNext()',
+      mutated: 'this.#places.delete(keys)',
+      tests: ['integration/platform/shared-transactions.test.ts'],
+    },
+    {
+      name: 'the commit of a shared transaction has only the time of its statements',
+      file: SHARED,
+      original: "select set_config('statement_timeout', ${statementTimeout}, true)",
+      mutated: 'select ${statementTimeout}',
+      tests: ['integration/platform/shared-transactions.test.ts'],
+    },
+    {
+      name: 'a place is kept for a key that has a place',
+      file: LOCAL,
+      original: ' || this.#released.has(key)\n',
+      mutated: '\n',
+    },
+    {
+      name: 'a place is kept for a key whose job waits',
+      file: LOCAL,
+      original: 'const hasJob = this.#waiting.has(key) || ',
+      mutated: 'const hasJob = ',
+    },
+    {
+      name: 'a place is kept for a key whose job is at work',
+      file: LOCAL,
+      original: '|| this.#working.has(key) ||',
+      mutated: '||',
+    },
+    {
+      name: 'nothing starts when a place is left',
+      file: LOCAL,
+      original: `this.#forgetReleased(job.key)
+    this.#countPlace(job, -1)
+    this.#startNext()`,
+      mutated: `this.#forgetReleased(job.key)
+    this.#countPlace(job, -1)`,
+    },
+    {
+      name: 'a place that was left still counts for its workspace',
+      file: LOCAL,
+      original: `this.#forgetReleased(job.key)
+    this.#countPlace(job, -1)`,
+      mutated: 'this.#forgetReleased(job.key)',
+    },
+    {
+      name: 'a workspace takes half of the free places',
+      file: LOCAL,
+      original: 'const SHARE = 1 / 4',
+      mutated: 'const SHARE = 1 / 2',
+    },
+    {
+      name: 'reserved places take those of jobs at work',
+      file: LOCAL,
+      original: '!this.#hasPlace(job, this.#options.limits.working - this.#working.size)',
+      mutated: '!this.#hasPlace(job)',
+    },
+    {
+      name: 'jobs that wait at the stop are not left to other processes',
+      file: 'src/platform/jobs/handover-queue.ts',
+      original: 'await this.#leaveToOthers(stopped.flatMap(({ waiting }) => waiting))',
+      mutated: 'await this.#leaveToOthers([])',
+      tests: ['integration/platform/handover-queue.test.ts'],
+    },
+    {
+      name: 'the clock stays corrected when it is right again',
+      file: 'src/platform/database/synchronize-clock.ts',
+      original: 'Math.abs(best.ms - systemClock.correctionMs) <= best.errorMs',
+      mutated: 'Math.abs(best.ms) <= best.errorMs',
+      tests: ['integration/platform/synchronize-clock.test.ts'],
+    },
+    {
+      name: 'events of an inner transaction are lost',
+      file: 'src/scope.ts',
+      original: 'this.#ending.events.push(...ending.events)',
+      mutated: '',
+      tests: ['integration/platform/transactions.test.ts'],
+    },
+  ],
+}
