@@ -8,6 +8,7 @@ import { MESSAGES } from './messages.ts'
 import { OUTBOUND } from './outbound.ts'
 import { PLATFORM } from './platform.ts'
 import { RATE_LIMITS } from './rate-limits.ts'
+import { RETENTION } from './retention.ts'
 import { RUNS } from './runs.ts'
 import { TRPC } from './trpc.ts'
 
@@ -23,4 +24,5 @@ export const AREAS: Area[] = [
   RATE_LIMITS,
   TRPC,
   LISTS,
+  RETENTION,
 ]

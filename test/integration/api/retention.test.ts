@@ -210,6 +210,59 @@ describe('retention of a workspace', function () {
     expect((await getRun(workspace, waiting?.id)).status).to.equal('completed')
   })
 
+  it('keeps the messages of a conversation that has something left to process', async () => {
+    await put({ messages: 30 })
+    const { id, due_at: later } = { id: newId(), due_at: new Date('2099-01-01T00:00:00Z') }
+    await app.system.db('mailbox_items').insert({
+      tenant_id: workspace.tenantId,
+      mailbox_kind: 'conversation',
+      mailbox_id: conversationId,
+      id,
+      kind: 'cancel',
+      payload: { runId: newId() },
+      due_at: later,
+      created_at: app.clock.now(),
+    })
+    await pass(31)
+    await deleteExpired(app.system)
+    expect(await listMessageBodies(workspace, conversationId)).to.have.members(['old', 'Hi'])
+    expect(await countRows('messages')).to.equal(2)
+  })
+
+  it('keeps a run that began long ago until its end is as long ago', async () => {
+    await put({ runs: 8 })
+    const phone = newPhone()
+    await buildWorkflow(workspace, {
+      triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['ask'] } }],
+      steps: [ask('name')],
+    })
+    await sendAsCustomer(workspace, { phone, body: 'ask' })
+    await app.work()
+    await pass(9)
+    await sendAsCustomer(workspace, { phone, body: 'Ana' })
+    await app.work()
+    await deleteExpired(app.system)
+    expect((await listRuns(workspace)).map(({ status }) => status)).to.deep.equal(['completed'])
+    await pass(9)
+    await deleteExpired(app.system)
+    expect(await listRuns(workspace)).to.deep.equal([])
+  })
+
+  for (const table of ['messages', 'runs']) {
+    it(`passes over ${table} that another transaction has locked, and deletes the others without waiting`, async () => {
+      await put({ [table]: 30 })
+      await pass(31)
+      const holding = await app.system.db.transaction()
+      const held = holding(table).where('tenant_id', workspace.tenantId).orderBy('id').limit(1)
+      const [row] = await held.forUpdate().select<{ id: string }[]>('id')
+      await deleteExpired(app.system)
+      // The database would have ended the transaction if the deletion had waited for it.
+      await holding.commit()
+      const kept = app.system.db(table).where('tenant_id', workspace.tenantId)
+      expect(await kept.pluck('id')).to.deep.equal([row?.id])
+    })
+  }
+
   it('deletes old statuses, and transcripts of AI steps of ended runs', async () => {
     await put({ messageStatuses: 2, aiTranscripts: 2 })
     const { db } = app.system

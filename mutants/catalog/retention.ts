@@ -1,0 +1,54 @@
+import type { Area } from '../mutant.ts'
+
+const EXPIRED = 'src/features/retention/expired-rows.ts'
+
+export const RETENTION: Area = {
+  name: 'retention',
+  tests: ['integration/api/retention.test.ts'],
+  mutants: [
+    {
+      name: 'messages in the outbox are deleted',
+      file: EXPIRED,
+      original: 'and not exists (select from outbox o where o.tenant_id = ${tx.tenantId} and o.message_id = m.id)',
+      mutated: '',
+      equivalent:
+        'A message is in the outbox if and only if it is queued or sending, and those are left out by their status',
+    },
+    {
+      name: 'messages that wait to be sent are deleted',
+      file: EXPIRED,
+      original: "const UNFINISHED_MESSAGE = sqlFragment`('scheduled', 'queued', 'sending')`",
+      mutated: "const UNFINISHED_MESSAGE = sqlFragment`('scheduled', 'queued')`",
+    },
+    {
+      name: 'messages of a conversation with items to process are deleted',
+      file: EXPIRED,
+      original: 'i.tenant_id = ${tx.tenantId} and i.mailbox_id = m.conversation_id)',
+      mutated: 'i.tenant_id = ${tx.tenantId} and i.mailbox_id = m.conversation_id and false)',
+    },
+    {
+      name: 'messages of a run that goes on are deleted',
+      file: EXPIRED,
+      original: 'r.id = m.run_id and r.status in ${UNFINISHED_RUN})',
+      mutated: 'r.id = m.run_id and false)',
+    },
+    {
+      name: 'a run is deleted by its beginning and not by its end',
+      file: EXPIRED,
+      original: '      and r.finished_at < ${walk.before}\n',
+      mutated: '',
+    },
+    {
+      name: 'the deletion of messages waits for locks',
+      file: EXPIRED,
+      original: 'for update of m skip locked',
+      mutated: 'for update of m',
+    },
+    {
+      name: 'the deletion of runs waits for locks',
+      file: EXPIRED,
+      original: 'for update of r skip locked',
+      mutated: 'for update of r',
+    },
+  ],
+}
