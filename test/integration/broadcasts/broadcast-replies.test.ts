@@ -5,6 +5,7 @@ import { HOUR } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel, startBroadcast, waitForStatus } from '../../support/broadcasts.ts'
+import { say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('reply to a broadcast', () => {
@@ -102,6 +103,16 @@ describe('reply to a broadcast', () => {
     expect(notes).to.have.members(['any reply: Yes please', 'it contains yes'])
     const runs = await owner.call('GET', '/api/runs')
     expect(runs.items[0].trigger).to.include({ type: 'broadcast_replied' })
+  })
+
+  it('starts no workflow if it is a consent keyword', async () => {
+    const phone = newPhone()
+    const broadcastId = await sendTo([phone])
+    await buildWorkflow(owner, { triggers: [{ type: 'broadcast_replied', broadcastId }], steps: [say('thanks')] })
+    await reply(phone, 'STOP')
+    await app.work()
+    expect((await getCounts(broadcastId)).optedOut).to.equal(1)
+    expect((await owner.call('GET', '/api/runs')).total).to.equal(0)
   })
 
   it('that a trigger waits for must exist: publishing names an unknown broadcast', async () => {

@@ -34,23 +34,23 @@ describe('consent that a customer changes at the provider', () => {
     return workspace.call('GET', `/api/contacts/${items[0].id}/consent`)
   }
 
-  const reportPreference = (value: string, at = app.clock.now()) =>
+  const reportPreferences = (preferences: { value: string; at: Date }[]) =>
     cloud.webhooks.post(
       cloud.webhooks.envelope(
         {
-          user_preferences: [
-            {
-              wa_id: ANA,
-              category: 'marketing_messages',
-              value,
-              detail: 'Detail',
-              timestamp: Math.floor(at.getTime() / 1000),
-            },
-          ],
+          user_preferences: preferences.map(({ value, at }) => ({
+            wa_id: ANA,
+            category: 'marketing_messages',
+            value,
+            detail: 'Detail',
+            timestamp: Math.floor(at.getTime() / 1000),
+          })),
         },
         'user_preferences',
       ),
     )
+
+  const reportPreference = (value: string, at = app.clock.now()) => reportPreferences([{ value, at }])
 
   it('writes preferences to the ledger, and a call that is delivered again writes nothing', async () => {
     await reportPreference('stop')
@@ -66,6 +66,17 @@ describe('consent that a customer changes at the provider', () => {
     await reportPreference('stop', addMs(app.clock.now(), -MINUTE))
     const { marketing, total } = await readConsent()
     expect({ marketing, total }).to.deep.equal({ marketing: 'opted_in', total: 1 })
+  })
+
+  it('preferences of one call are written in the order in which they were chosen', async () => {
+    const at = app.clock.now()
+    await reportPreferences([
+      { value: 'resume', at },
+      { value: 'stop', at: addMs(at, -MINUTE) },
+    ])
+    const { marketing, items } = await readConsent()
+    expect(marketing).to.equal('opted_in')
+    expect(items.map(({ state }: { state: string }) => state)).to.deep.equal(['opted_in', 'opted_out'])
   })
 
   it('a send that is refused with error 131050 opts the contact out of marketing', async () => {

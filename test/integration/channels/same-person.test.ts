@@ -1,8 +1,11 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
+import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { buildContact, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel } from '../../support/broadcasts.ts'
+import { getRun } from '../../support/queries.ts'
+import { pause } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const USER_ID = 'US.4711'
@@ -38,6 +41,8 @@ describe('a person who is one contact by user ID and another one by phone number
     app.clock.advance(2000)
     expect((await cloud.webhooks.sendText({ ...sender, body })).status).to.equal(200)
   }
+
+  const advance = () => advanceMailboxes(app.system, { tenantId: workspace.tenantId })
 
   const writeWithBoth = (body: string) => write({ userId: USER_ID, from: phone.slice(1) }, body)
 
@@ -76,9 +81,15 @@ describe('a person who is one contact by user ID and another one by phone number
     expect((await readConsents())[0]).to.equal('opted_in')
   })
 
-  it('is blocked as both', async () => {
+  it('is blocked as both, and runs of both end', async () => {
+    const workflow = await buildWorkflow(workspace, { triggers: [{ type: 'api' }], steps: [pause('rest')] })
+    const run = await workspace.call('POST', `/api/workflows/${workflow.id}/runs`, { contactId: byPhone })
+    await advance()
+    expect((await getRun(workspace, run.id)).status).to.equal('waiting')
     await workspace.call('PATCH', `/api/contacts/${byId}`, { blocked: true })
     await writeWithBoth('hello')
+    await advance()
     expect((await workspace.call('GET', `/api/contacts/${byPhone}`)).blocked).to.equal(true)
+    expect((await getRun(workspace, run.id)).status).to.equal('canceled')
   })
 })

@@ -153,6 +153,19 @@ describe('consent keywords', () => {
     expect((await agent.request('PUT', '/api/workspace/consent-keywords', {})).status).to.equal(403)
   })
 
+  it('a word that opts out and in opts out', async () => {
+    await owner.call('PUT', '/api/workspace/consent-keywords', { optIn: { added: ['stop', 'yes'] } })
+    expect((await write(['yes'])).consent.marketing).to.equal('opted_in')
+    expect((await write(['stop'])).consent.marketing).to.equal('opted_out')
+  })
+
+  it('a keyword has at most 60 characters, and so has a message that is one', async () => {
+    const longest = 'x'.repeat(60)
+    await owner.call('PUT', '/api/workspace/consent-keywords', { optOut: { added: [longest] } })
+    expect((await write([longest])).consent.marketing).to.equal('opted_out')
+    expect((await write([`${longest}!`])).consent.marketing).to.equal('unknown')
+  })
+
   it('a keyword that the provider delivers after the window has closed changes the consent without a confirmation', async () => {
     const { items } = await owner.call('GET', '/api/channels')
     await receiveMessages(app.system.forTenant(owner.tenantId), {
