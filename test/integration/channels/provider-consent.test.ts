@@ -68,15 +68,16 @@ describe('consent that a customer changes at the provider', () => {
     expect({ marketing, total }).to.deep.equal({ marketing: 'opted_in', total: 1 })
   })
 
-  it('preferences of one call are written in the order in which they were chosen', async () => {
+  it('of several preferences of one call the last one that was chosen counts', async () => {
     const at = app.clock.now()
     await reportPreferences([
       { value: 'resume', at },
       { value: 'stop', at: addMs(at, -MINUTE) },
     ])
-    const { marketing, items } = await readConsent()
-    expect(marketing).to.equal('opted_in')
+    const { items } = await readConsent()
     expect(items.map(({ state }: { state: string }) => state)).to.deep.equal(['opted_in', 'opted_out'])
+    const [contact] = (await workspace.call('GET', '/api/contacts')).items
+    expect(contact.consent.marketing).to.equal('opted_in')
   })
 
   it('a send that is refused with error 131050 opts the contact out of marketing', async () => {
