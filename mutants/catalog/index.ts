@@ -1,5 +1,6 @@
 import type { Area } from '../mutant.ts'
 import { AUTH } from './auth.ts'
+import { BROADCASTS } from './broadcasts.ts'
 import { ENGINE } from './engine.ts'
 import { FAILURES } from './failures.ts'
 import { INBOUND } from './inbound.ts'
@@ -17,6 +18,7 @@ export const AREAS: Area[] = [
   FAILURES,
   INBOUND,
   OUTBOUND,
+  BROADCASTS,
   MESSAGES,
   RUNS,
   AUTH,

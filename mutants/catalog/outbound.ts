@@ -223,5 +223,17 @@ export const OUTBOUND: Area = {
       original: 'isRetryable: isTransient,',
       mutated: 'isRetryable: () => false,',
     },
+    {
+      name: 'the other messages of a rate-limited channel are sent at once',
+      file: SETTLE,
+      original: 'if (pause) await rescheduleOutbox(',
+      mutated: 'if (pause?.isStopped) await rescheduleOutbox(',
+    },
+    {
+      name: 'a message goes to the newest phone number of a contact on its channel',
+      file: CLAIM,
+      original: "i.kind = 'phone' order by i.created_at limit 1",
+      mutated: "i.kind = 'phone' order by i.created_at desc limit 1",
+    },
   ],
 }

@@ -139,22 +139,41 @@ describe('audience of a broadcast', () => {
     expect((await complete(third.id)).counts).to.include({ sent: 2, skipped: 0 })
   })
 
+  /** Makes a contact known on a channel by a phone number, which may be that of another contact. */
+  const addPhone = (channelId: string, contactId: string, phone: string) =>
+    app.system.db('contact_identities').insert({
+      tenant_id: owner.tenantId,
+      id: contactId,
+      contact_id: contactId,
+      channel_id: channelId,
+      kind: 'phone',
+      value: phone,
+      created_at: app.clock.now(),
+    })
+
   it('skips a person whose two contacts have the same address as a duplicate', async () => {
     const ana = await buildContact(owner, { name: 'Ana' })
     const twin = await buildContact(owner, { name: 'Twin' })
     const { channelId } = await owner.call('GET', `/api/templates/${templateId}`)
-    await app.system.db('contact_identities').insert({
-      tenant_id: owner.tenantId,
-      id: twin.id,
-      contact_id: twin.id,
-      channel_id: channelId,
-      kind: 'phone',
-      value: ana.phone,
-      created_at: app.clock.now(),
-    })
+    await addPhone(channelId, twin.id, ana.phone)
     const { counts } = await complete((await createDraft({ audience: { contactIds: [ana.id, twin.id] } })).id)
     expect(counts).to.include({ sent: 1, skipped: 1 })
     expect(cloud.log.listFor(ana.phone)).to.have.length(1)
+  })
+
+  it('sends to a person whose other contact with the same address is skipped, of the same source or an earlier one', async () => {
+    const { channelId } = await owner.call('GET', `/api/templates/${templateId}`)
+    for (const isSameSource of [true, false]) {
+      const ana = await buildContact(owner, { name: 'Ana', consent: { marketing: 'opted_out' } })
+      const twin = await buildContact(owner, { name: 'Twin' })
+      await addPhone(channelId, twin.id, ana.phone)
+      const audience = isSameSource
+        ? { contactIds: [ana.id, twin.id] }
+        : { contactIds: [twin.id], recipients: [{ phone: ana.phone }] }
+      const { counts } = await complete((await createDraft({ audience })).id)
+      expect(counts).to.include({ sent: 1, skipped: 1 })
+      expect(cloud.log.listFor(ana.phone)).to.have.length(1)
+    }
   })
 
   it('GET /api/broadcasts/{broadcastId}/recipients.csv streams all recipients and escapes formulas', async () => {

@@ -9,6 +9,9 @@ import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel } from '../../support/broadcasts.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
+/** A temporary error of the recipient: the message is sent again after 4 seconds. */
+const TEMPORARY = 131056
+
 describe('contact that is changed while its message of a broadcast is queued', () => {
   let app: TestApp
   let owner: WorkspaceClient
@@ -56,6 +59,47 @@ describe('contact that is changed while its message of a broadcast is queued', (
       .transaction((tx) => claimMessages(tx, { channelId: job.channelId, limit: 1 }))
     await owner.call('DELETE', `/api/contacts/${contact.id}`)
     expect(await getReport()).to.include({ total: 1, skipped: 0, unknown: 1, doubts: 1 })
+  })
+
+  it('is in doubt when it is deleted after an attempt at which the provider returned an error', async () => {
+    cloud.rejectNext(TEMPORARY)
+    await deliverMessages(app.system, job)
+    expect(await getReport()).to.include({ sent: 0, failed: 0 })
+    await owner.call('DELETE', `/api/contacts/${contact.id}`)
+    expect(await getReport()).to.include({ total: 1, skipped: 0, unknown: 1, doubts: 1 })
+  })
+
+  it('has no attempt when the broadcast is paused before the message is sent, and one when it is resumed', async () => {
+    const readAttempt = async () =>
+      (await owner.call('GET', `/api/broadcasts/${broadcastId}/recipients`)).items[0].attempt
+    expect(await readAttempt()).to.equal(1)
+    await owner.call('POST', `/api/broadcasts/${broadcastId}/pause`, {})
+    expect(await readAttempt()).to.equal(0)
+    await owner.call('POST', `/api/broadcasts/${broadcastId}/resume`, {})
+    // The contact may be sent another message 6 seconds after the one that was queued.
+    app.clock.advance(6 * SECOND)
+    await runBroadcasts(app.system, job)
+    await deliverMessages(app.system, job)
+    expect(await readAttempt()).to.equal(1)
+    expect(cloud.accepted).to.have.length(1)
+  })
+
+  it('is sent no second message that is queued when a late status shows that the first one was accepted', async () => {
+    cloud.dropNextResponse('reset')
+    await deliverMessages(app.system, job)
+    const { items } = await owner.call('GET', `/api/broadcasts/${broadcastId}/recipients`)
+    await runBroadcasts(app.system, job)
+    await owner.call('POST', `/api/broadcasts/${broadcastId}/retry`, { notAcceptedRecipientIds: [items[0].id] })
+    app.clock.advance(6 * SECOND)
+    await runBroadcasts(app.system, job)
+    const outbox = app.system.db('outbox').where('tenant_id', owner.tenantId)
+    expect(await outbox.clone().select('message_id')).to.have.length(1)
+    const [first] = cloud.accepted
+    await cloud.webhooks.sendStatuses([
+      { wamid: first?.wamid ?? '', status: 'delivered', callbackData: first?.callbackData ?? null },
+    ])
+    expect(await outbox.clone().select('message_id')).to.deep.equal([])
+    expect(await getReport()).to.include({ total: 1, delivered: 1, doubts: 1 })
   })
 
   it('is sent the message at its new number, once', async () => {

@@ -95,6 +95,18 @@ describe('a broadcast pauses itself', () => {
     expect(failed).to.be.at.least(7).and.at.most(80)
   })
 
+  it('for failures since it was resumed only, so that it goes on with a few more', async () => {
+    cloud.rejectNext(131026, { count: 80 })
+    const id = await send(400)
+    const { failed, pending } = await expectPaused(id, 'failure_rate')
+    cloud.clearFaults()
+    cloud.rejectNext(131026)
+    await owner.call('POST', `/api/broadcasts/${id}/resume`, {})
+    const { counts } = await waitForStatus(app, owner, id, 'completed')
+    expect(pending).to.be.greaterThan(20)
+    expect(counts.failed).to.equal(failed + 1)
+  })
+
   it('keeps within the rate of the channel, which all workers share', async () => {
     await owner.call('PATCH', `/api/channels/${channelId}`, { broadcastsPerSecond: 10 })
     const id = await send(60)
@@ -183,6 +195,16 @@ describe('a broadcast pauses itself', () => {
     app.clock.advance(26 * 3_600_000)
     await waitForStatus(app, owner, id, 'completed')
     expect(cloud.accepted).to.have.length(80)
+  })
+
+  it('sends to people in their service window, who do not count towards the messaging limit of the business', async () => {
+    await app.system.db('channels').where({ id: channelId }).update({ messaging_limit: '5' })
+    await waitForStatus(app, owner, await send(5), 'completed')
+    const customers = listPhones(10, '+4915792')
+    for (const phone of customers) await cloud.webhooks.sendText({ from: phone.slice(1), body: 'hi' })
+    const id = await startBroadcast(owner, templateId, customers)
+    await waitForStatus(app, owner, id, 'completed')
+    expect(cloud.accepted).to.have.length(15)
   })
 
   it('counts people to whom single templates were sent towards the messaging limit, each once in 24 hours', async () => {

@@ -5,6 +5,7 @@ import { loadChannel, type LoadedChannel } from '../../../src/features/channels/
 import { claimMessages, type ClaimedMessage } from '../../../src/features/outbound/claim-messages.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { settleMessages } from '../../../src/features/outbound/settle-messages.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { addMs, MINUTE } from '../../../src/platform/time.ts'
 import type { Scope } from '../../../src/scope.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
@@ -95,6 +96,30 @@ describe('claim of outbound messages', () => {
       .update({ not_before: addMs(app.clock.now(), MINUTE) })
     await locking.commit()
     expect((await claiming).map(({ messageId }) => messageId)).to.deep.equal([first])
+  })
+
+  it('goes to the first of several phone numbers by which the channel knows a contact', async () => {
+    const contacts = await app.system.db('contacts').where('tenant_id', scope.tenantId).select('id', 'phone')
+    await app.system.db('contact_identities').insert(
+      contacts.map(({ id, phone }: { id: string; phone: string }) => ({
+        tenant_id: scope.tenantId,
+        id: newId(),
+        contact_id: id,
+        channel_id: channel.id,
+        kind: 'phone',
+        value: `${phone}9`,
+        created_at: addMs(app.clock.now(), MINUTE),
+      })),
+    )
+    const numbers = (await claim(2)).map(({ to }) => to.phone)
+    expect(numbers).to.have.members(['+15550008001', '+15550008002'])
+  })
+
+  it('claims none of the messages of a channel whose rate is limited until it may send again', async () => {
+    await settle(await claim(1), { ...RETRY, scope: 'channel' })
+    expect(await claim(2)).to.deep.equal([])
+    app.clock.advance(MINUTE)
+    expect(await claim(2)).to.have.length(2)
   })
 
   it('claims none of the messages that were not tried when the channel must be repaired', async () => {
