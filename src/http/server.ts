@@ -14,6 +14,7 @@ import { LoopLag, rejectWhileLate } from './load/loop-lag.ts'
 import { createNodeServer } from './load/node-server.ts'
 import { rateLimit, costTable } from './load/rate-limits.ts'
 import { indexPage, type ShownAccount } from './index-page.ts'
+import { boundAnswers, UnsentAnswers } from './load/unsent-answers.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { mediaDownloads, type MediaFiles, mediaUploads } from './media-routes.ts'
 import { openapiRoute } from './openapi/openapi-route.ts'
@@ -64,6 +65,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   addOperations(routes, router, contexts)
   const guard = new WebhookGuard(dependencies.limits)
   const lag = new LoopLag()
+  const unsent = new UnsentAnswers({ log })
   const koa = new Koa()
   koa.use(requestId())
   koa.use(accessLog(log, router))
@@ -73,6 +75,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(outsideApi(healthRoutes(dependencies.findReadinessProblem)))
   koa.use(rejectWhileLate(lag, dependencies.loopLagMaxMs))
   koa.use(contexts.readAddress)
+  koa.use(boundAnswers(unsent))
   koa.use(boundBodies(new BodyBudget(BODIES_BYTES_MAX)))
   koa.use(outsideApi(workflowWebhookRoutes(dependencies.workflowWebhooks, guard)))
   koa.use(outsideApi(providerWebhookRoutes(dependencies.providerWebhooks, guard)))
@@ -86,7 +89,10 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(trpcEndpoint(router, contexts.openForTrpc))
   koa.use(routes.middleware())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
-  return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => lag.stop())
+  return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => {
+    lag.stop()
+    unsent.stop()
+  })
 }
 
 /** Skips the middleware for calls of the API, most requests, as each costs them some promises. */
