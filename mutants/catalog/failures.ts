@@ -25,7 +25,7 @@ export const FAILURES: Area = {
     {
       name: 'an outage at the last attempt makes a dead letter',
       file: FAILURE,
-      original: 'if (!failed.item.isLastAttempt || port.isTransient(failed.error)) return',
+      original: 'if (!failed.item.isLastAttempt || !countsAttempt(port, failed)) return',
       mutated: 'if (!failed.item.isLastAttempt) return',
       tests: ['integration/engine/transient-failures.test.ts'],
     },

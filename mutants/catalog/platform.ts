@@ -69,7 +69,7 @@ export const PLATFORM: Area = {
     {
       name: 'a place is kept for a key whose job waits',
       file: LOCAL,
-      original: 'const hasJob = this.#waiting.has(key) || ',
+      original: 'const hasJob = isWaiting || ',
       mutated: 'const hasJob = ',
     },
     {
@@ -103,8 +103,8 @@ export const PLATFORM: Area = {
     {
       name: 'reserved places take those of jobs at work',
       file: LOCAL,
-      original: '!this.#hasPlace(job, this.#options.limits.working - this.#working.size)',
-      mutated: '!this.#hasPlace(job)',
+      original: '!this.#hasPlace(toWorkspace(job), this.#options.limits.working - this.#working.size)',
+      mutated: '!this.#hasPlace(toWorkspace(job))',
     },
     {
       name: 'jobs that wait at the stop are not left to other processes',
@@ -123,9 +123,16 @@ export const PLATFORM: Area = {
     {
       name: 'events of an inner transaction are lost',
       file: 'src/scope.ts',
-      original: 'this.#ending.events.push(...ending.events)',
-      mutated: '',
+      original: 'this.#ending.events.push(...events)\n      this.#ending.outdatedKeys',
+      mutated: 'this.#ending.outdatedKeys',
       tests: ['integration/platform/transactions.test.ts'],
+    },
+    {
+      name: 'jobs of a commit whose response is lost wait for the search for lost jobs',
+      file: 'src/platform/database/pools/transaction.ts',
+      original: 'if (!isInner && isOutage(error)) effects()',
+      mutated: '',
+      tests: ['integration/engine/lost-commit.test.ts'],
     },
   ],
 }
