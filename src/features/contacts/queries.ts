@@ -176,16 +176,34 @@ function searchSql(q: string): SqlFragment {
 /** Without the zeros that are dialed before a number, it is only looked for if it is about a whole one. */
 const DIALED_MIN = 6
 
+/** Digits, spaces and punctuation: dashes of any kind, and the invisible marks of direction that copied numbers have. */
+const NUMBER = /^[\d\s()+./\p{Pd}\p{Cf}]+$/u
+
+/** Zero that is only dialed within a country: `+44 (0)20`. */
+const TRUNK_ZERO = '(0)'
+
 /** Adds the contacts with the digits of `q` in their number, with any punctuation; after a plus at its beginning. */
 function orPhoneSql(q: string): SqlFragment {
-  if (!/^[\d\s()+./-]+$/.test(q)) return sqlFragment``
-  const digits = q.replaceAll(/\D/g, '')
-  if (q.startsWith('+')) return sqlFragment`or t.phone like ${`+${digits}%`}`
+  if (!NUMBER.test(q)) return sqlFragment``
+  const visible = q.replaceAll(/\p{Cf}/gu, '').trim()
+  const digits = toDigits(visible)
+  if (visible.startsWith('+')) {
+    const dialedAbroad = toDigits(visible.replace(TRUNK_ZERO, ''))
+    return orAny([...new Set([digits, dialedAbroad])].map((start) => sqlFragment`t.phone like ${`+${start}%`}`))
+  }
   const dialed = digits.replace(/^0+/, '')
   const isDialed = dialed !== digits && dialed.length >= DIALED_MIN
   const parts = [...(digits.length >= PART_MIN ? [digits] : []), ...(isDialed ? [dialed] : [])]
+  return orAny(parts.map((part) => sqlFragment`ltrim(t.phone, '+') like ${`%${part}%`}`))
+}
+
+function toDigits(text: string): string {
+  return text.replaceAll(/\D/g, '')
+}
+
+function orAny(conditions: SqlFragment[]): SqlFragment {
   return joinFragments(
-    parts.map((part) => sqlFragment`or ltrim(t.phone, '+') like ${`%${part}%`}`),
+    conditions.map((condition) => sqlFragment`or ${condition}`),
     ' ',
   )
 }

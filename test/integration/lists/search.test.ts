@@ -51,6 +51,9 @@ describe('search of contacts', () => {
     ['(', []],
     ['01578800', ['100%_sure']],
     ['000221', []],
+    ['+55 (0)11 97000–0022', ['Bruna Lima']],
+    ['\u202a+55 11 97000\u20110022\u202c', ['Bruna Lima']],
+    ['(0)11 97000—0022', ['Bruna Lima']],
   ]
   for (const [q, names] of finds) {
     it(`by "${q}" finds ${names.length === 0 ? 'nobody' : names.join()}`, async () => {
