@@ -13,7 +13,7 @@ const ENCODINGS_LENGTH_MAX = 500
 export function openapiRoute(router: AppRouter): Middleware {
   let served: Promise<Served> | undefined
   return async function answerOpenapi(ctx, next) {
-    if (ctx.path !== OPENAPI_PATH || ctx.method !== 'GET') return next()
+    if (ctx.path !== OPENAPI_PATH || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
     const { text, gzipped, etag } = await (served ??= build(router))
     ctx.status = 200
     ctx.set('Cache-Control', 'no-cache')

@@ -92,6 +92,16 @@ describe('GET /openapi.json', () => {
 
   after(() => app.stop())
 
+  it('HEAD /openapi.json returns the headers of GET /openapi.json without a body', async () => {
+    const get = await app.rest('GET', '/openapi.json')
+    const head = await fetch(`${app.url}/openapi.json`, { method: 'HEAD' })
+    expect(head.status).to.equal(200)
+    for (const name of ['content-type', 'etag', 'cache-control']) {
+      expect(head.headers.get(name), name).to.equal(get.headers.get(name)).and.not.equal(null)
+    }
+    expect(await head.text()).to.equal('')
+  })
+
   it('GET /openapi.json returns 304 without a body to a client that has the document', async () => {
     const { headers } = await app.rest('GET', '/openapi.json')
     const etag = headers.get('etag') ?? ''
