@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -109,6 +110,21 @@ describe('pages of lists', function () {
     await other.call('DELETE', `/api/contacts/${newestFirst[2]}`)
     const next = await other.call('GET', `/api/contacts?limit=3&cursor=${first.nextCursor}`)
     expect([...toIds(first), ...toIds(next)]).to.deep.equal(newestFirst)
+  })
+
+  it('continue by cursor behind names that another program wrote, however long', async () => {
+    const other = await buildWorkspace(app)
+    const names = ['a', '王'.repeat(900), 'ж'.repeat(1350), 'z'.repeat(2700), 'zz']
+    await app.system.db('contacts').insert(names.map((name) => ({ tenant_id: other.tenantId, id: randomUUID(), name })))
+    const found: string[] = []
+    let cursor: string | undefined = ''
+    while (cursor !== undefined) {
+      const page = await other.call('GET', `/api/contacts?sort=name&limit=1${cursor && `&cursor=${cursor}`}`)
+      found.push(...page.items.map(({ name }: { name: string }) => name))
+      cursor = page.nextCursor
+    }
+    expect(found).to.have.members(names)
+    expect(found).to.have.lengthOf(names.length)
   })
 
   it('refuse a cursor that is none, or of a list in another order, with 400', async () => {
