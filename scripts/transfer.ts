@@ -1,4 +1,13 @@
-import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  createReadStream,
+  createWriteStream,
+  type ReadStream,
+  renameSync,
+  rmSync,
+  statSync,
+  type WriteStream,
+} from 'node:fs'
 import type pg from 'pg'
 import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
@@ -19,8 +28,10 @@ export function exportToFile(file: string): Promise<void> {
   return transfer(async (client, database, onProgress) => {
     await assertMigrated(database)
     const partial = `${file}.partial`
+    if (isFolder(file)) throw new TransferError(`${file} is a folder. Name a file in it`)
+    const output = await opened(createWriteStream(partial, { mode: 0o600 }))
     try {
-      const rows = await exportDatabase(client, createWriteStream(partial, { mode: 0o600 }), onProgress)
+      const rows = await exportDatabase(client, output, onProgress)
       renameSync(partial, file)
       return `Exported ${rows} rows to ${file}. Keep SECRET_KEY, or the file secret-key of DATA_DIR, with it: credentials are encrypted with it.`
     } finally {
@@ -32,12 +43,26 @@ export function exportToFile(file: string): Promise<void> {
 /** Reads a file of `exportToFile` into the configured database, whose tables are created if they are missing. */
 export function importFromFile(file: string): Promise<void> {
   return transfer(async (client, database, onProgress) => {
-    const input = createReadStream(file)
-    await new Promise((resolve, reject) => input.once('open', resolve).once('error', reject))
+    const input = await opened(createReadStream(file))
     await migrateDatabase(database.sessionUrl, createLogger('warn'))
     const rows = await importDatabase(client, input, onProgress)
     return `Imported ${rows} rows. Start Parley with the SECRET_KEY of the exported database.`
   })
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+/** @throws TransferError if the file cannot be opened, such as one in a folder that is missing */
+async function opened<Stream extends ReadStream | WriteStream>(stream: Stream): Promise<Stream> {
+  try {
+    await once(stream, 'open')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TransferError(`The file cannot be opened: ${reason}. Name another one`)
+  }
+  return stream
 }
 
 type Work = (client: pg.Client, database: ResolvedDatabase, onProgress: Progress) => Promise<string>

@@ -158,4 +158,19 @@ describe('npm run export and npm run import', function () {
     expect(unnamed.stderr).to.match(/^The argument <file> is missing\n\nUsage: npm run export -- <file>/)
     expect([filled.code, other.code, unnamed.code]).to.deep.equal([1, 1, 2])
   })
+
+  it('name a file that cannot be opened, and a folder, without a stack', async () => {
+    const missing = join(folder.path, 'missing', 'parley.export')
+    const exported = await npmRun('export', source.url, missing)
+    expect(exported.stderr).to.equal(
+      `The file cannot be opened: ENOENT: no such file or directory, open '${missing}.partial'. Name another one\n`,
+    )
+    const imported = await npmRun('import', target.url, missing)
+    expect(imported.stderr).to.equal(
+      `The file cannot be opened: ENOENT: no such file or directory, open '${missing}'. Name another one\n`,
+    )
+    const intoFolder = await npmRun('export', source.url, folder.path)
+    expect(intoFolder.stderr).to.equal(`${folder.path} is a folder. Name a file in it\n`)
+    expect([exported.code, imported.code, intoFolder.code]).to.deep.equal([1, 1, 1])
+  })
 })
