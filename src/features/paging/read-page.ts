@@ -2,7 +2,7 @@ import { SqlFragment, sqlFragment } from '../../platform/database/statements/sta
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { type AnchoredList, anchorJob, ANCHORS } from './anchors/anchored-list.ts'
-import { type Anchor, areAnchorsWrong, findAnchor } from './anchors/find-anchor.ts'
+import { type Anchor, findAnchor } from './anchors/find-anchor.ts'
 import { type Position, parseCursor, toCursor, toTimeText } from './cursor.ts'
 import type { ItemSource } from './read-items.ts'
 import { type Direction, DIRECTIONS, type ListRows, matchesSql, type Order, walkSql } from './walk.ts'
@@ -105,21 +105,11 @@ class PageReader<Item> {
     if (!anchored) return toStart(await this.#readTotal(total), bounds, direction)
     const { offset } = bounds
     const found = await findAnchor(this.#scope, anchored, { total: toSql(total), offset, direction })
-    const wrongAt = await this.#findWrong(anchored, total)
-    const start = toStart(found.total, bounds, direction, wrongAt ? undefined : found.anchor)
-    if (start.skipped > 2 * ANCHORS.spacing || found.isOutdated || wrongAt) {
-      await this.#scope.enqueue(anchorJob(this.#scope.tenantId, anchored, wrongAt))
+    const start = toStart(found.total, bounds, direction, found.anchor)
+    if (start.skipped > 2 * ANCHORS.spacing || found.isOutdated) {
+      await this.#scope.enqueue(anchorJob(this.#scope.tenantId, anchored))
     }
     return start
-  }
-
-  /** Returns the time at which anchors were found wrong, up to a minute ago. They are not used until they are counted again. */
-  #findWrong(anchored: AnchoredList, total: SqlFragment | number): Promise<Date | undefined> {
-    const key = `anchors of ${anchored.list} ${anchored.ownerId ?? ''}`
-    return this.#scope.cached(key, ANCHORS.comparedMs, async () => {
-      const isWrong = await areAnchorsWrong(this.#scope, anchored, { total: toSql(total), rows: this.#listing })
-      return isWrong ? this.#scope.now() : undefined
-    })
   }
 
   async #readTotal(total: SqlFragment | number): Promise<number> {

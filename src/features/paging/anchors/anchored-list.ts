@@ -14,8 +14,8 @@ export type AnchoredList = {
   ownerId?: string
 }
 
-/** Rows from one anchor to the next, and the time for which anchors are not compared with the total again. */
-export const ANCHORS = { spacing: 10_000, comparedMs: MINUTE }
+/** Rows from one anchor to the next. */
+export const ANCHORS = { spacing: 10_000 }
 
 const ANCHOR_AGE_MS = 10 * MINUTE
 const REBUILD_MS = DAY
@@ -53,9 +53,9 @@ export function toListOwnerId(tenantId: string, { ownerId = tenantId }: Anchored
   return ownerId
 }
 
-/** Job that adds the missing anchors of a list, and counts them again if they were begun before they were found wrong. */
-export function anchorJob(tenantId: string, list: AnchoredList, wrongAt?: Date): Job {
+/** Job that adds the missing anchors of a list. */
+export function anchorJob(tenantId: string, list: AnchoredList): Job {
   const ownerId = toListOwnerId(tenantId, list)
-  const payload = { tenantId, list: list.list, ownerId, ...(wrongAt ? { wrongAt: wrongAt.toISOString() } : {}) }
+  const payload = { tenantId, list: list.list, ownerId }
   return { task: 'extend-anchors', key: `extend-anchors:${list.list}:${tenantId}:${ownerId}`, payload }
 }

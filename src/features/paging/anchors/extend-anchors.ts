@@ -22,12 +22,12 @@ export type AnchoredRows = Record<AnchoredList['list'], (ownerId: string) => Lis
 
 /**
  * Adds the missing anchors of a list in short transactions, up to the rows that may still get older neighbors. Anchors that
- * were begun a day ago, or before they were found wrong, are counted again.
+ * were begun a day ago are counted again.
  */
 export async function extendAnchors(
   system: SystemScope,
   rowsOf: AnchoredRows,
-  { tenantId = '', list: name = '', ownerId = '', wrongAt }: Record<string, string>,
+  { tenantId = '', list: name = '', ownerId = '' }: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<void> {
   const scope = system.forTenant(tenantId)
@@ -38,11 +38,9 @@ export async function extendAnchors(
     insert into list_anchors (tenant_id, list, owner_id, value, row_id, count, begun_at)
     values (${tenantId}, ${name}, ${ownerId}, '-infinity', ${NIL_ID}, 0, ${scope.now()}) on conflict do nothing`
   const rows = rowsOf[name](ownerId)
-  const wrong = wrongAt === undefined ? undefined : new Date(wrongAt)
   for (;;) {
-    if (signal?.aborted) return scope.enqueue(anchorJob(tenantId, list, wrong))
-    const since = wrong ?? countedSince(scope.now())
-    const added = await scope.transaction((tx) => extendPortion(tx, { list, rows, since }))
+    if (signal?.aborted) return scope.enqueue(anchorJob(tenantId, list))
+    const added = await scope.transaction((tx) => extendPortion(tx, list, rows))
     if (added < PORTION) return
   }
 }
@@ -55,14 +53,11 @@ function isAnchored(rowsOf: AnchoredRows, name: string): name is AnchoredList['l
  * Adds a portion of anchors newer than the last one, and returns their number. Changes that were recorded of newer rows are
  * forgotten: the same statement counts the rows as these changes have left them.
  */
-async function extendPortion(
-  tx: Scope,
-  { list, rows, since }: { list: AnchoredList; rows: ListRows; since: Date },
-): Promise<number> {
+async function extendPortion(tx: Scope, list: AnchoredList, rows: ListRows): Promise<number> {
   const begunAt = await lockAnchors(tx, list)
   if (begunAt === undefined) return 0
   const ofList = ofListSql(tx, list)
-  if (begunAt < since) await beginAgain(tx, list)
+  if (begunAt < countedSince(tx.now())) await beginAgain(tx, list)
   const [last] = await tx.sql<{ value: Date | number; id: string }>('findLastAnchor')`
     select value, row_id as id from list_anchors where ${ofList} and row_id <> ${NIL_ID}
     order by value desc, row_id desc limit 1`

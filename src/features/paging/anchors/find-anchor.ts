@@ -1,8 +1,8 @@
 import { sqlFragment, type SqlFragment } from '../../../platform/database/statements/statement.ts'
 import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope.ts'
-import { type Direction, type ListRows, walkSql } from '../walk.ts'
-import { type AnchoredList, ANCHORS, countedSince, ofListSql } from './anchored-list.ts'
+import type { Direction } from '../walk.ts'
+import { type AnchoredList, countedSince, ofListSql } from './anchored-list.ts'
 
 /** Row of a list at a known place. `rank` is the number of rows up to and including it, from the oldest one. */
 export type Anchor = { value: Date | number; id: string; rank: number }
@@ -24,7 +24,11 @@ export async function findAnchor(
       ? sqlFragment`rank <= ${offset}::int order by rank desc, value desc, row_id desc`
       : sqlFragment`rank >= counted.total - ${offset}::int order by rank, value, row_id`
   const [row] = await scope.sql<Row>('findAnchor')`
-    with counted as materialized (select ${total} as total), ${rankedSql(scope, list)}
+    with counted as materialized (select ${total} as total),
+    steps as (
+      select value, row_id, count as rows, true as is_anchor from list_anchors where ${ofListSql(scope, list)}
+      union all select value, row_id, delta, false from list_changes where ${ofListSql(scope, list)}),
+    ranked as (select value, row_id, is_anchor, (sum(rows) over (order by value, row_id))::int as rank from steps)
     select counted.total, exists (
       select from list_anchors where ${ofListSql(scope, list)} and value = '-infinity' and row_id = ${NIL_ID}
         and begun_at < ${countedSince(scope.now())}::timestamptz) as is_outdated, anchor.value, anchor.row_id as id, anchor.rank
@@ -34,38 +38,4 @@ export async function findAnchor(
   const { isOutdated, value, id, rank } = row
   const isFound = value !== null && id !== null && rank !== null
   return { total: row.total, isOutdated, anchor: isFound ? { value, id, rank } : undefined }
-}
-
-/**
- * Returns true if the anchors do not add up to the total of the list, because rows have left their place without a record: a
- * process of an older version or another program has deleted them.
- */
-export async function areAnchorsWrong(
-  scope: Scope,
-  list: AnchoredList,
-  { total, rows }: { total: SqlFragment; rows: ListRows },
-): Promise<boolean> {
-  const { id, order } = rows
-  const isNewer =
-    order.kind === 'id'
-      ? sqlFragment`${id} > last.row_id`
-      : sqlFragment`(${order.value}, ${id}) > (last.value, last.row_id)`
-  const newer = walkSql(scope.tenantId, rows, { direction: 'asc', limit: 2 * ANCHORS.spacing }, [isNewer])
-  const [row] = await scope.sql<{ total: number; rank: number; newer: number }>('compareAnchors', {
-    isPrepared: false,
-  })`
-    with ${rankedSql(scope, list)},
-    last as (select value, row_id, rank from ranked where is_anchor and row_id <> ${NIL_ID}
-      order by value desc, row_id desc limit 1)
-    select ${total} as total, last.rank, newer.count::int as newer
-    from last cross join lateral (select count(*) from (${newer}) rows) newer`
-  return row !== undefined && row.newer < 2 * ANCHORS.spacing && row.total !== row.rank + row.newer
-}
-
-/** Returns the SQL of the anchors and recorded changes of a list as `ranked`, with the number of rows up to each. */
-function rankedSql(scope: Scope, list: AnchoredList): SqlFragment {
-  return sqlFragment`steps as (
-      select value, row_id, count as rows, true as is_anchor from list_anchors where ${ofListSql(scope, list)}
-      union all select value, row_id, delta, false from list_changes where ${ofListSql(scope, list)}),
-    ranked as (select value, row_id, is_anchor, (sum(rows) over (order by value, row_id))::int as rank from steps)`
 }
