@@ -3,13 +3,26 @@ import examples from 'libphonenumber-js/mobile/examples'
 
 const E164 = /^\+[1-9]\d{6,14}$/
 
+/** Spaces, dots, dashes of any kind, and the invisible marks of direction that copied numbers have. */
+const SEPARATORS = /[\s.\p{Pd}\p{Cf}]/gu
+/** Zero behind the country code that is only dialed within the country: `+44 (0)20`. */
+const TRUNK_ZERO = /^(\+\(?\d{1,3}\)?)\(0\)/
+/** Italy, San Marino, the Vatican, Côte d'Ivoire, Gabon and the Congo: there the zero is dialed from abroad, too. */
+const KEEPS_ZERO = /^\+\(?(?:39|37[89]|225|24[12])/
+
 /**
- * Removes spaces and punctuation; undefined if the rest is no international number. Numbers are not checked against
- * numbering plans, which do not contain test numbers and some real ones.
+ * Removes spaces, punctuation and a zero in parentheses; undefined if the rest is no international number. Numbers are not
+ * checked against numbering plans, which do not contain test numbers and some real ones.
  */
 export function toE164(text: string): string | undefined {
-  const number = text.replaceAll(/[\s().-]/g, '')
+  const number = removeTrunkZero(text).replaceAll(/[()]/g, '')
   return E164.test(number) ? number : undefined
+}
+
+/** Removes separators and the zero that is not dialed from abroad. The text may be the beginning of a number. */
+export function removeTrunkZero(text: string): string {
+  const number = text.replaceAll(SEPARATORS, '')
+  return KEEPS_ZERO.test(number) ? number : number.replace(TRUNK_ZERO, '$1')
 }
 
 /** Returns the ISO 3166-1 alpha-2 code of the country, or null if the numbering plan does not determine it. */

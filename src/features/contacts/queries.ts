@@ -2,7 +2,7 @@ import type { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { toPhoneKey } from '../../platform/phone.ts'
+import { removeTrunkZero, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { countSql } from '../counts/read-count.ts'
@@ -179,16 +179,13 @@ const DIALED_MIN = 6
 /** Digits, spaces and punctuation: dashes of any kind, and the invisible marks of direction that copied numbers have. */
 const NUMBER = /^[\d\s()+./\p{Pd}\p{Cf}]+$/u
 
-/** Zero that is only dialed within a country: `+44 (0)20`. */
-const TRUNK_ZERO = '(0)'
-
 /** Adds the contacts with the digits of `q` in their number, with any punctuation; after a plus at its beginning. */
 function orPhoneSql(q: string): SqlFragment {
   if (!NUMBER.test(q)) return sqlFragment``
   const visible = q.replaceAll(/\p{Cf}/gu, '').trim()
   const digits = toDigits(visible)
   if (visible.startsWith('+')) {
-    const dialedAbroad = toDigits(visible.replace(TRUNK_ZERO, ''))
+    const dialedAbroad = toDigits(removeTrunkZero(visible))
     return orAny([...new Set([digits, dialedAbroad])].map((start) => sqlFragment`t.phone like ${`+${start}%`}`))
   }
   const dialed = digits.replace(/^0+/, '')

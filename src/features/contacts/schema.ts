@@ -17,7 +17,7 @@ export const phone = z
   })
   .meta({
     override: { type: 'string' },
-    description: 'E.164. Spaces, brackets, dots and dashes are removed',
+    description: 'E.164. Spaces, brackets, dots and dashes are removed, and the zero of `+44 (0)20`',
     examples: ['+14155550100'],
   })
 
