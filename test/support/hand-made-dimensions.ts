@@ -202,6 +202,21 @@ const DEFINITIONS: [name: string, max: number, toDefinition: (size: number) => G
   ],
   ['length of a text', 900_000, (size) => ({ steps: [say('s', 'a'.repeat(size))] })],
   ['open braces in a text', 60_000, (size) => ({ steps: [say('s', '{{'.repeat(size / 2))] })],
+  ['headers of a request', 18_000, (size) => ({ steps: [request({ headers: entries(size, () => 'a') })] })],
+  ['open braces in a header', 240_000, (size) => ({ steps: [request({ headers: { Token: '{{'.repeat(size) } })] })],
+  [
+    'encoded parameters of a URL',
+    120_000,
+    (size) => ({ steps: [request({ url: `https://a.b?${'%7&'.repeat(size)}` })] }),
+  ],
+  [
+    'variables that a header names',
+    9000,
+    (size) => ({
+      variables: entries(size, () => ({ type: 'string', default: 'a' })),
+      steps: [request({ headers: { Token: `{{${'vars.b '.repeat(size)}}}` } })],
+    }),
+  ],
   ['names of the editor', 18_000, (size) => ({ ui: entries(size, () => 1) })],
 ]
 
@@ -271,6 +286,10 @@ async function buildBroadcasts(workspace: WorkspaceClient): Promise<Dimension[]>
 
 function say(id: string, body = 'Hi') {
   return { id, type: 'send_message', message: { body } }
+}
+
+function request(fields: object) {
+  return { id: 's', type: 'http', method: 'GET', url: 'https://a.b', ...fields }
 }
 
 function jump(index: number, size: number) {

@@ -1,6 +1,6 @@
 import { type Compilation, compileDefinition } from '../../engine/compile/compile-definition.ts'
 import type { Problem } from '../../engine/language/definition/problems.ts'
-import { findLiteralSecrets } from './find-literal-secrets.ts'
+import { findLiteralSecrets } from '../workflows/literal-secrets.ts'
 import { findRemovedNames } from './find-removed-names.ts'
 import { findUnsupported, type Unsupported } from './find-unsupported.ts'
 import { workflowLanguage, workflowLanguageWithLoopback } from '../../workflow-language.ts'

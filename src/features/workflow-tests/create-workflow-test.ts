@@ -5,6 +5,7 @@ import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
+import { assertNoSecrets } from './assert-no-secrets.ts'
 import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
 import { toWorkflowTest } from './queries.ts'
 
@@ -45,9 +46,11 @@ type NewTest = Pick<
 
 /**
  * @throws ConflictError `name_taken`
- * @throws UnprocessableError `too_many_tests`
+ * @throws UnprocessableError `too_many_tests`, `literal_secret`
  */
-export function insertTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
+export async function insertTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
+  const { trigger, input, dialogue, stepOutputs, contact, expectation } = test
+  assertNoSecrets({ trigger, input, dialogue, stepOutputs, contact, expectation })
   return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
       // Serializes concurrent requests, so that together they cannot exceed the limit.

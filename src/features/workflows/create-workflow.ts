@@ -2,16 +2,21 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { toDraftColumns } from './draft-columns.ts'
+import { assertNoLiteralSecrets } from './literal-secrets.ts'
 import { getWorkflow } from './queries.ts'
 import type { CreateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
 const EMPTY = { version: 1, triggers: [], steps: [] }
 
-/** Creates a draft. Without a definition the draft is empty, and can be published as it is. */
+/**
+ * Creates a draft. Without a definition the draft is empty, and can be published as it is.
+ * @throws UnprocessableError `literal_secret`
+ */
 export async function createWorkflow(
   scope: Scope,
   { id: workflowId = newId(), ...input }: CreateWorkflow & { id?: string },
 ): Promise<WorkflowWithDefinition> {
+  assertNoLiteralSecrets(input.definition)
   return scope.transaction(async (tx) => {
     const now = tx.now()
     await tx.query(WorkflowRow).insert({

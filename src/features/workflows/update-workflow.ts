@@ -3,12 +3,18 @@ import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { toDraftColumns } from './draft-columns.ts'
+import { assertNoLiteralSecrets } from './literal-secrets.ts'
 import { getWorkflow } from './queries.ts'
 import type { UpdateWorkflow, WorkflowWithDefinition } from './schema.ts'
 
-/** Changes the draft. The published version stays until the next publish. */
-export function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<WorkflowWithDefinition> {
+/**
+ * Changes the draft. The published version stays until the next publish.
+ * @throws ConflictError `version_conflict`
+ * @throws UnprocessableError `literal_secret`
+ */
+export async function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<WorkflowWithDefinition> {
   const { workflowId, definition, draftRevision, ...columns } = input
+  assertNoLiteralSecrets(definition)
   return scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
     if (draftRevision !== undefined && draftRevision !== workflow.draftRevision) {

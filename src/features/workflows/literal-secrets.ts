@@ -1,9 +1,22 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
 import { isLiteral, listLiteralParameters, listLiteralSecrets } from '../../platform/security/literal-secret.ts'
 import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
-import { type DefinitionPart, findValues, listSteps, toRootPart } from '../workflows/stored-definition.ts'
+import { type DefinitionPart, findValues, listSteps, toRootPart } from './stored-definition.ts'
 
+const PROBLEMS_MAX = 100
 const ADVICE = 'Store the secret with POST /api/credentials and set credentialId, or use a tool with a credential'
+
+/**
+ * Refuses to store a definition with secrets, as every member can read it. Takes time in proportion to its size.
+ * @throws UnprocessableError `literal_secret`
+ */
+export function assertNoLiteralSecrets(definition: unknown): void {
+  const problems = findLiteralSecrets(definition)
+  const [first] = problems
+  if (!first) return
+  throw new UnprocessableError('literal_secret', first.message, problems.slice(0, PROBLEMS_MAX))
+}
 
 /**
  * Finds secrets that are written into the requests of a definition, where every member reads them: literal values of
@@ -19,7 +32,7 @@ export function findLiteralSecrets(definition: unknown): Problem[] {
   })
 }
 
-function checkRequest(step: DefinitionPart, parent: string, defaults: string[]): Problem[] {
+function checkRequest(step: DefinitionPart, parent: string, defaults: ReadonlySet<string>): Problem[] {
   const sections = ['headers', 'query'].flatMap((section) =>
     findValues(step, `${parent}${section}`).flatMap(({ path, value }) =>
       listSecrets(toRootPart(value).fields, defaults).map((name) => `${path}.${name}`),
@@ -33,24 +46,26 @@ function checkRequest(step: DefinitionPart, parent: string, defaults: string[]):
   )
 }
 
-function listSecrets(fields: Readonly<Record<string, unknown>>, defaults: string[]): string[] {
+function listSecrets(fields: Readonly<Record<string, unknown>>, defaults: ReadonlySet<string>): string[] {
+  const secrets = listLiteralSecrets(fields)
+  if (defaults.size === 0) return secrets
   const referring = Object.keys(fields).filter((name) => isSensitiveName(name) && usesAny(fields[name], defaults))
-  return [...new Set([...listLiteralSecrets(fields), ...referring])]
+  return [...new Set([...secrets, ...referring])]
 }
 
 /** Lists the variables whose default is a literal text. */
-function listLiteralDefaults(definition: unknown): string[] {
-  return findValues(toRootPart(definition), 'variables').flatMap(({ value }) => {
+function listLiteralDefaults(definition: unknown): ReadonlySet<string> {
+  const names = findValues(toRootPart(definition), 'variables').flatMap(({ value }) => {
     const variables = Object.entries(toRootPart(value).fields)
     return variables.flatMap(([name, variable]) => {
       const text = toRootPart(variable).fields['default']
       return typeof text === 'string' && isLiteral(text) ? [name] : []
     })
   })
+  return new Set(names)
 }
 
-function usesAny(value: unknown, variables: string[]): boolean {
+function usesAny(value: unknown, variables: ReadonlySet<string>): boolean {
   if (typeof value !== 'string') return false
-  const names = [...value.matchAll(/\bvars\.(\w+)/g)].map(([, name = '']) => name)
-  return names.some((name) => variables.includes(name))
+  return [...value.matchAll(/\bvars\.(\w+)/g)].some(([, name = '']) => variables.has(name))
 }
