@@ -1,5 +1,6 @@
 import type { Scope } from '../../scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
+import { deletePhones } from './audience/replace-audience.ts'
 import { getBroadcast } from './queries.ts'
 import type { Broadcast, BroadcastRef } from './schema.ts'
 import { cancelPending, withdrawQueued } from './sending/withdraw-recipients.ts'
@@ -13,6 +14,7 @@ import { changeStatus, lockForTransition } from './transitions.ts'
 export function cancelBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
   return scope.transaction(async (tx) => {
     const broadcast = await lockForTransition(tx, broadcastId, 'cancel')
+    if (broadcast.startedAt === null) await deletePhones(tx, broadcastId)
     await changeStatus(tx, broadcast, 'cancel', { completedAt: tx.now(), workAt: tx.now() })
     await withdrawQueued(tx, broadcast, 'canceled')
     if (await cancelPending(tx, broadcast)) await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))

@@ -1,6 +1,7 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { assertParams } from './audience/assert-params.ts'
 import { lockTemplate } from './lock-template.ts'
 import { NO_COUNTS } from './counts.ts'
@@ -8,12 +9,16 @@ import { getBroadcast } from './queries.ts'
 import { replaceAudience } from './audience/replace-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
 
-/** Creates a draft. Nothing is sent. */
+/**
+ * Creates a draft. Nothing is sent.
+ * @throws ConflictError `too_many_broadcasts`
+ */
 export function createBroadcast(
   scope: Scope,
   { id: broadcastId = newId(), ...input }: CreateBroadcast & { id?: string },
 ): Promise<Broadcast> {
   return scope.transaction(async (tx) => {
+    await assertRowLimit(tx, 'broadcasts')
     const template = await lockTemplate(tx, input.templateId, input.channelId)
     assertParams(template, input.params, input.audience)
     const now = tx.now()

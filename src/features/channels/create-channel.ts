@@ -2,13 +2,14 @@ import { assertCallableBaseUrl, WhatsappCredentials, WhatsappSettings } from '..
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { sealContext } from './load-channel.ts'
 import { toChannel } from './queries.ts'
 import type { Channel, CreateChannel } from './schema.ts'
 
 /**
  * Connects a WhatsApp number. Its credentials are stored encrypted.
- * @throws InvalidError when the base URL is on this machine or has another port, and the installation does not allow that
+ * @throws ConflictError `too_many_channels`; InvalidError when the base URL is on this machine or has another port, and the installation does not allow that
  */
 export async function createChannel(scope: Scope, input: CreateChannel): Promise<Channel> {
   const { kind, name, phoneNumber, apiVersion: version, ...config } = input
@@ -16,6 +17,7 @@ export async function createChannel(scope: Scope, input: CreateChannel): Promise
   assertCallableBaseUrl(settings, scope)
   const channelId = newId()
   return scope.transaction(async (tx) => {
+    await assertRowLimit(tx, 'channels')
     const now = tx.now()
     await tx.query(ChannelRow).insert({
       id: channelId,

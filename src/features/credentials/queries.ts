@@ -15,9 +15,6 @@ export async function getCredential(scope: Scope, { credentialId }: CredentialRe
 
 /** Lists the credentials by name. A workspace has few of them. */
 export async function listCredentials(scope: Scope): Promise<{ items: Credential[] }> {
-  const rows = await scope.query(CredentialRow).orderBy('name').limit(CREDENTIALS_MAX)
+  const rows = await scope.query(CredentialRow).orderBy('name')
   return { items: rows.map(toCredential) }
 }
-
-/** The number of credentials of a workspace. */
-export const CREDENTIALS_MAX = 200

@@ -2,13 +2,15 @@ import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { getGroup } from './queries.ts'
 import type { CreateGroup, Group } from './schema.ts'
 
-/** @throws ConflictError `name_taken` */
+/** @throws ConflictError `name_taken`, `too_many_groups` */
 export function createGroup(scope: Scope, { name, description = null }: CreateGroup): Promise<Group> {
   return toUniqueNameError('group', () =>
     scope.transaction(async (tx) => {
+      await assertRowLimit(tx, 'groups')
       const groupId = newId()
       const now = tx.now()
       await tx.query(GroupRow).insert({ id: groupId, name, description, createdAt: now, updatedAt: now })

@@ -39,6 +39,7 @@ const TemplateChoice = z
     language: text(20).optional(),
     params: z
       .record(text(512), z.string().max(2048))
+      .refine((params) => Object.keys(params).length <= 100, 'must have at most 100 entries')
       .default({})
       .meta({ description: 'Values by parameter: its name, or `1`, `2`… for positional parameters' }),
   })

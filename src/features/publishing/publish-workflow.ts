@@ -11,9 +11,12 @@ import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
 import { getWorkflow } from '../workflows/queries.ts'
 import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
 
+/** Stored size of the definitions of all versions of a workspace, which is smaller than their texts. */
+export const VERSIONS = { bytesMax: 1024 ** 3 }
+
 /**
  * Makes the draft the version of new runs; current runs keep theirs. Publishing an unchanged draft creates no version.
- * @throws ConflictError `workflow_archived`, or `draft_changed` while the draft was checked
+ * @throws ConflictError `workflow_archived`, `too_many_versions`, or `draft_changed` while the draft was checked
  */
 export async function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
   // The check waits for a compute thread, so it runs outside the transaction and its locks.
@@ -70,6 +73,7 @@ async function addVersion(
   workflow: WorkflowRow,
   { hash, compiled, note }: { hash: string; compiled: Record<string, unknown>; note: string | undefined },
 ): Promise<number> {
+  await assertVersionsFit(tx)
   const [newest] = await tx.query(VersionRow).where('workflowId', workflow.id).orderBy('version', 'desc').limit(1)
   const version = (newest?.version ?? 0) + 1
   await tx.query(VersionRow).insert({
@@ -83,4 +87,14 @@ async function addVersion(
     publishedAt: tx.now(),
   })
   return version
+}
+
+/** @throws ConflictError `too_many_versions` */
+async function assertVersionsFit(tx: Scope): Promise<void> {
+  const [row] = await tx.sql<{ bytes: number }>('measureVersions')`
+    select coalesce(sum(pg_column_size(definition) + pg_column_size(compiled)), 0)::bigint as bytes
+    from workflow_versions where tenant_id = ${tx.tenantId}`
+  if ((row?.bytes ?? 0) < VERSIONS.bytesMax) return
+  const message = `The versions of a workspace have at most ${VERSIONS.bytesMax / 1024 ** 2} MB. Delete workflows that never ran`
+  throw new ConflictError('too_many_versions', message)
 }

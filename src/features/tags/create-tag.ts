@@ -2,14 +2,16 @@ import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { DEFAULT_COLOR } from './ensure-tags.ts'
 import { getTag } from './queries.ts'
 import type { CreateTag, Tag } from './schema.ts'
 
-/** @throws ConflictError `name_taken` */
+/** @throws ConflictError `name_taken`, `too_many_tags` */
 export function createTag(scope: Scope, { name, color = DEFAULT_COLOR, description = null }: CreateTag): Promise<Tag> {
   return toUniqueNameError('tag', () =>
     scope.transaction(async (tx) => {
+      await assertRowLimit(tx, 'tags')
       const tagId = newId()
       const now = tx.now()
       await tx.query(TagRow).insert({ id: tagId, name, color, description, createdAt: now, updatedAt: now })

@@ -2,10 +2,14 @@ import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 
 export const DEFAULT_COLOR = '#64748B'
 
-/** Returns the ids of tags by lower-case name. Tags that do not exist are created. */
+/**
+ * Returns the ids of tags by lower-case name. Tags that do not exist are created; those that runs add have no limit.
+ * @throws ConflictError `too_many_tags` for those of a member
+ */
 export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string, string>> {
   if (names.length === 0) return new Map()
   // The first spelling of a name counts.
@@ -13,6 +17,7 @@ export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string
   const existing = await findTags(tx, [...byLower.keys()])
   if (existing.size === byLower.size) return existing
   const missing = [...byLower].filter(([lower]) => !existing.has(lower))
+  if (tx.actor.type === 'user') await assertRowLimit(tx, 'tags', missing.length)
   const rows = sortForLocking(missing, ([lower]) => lower).map(([, name]) => ({ id: newId(), name }))
   const now = tx.now()
   await tx.sql('ensureTags')`

@@ -4,13 +4,14 @@ import { ConflictError } from '../../platform/errors.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { getTemplate } from './queries.ts'
 import type { CreateTemplate, Template } from './schema.ts'
 import { contentColumns, toComponents } from './template-columns.ts'
 
 /**
  * Creates a template. The sandbox needs no approval by a provider: there it is approved at once.
- * @throws ConflictError `template_exists` when the channel has a template of this name in this language
+ * @throws ConflictError `template_exists` when the channel has a template of this name in this language; `too_many_templates`
  */
 export function createTemplate(
   scope: Scope,
@@ -19,6 +20,7 @@ export function createTemplate(
   const { name, language, category } = input
   return withUniqueName(() =>
     scope.transaction(async (tx) => {
+      await assertRowLimit(tx, 'templates')
       const channel = await tx.lock(Channel, input.channelId)
       const now = tx.now()
       await tx.query(TemplateRow).insert({

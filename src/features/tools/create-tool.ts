@@ -1,16 +1,13 @@
 import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { assertConfig, lockCredential } from './assert-config.ts'
 import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { CreateTool, Tool } from './schema.ts'
 import { keepHeaders, sealConfig } from './tool-headers.ts'
 import { getTool, assertNotBuiltinName } from './queries.ts'
-
-/** Each has up to 128 KB of schemas, and the list of tools returns all. */
-const TOOLS_MAX = 200
 
 /** @throws ConflictError `name_taken`, `too_many_tools` */
 export async function createTool(
@@ -23,11 +20,7 @@ export async function createTool(
   await assertUsableSchemas(scope, input)
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
-      const existing = await tx.query(ToolRow).select('id').limit(TOOLS_MAX)
-      if (existing.length === TOOLS_MAX) {
-        const message = `A workspace has at most ${TOOLS_MAX} tools of its own. Delete those that are not used`
-        throw new ConflictError('too_many_tools', message)
-      }
+      await assertRowLimit(tx, 'tools')
       await lockCredential(tx, config)
       const id = newId()
       const now = tx.now()

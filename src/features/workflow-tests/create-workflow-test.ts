@@ -1,11 +1,12 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
-import { UnprocessableError } from '../../platform/errors.ts'
+import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
-import { assertNoSecrets } from './assert-no-secrets.ts'
+import { assertStorable } from './assert-storable.ts'
 import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
 import { toWorkflowTest } from './queries.ts'
 
@@ -45,23 +46,21 @@ type NewTest = Pick<
 >
 
 /**
- * @throws ConflictError `name_taken`
- * @throws UnprocessableError `too_many_tests`, `literal_secret`
+ * @throws ConflictError `name_taken`, `too_many_tests`
+ * @throws UnprocessableError `literal_secret`, `test_too_large`
  */
 export async function insertTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
   const { trigger, input, dialogue, stepOutputs, contact, expectation } = test
-  assertNoSecrets({ trigger, input, dialogue, stepOutputs, contact, expectation })
+  assertStorable({ trigger, input, dialogue, stepOutputs, contact, expectation })
   return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
       // Serializes concurrent requests, so that together they cannot exceed the limit.
       await tx.lock(WorkflowRow, test.workflowId)
       const count = await tx.query(TestRow).where('workflowId', test.workflowId).resultSize()
       if (count >= TESTS_MAX) {
-        throw new UnprocessableError(
-          'too_many_tests',
-          `A workflow can have at most ${TESTS_MAX} tests. Delete one first`,
-        )
+        throw new ConflictError('too_many_tests', `A workflow can have at most ${TESTS_MAX} tests. Delete one first`)
       }
+      await assertRowLimit(tx, 'tests')
       const now = tx.now()
       const createdBy = tx.actor.type === 'user' ? tx.actor.id : null
       const row = { ...test, id: newId(), createdBy, createdAt: now, updatedAt: now }

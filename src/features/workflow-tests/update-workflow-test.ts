@@ -2,19 +2,19 @@ import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.t
 import { definedFields } from '../../platform/defined-fields.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope.ts'
-import { assertNoSecrets } from './assert-no-secrets.ts'
+import { assertStorable } from './assert-storable.ts'
 import type { UpdateWorkflowTest, WorkflowTest } from './schema.ts'
 import { findTest, toWorkflowTest } from './queries.ts'
 
 /**
  * @throws ConflictError `name_taken`
- * @throws UnprocessableError `literal_secret`
+ * @throws UnprocessableError `literal_secret`, `test_too_large`
  */
 export async function updateWorkflowTest(
   scope: Scope,
   { workflowId, testId, ...input }: UpdateWorkflowTest,
 ): Promise<WorkflowTest> {
-  assertNoSecrets({ expectation: input.expectation })
+  assertStorable({ expectation: input.expectation })
   return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
       const { id } = await findTest(tx, { workflowId, testId })

@@ -1,6 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { toDraftColumns } from './draft-columns.ts'
 import { assertNoLiteralSecrets } from './literal-secrets.ts'
 import { getWorkflow } from './queries.ts'
@@ -10,6 +11,7 @@ const EMPTY = { version: 1, triggers: [], steps: [] }
 
 /**
  * Creates a draft. Without a definition the draft is empty, and can be published as it is.
+ * @throws ConflictError `too_many_workflows`
  * @throws UnprocessableError `literal_secret`
  */
 export async function createWorkflow(
@@ -18,6 +20,7 @@ export async function createWorkflow(
 ): Promise<WorkflowWithDefinition> {
   assertNoLiteralSecrets(input.definition)
   return scope.transaction(async (tx) => {
+    await assertRowLimit(tx, 'workflows')
     const now = tx.now()
     await tx.query(WorkflowRow).insert({
       id: workflowId,

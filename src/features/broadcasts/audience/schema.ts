@@ -25,12 +25,15 @@ const ids = {
   contactIds: z.array(id).max(1000).optional(),
 }
 
+const FIELDS_MAX = 100
+
 const AudienceFilter = z.strictObject({
   marketingConsent: z.enum(['unknown', 'opted_in', 'opted_out']).optional(),
   language: text(35).optional(),
   country: text(2).optional(),
   fields: z
     .record(text(64), z.union([z.string().max(500), z.number(), z.literal([true, false]), z.null()]))
+    .refine((values) => Object.keys(values).length <= FIELDS_MAX, `must have at most ${FIELDS_MAX} entries`)
     .optional()
     .meta({ description: 'Custom fields and their values' }),
   lastInboundAfter: timestampText.optional(),

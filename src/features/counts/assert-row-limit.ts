@@ -1,0 +1,40 @@
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
+import { ConflictError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope.ts'
+
+type RowLimit = { code: string; max: number; noun: string; table: SqlFragment; isCounted?: SqlFragment }
+
+/**
+ * The most rows that a workspace may have of what members configure. Each row has a bounded size, and some lists return all
+ * of their rows. Contacts, messages and runs have no limit.
+ */
+const ROW_LIMITS = {
+  broadcasts: {
+    code: 'too_many_broadcasts',
+    max: 1000,
+    noun: 'drafts of broadcasts and scheduled ones',
+    table: sqlFragment`broadcasts`,
+    isCounted: sqlFragment`status in ('draft', 'scheduled')`,
+  },
+  channels: { code: 'too_many_channels', max: 100, noun: 'channels', table: sqlFragment`channels` },
+  credentials: { code: 'too_many_credentials', max: 200, noun: 'credentials', table: sqlFragment`http_credentials` },
+  groups: { code: 'too_many_groups', max: 5000, noun: 'groups', table: sqlFragment`groups` },
+  tags: { code: 'too_many_tags', max: 5000, noun: 'tags', table: sqlFragment`tags` },
+  templates: { code: 'too_many_templates', max: 10_000, noun: 'templates', table: sqlFragment`templates` },
+  tests: { code: 'too_many_tests', max: 2000, noun: 'workflow tests', table: sqlFragment`workflow_tests` },
+  tools: { code: 'too_many_tools', max: 200, noun: 'tools of its own', table: sqlFragment`tools` },
+  workflows: { code: 'too_many_workflows', max: 1000, noun: 'workflows', table: sqlFragment`workflows` },
+} satisfies Record<string, RowLimit>
+
+/**
+ * Checks that a workspace may have further rows of a kind. Concurrent calls may together exceed the limit by what they add.
+ * @throws ConflictError with the code of the limit
+ */
+export async function assertRowLimit(tx: Scope, kind: keyof typeof ROW_LIMITS, added = 1): Promise<void> {
+  const { code, max, noun, table, isCounted = sqlFragment`true` }: RowLimit = ROW_LIMITS[kind]
+  const [row] = await tx.sql<{ existing: number }>('countLimitedRows')`
+    select count(*)::int as existing from (
+      select from ${table} where tenant_id = ${tx.tenantId} and ${isCounted} limit ${max}) counted`
+  if ((row?.existing ?? 0) + added <= max) return
+  throw new ConflictError(code, `A workspace has at most ${max} ${noun}. Delete those that are not used`)
+}
