@@ -9,13 +9,14 @@ import {
   type WriteStream,
 } from 'node:fs'
 import type pg from 'pg'
-import { loadConfig, readEnvironment } from '../src/config.ts'
+import { type Config, loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
 import { compareMigrations } from '../src/platform/database/migrate.ts'
 import { type ResolvedDatabase, resolveDatabase } from '../src/platform/database/resolve-database.ts'
 import { ServerClient } from '../src/platform/database/servers/server-client.ts'
+import { DiskSpace } from '../src/platform/files/disk-space.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { exitOnSignals } from '../src/platform/process/read-command.ts'
 import { exportDatabase } from '../src/platform/transfer/export-database.ts'
@@ -47,7 +48,17 @@ export function importFromFile(file: string): Promise<void> {
     await migrateDatabase(database.sessionUrl, createLogger('warn'))
     const rows = await importDatabase(client, input, onProgress)
     return `Imported ${rows} rows. Start Parley with the SECRET_KEY of the exported database.`
-  })
+  }, assertDiskFree)
+}
+
+/** @throws TransferError if the disk of the embedded database has less free space than should be kept */
+async function assertDiskFree({ database, dataDir, diskFreeBytesMin }: Config): Promise<void> {
+  if (database.url !== undefined) return
+  const disk = new DiskSpace({ folder: dataDir, freeBytesMin: diskFreeBytesMin, log: createLogger('silent') })
+  if (!(await disk.isLow())) return
+  throw new TransferError(
+    `The disk of ${dataDir} has too little free space. Make room, or choose with DISK_FREE_MIN_MB how much is kept free`,
+  )
 }
 
 function isFolder(path: string): boolean {
@@ -68,10 +79,12 @@ async function opened<Stream extends ReadStream | WriteStream>(stream: Stream): 
 type Work = (client: pg.Client, database: ResolvedDatabase, onProgress: Progress) => Promise<string>
 
 /** Executes the work and prints its result, or what the operator has to change. */
-async function transfer(work: Work): Promise<void> {
+async function transfer(work: Work, check?: (config: Config) => Promise<void>): Promise<void> {
   exitOnSignals()
   try {
-    const { database, dataDir, environment } = loadConfig(readEnvironment())
+    const config = loadConfig(readEnvironment())
+    await check?.(config)
+    const { database, dataDir, environment } = config
     const resolved = await resolveDatabase({ ...database, dataDir, environment })
     try {
       process.stdout.write(`${await withSession(resolved, work)}\n`)

@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { findUrlProblem } from './platform/database/database-url.ts'
 import type { S3Settings } from './platform/files/s3-store.ts'
+import { ConfigError } from './platform/process/config-error.ts'
 import { readEnvFile } from './platform/process/env-file.ts'
 
 const list = z
@@ -28,13 +29,17 @@ const databaseUrl = z.string().superRefine((url, ctx) => {
 
 const connections = integer(2, 200)
 const timeoutMs = integer(100, 600_000)
+const flag = z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
+/** Converts to bytes; a quota of 0 is none. */
+const megabytes = integer(0, 1_000_000_000).transform((value) => value * 1024 ** 2)
+const quota = megabytes.transform((bytes) => (bytes === 0 ? Infinity : bytes))
 
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65535, 'must be a port number').default(3000),
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_SESSION_URL: databaseUrl.optional(),
-  MIGRATE_ON_START: z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' }).optional(),
+  MIGRATE_ON_START: flag.optional(),
   DATA_DIR: z.string().min(1).default('.parley'),
   PG_BIN_DIR: z.string().refine(isAbsolute, 'must be an absolute path').optional(),
   REDIS_URL: z
@@ -63,9 +68,7 @@ const Environment = z.object({
         .regex(/^[a-z0-9.-]+$/, 'must be host names such as parley.example.com, without ports'),
     ),
   ),
-  ALLOW_LOOPBACK_CHANNELS: z
-    .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
-    .default(false),
+  ALLOW_LOOPBACK_CHANNELS: flag.default(false),
   SECRET_KEY: z
     .string()
     .regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits (openssl rand -hex 32)')
@@ -78,6 +81,8 @@ const Environment = z.object({
   S3_REGION: z.string().min(1).default('us-east-1'),
   S3_ACCESS_KEY_ID: z.string().optional(),
   S3_SECRET_ACCESS_KEY: z.string().optional(),
+  MEDIA_QUOTA_MB: quota.prefault(20_480),
+  DISK_FREE_MIN_MB: megabytes.optional(),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
@@ -95,9 +100,7 @@ const Environment = z.object({
   DB_BACKGROUND_CONNECTIONS: connections.default(3),
   DB_BACKGROUND_STATEMENT_TIMEOUT_MS: timeoutMs.default(30_000),
   DB_BACKGROUND_ACQUIRE_TIMEOUT_MS: timeoutMs.default(20_000),
-  DB_PREPARED_STATEMENTS: z
-    .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
-    .default(true),
+  DB_PREPARED_STATEMENTS: flag.default(true),
   DRAIN_DELAY_MS: integer(0, 60_000).default(0),
   EVENT_LOOP_LAG_MAX_MS: integer(50, 60_000).default(1_000),
   LOG_LEVEL: z
@@ -141,6 +144,10 @@ export type Config = {
   smtpUrl: string | undefined
   /** Store of files; undefined for a folder in `dataDir`. */
   s3: S3Settings | undefined
+  /** Bytes that one workspace may store; Infinity for no limit. */
+  quotas: { mediaBytes: number }
+  /** Free space of the disk of `dataDir` below which no files are stored; undefined for a part of the disk. */
+  diskFreeBytesMin: number | undefined
   /** The number of worker threads for computations over customers' data. */
   computeThreads: number
   /** The environment for programs that this process starts. */
@@ -151,16 +158,6 @@ export type Config = {
 }
 
 const S3_VARIABLES = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
-
-/** All problems of a configuration in one error. */
-export class ConfigError extends Error {
-  override name = 'ConfigError'
-  readonly problems: string[]
-  constructor(problems: string[]) {
-    super(`The configuration is invalid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
-    this.problems = problems
-  }
-}
 
 /**
  * Returns the variables of the process, and of `.env` in its working directory those which the process does not have.
@@ -220,6 +217,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     secretKey: env.SECRET_KEY,
     smtpUrl: env.SMTP_URL,
     s3: toS3(env),
+    quotas: { mediaBytes: env.MEDIA_QUOTA_MB },
+    diskFreeBytesMin: env.DISK_FREE_MIN_MB,
     computeThreads: env.COMPUTE_THREADS,
     environment,
     logLevel: env.LOG_LEVEL,

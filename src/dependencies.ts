@@ -18,6 +18,7 @@ import { RedisNotifications } from './platform/notifications/redis-notifications
 import { PostgresRevocations } from './platform/notifications/postgres-revocations.ts'
 import type { Revocations } from './platform/notifications/revocations.ts'
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
+import { DiskSpace } from './platform/files/disk-space.ts'
 import { folderStore } from './platform/files/folder-store.ts'
 import { removeOldFiles } from './platform/files/remove-old-files.ts'
 import { s3Store } from './platform/files/s3-store.ts'
@@ -97,8 +98,8 @@ export async function openDependencies(
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
-    const uploadFolder = join(config.dataDir, 'media', 'incoming')
-    await removeOldFiles(uploadFolder, addMs(clock.now(), -ABANDONED_UPLOAD_MS))
+    const folder = join(config.dataDir, 'media', 'incoming')
+    await removeOldFiles(folder, addMs(clock.now(), -ABANDONED_UPLOAD_MS))
     const worker = await bundleWorker(COMPUTE_WORKER, join(config.dataDir, 'tmp'))
     const computePool = new ComputePool({ worker, threads: config.computeThreads, log })
     closers.push(() => computePool.close())
@@ -118,7 +119,11 @@ export async function openDependencies(
       computePool,
       allowsLoopback: config.allowsLoopback,
       files: config.s3 ? s3Store(config.s3) : folderStore(join(config.dataDir, 'media', 'files')),
-      uploadFolder,
+      uploads: {
+        folder,
+        disk: new DiskSpace({ folder, freeBytesMin: config.diskFreeBytesMin, log }),
+        mediaBytesMax: config.quotas.mediaBytes,
+      },
       database,
       limits,
       revocations,

@@ -1,4 +1,4 @@
-import { ConfigError } from './config.ts'
+import { ConfigError } from './platform/process/config-error.ts'
 import { DatabaseUrlError } from './platform/database/database-url.ts'
 import { EmbeddedPostgresError } from './platform/embedded-postgres/embedded-postgres-error.ts'
 import { getField } from './platform/get-field.ts'

@@ -34,7 +34,7 @@ export class Scope {
   readonly secrets: Secrets
   readonly allowsLoopback: boolean
   readonly files: FileStore
-  readonly uploadFolder: string
+  readonly uploads: Dependencies['uploads']
   /** For statements that the query builder cannot express. Each must name `tenantId` itself. */
   readonly db: Database
   readonly #dependencies: Dependencies
@@ -50,7 +50,7 @@ export class Scope {
     this.secrets = dependencies.secrets
     this.allowsLoopback = dependencies.allowsLoopback
     this.files = dependencies.files
-    this.uploadFolder = dependencies.uploadFolder
+    this.uploads = dependencies.uploads
   }
 
   now(): Date {

@@ -51,7 +51,7 @@ export class History {
         open: (key) => Promise.reject(new FileMissingError(key)),
         delete: () => Promise.resolve(),
       },
-      uploadFolder: '',
+      uploads: { folder: '', disk: { isLow: () => Promise.resolve(false) }, mediaBytesMax: Infinity },
     })
     this.#tasks = createTasks(this.#system)
   }

@@ -70,8 +70,10 @@ export type ProviderFile = {
 }
 
 /** Content of a file, or the reason why there is none; `isFinal` if the provider will never have it again. */
+/** File of a provider. `bytes` is the size that it announces; 0 if it does not. */
 export type FileDownload =
-  { stream: Readable; sha256: string | null; mimeType: string | null } | { problem: string; isFinal: boolean }
+  | { stream: Readable; bytes: number; sha256: string | null; mimeType: string | null }
+  | { problem: string; isFinal: boolean }
 
 export type ProviderStatus = 'sent' | 'delivered' | 'read' | 'played' | 'failed'
 

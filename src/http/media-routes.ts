@@ -13,7 +13,11 @@ import { MEDIA_PATH } from './paths.ts'
 type ByteRange = { start: number; end: number }
 
 export type MediaFiles = {
-  upload(scope: Scope, stream: Readable, filename: string | null): Promise<{ media: object; isNew: boolean }>
+  upload(
+    scope: Scope,
+    stream: Readable,
+    file: { filename: string | null; bytes: number },
+  ): Promise<{ media: object; isNew: boolean }>
   open(request: { tenantId: string; mediaId: string; expires: string; signature: string }): Promise<{
     mimeType: string
     filename: string | null
@@ -40,7 +44,8 @@ export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext:
     try {
       const context = getContext(ctx)
       const { caller, workspace } = authorize(context.caller, 'agent')
-      if (Number(ctx.get('content-length')) > UPLOAD_BYTES_MAX) {
+      const bytes = Number(ctx.get('content-length'))
+      if (bytes > UPLOAD_BYTES_MAX) {
         throw new TransportError('PAYLOAD_TOO_LARGE', { message: 'Files may have at most 100 MB' })
       }
       const shares = [
@@ -51,14 +56,17 @@ export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext:
       if (slots.findExhausted(shares))
         throw new UnavailableError('Too many files are being uploaded, please try again', 5)
       const release = slots.take(shares)
+      const body = readUpload(ctx.req, UPLOAD_LIMITS)
       try {
         const filename = new URLSearchParams(ctx.querystring).get('filename')
         const scope = context.openScope(caller, workspace, undefined)
-        const { media, isNew } = await upload(scope, readUpload(ctx.req, UPLOAD_LIMITS), filename)
+        const { media, isNew } = await upload(scope, body, { filename, bytes })
         ctx.status = isNew ? 201 : 200
         ctx.type = 'application/json; charset=utf-8'
         ctx.body = JSON.stringify(media)
       } finally {
+        // Nobody reads the rest of a body that is refused.
+        body.on('error', () => undefined).destroy()
         release()
       }
     } catch (error) {

@@ -3,6 +3,7 @@ import type { ComputePool } from './compute/compute-pool.ts'
 import type { ExpiringCache } from './concurrency/expiring-cache.ts'
 import type { SharedObjects } from './concurrency/shared-objects.ts'
 import type { SingleFlight } from './concurrency/single-flight.ts'
+import type { DiskSpace } from './files/disk-space.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { JobQueue } from './jobs/job-queue.ts'
 import type { Logger } from './log.ts'
@@ -37,8 +38,8 @@ export type Dependencies = {
   mail: Mailer
   computePool: Pick<ComputePool, 'run'>
   files: FileStore
-  /** Folder of files that are being received. */
-  uploadFolder: string
+  /** Folder of files that are being received, its disk, and the bytes that one workspace may store, or Infinity. */
+  uploads: { folder: string; disk: Pick<DiskSpace, 'isLow'>; mediaBytesMax: number }
   /** True if URLs that customers enter, such as a provider's, may use loopback addresses. */
   allowsLoopback: boolean
 }

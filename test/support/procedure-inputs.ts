@@ -212,6 +212,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.get': ({ channel }) => ({ channelId: channel }),
   'channels.update': ({ channel }) => ({ channelId: channel, name: 'M' }),
   'channels.delete': ({ channel }) => ({ channelId: channel }),
+  'media.list': () => ({}),
   'media.get': ({ media }) => ({ mediaId: media }),
   'media.delete': ({ media }) => ({ mediaId: media }),
   'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { ConfigError, loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config.ts'
+import { ConfigError } from '../../src/platform/process/config-error.ts'
 
 describe('loadConfig', () => {
   it('returns defaults for an empty environment', () => {
@@ -41,6 +42,15 @@ describe('loadConfig', () => {
       ...Object.keys(environment),
       'SECRET_KEY',
     ])
+  })
+
+  it('converts megabytes to bytes, and a quota of 0 to none', () => {
+    const { quotas, diskFreeBytesMin } = loadConfig({})
+    expect(quotas).to.deep.equal({ mediaBytes: 20 * 1024 ** 3 })
+    expect(diskFreeBytesMin).to.equal(undefined)
+    const changed = loadConfig({ MEDIA_QUOTA_MB: '0', DISK_FREE_MIN_MB: '0' })
+    expect(changed.quotas).to.deep.equal({ mediaBytes: Infinity })
+    expect(changed.diskFreeBytesMin).to.equal(0)
   })
 
   it('requires SECRET_KEY with DATABASE_URL, because all processes must share it', () => {

@@ -33,7 +33,10 @@ export async function downloadFile(providerMediaId: string, call: Call): Promise
     if (described.statusCode !== 200 || !bytes) return failed(described.statusCode)
     const { url, mime_type: mimeType = null, sha256 } = Description.parse(parseProviderJson(bytes))
     const response = await get(checkUrl(url, call), call)
-    if (response.statusCode === 200) return { stream: response.body, sha256: toHexHash(sha256), mimeType }
+    if (response.statusCode === 200) {
+      const bytes = Number(response.headers['content-length'] ?? 0)
+      return { stream: response.body, bytes, sha256: toHexHash(sha256), mimeType }
+    }
     response.body.on('error', () => undefined).destroy()
     return failed(response.statusCode)
   } catch (error) {

@@ -2,20 +2,19 @@ import type { InboundMessage } from '../../channels/channel.ts'
 import { isOutage } from '../../platform/database/database.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import { DiskFullError, FileTooLargeError, receiveFile } from '../../platform/files/receive-file.ts'
+import { receiveFile } from '../../platform/files/receive-file.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
-import { addMs, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
+import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
 import { detectType } from './detect-type.ts'
-import { MEDIA_BYTES_MAX, storeMedia } from './store-media.ts'
+import { findRoom, postpone, postponeDue, toProblem } from './postpone-media.ts'
+import { storeMedia } from './store-media.ts'
 
 const BATCH = 4
 /** Longer than an attempt takes, which is repeated if its process ends. */
 const LEASE_MS = 3 * MINUTE
 const DOWNLOAD_TIMEOUT_MS = 2 * MINUTE
-/** Waits after failed attempts; after the last one the file has failed. */
-const RETRY_DELAYS_MS = [10 * SECOND, MINUTE, 5 * MINUTE, HOUR, 6 * HOUR]
 
 type PendingFile = {
   messageId: string
@@ -25,6 +24,7 @@ type PendingFile = {
   filename: string | null
   sha256: string | null
   attempts: number
+  createdAt: Date
 }
 
 export function fetchMediaJob(tenantId: string): Job {
@@ -56,7 +56,7 @@ export async function enqueueDueMedia(system: SystemScope): Promise<void> {
   await system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
 }
 
-/** Fetches the due files of a workspace, a few at once, until none is due or the process stops. */
+/** Fetches the due files of a workspace, a few at once, until none is due, there is no room or the process stops. */
 export async function fetchMedia(
   system: SystemScope,
   { tenantId = '' }: Record<string, string>,
@@ -64,8 +64,10 @@ export async function fetchMedia(
 ): Promise<void> {
   const scope = system.forTenant(tenantId)
   for (;;) {
+    const room = await findRoom(scope)
+    if ('problem' in room) return postponeDue(scope, room.problem)
     const files = await claim(scope)
-    await Promise.all(files.map((file) => fetchOne(scope, file, signal)))
+    await Promise.all(files.map((file) => fetchOne(scope, file, { bytesMax: room.bytesMax, signal })))
     if (files.length < BATCH) return
     if (signal?.aborted) return scope.enqueue(fetchMediaJob(tenantId))
   }
@@ -77,18 +79,24 @@ function claim(scope: Scope): Promise<PendingFile[]> {
      from (select message_id from message_media where tenant_id = ${scope.tenantId} and due_at <= ${scope.now()}
        order by due_at limit ${BATCH} for update skip locked) due
      where x.tenant_id = ${scope.tenantId} and x.message_id = due.message_id
-     returning x.message_id, x.channel_id, x.provider_media_id, x.mime_type, x.filename, x.sha256, x.attempts`
+     returning x.message_id, x.channel_id, x.provider_media_id, x.mime_type, x.filename, x.sha256, x.attempts,
+       x.created_at`
 }
 
-async function fetchOne(scope: Scope, file: PendingFile, signal: AbortSignal | undefined): Promise<void> {
+async function fetchOne(
+  scope: Scope,
+  file: PendingFile,
+  { bytesMax, signal }: { bytesMax: number; signal: AbortSignal | undefined },
+): Promise<void> {
   const limit = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)
   try {
     const channel = await loadChannel(scope, file.channelId)
     const within = signal ? AbortSignal.any([signal, limit]) : limit
     const download = await channel.adapter.download(file.providerMediaId, within)
     if ('problem' in download) return await postpone(scope, file, download)
-    const { stream, mimeType } = download
-    const options = { folder: scope.uploadFolder, bytesMax: MEDIA_BYTES_MAX, signal: within }
+    const { stream, bytes, mimeType } = download
+    const { folder, disk } = scope.uploads
+    const options = { folder, disk, bytes, bytesMax, signal: within }
     await receiveFile(stream, options, async (received) => {
       const expected = [download.sha256, file.sha256].filter((hash) => hash !== null)
       if (expected.some((hash) => hash !== received.sha256)) {
@@ -102,14 +110,12 @@ async function fetchOne(scope: Scope, file: PendingFile, signal: AbortSignal | u
     if (isOutage(error)) throw error
     // The channel was deleted, with its messages.
     if (error instanceof NotFoundError) return
-    scope.log.warn({ err: error, messageId: file.messageId }, 'a file of a message could not be fetched')
-    await postpone(scope, file, { problem: describe(error), isFinal: error instanceof FileTooLargeError })
+    const problem = toProblem(scope, error, bytesMax)
+    if (!problem.waitsForRoom) {
+      scope.log.warn({ err: error, messageId: file.messageId }, 'a file of a message could not be fetched')
+    }
+    await postpone(scope, file, problem)
   }
-}
-
-function describe(error: unknown): string {
-  if (error instanceof FileTooLargeError) return 'The file is larger than 100 MB'
-  return error instanceof DiskFullError ? 'The file store is full' : 'The file could not be fetched or stored'
 }
 
 async function settle(scope: Scope, { messageId }: PendingFile, mediaId: string): Promise<void> {
@@ -122,20 +128,4 @@ async function settle(scope: Scope, { messageId }: PendingFile, mediaId: string)
        join messages m on m.tenant_id = ${tx.tenantId} and m.id = stored.message_id`
     if (message) await tx.record({ type: 'message.media_stored', data: { messageId, mediaId, ...message } })
   })
-}
-
-async function postpone(
-  scope: Scope,
-  { messageId, attempts }: PendingFile,
-  { problem, isFinal }: { problem: string; isFinal: boolean },
-): Promise<void> {
-  const delayMs = isFinal ? undefined : RETRY_DELAYS_MS[attempts - 1]
-  await scope
-    .db('message_media')
-    .where({ tenant_id: scope.tenantId, message_id: messageId, status: 'pending' })
-    .update({
-      error: problem,
-      status: delayMs === undefined ? 'failed' : 'pending',
-      due_at: delayMs === undefined ? null : addMs(scope.now(), delayMs),
-    })
 }

@@ -1,8 +1,11 @@
 import { Media as MediaRow } from '../../models/messaging/media.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
-import type { Media, MediaRef, MessageMedia } from './schema.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
+import { readStoredMedia } from './media-quota.ts'
+import type { ListMedia, Media, MediaPage, MediaRef, MessageMedia } from './schema.ts'
 import { toMediaUrl } from './signed-url.ts'
 import { discardWrite, startWrite, toStoreKey } from './media-writes.ts'
 
@@ -13,6 +16,31 @@ export function toMedia(scope: Scope, { id, mimeType, bytes, filename, sha256, c
 /** @throws NotFoundError */
 export async function getMedia(scope: Scope, { mediaId }: MediaRef): Promise<Media> {
   return toMedia(scope, await scope.get(MediaRow, mediaId))
+}
+
+/** Lists the files of a workspace, newest first by default. */
+export async function listMedia(scope: Scope, { sort, ...input }: ListMedia): Promise<MediaPage> {
+  const { count, bytes } = await readStoredMedia(scope)
+  const { mediaBytesMax } = scope.uploads
+  const page = await readPage<MediaRow>(
+    scope,
+    {
+      name: 'listMedia',
+      from: sqlFragment`media`,
+      id: sqlFragment`t.id`,
+      conditions: [],
+      order: { ...NEWEST_FIRST, sort, direction: sort === 'createdAt' ? 'asc' : 'desc' },
+      total: count,
+      item: { table: sqlFragment`media`, columns: () => sqlFragment`media.*` },
+    },
+    input,
+  )
+  return {
+    ...page,
+    items: page.items.map((row) => toMedia(scope, row)),
+    storedBytes: bytes,
+    storedBytesMax: mediaBytesMax === Infinity ? null : mediaBytesMax,
+  }
 }
 
 /**
@@ -53,7 +81,7 @@ async function loadMessageMedia(scope: Scope, messageIds: string[]): Promise<Map
   const rows = await scope.sql<Row>('loadMessageMedia')`
     select x.message_id, m.id as media_id, coalesce(m.mime_type, x.mime_type) as mime_type, m.bytes,
        coalesce(x.filename, m.filename) as filename, coalesce(m.sha256, x.sha256) as sha256,
-       case when x.status = 'stored' and m.id is null then 'deleted' else x.status end as status
+       case when x.status = 'stored' and m.id is null then 'deleted' else x.status end as status, x.error
      from message_media x left join media m on m.tenant_id = ${scope.tenantId} and m.id = x.media_id
      where x.tenant_id = ${scope.tenantId} and x.message_id = any(${messageIds})`
   return new Map(

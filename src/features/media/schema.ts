@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, timestamp } from '../../trpc/schemas.ts'
+import { id, page, timestamp, toPage } from '../../trpc/schemas.ts'
 
 export const Media = z
   .object({
@@ -16,6 +16,20 @@ export const Media = z
   .meta({ id: 'Media' })
 export type Media = z.infer<typeof Media>
 
+export const ListMedia = z.strictObject({
+  ...page,
+  sort: z.enum(['-createdAt', 'createdAt']).default('-createdAt').meta({
+    description: 'The order of the items; `-` means descending',
+  }),
+})
+export type ListMedia = z.infer<typeof ListMedia>
+
+export const MediaPage = toPage(Media).extend({
+  storedBytes: z.int().meta({ description: 'Size of all files of the workspace, at least 4 KB each' }),
+  storedBytesMax: z.int().nullable().meta({ description: 'The quota of the workspace; null if it has none' }),
+})
+export type MediaPage = z.infer<typeof MediaPage>
+
 export const MediaRef = z.strictObject({ mediaId: id })
 export type MediaRef = z.infer<typeof MediaRef>
 
@@ -28,6 +42,9 @@ export const MessageMedia = z
     filename: z.string().nullable(),
     sha256: z.string().nullable(),
     status: z.enum(['pending', 'stored', 'failed', 'deleted']),
+    error: z.string().nullable().meta({
+      description: 'Why the file is not stored: the last attempt failed, or there is no room for it',
+    }),
     url: z.string().nullable().meta({ description: 'Signed address of the file, valid for 5 minutes' }),
   })
   .meta({ id: 'MessageMedia' })

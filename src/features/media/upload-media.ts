@@ -4,23 +4,33 @@ import { DiskFullError, FileTooLargeError, receiveFile } from '../../platform/fi
 import type { Scope } from '../../scope.ts'
 import { TransportError } from '../../trpc/errors.ts'
 import { detectType, isAllowedType } from './detect-type.ts'
+import { MediaQuotaError, readFreeBytes } from './media-quota.ts'
 import { toMedia } from './queries.ts'
 import type { Media } from './schema.ts'
 import { MEDIA_BYTES_MAX, storeMedia } from './store-media.ts'
 
 const RETRY_AFTER_SECONDS = 60
 
+export type Upload = {
+  filename: string | null
+  /** Size that the client announces; 0 if it does not. */
+  bytes: number
+}
+
 /**
  * Stores an uploaded file. Its type is detected from its content.
- * @throws InvalidError `media_type_not_allowed`, `media_empty`; TransportError when it is too large; UnavailableError when the disk is full
+ * @throws InvalidError `media_type_not_allowed`, `media_empty`; TransportError when it is too large; MediaQuotaError;
+ * UnavailableError when the disk is almost full
  */
 export async function uploadMedia(
   scope: Scope,
   stream: Readable,
-  filename: string | null,
+  { filename, bytes }: Upload,
 ): Promise<{ media: Media; isNew: boolean }> {
+  const { folder, disk } = scope.uploads
+  const bytesMax = Math.min(MEDIA_BYTES_MAX, await readFreeBytes(scope))
   try {
-    return await receiveFile(stream, { folder: scope.uploadFolder, bytesMax: MEDIA_BYTES_MAX }, async (file) => {
+    return await receiveFile(stream, { folder, disk, bytes, bytesMax }, async (file) => {
       if (file.bytes === 0) throw new InvalidError('Send the file as the request body', undefined, 'media_empty')
       const mimeType = await detectType(file.path)
       if (!isAllowedType(mimeType)) {
@@ -32,11 +42,14 @@ export async function uploadMedia(
       return { media: toMedia(scope, row), isNew }
     })
   } catch (error) {
+    if (error instanceof FileTooLargeError && bytesMax < MEDIA_BYTES_MAX) throw new MediaQuotaError(scope)
     if (error instanceof FileTooLargeError) {
       throw new TransportError('PAYLOAD_TOO_LARGE', { message: 'Files may have at most 100 MB', cause: error })
     }
     if (error instanceof DiskFullError) {
-      throw new UnavailableError('The file store is full. Try again later', RETRY_AFTER_SECONDS, { cause: error })
+      const message =
+        'The disk of the server is almost full, and stores no files until there is more space. Try again later'
+      throw new UnavailableError(message, RETRY_AFTER_SECONDS, { cause: error })
     }
     throw error
   }

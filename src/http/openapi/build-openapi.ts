@@ -64,7 +64,7 @@ export function buildOpenApi(router: AppRouter): Document {
       name,
       description: TAGS[name] ?? name,
     })),
-    paths: { ...paths, ...subscriptionPaths(), ...mediaPaths(), ...webhookPaths(), ...exportPaths() },
+    paths: { ...paths, ...subscriptionPaths(), ...mediaPaths(paths), ...webhookPaths(), ...exportPaths() },
     components: {
       schemas,
       parameters: PARAMETERS,

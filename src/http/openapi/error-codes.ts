@@ -40,6 +40,7 @@ export const ERROR_CODES = [
   'literal_secret',
   'media_empty',
   'media_not_sendable',
+  'media_quota_exceeded',
   'media_type_not_allowed',
   'message_not_scheduled',
   'message_not_sent',

@@ -7,8 +7,8 @@ type Paths = Document['paths']
 
 const BINARY: Schema = { type: 'string', format: 'binary' }
 
-/** Documents the transfer of files, which are bodies of their own and no JSON. */
-export function mediaPaths(): Paths {
+/** Documents the transfer of files, which are bodies of their own and no JSON, beside the operations of the same paths. */
+export function mediaPaths(paths: Paths): Paths {
   const media = {
     id: ID,
     mimeType: 'image/png',
@@ -20,11 +20,12 @@ export function mediaPaths(): Paths {
   }
   return {
     '/api/media': {
+      ...paths['/api/media'],
       post: {
         operationId: 'media.upload',
         summary: 'Upload a media file',
         description:
-          'The body is the file itself, of at most 100 MB. Its type is detected from its content: images, audio, video, PDF, Office documents and plain text may be stored. An equal file of the workspace is stored once. A workspace and a user may upload four files at once, a client network a quarter of what is free.',
+          'The body is the file itself, of at most 100 MB. Its type is detected from its content: images, audio, video, PDF, Office documents and plain text may be stored. An equal file of the workspace is stored once. Responds with 409 `media_quota_exceeded` if the file does not fit the quota of the workspace. A workspace and a user may upload four files at once, a client network a quarter of what is free.',
         tags: ['media'],
         security: [{ session: [] }],
         parameters: [{ ...query('filename', 'Name of the file', 'cat.png'), required: false }, WORKSPACE],
@@ -35,7 +36,7 @@ export function mediaPaths(): Paths {
         responses: {
           200: ok('An equal file was stored before', media),
           201: ok('The file is stored', media),
-          ...errorReferences(['400', '401', '403', '408', '413', '429', '500', '503']),
+          ...errorReferences(['400', '401', '403', '408', '409', '413', '429', '500', '503']),
         },
       },
     },

@@ -269,4 +269,18 @@ describe('media', () => {
       else request.end()
     })
   }
+
+  it('is listed with the others by time, page by page, with their size in all', async () => {
+    const ids: string[] = []
+    for (const content of ['one', 'two', 'three']) ids.push((await upload(content)).body.id)
+    const read = (query: string) => workspace.call('GET', `/api/media?${query}`)
+    const first = await read('sort=createdAt&limit=2')
+    const second = await read(`sort=createdAt&limit=2&cursor=${first.nextCursor}`)
+    const toIds = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id)
+    expect([...toIds(first), ...toIds(second)]).to.deep.equal(ids)
+    expect(toIds(await read(''))).to.deep.equal(ids.toReversed())
+    expect(toIds(await read('offset=1&limit=1'))).to.deep.equal([ids[1]])
+    expect(first).to.include({ total: 3, storedBytes: 3 * 4096, storedBytesMax: 20 * 1024 * MB })
+    expect(first.items[0].url).to.match(new RegExp(`^/media/${workspace.tenantId}/${ids[0]}\\?expires=`))
+  })
 })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -74,8 +74,12 @@ describe('npm run export and npm run import', function () {
     await debian?.stop()
   })
 
-  async function npmRun(script: string, url: string, ...args: string[]): Promise<Outcome> {
-    const env = { ...process.env, DATABASE_URL: url, SECRET_KEY: 'ab'.repeat(32) }
+  function npmRun(script: string, url: string, ...args: string[]): Promise<Outcome> {
+    return npmRunWith({ DATABASE_URL: url, SECRET_KEY: 'ab'.repeat(32) }, script, ...args)
+  }
+
+  async function npmRunWith(environment: NodeJS.ProcessEnv, script: string, ...args: string[]): Promise<Outcome> {
+    const env = { ...process.env, ...environment }
     const command = run('npm', ['run', '--silent', script, '--', ...args], { cwd: ROOT, env })
     return command.then(
       ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -172,5 +176,15 @@ describe('npm run export and npm run import', function () {
     const intoFolder = await npmRun('export', source.url, folder.path)
     expect(intoFolder.stderr).to.equal(`${folder.path} is a folder. Name a file in it\n`)
     expect([exported.code, imported.code, intoFolder.code]).to.deep.equal([1, 1, 1])
+  })
+
+  it('import nothing into an embedded database on a disk with too little free space', async () => {
+    const environment = { DATABASE_URL: '', DATA_DIR: join(folder.path, 'data'), DISK_FREE_MIN_MB: '1000000000' }
+    const { code, stderr } = await npmRunWith(environment, 'import', file)
+    expect([code, stderr]).to.deep.equal([
+      1,
+      `The disk of ${environment.DATA_DIR} has too little free space. Make room, or choose with DISK_FREE_MIN_MB how much is kept free\n`,
+    ])
+    expect(existsSync(environment.DATA_DIR)).to.equal(false)
   })
 })
