@@ -169,7 +169,7 @@ async function listen(
     demoAccount,
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
-      handle: (call) => handleWebhook(inboundBatcher, call),
+      handle: (call) => handleWebhook({ batcher: inboundBatcher, limits }, call),
     },
     media: {
       upload: uploadMedia,

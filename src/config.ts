@@ -82,6 +82,7 @@ const Environment = z.object({
   S3_ACCESS_KEY_ID: z.string().optional(),
   S3_SECRET_ACCESS_KEY: z.string().optional(),
   MEDIA_QUOTA_MB: quota.prefault(20_480),
+  WEBHOOK_QUOTA_MB: quota.prefault(4096),
   DISK_FREE_MIN_MB: megabytes.optional(),
   SMTP_URL: z
     .string()
@@ -145,7 +146,7 @@ export type Config = {
   /** Store of files; undefined for a folder in `dataDir`. */
   s3: S3Settings | undefined
   /** Bytes that one workspace may store; Infinity for no limit. */
-  quotas: { mediaBytes: number }
+  quotas: { mediaBytes: number; webhookBytes: number }
   /** Free space of the disk of `dataDir` below which no files are stored; undefined for a part of the disk. */
   diskFreeBytesMin: number | undefined
   /** The number of worker threads for computations over customers' data. */
@@ -217,7 +218,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     secretKey: env.SECRET_KEY,
     smtpUrl: env.SMTP_URL,
     s3: toS3(env),
-    quotas: { mediaBytes: env.MEDIA_QUOTA_MB },
+    quotas: { mediaBytes: env.MEDIA_QUOTA_MB, webhookBytes: env.WEBHOOK_QUOTA_MB },
     diskFreeBytesMin: env.DISK_FREE_MIN_MB,
     computeThreads: env.COMPUTE_THREADS,
     environment,

@@ -94,7 +94,8 @@ export async function openDependencies(
     await notifications.open()
     closers.push(() => revocations.close())
     revocations.open()
-    const limits = createRateLimits({ url: database.url, isPooled: database.isPooled, redis, clock })
+    const { webhookBytes } = config.quotas
+    const limits = createRateLimits({ url: database.url, isPooled: database.isPooled, redis, clock, webhookBytes })
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)

@@ -8,14 +8,14 @@ export async function postSigned(
   { webhookPath }: { webhookPath: string },
   body: string | Buffer,
   appSecret = 'a'.repeat(32),
-): Promise<{ status: number; text: string }> {
+): Promise<{ status: number; headers: Headers; text: string }> {
   const signature = createHmac('sha256', appSecret).update(body).digest('hex')
   const response = await fetch(app.url + webhookPath, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
     body,
   })
-  return { status: response.status, text: await response.text() }
+  return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
 /** Lists the kept webhook calls of a channel, newest first. */

@@ -46,10 +46,10 @@ describe('loadConfig', () => {
 
   it('converts megabytes to bytes, and a quota of 0 to none', () => {
     const { quotas, diskFreeBytesMin } = loadConfig({})
-    expect(quotas).to.deep.equal({ mediaBytes: 20 * 1024 ** 3 })
+    expect(quotas).to.deep.equal({ mediaBytes: 20 * 1024 ** 3, webhookBytes: 4 * 1024 ** 3 })
     expect(diskFreeBytesMin).to.equal(undefined)
-    const changed = loadConfig({ MEDIA_QUOTA_MB: '0', DISK_FREE_MIN_MB: '0' })
-    expect(changed.quotas).to.deep.equal({ mediaBytes: Infinity })
+    const changed = loadConfig({ MEDIA_QUOTA_MB: '0', WEBHOOK_QUOTA_MB: '1', DISK_FREE_MIN_MB: '0' })
+    expect(changed.quotas).to.deep.equal({ mediaBytes: Infinity, webhookBytes: 1024 ** 2 })
     expect(changed.diskFreeBytesMin).to.equal(0)
   })
 

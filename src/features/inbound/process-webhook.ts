@@ -9,14 +9,21 @@ import type { InboundChannel } from './find-inbound-channel.ts'
 import type { InboundBatcher } from './inbound-batcher.ts'
 import { receiveMessages } from './receive-messages.ts'
 
+const NO_BODY = Buffer.alloc(0)
+
 /**
  * Keeps a genuine webhook body and processes it. One that fails because of an internal error is kept and retried in the
  * background, and the provider gets 200; after an outage nothing is kept, and the provider repeats the call.
+ * Without `isBodyKept` it is stored without its body, unless it has to be retried.
  * @throws InvalidError when the body is not JSON; TooLargeError; UnavailableError, or an outage of the database
  */
-export async function keepAndProcess(batcher: InboundBatcher, target: InboundChannel, body: Buffer): Promise<void> {
+export async function keepAndProcess(
+  batcher: InboundBatcher,
+  target: InboundChannel,
+  { body, isBodyKept }: { body: Buffer; isBodyKept: boolean },
+): Promise<void> {
   const { scope, channel } = target
-  const webhook: RawWebhook = { id: toWebhookId(channel.id, body), body, outcome: null }
+  const webhook: RawWebhook = { id: toWebhookId(channel.id, body), body: isBodyKept ? body : NO_BODY, outcome: null }
   try {
     const inbound = channel.adapter.parse(body)
     webhook.outcome = toOutcome(inbound)
@@ -25,7 +32,7 @@ export async function keepAndProcess(batcher: InboundBatcher, target: InboundCha
     if (isOutage(error) || error instanceof UnavailableError) throw error
     const isInvalid = (error instanceof InvalidError || error instanceof TooLargeError) && webhook.outcome === null
     await keepFailedWebhook(scope, channel.id, {
-      webhook,
+      webhook: isInvalid ? webhook : { ...webhook, body },
       status: isInvalid ? 'rejected' : 'pending',
       error: describeFailure(error),
     })

@@ -1,6 +1,6 @@
 import { isOutage } from '../../platform/database/database.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
-import { InvalidError, NotFoundError } from '../../platform/errors.ts'
+import { ConflictError, InvalidError, NotFoundError } from '../../platform/errors.ts'
 import type { Scope, SystemScope } from '../../scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
 import { describeFailure } from '../dead-letters/describe-failure.ts'
@@ -47,7 +47,7 @@ async function retryWebhook(scope: Scope, { id, channelId }: DueWebhook): Promis
 
 /**
  * Processes a kept webhook call again, whatever its status. Parts that are stored already change nothing.
- * @throws NotFoundError
+ * @throws NotFoundError; ConflictError `webhook_body_not_kept`
  */
 export async function reprocessWebhook(scope: Scope, ref: ProviderWebhookRef): Promise<ProviderWebhook> {
   const row = await processKept(scope, ref)
@@ -56,6 +56,10 @@ export async function reprocessWebhook(scope: Scope, ref: ProviderWebhookRef): P
 
 async function processKept(scope: Scope, ref: ProviderWebhookRef) {
   const row = await loadWebhook(scope, ref)
+  if (row.body.length === 0) {
+    const message = 'The body of this call was not kept, as the workspace had kept those of too many calls on this day'
+    throw new ConflictError('webhook_body_not_kept', message)
+  }
   const channel = await loadChannel(scope, ref.channelId)
   const changes = await storeParts({ scope, channel }, row.body).then(
     (inbound) => ({ status: 'processed' as const, outcome: toOutcome(inbound), error: null, dueAt: null }),

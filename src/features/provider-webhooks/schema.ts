@@ -20,14 +20,16 @@ export const ProviderWebhook = z
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     attempts: z.int(),
     nextAttemptAt: timestamp.nullable(),
-    bytes: z.int().meta({ description: 'Size of the body' }),
+    bytes: z
+      .int()
+      .meta({ description: 'Size of the body; 0 if it was not kept, because those of the day were too large' }),
     createdAt: timestamp,
   })
   .meta({ id: 'ProviderWebhook' })
 export type ProviderWebhook = z.infer<typeof ProviderWebhook>
 
 export const ProviderWebhookWithBody = ProviderWebhook.extend({
-  body: z.string().meta({ description: 'The body as it arrived' }),
+  body: z.string().meta({ description: 'The body as it arrived; empty if it was not kept' }),
 }).meta({ id: 'ProviderWebhookWithBody' })
 export type ProviderWebhookWithBody = z.infer<typeof ProviderWebhookWithBody>
 

@@ -97,6 +97,7 @@ export const ERROR_CODES = [
   'validation_failed',
   'value_too_large',
   'version_conflict',
+  'webhook_body_not_kept',
   'workflow_already_published',
   'workflow_archived',
   'workflow_has_runs',

@@ -130,7 +130,7 @@ export function webhookPaths(): Paths {
         operationId: 'webhooks.receiveWhatsapp',
         summary: 'Receive WhatsApp messages and statuses',
         description:
-          'Called by Meta. Messages and statuses are committed before the answer; Meta repeats a call without it.',
+          'Called by Meta. Messages and statuses are committed before the answer; Meta repeats a call without it. A channel takes 512 MB of calls a minute.',
         tags: ['webhooks'],
         security: [],
         parameters: [

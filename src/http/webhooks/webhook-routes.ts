@@ -30,7 +30,7 @@ export type WorkflowWebhooks = {
 
 const PROVIDER_BYTES_MAX = 3 * 1024 * 1024
 
-/** Provider webhooks are outside `/api`: no session, no tenant header; the signature decides. Accepted calls have no limit. */
+/** Provider webhooks are outside `/api`: no session, no tenant header; the signature decides. */
 export function providerWebhookRoutes({ isKnown, handle }: ProviderWebhooks, guard: WebhookGuard): Middleware {
   return async function answerProviderWebhook(ctx: Context, next) {
     const { method } = ctx

@@ -11,13 +11,15 @@ export type StoredCount = { key: string; points: number; msBeforeNext: number }
 /** Adds all increments to the shared counters. */
 export type AddAll = (increments: Increment[]) => Promise<StoredCount[]>
 
-/**
- * Points of a key that a process may consume before it has stored them: the number by which each process can exceed the
- * limit of a window, as long as a store answers.
- */
-export const UNSTORED_MAX = 10
+export type Buffering = {
+  /**
+   * Points of a key that a process may consume before it has stored them: the number by which each process can exceed the
+   * limit of a window, as long as a store answers.
+   */
+  unstoredMax: number
+  flushEveryMs: number
+}
 
-const FLUSH_EVERY_MS = 100
 /** Keys without unstored points beyond this number are forgotten, and read from the store again. */
 const KEYS_MAX = 50_000
 
@@ -37,30 +39,33 @@ type Counter = {
  */
 export class BufferedLimiter {
   readonly #rule: Rule
+  readonly #buffering: Buffering
   readonly #addAll: AddAll
   readonly #counters = new LRUCache<string, Counter>({ max: KEYS_MAX })
   #unsent = new Map<string, Counter>()
   #flushed: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(rule: Rule, addAll: AddAll) {
+  constructor(rule: Rule, buffering: Buffering, addAll: AddAll) {
     this.#rule = rule
+    this.#buffering = buffering
     this.#addAll = addAll
   }
 
   async consume(key: string, points: number): Promise<Consumption> {
     const limit = this.#rule.points
+    const { unstoredMax, flushEveryMs } = this.#buffering
     for (;;) {
       const counter = this.#findCounter(key)
       const unstored = counter.sending + counter.pending
       const remaining = limit - counter.stored - unstored - points
       const msBeforeNext = counter.endsAtMs - performance.now()
       if (remaining < 0) return { allowed: false, remaining: 0, msBeforeNext }
-      if (unstored === 0 || unstored + points <= UNSTORED_MAX) {
+      if (unstored === 0 || unstored + points <= unstoredMax) {
         counter.pending += points
         this.#unsent.set(key, counter)
-        if (unstored + points <= UNSTORED_MAX) {
-          this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS)
+        if (unstored + points <= unstoredMax) {
+          this.#timer ??= setTimeout(() => void this.flush(), flushEveryMs)
           return { allowed: true, remaining, msBeforeNext }
         }
       }

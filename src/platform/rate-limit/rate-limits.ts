@@ -1,14 +1,14 @@
 import type { RedisClientType } from 'redis'
 import { widerNetwork } from '../client-address.ts'
 import { closeDatabase, type Database, openDatabase } from '../database/database.ts'
-import { type Clock, SECOND } from '../time.ts'
+import { type Clock, DAY, SECOND } from '../time.ts'
 import { BUDGET_PREFIX } from './attempt-budget.ts'
 import { Breaker } from './breaker.ts'
-import { BufferedLimiter } from './buffered-limiter.ts'
+import { type Buffering, BufferedLimiter } from './buffered-limiter.ts'
 import { createAddAll } from './buffered-stores.ts'
-import { type Consumption, LimiterChain } from './limiter-chain.ts'
+import { type Consumption, LimiterChain, type Stores } from './limiter-chain.ts'
 import { Lockout } from './lockout.ts'
-import { NETWORK_TIERS, type Tier, TIERS } from './tiers.ts'
+import { NETWORK_TIERS, type Tier, TIERS, WEBHOOK_BYTES } from './tiers.ts'
 
 type Limiter = { consume(key: string, points: number): Promise<Consumption> }
 
@@ -17,6 +17,15 @@ type Counter = { limiter: Limiter; key: string; limit: number }
 
 /** The tier of every request, which is counted in memory. The others limit guesses and are counted exactly. */
 const GENERAL_TIER = 'api'
+const GENERAL_BUFFERING: Buffering = { unstoredMax: 10, flushEveryMs: 100 }
+
+/** Windows of a day that overlap the seven days for which webhook bodies are kept. */
+const KEPT_WINDOWS = 8
+const KB = 1024
+/** The stores count kilobytes in integers of 32 bits. */
+const KB_MAX = 2 ** 30
+/** Part of a limit of bytes that each process may consume before it has stored it. */
+const UNSTORED_PART = 1 / 64
 
 /** The state of a tier. `resetSeconds` is at least 1. */
 export type LimitState = { limit: number; remaining: number; resetSeconds: number }
@@ -27,6 +36,10 @@ export type Charge = { allowed: boolean; state: LimitState }
 export interface RateLimits {
   /** Charges the tiers in order; the first rejection ends it. */
   charge(addressKey: string, tiers: Tier[], points?: number): Promise<Charge>
+  /** Charges a genuine call of the provider of a channel. */
+  chargeWebhook(channelId: string, bytes: number): Promise<Charge>
+  /** Returns true if a workspace may keep the body of a further webhook call. */
+  mayKeepWebhook(tenantId: string, bytes: number): Promise<boolean>
   signInLockout: Lockout
   /** Deletes counters whose window is over. */
   purge(): Promise<void>
@@ -42,9 +55,11 @@ export function createRateLimits(options: {
   isPooled?: boolean
   redis: RedisClientType | undefined
   clock: Clock
+  /** Bytes of webhook calls that a workspace may keep for seven days. */
+  webhookBytes?: number
 }): RateLimits {
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
-  const { url, isPooled = false, redis, clock } = options
+  const { url, isPooled = false, redis, clock, webhookBytes = Infinity } = options
   const db = openDatabase(url, { ...POOL, isPooled, name: 'parley limits' })
   const stores = {
     db,
@@ -53,7 +68,10 @@ export function createRateLimits(options: {
     breaker: new Breaker(clock, REDIS_TIMEOUT_MS),
   }
   const generalRule = { name: GENERAL_TIER, ...TIERS[GENERAL_TIER] }
-  const general = new BufferedLimiter(generalRule, createAddAll(generalRule, stores))
+  const general = new BufferedLimiter(generalRule, GENERAL_BUFFERING, createAddAll(generalRule, stores))
+  const webhooks = createByteCounter('webhookBytes', WEBHOOK_BYTES, stores)
+  const keptRule = { bytes: webhookBytes / KEPT_WINDOWS, seconds: DAY / SECOND }
+  const keptWebhooks = createByteCounter('keptWebhookBytes', keptRule, stores)
   const limiters = new Map<string, Limiter>(
     Object.entries(TIERS).map(([name, rule]) => [name, new LimiterChain({ name, ...rule }, stores)]),
   ).set(GENERAL_TIER, general)
@@ -84,10 +102,15 @@ export function createRateLimits(options: {
       if (!tightest) throw new RangeError('A request needs at least one tier')
       return { allowed: true, state: tightest }
     },
+    chargeWebhook: (channelId, bytes) => consume({ ...webhooks, key: channelId }, toKilobytes(bytes)),
+    async mayKeepWebhook(tenantId, bytes) {
+      if (webhookBytes === Infinity) return true
+      return (await consume({ ...keptWebhooks, key: tenantId }, toKilobytes(bytes))).allowed
+    },
     signInLockout: new Lockout(stores, clock),
     purge: () => purgeExpired(db),
     async close() {
-      await general.flush()
+      await Promise.all([general, webhooks.limiter, keptWebhooks.limiter].map((limiter) => limiter.flush()))
       await closeDatabase(db)
     },
   }
@@ -97,6 +120,18 @@ async function consume({ limiter, key, limit }: Counter, points: number): Promis
   const { allowed, remaining, msBeforeNext } = await limiter.consume(key, points)
   const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / SECOND))
   return { allowed, state: { limit, remaining, resetSeconds } }
+}
+
+/** Creates a limit of bytes, which is counted in kilobytes. */
+function createByteCounter(name: string, { bytes, seconds }: { bytes: number; seconds: number }, stores: Stores) {
+  const points = Math.min(KB_MAX, Math.floor(bytes / KB))
+  const rule = { name, points, seconds }
+  const buffering = { unstoredMax: Math.ceil(points * UNSTORED_PART), flushEveryMs: SECOND }
+  return { limiter: new BufferedLimiter(rule, buffering, createAddAll(rule, stores)), limit: points }
+}
+
+function toKilobytes(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / KB))
 }
 
 /** The counters store the time of the database plus their window. */

@@ -14,6 +14,12 @@ export const TIERS = {
 } as const
 
 /**
+ * Size of the genuine calls of the provider of one channel. A number sends at most 1,000 messages a second, each of which has
+ * three statuses of about 1 KB, and receives fewer: together less than half of this.
+ */
+export const WEBHOOK_BYTES = { bytes: 512 * 1024 ** 2, seconds: 60 }
+
+/**
  * Requests per IPv6 network in a tier beside those per address, by the network's prefix length: the holder of a /56 or
  * /48 has all of its /64 networks, each of which is an address.
  */

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
+import { createRateLimits, type RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
 import { type Tier, TIERS } from '../../../src/platform/rate-limit/tiers.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
@@ -11,6 +11,8 @@ const STORES: Record<string, () => Promise<LimitStore | undefined>> = {
   Postgres: openPostgresStore,
   memory: openMemoryStore,
 }
+
+const MB = 1024 ** 2
 
 let nextAddress = 0
 const newAddress = () => `192.0.2.${(nextAddress += 1)}`
@@ -117,7 +119,28 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect((await limits.charge(newAddress(), ['signIn'], 6)).allowed).to.equal(false)
     })
 
+    it('of webhook calls allows 512 MB of one channel a minute, and counts each call as 1 KB at least', async () => {
+      const [large, small] = [newAddress(), newAddress()]
+      const charges = await Promise.all(Array.from({ length: 200 }, () => limits.chargeWebhook(large, 3 * MB)))
+      expect(charges.filter(({ allowed }) => allowed)).to.have.length(170)
+      expect(charges.at(-1)?.state).to.include({ limit: 512 * 1024, remaining: 0 })
+      expect(charges.at(-1)?.state.resetSeconds).to.be.within(1, 60)
+      await limits.chargeWebhook(small, 500 * MB)
+      expect((await limits.chargeWebhook(small, 1)).state.remaining).to.equal(12 * 1024 - 1)
+      expect((await limits.chargeWebhook(newAddress(), 3 * MB)).allowed).to.equal(true)
+    })
+
     if (name === 'memory') return
+
+    it('of webhook calls is exceeded by at most 8 MB per further process', async () => {
+      const channel = newAddress()
+      const processes = [limits, await store.open(clock), await store.open(clock)]
+      const charges = await Promise.all(
+        Array.from({ length: 600 }, (_, index) => processes[index % 3]?.chargeWebhook(channel, 2 * MB)),
+      )
+      const megabytes = charges.filter((charge) => charge?.allowed).length * 2
+      expect(megabytes).to.be.within(512, 512 + 3 * 8)
+    })
 
     it('is shared by all processes', async () => {
       expect(await countAllowed(40, [limits, await store.open(clock)], newAddress(), 'auth')).to.equal(10)
@@ -181,6 +204,31 @@ describe('purge of rate limits in Postgres', () => {
       await limits.charge('192.0.2.2', ['auth'])
       await limits.purge()
       expect(await store.db('rate_limits').pluck('key')).to.deep.equal(['auth:192.0.2.2'])
+    } finally {
+      await store.close()
+    }
+  })
+})
+
+describe('bytes of webhook calls that a workspace keeps', () => {
+  it('are an eighth of its quota within a day, so that eight days are within the quota', async () => {
+    const store = await openPostgresStore()
+    const limits = createRateLimits({
+      url: store.url,
+      redis: undefined,
+      clock: new TestClock(),
+      webhookBytes: 8 * MB,
+    })
+    try {
+      const kept = []
+      for (let call = 0; call < 6; call += 1) kept.push(await limits.mayKeepWebhook('one', 200 * 1024))
+      expect(kept).to.deep.equal([true, true, true, true, true, false])
+      expect(await limits.mayKeepWebhook('one', 20 * 1024)).to.equal(true)
+      expect(await limits.mayKeepWebhook('other', MB)).to.equal(true)
+      await limits.close()
+      const [row] = await store.db('rate_limits').where('key', 'keptWebhookBytes:one')
+      expect(row.points).to.equal(1020)
+      expect(row.expire - Date.now()).to.be.within(23 * HOUR, 24 * HOUR)
     } finally {
       await store.close()
     }
