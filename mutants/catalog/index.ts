@@ -8,6 +8,7 @@ import { LISTS } from './lists.ts'
 import { MESSAGES } from './messages.ts'
 import { OUTBOUND } from './outbound.ts'
 import { PLATFORM } from './platform.ts'
+import { QUOTAS } from './quotas.ts'
 import { RATE_LIMITS } from './rate-limits.ts'
 import { RETENTION } from './retention.ts'
 import { RUNS } from './runs.ts'
@@ -27,4 +28,5 @@ export const AREAS: Area[] = [
   TRPC,
   LISTS,
   RETENTION,
+  QUOTAS,
 ]

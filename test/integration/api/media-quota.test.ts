@@ -3,10 +3,13 @@ import { request } from 'node:http'
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { enqueueDueMedia } from '../../../src/features/media/fetch-media.ts'
-import { DAY, HOUR } from '../../../src/platform/time.ts'
+import { lockMediaQuota } from '../../../src/features/media/media-quota.ts'
+import { DAY, HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { listFiles } from '../../support/list-files.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const KB = 1024
@@ -40,9 +43,9 @@ describe('quota of files', () => {
   const REFUSED = [409, 'media_quota_exceeded']
 
   /** Inserts the row of a file, as another program may. */
-  async function insertFile(kilobytes: number): Promise<string> {
+  async function insertFile(kilobytes: number, db = app.system.db): Promise<string> {
     const id = randomUUID()
-    await app.system.db('media').insert({
+    await db('media').insert({
       tenant_id: workspace.tenantId,
       id,
       sha256: id,
@@ -93,6 +96,18 @@ describe('quota of files', () => {
     expect(await listFiles(app.dataDir, `media/files/${workspace.tenantId}`)).to.have.length(2)
     expect(await app.system.db('media_writes').where('tenant_id', workspace.tenantId)).to.deep.equal([])
     expect(await listFiles(app.dataDir, 'media/incoming')).to.deep.equal([])
+  })
+
+  it('counts a file that another process is just storing', async () => {
+    let uploaded: Promise<ApiResponse> | undefined
+    await app.system.forTenant(workspace.tenantId).transaction(async (tx) => {
+      await lockMediaQuota(tx)
+      await insertFile(600, tx.db)
+      let isDone = false
+      uploaded = upload(text(600 * KB)).finally(() => (isDone = true))
+      await waitUntil(async () => isDone || (await countLockWaits(app)) > 0)
+    })
+    expect(codeOf((await uploaded) ?? expect.fail())).to.deep.equal(REFUSED)
   })
 
   it('refuses an upload that announces its size before its body is read', async () => {
@@ -184,10 +199,18 @@ describe('quota of files', () => {
     })
 
     it('does not fetch one that is larger than what is left of it', async () => {
-      await insertFile(QUOTA_KB - 100)
+      const id = await insertFile(QUOTA_KB - 100)
       const media = await receive(text(200 * KB))
       expect(media.status).to.equal('pending')
       expect(media.error).to.include('does not fit')
+      const countOpened = () => [...cloud.media.downloads.values()]
+      await workAfter(10 * MINUTE)
+      expect(countOpened()).to.deep.equal([1])
+      for (let hours = 0; hours < 10; hours += 1) await workAfter(HOUR)
+      expect((await readMedia()).status).to.equal('pending')
+      await app.system.db('media').where({ tenant_id: workspace.tenantId, id }).delete()
+      await workAfter(HOUR)
+      expect((await readMedia()).status).to.equal('stored')
       expect((await receive(text(90 * KB))).status).to.equal('stored')
     })
 
