@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
@@ -136,6 +137,35 @@ describe('rows that other programs write', function () {
     await psql.query('delete from contacts where tenant_id = $1', [tenantId])
     expect(await readTotal('/api/contacts')).to.equal(0)
     expect(await readTags()).to.deep.equal([0, 0])
+  })
+
+  it('are counted when one statement inserts them with the group, tag or workspace that they belong to', async function () {
+    if (CITUS_URL !== undefined) this.skip()
+    const contacts = await insertContacts(['Ana', 'Bea', 'Cid'])
+    for (const [path, owners, rows, column] of [
+      ['/api/groups', 'groups', 'group_contacts', 'group_id'],
+      ['/api/tags', 'tags', 'contact_tags', 'tag_id'],
+    ] as const) {
+      for (const isOwnerFirst of [true, false]) {
+        const id = randomUUID()
+        const owner = `insert into ${owners} (tenant_id, id, name) values ($1, $2::uuid, $2::uuid::text)`
+        const members = `insert into ${rows} (tenant_id, ${column}, contact_id) select $1, $2::uuid, unnest($3::uuid[])`
+        const [first, last] = isOwnerFirst ? [owner, members] : [members, owner]
+        await psql.query(`with first as (${first}) ${last}`, [tenantId, id, contacts])
+        expect(await readMembers(path, id), `${owners}, ${isOwnerFirst}`).to.equal(contacts.length)
+        await rollUpCounts(app.system)
+        expect(await readMembers(path, id)).to.equal(contacts.length)
+      }
+    }
+    const other = randomUUID()
+    await psql.query(
+      `with member as (insert into memberships (workspace_id, user_id, role, created_at) values ($1, $2, 'owner', now())),
+         people as (insert into contacts (tenant_id, name) select $1, 'Ana' from generate_series(1, 3))
+       insert into workspaces (id, name, created_at, updated_at) values ($1, 'Other', now(), now())`,
+      [other, workspace.userId],
+    )
+    const { body } = await workspace.request('GET', '/api/contacts', undefined, { 'x-tenant-id': other })
+    expect([body.items.length, body.total]).to.deep.equal([3, 3])
   })
 
   it('leave no kept number when their workspace is deleted', async () => {
