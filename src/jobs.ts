@@ -10,6 +10,7 @@ import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { attachForgottenStatuses } from './features/outbound/statuses/attach-early-statuses.ts'
+import { purgeUnattachedStatuses } from './features/outbound/statuses/purge-unattached-statuses.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
 import { purgeThrottleWindows } from './features/throttle-windows/purge-windows.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
@@ -81,6 +82,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge sessions', everyMs: 10 * MINUTE, run: () => purgeExpiredSessions(system) },
     { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
+    { name: 'purge unattached statuses', everyMs: 10 * MINUTE, run: () => purgeUnattachedStatuses(system) },
     { name: 'purge webhooks', everyMs: 10 * MINUTE, run: () => purgeWebhooks(system) },
     { name: 'purge media writes', everyMs: 10 * MINUTE, run: () => purgeMediaWrites(system) },
     { name: 'purge throttle windows', everyMs: 10 * MINUTE, run: () => purgeThrottleWindows(system) },

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
-import { MINUTE } from '../../../src/platform/time.ts'
+import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses/purge-unattached-statuses.ts'
+import { DAY, MINUTE } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { StatusName } from '../../../fake-whatsapp/webhooks.ts'
@@ -199,6 +200,25 @@ describe('status of a message whose send was answered with an error', () => {
     await receive()
     expect((await getMessage())?.error?.code).to.equal('undeliverable')
     expect(await countOutbox()).to.equal(0)
+  })
+
+  it('is deleted a day later when it arrives after the deletion of the contact', async () => {
+    const listStatuses = () => app.system.db('message_statuses').where({ channel_id: channelId }).pluck('status')
+    await receive('kept')
+    await report(nthSend(1), 'delivered')
+    const from = '15550004002'
+    await cloud.webhooks.sendText({ from, body: 'hi' })
+    await app.work()
+    const { items } = await workspace.call('GET', `/api/contacts?phone=%2B${from}`)
+    await workspace.call('DELETE', `/api/contacts/${items[0].id}`)
+    await report(nthSend(2), 'read')
+    expect(await listStatuses()).to.have.members(['delivered', 'read'])
+    app.clock.advance(DAY)
+    await purgeUnattachedStatuses(app.system)
+    expect(await listStatuses()).to.have.members(['delivered', 'read'])
+    app.clock.advance(MINUTE)
+    await purgeUnattachedStatuses(app.system)
+    expect(await listStatuses()).to.deep.equal(['delivered'])
   })
 
   it('leaves a canceled message canceled when it is a failure', async () => {

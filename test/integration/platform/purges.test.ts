@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { purgeExpiredSessions } from '../../../src/features/auth/sessions/purge-expired-sessions.ts'
 import { purgeEvents } from '../../../src/features/events/purge-events.ts'
 import { purgeEvaluations } from '../../../src/features/explanations/purge-evaluations.ts'
+import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses/purge-unattached-statuses.ts'
 import { purgeWebhooks } from '../../../src/features/provider-webhooks/purge-webhooks.ts'
 import { purgeIdempotencyKeys } from '../../../src/features/retention/purge-idempotency-keys.ts'
 import { PURGE } from '../../../src/features/retention/purge-rows.ts'
@@ -23,12 +24,14 @@ const PURGES: Record<string, Purge> = {
   events: purgeEvents,
   trigger_evaluations: purgeEvaluations,
   channel_webhooks: purgeWebhooks,
+  message_statuses: purgeUnattachedStatuses,
   idempotency_keys: purgeIdempotencyKeys,
   throttle_windows: purgeThrottleWindows,
   sessions: purgeExpiredSessions,
   password_resets: purgeExpiredSessions,
   known_addresses: purgeExpiredSessions,
 }
+const OF_CHANNELS = new Set(['channel_webhooks', 'message_statuses'])
 
 describe('purges of old rows', () => {
   const { portionSize } = PURGE
@@ -70,6 +73,7 @@ describe('purges of old rows', () => {
       events: { id, type: 'test.event', data: {}, created_at: at },
       trigger_evaluations: { id, event: {}, evaluations: '[]', created_at: at },
       channel_webhooks: { id, body: key, status: 'processed', attempts: 1, created_at: at },
+      message_statuses: { id, provider_message_id: id, status: 'sent', provider_at: at, created_at: at },
       idempotency_keys: { route: 'r', key: id, request_hash: key, created_at: at },
       throttle_windows: { key, count: 1, ends_at: at },
     }
@@ -82,7 +86,7 @@ describe('purges of old rows', () => {
     if (!row) return [bySystem[table] ?? {}]
     return workspaces.map(({ tenantId }, index) => ({
       tenant_id: tenantId,
-      ...(table === 'channel_webhooks' && { channel_id: channels[index] }),
+      ...(OF_CHANNELS.has(table) && { channel_id: channels[index] }),
       ...row,
     }))
   }
