@@ -35,8 +35,8 @@ export function readCommand(usage: string, { options = {}, names = [] }: Syntax 
   })
 }
 
-/** A terminal that is closed sends SIGHUP. */
-export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+/** A terminal that is closed sends SIGHUP, and Ctrl+\ SIGQUIT. */
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 
 /** Lets signals end the process by an exit, in which the embedded database is stopped unless other processes use it. */
 export function exitOnSignals(): void {

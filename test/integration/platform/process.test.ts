@@ -29,6 +29,14 @@ describe('a process of Parley', () => {
     expect(checkout.hasRunningServer).to.equal(false)
   })
 
+  it('stops with its embedded database when it receives SIGQUIT', async () => {
+    checkout = new Checkout()
+    const { child, ended } = await checkout.serve('node', MAIN)
+    child.kill('SIGQUIT')
+    const { code } = await ended
+    expect({ code, hasRunningServer: checkout.hasRunningServer }).to.deep.equal({ code: 0, hasRunningServer: false })
+  })
+
   it('stops the embedded database when its start fails', async () => {
     checkout = new Checkout()
     mkdirSync(join(checkout.path, '.parley'))
