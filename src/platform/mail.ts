@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Transporter } from 'nodemailer'
+import { createFolder } from './files/create-folder.ts'
 import { newId } from './ids.ts'
 import type { Logger } from './log.ts'
 
@@ -31,8 +32,8 @@ export function fileMail(directory: string, log: Logger): Mailer {
       const { createTransport } = await import('nodemailer')
       const transport = createTransport({ streamTransport: true, buffer: true })
       const { message } = await transport.sendMail({ from: FROM, ...email })
-      await mkdir(dirname(directory), { recursive: true })
-      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await createFolder(dirname(directory))
+      await createFolder(directory, 0o700)
       const path = join(directory, `${newId()}.eml`)
       await writeFile(path, message, { mode: 0o600 })
       log.info({ path }, 'email written to a file because SMTP_URL is not set')

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { createFolder } from '../files/create-folder.ts'
 
 const RESOLVING = Symbol('resolving')
 
@@ -40,7 +41,7 @@ export async function bundleWorker(source: URL, folder: string): Promise<URL> {
   // Processes of the same code share the file, and those of other code in the same folder have their own.
   const hash = contents.reduce((sum, bytes) => sum.update(bytes), createHash('sha256')).digest('hex')
   const output = join(folder, `compute-worker-${hash.slice(0, 16)}.mjs`)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await createFolder(folder, 0o700)
   const partial = `${output}.${randomUUID()}`
   await writeFile(partial, contents)
   await rename(partial, output)

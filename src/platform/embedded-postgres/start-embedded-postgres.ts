@@ -74,7 +74,7 @@ const DEFAULT_SETTINGS: Record<string, string> = {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = dataDirectory(options.dataDir)
-  createDataDirectory(folder)
+  await createDataDirectory(folder)
   const joined = await withBootLock(folder.lock, () => join(folder, options))
   const { postmaster, adopted, pidFile, cancelRelease } = joined
   const { pid, port } = postmaster

@@ -1,6 +1,7 @@
-import { open, mkdir, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { getField } from '../get-field.ts'
+import { createFolder } from './create-folder.ts'
 import { FileMissingError, FOLDER_MODE, type FileStore } from './file-store.ts'
 
 /** Keeps files in a folder, which several processes may share. */
@@ -9,7 +10,7 @@ export function folderStore(folder: string): FileStore {
   return {
     async put(key, path) {
       const target = toPath(key)
-      await mkdir(dirname(target), { recursive: true, mode: FOLDER_MODE })
+      await createFolder(dirname(target), FOLDER_MODE)
       await flush(path)
       // The temporary file is in the same file system, so the file appears as a whole.
       await rename(path, target)

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { getField } from '../get-field.ts'
+import { createFolder } from './create-folder.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { FOLDER_MODE } from './file-store.ts'
 
@@ -60,7 +61,7 @@ export async function receiveFile<T>(
   try {
     if (announced > bytesMax) throw new FileTooLargeError(`The file is larger than ${bytesMax} bytes`)
     await assertDiskFree(disk)
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
+    await createFolder(folder, FOLDER_MODE)
     await pipeline(stream, meter, createWriteStream(path, { flags: 'wx', mode: 0o600 }), signal ? { signal } : {})
     return await work({ path, bytes, sha256: hash.digest('hex') })
   } catch (error) {

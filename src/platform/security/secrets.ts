@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createFolder } from '../files/create-folder.ts'
 import { getField } from '../get-field.ts'
 
 const VERSION = 1
@@ -52,7 +53,7 @@ export class Secrets {
 /** Reads the key in `dataDir`, which the first process creates. */
 export async function loadOrCreateSecretKey(dataDir: string): Promise<string> {
   const path = join(dataDir, 'secret-key')
-  await mkdir(dataDir, { recursive: true })
+  await createFolder(dataDir)
   try {
     await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' })
   } catch (error) {

@@ -222,6 +222,15 @@ describe('embedded PostgreSQL', () => {
       }
     })
 
+    it('says that nothing can be written to DATA_DIR in a file system that creates no folders', async function () {
+      if (process.platform !== 'linux') return this.skip()
+      for (const dataDir of ['/proc', '/proc/parley', '/proc/parley/data']) {
+        expect(await errorMessage(startServer(dataDir))).to.match(
+          /^Parley cannot write to \/proc\/.* set DATA_DIR to another one\.$/,
+        )
+      }
+    })
+
     it('says in one line that no space is left', async () => {
       const binDir = path.join(createEmptyDataDir(), 'bin')
       fs.mkdirSync(binDir)

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { createFolder } from '../../files/create-folder.ts'
 import { EmbeddedPostgresError, errorCode } from '../embedded-postgres-error.ts'
 import { type Account, runProgram } from '../run-program.ts'
 
@@ -33,11 +34,11 @@ export function dataDirectory(dataDir: string): DataDirectory {
 }
 
 /** Creates the folder. Other accounts cannot read it; a server under another account can only enter it. */
-export function createDataDirectory(folder: DataDirectory): void {
+export async function createDataDirectory(folder: DataDirectory): Promise<void> {
   const isRoot = process.getuid?.() === 0
   try {
-    if (fs.mkdirSync(folder.dataDir, { recursive: true }) !== undefined && isRoot) fs.chmodSync(folder.dataDir, 0o711)
-    if (fs.mkdirSync(folder.root, { recursive: true }) !== undefined) fs.chmodSync(folder.root, isRoot ? 0o711 : 0o700)
+    if ((await createFolder(folder.dataDir)) && isRoot) fs.chmodSync(folder.dataDir, 0o711)
+    if (await createFolder(folder.root)) fs.chmodSync(folder.root, isRoot ? 0o711 : 0o700)
     fs.accessSync(folder.root, fs.constants.W_OK | fs.constants.X_OK)
   } catch (cause) {
     const isBelowFile = ['ENOTDIR', 'EEXIST'].includes(errorCode(cause) ?? '')
