@@ -173,6 +173,24 @@ export async function touchByOutbound(
   await recordMoved(tx, places)
 }
 
+/**
+ * Takes back what messages that were not sent count for the limit of their contacts, as far as that is not over. The locks
+ * of contacts come before those of messages, which the caller has, so contacts that are locked are left out.
+ */
+export async function uncountForPairs(tx: Scope, messages: { contactId: string; queuedAt: Date }[]): Promise<void> {
+  const nowMs = tx.now().getTime()
+  const rows = messages
+    .map(({ contactId, queuedAt }) => ({ id: contactId, ms: queuedAt.getTime() + PAIR_MS - nowMs }))
+    .filter(({ ms }) => ms > 0)
+  if (rows.length === 0) return
+  const contactIds = rows.map(({ id }) => id)
+  await tx.sql('uncountForPairs')`
+    with locked as (${lockContactsSql(tx, contactIds)} skip locked)
+    update contacts c set pair_limited_until_ms = c.pair_limited_until_ms - x.ms
+    from locked join jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, ms bigint) on x.id = locked.id
+    where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
+}
+
 function countBy(values: string[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)

@@ -73,4 +73,23 @@ describe("the provider's limit of one message in six seconds to the same person"
     expect(await isSentAfter(5 * SECOND)).to.equal(false)
     expect(await isSentAfter(SECOND)).to.equal(true)
   })
+
+  for (const [change, isResumed] of [
+    ['pause', true],
+    ['cancel', false],
+  ] as const) {
+    it(`does not count a message that was withdrawn, unsent, by a ${change}`, async () => {
+      const id = await startBroadcast(owner, templateId, [`+${CUSTOMER}`])
+      await runBroadcasts(app.system, job)
+      expect((await owner.call('GET', `/api/broadcasts/${id}`)).counts.sending).to.equal(1)
+      app.clock.advance(2 * SECOND)
+      await owner.call('POST', `/api/broadcasts/${id}/${change}`, {})
+      if (isResumed) await owner.call('POST', `/api/broadcasts/${id}/resume`, {})
+      else await startBroadcast(owner, templateId, [`+${CUSTOMER}`])
+      expect(await isSentAfter(SECOND)).to.equal(true)
+      await startBroadcast(owner, templateId, [`+${CUSTOMER}`])
+      expect(await isSentAfter(5 * SECOND)).to.equal(false)
+      expect(await isSentAfter(SECOND)).to.equal(true)
+    })
+  }
 })

@@ -3,9 +3,12 @@ import type { Scope } from '../../../scope.ts'
 import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
 import { messageEvent, type MessageRef } from '../../outbound/message-event.ts'
 import { allowsSql, statusSql } from '../../outbound/message-status.ts'
+import { uncountForPairs } from '../../outbound/queue-messages.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
 
 const PORTION = 5000
+
+type Withdrawn = MessageRef & { queuedAt: Date; wasTried: boolean }
 
 /**
  * Cancels the messages of a locked broadcast that no worker has claimed. Their recipients become `status`: those who are
@@ -18,7 +21,7 @@ export async function withdrawQueued(
 ): Promise<void> {
   const isFinal = status === 'canceled'
   const now = tx.now()
-  const canceled = await tx.sql<MessageRef>('withdrawQueued')`
+  const canceled = await tx.sql<Withdrawn>('withdrawQueued')`
     with locked as (
        select m.id, m.conversation_id, r.id as recipient_id from broadcast_recipients r
        join messages m on m.tenant_id = ${tx.tenantId} and m.id = r.message_id
@@ -28,11 +31,11 @@ export async function withdrawQueued(
        delete from outbox o using locked
        where o.tenant_id = ${tx.tenantId} and o.conversation_id = locked.conversation_id and o.message_id = locked.id
          and o.leased_at is null and (${isFinal} or o.attempts = 0)
-       returning o.message_id, locked.recipient_id),
+       returning o.message_id, o.attempts > 0 as was_tried, locked.recipient_id),
      canceled as (
        update messages m set ${sqlText(statusSql('cancel'))}, updated_at = ${now} from removed
        where m.tenant_id = ${tx.tenantId} and m.id = removed.message_id and ${sqlText(allowsSql('cancel'))}
-       returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id),
+       returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id, m.created_at as queued_at, removed.was_tried),
      changed as (
        update broadcast_recipients r set status = ${status}, updated_at = ${now},
          message_id = case when ${isFinal} then r.message_id end, attempt = r.attempt - (not ${isFinal})::int
@@ -40,6 +43,10 @@ export async function withdrawQueued(
        returning r.broadcast_id, 'sending' as previous, r.status),
      counted as (${countChangesSql(tx.tenantId, 'changed')})
      select * from canceled`
+  await uncountForPairs(
+    tx,
+    canceled.filter(({ wasTried }) => !wasTried),
+  )
   await tx.record(...canceled.map((message) => messageEvent('message.canceled', message)))
 }
 
