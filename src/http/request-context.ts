@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { addressKey } from '../platform/client-address.ts'
 import type { Logger } from '../platform/log.ts'
+import { BatchBudget } from '../trpc/batch-budget.ts'
 import type { Caller, RequestContext, Transport } from '../trpc/context.ts'
 
 const SESSION_COOKIE = 'session_token'
@@ -18,9 +19,14 @@ type Dependencies = {
   scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
 }
 
+/** Parts of a tRPC request that are not in its headers. */
+export type TrpcCall = { tenantId: string | null; isBatch: boolean }
+
+type Call = { tenantId: string | null; transport: Transport; isBatch?: boolean }
+
 /** Builds the context that procedures receive from a request. */
 export function createContexts({ log, resolveAddress, identify, scopes }: Dependencies) {
-  async function build(ctx: Context, tenantId: string | null, transport: Transport): Promise<RequestContext> {
+  async function build(ctx: Context, { tenantId, transport, isBatch = false }: Call): Promise<RequestContext> {
     const sessionToken = readSessionToken(ctx)
     const identity = sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
     if (identity?.cookie) ctx.res.appendHeader('Set-Cookie', identity.cookie)
@@ -33,6 +39,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
       sessionToken,
       client: { ipAddress, addressKey: key, userAgent: ctx.get('user-agent').slice(0, 255) || null },
       transport,
+      batch: isBatch ? new BatchBudget() : null,
       idempotencyKey: ctx.req.headers['idempotency-key']?.toString() ?? null,
       setHeader: (name, value) => {
         if (name.toLowerCase() === 'set-cookie') ctx.res.appendHeader(name, value)
@@ -50,7 +57,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
   }
 
   const open: Middleware = async function openContext(ctx, next) {
-    ctx.state['context'] = await build(ctx, readTenantId(ctx), 'rest')
+    ctx.state['context'] = await build(ctx, { tenantId: readTenantId(ctx), transport: 'rest' })
     await next()
   }
 
@@ -59,8 +66,8 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
     open,
     get: (ctx: Context): RequestContext => ctx.state['context'],
     /** An EventSource cannot send headers, so a subscription may name its workspace in the connection parameters. */
-    openForTrpc: (ctx: Context, connection: { tenantId: string | null }) =>
-      build(ctx, readTenantId(ctx) ?? connection.tenantId, 'trpc'),
+    openForTrpc: (ctx: Context, { tenantId, isBatch }: TrpcCall) =>
+      build(ctx, { tenantId: readTenantId(ctx) ?? tenantId, transport: 'trpc', isBatch }),
   }
 }
 

@@ -9,6 +9,7 @@ import { InvalidError, UnauthorizedError } from '../platform/errors.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { toPublicError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
+import type { TrpcCall } from './request-context.ts'
 import { listProcedures } from './rest.ts'
 import { readTenantId, subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
 import { SubscriptionSlots } from './subscriptions/subscription-slots.ts'
@@ -22,14 +23,14 @@ export function listBatchedProcedures(path: string): string[] | undefined {
   return isUnder(path, TRPC_PREFIX) ? path.slice(TRPC_PREFIX.length + 1).split(',') : undefined
 }
 
-type OpenContext = (ctx: Context, connection: { tenantId: string | null }) => Promise<RequestContext>
+type OpenContext = (ctx: Context, call: TrpcCall) => Promise<RequestContext>
 
 /** Serves the procedures to tRPC clients: batches, superjson, subscriptions as server-sent events. */
 export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middleware {
   const slots = new SubscriptionSlots()
   const queries = new TrpcQueries(router)
   const streamSubscription = subscriptionEndpoint(router, async (ctx, tenantId) => {
-    const context = await openContext(ctx, { tenantId })
+    const context = await openContext(ctx, { tenantId, isBatch: false })
     if (context.caller) takeSlot(ctx, slots, context.caller.user.id)
     return context
   })
@@ -37,9 +38,11 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
   const answer = async (ctx: Context, names: string[]) => {
     assertSafeCall(ctx, names)
     const found = wantsStream(ctx) ? undefined : queries.parse(ctx, names, BATCH_MAX)
-    if (found) return queries.answer(ctx, found, await openContext(ctx, { tenantId: null }))
+    const isBatch = names.length > 1
+    if (found) return queries.answer(ctx, found, await openContext(ctx, { tenantId: null, isBatch }))
     if (await streamSubscription(ctx, names)) return
-    const context = await openContext(ctx, { tenantId: readTenantId(new URLSearchParams(ctx.querystring)) })
+    const tenantId = readTenantId(new URLSearchParams(ctx.querystring))
+    const context = await openContext(ctx, { tenantId, isBatch })
     if (ctx.method === 'POST') {
       // Who has no session sends small bodies only, or none if no procedure of the call is for him.
       if (!context.caller && names.every((name) => procedures.has(name) && !isAuth(name))) throw new UnauthorizedError()

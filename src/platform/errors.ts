@@ -71,7 +71,7 @@ export class BadGatewayError extends AppError {
   override name = 'BadGatewayError'
 }
 
-/** The input has more items or bytes than are accepted at once. */
+/** The input, or the answer to it, has more items or bytes than are accepted at once. */
 export class TooLargeError extends AppError {
   override name = 'TooLargeError'
   constructor(code: string, message: string) {

@@ -4,6 +4,7 @@ import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { Revocations } from '../platform/notifications/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
 import type { AccessChecks } from './access-checks.ts'
+import type { BatchBudget } from './batch-budget.ts'
 
 export type Session = {
   id: string
@@ -56,6 +57,8 @@ export type RequestContext = {
   idempotencyKey: string | null
   /** REST answers with JSON, which has no dates; tRPC with the format of superjson. */
   transport: Transport
+  /** Bounds the answers of a batch; null for a single call. */
+  batch: BatchBudget | null
   /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
   /**

@@ -85,6 +85,7 @@ function workspaceProcedure(minimumRole: Role) {
       const isNative = type === 'query' && ctx.transport === 'trpc'
       const reading = isNative ? { getRawInput: readWithoutDirection(getRawInput) } : {}
       const proceed = (callScope: typeof scope) => next(Object.assign(reading, { ctx: { caller, scope: callScope } }))
+      if (type === 'query' && ctx.batch) return ctx.batch.run(() => proceed(scope), signal)
       if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
       return runOnce({
         scope,

@@ -3,6 +3,7 @@ export const ERROR_CODES = [
   'account_locked',
   'already_running',
   'audience_empty',
+  'batch_too_large',
   'body_too_large',
   'broadcast_not_editable',
   'broadcast_status_conflict',

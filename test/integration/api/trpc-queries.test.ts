@@ -67,6 +67,29 @@ describe('native tRPC queries', () => {
     })
   }
 
+  it('answer of a batch what has 8 MB together, and tell the other calls to come in another batch', async () => {
+    const large = await buildWorkspace(app)
+    const [contacts, characters] = [40, 50_000]
+    await app.system.db.raw(
+      `insert into contacts (tenant_id, name, fields)
+       select ?, 'Ada', jsonb_build_object('text', repeat('x', ?)) from generate_series(1, ?)`,
+      [large.tenantId, characters, contacts],
+    )
+    const inputs = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [index, { json: { limit: contacts } }]))
+    const path = `${Array<string>(10).fill('contacts.list').join(',')}?batch=1&input=${encode(inputs)}`
+    for (const isByAdapter of [false, true]) {
+      const headers = { cookie: large.cookie, 'x-tenant-id': large.tenantId }
+      const { status, body } = await read(path, headers, isByAdapter)
+      const answered = body.filter(({ result }: { result?: object }) => result)
+      const refused = body.flatMap(({ error }: { error?: { json: { data: object } } }) =>
+        error ? [error.json.data] : [],
+      )
+      expect([status, answered.length, refused.length]).to.deep.equal([207, 4, 6])
+      for (const { result } of answered) expect(result.data.json.items).to.have.length(contacts)
+      for (const data of refused) expect(data).to.include({ code: 'batch_too_large', httpStatus: 413 })
+    }
+  })
+
   it('return 401 without a session and 403 in another workspace, as the adapter does', async () => {
     const other = await app.signUp()
     for (const [headers, status] of [
