@@ -94,8 +94,8 @@ describe('documentation', () => {
     expect(example.map(([, name]) => name)).to.have.members(settings)
   })
 
-  it('lists in docs/api.md the operations that accept an Idempotency-Key', () => {
-    const operations = Object.entries(buildOpenApi(appRouter).paths).flatMap(([path, methods]) =>
+  it('lists in docs/api.md the operations that accept an Idempotency-Key', async () => {
+    const operations = Object.entries((await buildOpenApi(appRouter)).paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { parameters = [], responses }]) => ({
         name: `${method.toUpperCase()} ${path}`,
         acceptsKey: JSON.stringify(parameters).includes('IdempotencyKey'),

@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { generateOpenApiDocument } from 'trpc-to-openapi'
 import { z } from 'zod'
 import type { AppRouter } from '../../router.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
-import { listOperations } from '../rest.ts'
+import { listOperations, type Operation as ApiOperation } from '../rest.ts'
 import { VERSION } from '../version.ts'
 import type { Document, GeneratedDocument, GeneratedOperation, Operation, Response, Schema } from './document.ts'
 import { buildExample } from './example.ts'
@@ -34,20 +36,25 @@ const TAGS: Record<string, string> = {
 
 /**
  * Builds the OpenAPI document. The library derives paths and schemas from the procedures; statuses, errors, headers,
- * security and examples, which it does not know or gets wrong, are replaced.
+ * security and examples, which it does not know or gets wrong, are replaced. Other requests are served after each part.
  */
-export function buildOpenApi(router: AppRouter): Document {
-  const options = { title: 'Parley', version: VERSION, baseUrl: '/' }
-  const generated: GeneratedDocument = JSON.parse(JSON.stringify(generateOpenApiDocument(router, options)))
-  const schemas = { ...listOurSchemas(generated.components.schemas), ...ERROR_SCHEMAS }
+export async function buildOpenApi(router: AppRouter): Promise<Document> {
+  const schemas: Document['components']['schemas'] = {}
   const paths: Document['paths'] = {}
-  for (const { method, path, procedurePath, procedure, meta } of listOperations(router)) {
-    const operation = generated.paths[path]?.[method.toLowerCase()]
-    if (!operation) throw new Error(`${procedurePath} is missing in the generated document`)
-    paths[path] = {
-      ...paths[path],
-      [method.toLowerCase()]: complete(operation, { meta, procedurePath, input: procedure._def.inputs[0], schemas }),
+  const operations = listOperations(router)
+  for (const name of Object.keys(router._def.record)) {
+    const part = operations.filter(({ procedurePath }) => procedurePath.startsWith(`${name}.`))
+    const generated = generate(router, part)
+    addSchemas(schemas, { ...listOurSchemas(generated.components.schemas), ...ERROR_SCHEMAS })
+    for (const { method, path, procedurePath, procedure, meta } of part) {
+      const operation = generated.paths[path]?.[method.toLowerCase()]
+      if (!operation) throw new Error(`${procedurePath} is missing in the generated document`)
+      paths[path] = {
+        ...paths[path],
+        [method.toLowerCase()]: complete(operation, { meta, procedurePath, input: procedure._def.inputs[0], schemas }),
+      }
     }
+    await setImmediate()
   }
   return {
     openapi: '3.1.0',
@@ -74,6 +81,25 @@ export function buildOpenApi(router: AppRouter): Document {
         session: { type: 'apiKey', in: 'cookie', name: 'session_token', description: 'Set by sign-in and sign-up' },
       },
     },
+  }
+}
+
+function generate(router: AppRouter, part: ApiOperation[]): GeneratedDocument {
+  const paths = new Set<string | undefined>(part.map(({ path }) => path))
+  const document = generateOpenApiDocument(router, {
+    title: 'Parley',
+    version: VERSION,
+    baseUrl: '/',
+    filter: ({ metadata }) => paths.has(metadata.openapi.path),
+  })
+  return JSON.parse(JSON.stringify(document))
+}
+
+/** Adds the schemas of a part. The library would name one apart that is another in outputs than in inputs. */
+function addSchemas(schemas: Record<string, Schema>, added: Record<string, Schema>): void {
+  for (const [name, schema] of Object.entries(added)) {
+    if (!isDeepStrictEqual(schemas[name] ?? schema, schema)) throw new Error(`There are two schemas named ${name}`)
+    schemas[name] = schema
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { Middleware } from 'koa'
 import type { AppRouter } from '../../router.ts'
 import { OPENAPI_PATH } from '../paths.ts'
@@ -34,7 +35,7 @@ export function openapiRoute(router: AppRouter): Middleware {
 /** The tag is weak, as both encodings share it. */
 async function build(router: AppRouter): Promise<Served> {
   const { buildOpenApi } = await import('./build-openapi.ts')
-  const text = JSON.stringify(buildOpenApi(router))
+  const text = JSON.stringify(await buildOpenApi(router))
   const hash = createHash('sha256').update(text).digest('base64url')
-  return { text, gzipped: gzipSync(text), etag: `W/"${hash.slice(0, 22)}"` }
+  return { text, gzipped: await promisify(gzip)(text), etag: `W/"${hash.slice(0, 22)}"` }
 }

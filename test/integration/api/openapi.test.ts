@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { request } from 'undici'
+import { buildOpenApi } from '../../../src/http/openapi/build-openapi.ts'
 import type { Document, Operation, Parameter, Reference, Response } from '../../../src/http/openapi/document.ts'
 import { ERROR_CODES } from '../../../src/http/openapi/error-codes.ts'
 import { listOperations } from '../../../src/http/rest.ts'
@@ -91,6 +92,19 @@ describe('GET /openapi.json', () => {
   }
 
   after(() => app.stop())
+
+  it('GET /openapi.json has a document that is built in parts, after each of which other requests are served', async () => {
+    let turns = 0
+    const turn = () => {
+      turns += 1
+      timer = setImmediate(turn)
+    }
+    let timer = setImmediate(turn)
+    const built = await buildOpenApi(appRouter)
+    clearImmediate(timer)
+    expect(turns).to.be.at.least(Object.keys(appRouter._def.record).length)
+    expect(JSON.parse(JSON.stringify(built))).to.deep.equal(document)
+  })
 
   it('HEAD /openapi.json returns the headers of GET /openapi.json without a body', async () => {
     const get = await app.rest('GET', '/openapi.json')
