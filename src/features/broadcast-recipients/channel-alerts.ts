@@ -23,12 +23,18 @@ export async function recordChannelAlert(tx: Scope, channelId: string, code: str
 
 export type ChannelAlert = { reason: PauseReason; at: Date }
 
-/** Removes the recorded errors of a channel and returns the newest, if there is one. */
+/**
+ * Returns the newest recorded error of a channel, if there is one, and removes it and those before: they are acted on once.
+ * Those of a degraded channel stay until it is repaired, as the reason why its broadcasts stop.
+ */
 export async function takeChannelAlerts(tx: Scope, channelId: string): Promise<ChannelAlert | undefined> {
-  const rows = await tx.sql<{ code: string; createdAt: Date }>('takeChannelAlerts')`
-    delete from channel_alerts where tenant_id = ${tx.tenantId} and channel_id = ${channelId} returning code, created_at`
-  const alerts = rows.flatMap(({ code, createdAt }) => toAlert(code, createdAt))
-  return alerts.sort((a, b) => b.at.getTime() - a.at.getTime())[0]
+  const alert = await findChannelAlert(tx, channelId)
+  if (!alert) return undefined
+  await tx.sql('removeChannelAlerts')`
+    delete from channel_alerts
+    where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and created_at <= ${alert.at} and not exists (
+      select from channels where tenant_id = ${tx.tenantId} and id = ${channelId} and status = 'degraded')`
+  return alert
 }
 
 /** Returns the newest recorded error of a channel. */

@@ -52,6 +52,17 @@ describe('a broadcast pauses itself', () => {
     expect(new Set(cloud.accepted.map(({ recipient }) => recipient)).size).to.equal(200)
   })
 
+  it('for billing again when it is resumed, or another one is started, before the channel is repaired', async () => {
+    cloud.rejectNext(131042, { count: 64 })
+    const id = await send(200)
+    await expectPaused(id, 'billing')
+    app.clock.advance(SECOND)
+    await owner.call('POST', `/api/broadcasts/${id}/resume`, {})
+    await expectPaused(id, 'billing')
+    app.clock.advance(SECOND)
+    await expectPaused(await startBroadcast(owner, templateId, listPhones(5, '+4915795')), 'billing')
+  })
+
   it('for authorization when the access token is rejected', async () => {
     cloud.rejectNext(190, { count: 64, status: 401 })
     await expectPaused(await send(200), 'auth')
