@@ -3,6 +3,7 @@ import type { Area } from '../mutant.ts'
 const CANDIDATES = 'src/features/broadcasts/audience/candidates.ts'
 const DECIDE = 'src/features/broadcasts/audience/decide-recipients.ts'
 const PAUSE = 'src/features/broadcasts/sending/find-pause-reason.ts'
+const PICK = 'src/features/broadcasts/sending/pick-recipients.ts'
 const QUEUE = 'src/features/broadcasts/sending/queue-batch.ts'
 
 export const BROADCASTS: Area = {
@@ -70,6 +71,56 @@ export const BROADCASTS: Area = {
       file: 'src/features/broadcast-recipients/sync-recipients.ts',
       original: 'rows.flatMap(({ id, isRepeated }) => (isRepeated ? [id] : []))',
       mutated: 'rows.flatMap(({ id, isRepeated }) => (isRepeated && false ? [id] : []))',
+    },
+    {
+      name: 'an error of the channel from before a broadcast was started pauses it',
+      file: 'src/features/broadcasts/sending/run-broadcasts.ts',
+      original: "      .where('updatedAt', '<=', alert.at)\n",
+      mutated: '',
+      tests: ['integration/broadcasts/broadcast-pauses.test.ts'],
+    },
+    {
+      name: 'the first of several errors of the channel is the reason of a pause',
+      file: 'src/features/broadcast-recipients/channel-alerts.ts',
+      original: 'order by created_at desc, id desc limit 1',
+      mutated: 'order by created_at, id limit 1',
+      tests: ['integration/broadcasts/broadcast-pauses.test.ts'],
+    },
+    {
+      name: 'the messaging limit forgets the oldest hour before 24 hours are over',
+      file: 'src/features/broadcast-recipients/messaging-limit.ts',
+      original: 'addMs(tx.now(), -DAY - HOUR)',
+      mutated: 'addMs(tx.now(), -DAY)',
+      tests: ['integration/broadcasts/broadcast-pauses.test.ts'],
+    },
+    {
+      name: 'a contact without a time zone is sent messages in the quiet hours of its country',
+      file: CANDIDATES,
+      original: 'timezone: zone ?? row.timezone',
+      mutated: 'timezone: row.timezone',
+      tests: ['integration/broadcasts/broadcast-schedule.test.ts'],
+    },
+    {
+      name: 'a recipient without a time zone is sent its message in quiet hours',
+      file: PICK,
+      original: 'const quietUntil = findQuietUntil(broadcast, row.timezone, now)',
+      mutated: 'const quietUntil = row.timezone === null ? undefined : findQuietUntil(broadcast, row.timezone, now)',
+      equivalent:
+        'A recipient is stored with the zone of its contact, of the country or of the workspace, which has one',
+    },
+    {
+      name: 'a message that a pause withdraws counts for the limit of its contact',
+      file: 'src/features/outbound/queue-messages.ts',
+      original: 'queuedAt.getTime() + PAIR_MS - nowMs',
+      mutated: '0 * (queuedAt.getTime() + PAIR_MS - nowMs)',
+      tests: ['integration/broadcasts/broadcast-pair-limit.test.ts'],
+    },
+    {
+      name: 'a message that was withdrawn late shortens the wait after others',
+      file: 'src/features/outbound/queue-messages.ts',
+      original: 'queuedAt.getTime() + PAIR_MS - nowMs',
+      mutated: 'PAIR_MS + 0 * (queuedAt.getTime() - nowMs)',
+      tests: ['integration/broadcasts/broadcast-pair-limit.test.ts'],
     },
   ],
 }

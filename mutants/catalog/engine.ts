@@ -270,5 +270,26 @@ export const ENGINE: Area = {
       mutated: 'active[0]',
       tests: ['integration/engine/damaged-runs.test.ts'],
     },
+    {
+      name: 'an event goes to the conversation with the oldest message',
+      file: 'src/features/automation/find-mailboxes.ts',
+      original: 'order by cv.last_message_at desc nulls last, cv.id desc limit 1',
+      mutated: 'order by cv.last_message_at, cv.id limit 1',
+      tests: ['integration/api/events.test.ts'],
+    },
+    {
+      name: 'the last contact of a portion of a schedule is in the next one, too',
+      file: 'src/features/schedules/fire-schedules.ts',
+      original: 'cursor: contacts.at(-1)',
+      mutated: 'cursor: contacts.at(-2)',
+      equivalent: 'The ID of the start event follows from schedule, time and contact, so a contact starts one run',
+    },
+    {
+      name: 'the contact of the cursor of a schedule is listed again',
+      file: 'src/features/schedules/fire-schedules.ts',
+      original: "'contact_id', '>', cursor",
+      mutated: "'contact_id', '>=', cursor",
+      equivalent: 'The ID of the start event follows from schedule, time and contact, so a contact starts one run',
+    },
   ],
 }

@@ -3,6 +3,9 @@ import type { Area } from '../mutant.ts'
 const CONTACTS = 'src/features/contacts/queries.ts'
 const CONVERSATIONS = 'src/features/conversations/queries.ts'
 
+const PAGES = 'src/features/paging/read-page.ts'
+
+const PAGE_TESTS = ['integration/lists/pages.test.ts']
 const ANCHOR_TESTS = ['integration/lists/anchors.test.ts']
 
 export const LISTS: Area = {
@@ -160,6 +163,48 @@ export const LISTS: Area = {
       original: 'await thinOut(tx, list)',
       mutated: 'await Promise.resolve()',
       tests: ANCHOR_TESTS,
+    },
+    {
+      name: 'a total of more matches than are counted does not say so',
+      file: PAGES,
+      original: 'page.total > TOTALS.max ? {',
+      mutated: 'page.total > 2 * TOTALS.max ? {',
+      tests: PAGE_TESTS,
+    },
+    {
+      name: 'a total of as many matches as are counted says that there are more',
+      file: PAGES,
+      original: 'page.total > TOTALS.max ? {',
+      mutated: 'page.total >= TOTALS.max ? {',
+      tests: PAGE_TESTS,
+    },
+    {
+      name: 'a page that is walked from the end has no cursor',
+      file: PAGES,
+      original: '...(skipped > 0 ? this.#cursorAfter(rows.at(-1)) : {})',
+      mutated: '',
+      tests: PAGE_TESTS,
+    },
+    {
+      name: 'the last page has a cursor when it is walked from the end',
+      file: PAGES,
+      original: 'skipped > 0 ? this.#cursorAfter(rows.at(-1))',
+      mutated: 'skipped >= 0 ? this.#cursorAfter(rows.at(-1))',
+      tests: PAGE_TESTS,
+    },
+    {
+      name: 'the cursor of a page that is walked from the end is that of its first row',
+      file: PAGES,
+      original: 'this.#cursorAfter(rows.at(-1))',
+      mutated: 'this.#cursorAfter(rows[0])',
+      tests: PAGE_TESTS,
+    },
+    {
+      name: 'a roll-up works beside a recount',
+      file: 'src/features/counts/roll-up-counts.ts',
+      original: '  await lockCounts(tx)\n',
+      mutated: '  void lockCounts\n',
+      tests: ['integration/lists/kept-counts.test.ts'],
     },
   ],
 }

@@ -235,5 +235,26 @@ export const OUTBOUND: Area = {
       original: "i.kind = 'phone' order by i.created_at limit 1",
       mutated: "i.kind = 'phone' order by i.created_at desc limit 1",
     },
+    {
+      name: 'deliveries are put into the queue while the process that has them works on them',
+      file: RECONCILE,
+      original: 'const dueBefore = addMs(now, -overdueMs)',
+      mutated: 'const dueBefore = addMs(now, 0 * overdueMs)',
+      tests: ['integration/engine/overdue-work.test.ts'],
+    },
+    {
+      name: 'a message that has just been queued counts as overdue',
+      file: RECONCILE,
+      original: ' and created_at <= ${dueBefore}',
+      mutated: '',
+      tests: ['integration/engine/overdue-work.test.ts'],
+    },
+    {
+      name: 'statuses of known messages are purged',
+      file: 'src/features/outbound/statuses/purge-unattached-statuses.ts',
+      original: 't.message_id is null and ',
+      mutated: '',
+      tests: ['integration/channels/late-statuses.test.ts'],
+    },
   ],
 }

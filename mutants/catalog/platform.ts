@@ -134,5 +134,19 @@ export const PLATFORM: Area = {
       mutated: '',
       tests: ['integration/engine/lost-commit.test.ts'],
     },
+    {
+      name: 'only the first 5,000 of the new events get a position',
+      file: 'src/features/events/number-events.ts',
+      original: 'if (count < BATCH) return position',
+      mutated: 'if (count <= BATCH) return position',
+      tests: ['integration/live/live-resume.test.ts'],
+    },
+    {
+      name: 'the queries of a batch have answers of any size together',
+      file: 'src/trpc/batch-budget.ts',
+      original: 'this.#bytes > 0 && bytes > BATCH_BYTES_MAX',
+      mutated: 'this.#bytes > BATCH_BYTES_MAX && bytes > 10 * BATCH_BYTES_MAX',
+      tests: ['integration/api/trpc-queries.test.ts'],
+    },
   ],
 }

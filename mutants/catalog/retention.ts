@@ -50,5 +50,19 @@ export const RETENTION: Area = {
       original: 'for update of r skip locked',
       mutated: 'for update of r',
     },
+    {
+      name: 'steps beyond the first portion are deleted with their runs, in one statement',
+      file: 'src/features/automation/delete-history.ts',
+      original: 'isDone = ids.length < DELETION.portionSize',
+      mutated: 'isDone = true',
+      tests: ['integration/api/large-deletions.test.ts'],
+    },
+    {
+      name: 'the steps of the first portion are deleted for each further one',
+      file: 'src/features/automation/delete-history.ts',
+      original: 'last = ids.at(-1) ?? null',
+      mutated: 'last = ids.at(0) ?? null',
+      equivalent: 'The next portion begins one run later: all steps are deleted, in more statements',
+    },
   ],
 }

@@ -8,7 +8,7 @@ import type { ItemSource } from './read-items.ts'
 import { type Direction, DIRECTIONS, type ListRows, matchesSql, type Order, walkSql } from './walk.ts'
 
 /** Matches of a filter are counted up to this number. */
-export const TOTAL_MAX = 100_000
+export const TOTALS = { max: 100_000 }
 
 /** Up to this number of matches are counted while the page is read. More are counted by a statement of their own. */
 const COUNTED_WITH_PAGE = 1000
@@ -70,8 +70,8 @@ async function readMatches<Item>(
     const page = await reader.readCounted(countedWithPage, bounds)
     if (page.total <= countedWithPage) return page
   }
-  const page = await reader.readForward(reader.countMatches(TOTAL_MAX), bounds)
-  return page.total > TOTAL_MAX ? { ...page, total: TOTAL_MAX, totalCapped: true } : page
+  const page = await reader.readForward(reader.countMatches(TOTALS.max), bounds)
+  return page.total > TOTALS.max ? { ...page, total: TOTALS.max, totalCapped: true } : page
 }
 
 /** The place where the walk to a page begins, an anchor or an end of the list, and the rows that it skips from there. */

@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { buildContact, buildMember, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import {
+  buildCloudApiChannel,
+  buildContact,
+  buildMember,
+  buildWorkflow,
+  buildWorkspace,
+  newPhone,
+  sendAsCustomer,
+} from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { listRuns } from '../../support/queries.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -13,7 +22,7 @@ describe('POST /api/events', () => {
   let workflowId: string
 
   before(async () => {
-    app = await startTestApp()
+    app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
   })
 
   after(() => app.stop())
@@ -45,6 +54,25 @@ describe('POST /api/events', () => {
     const [run, ...others] = await listProcessedRuns()
     expect(others).to.deep.equal([])
     expect(run).to.deep.include({ workflowId, contactId, status: 'completed', variables: { total: 120 } })
+  })
+
+  it('POST /api/events starts a workflow in the conversation of the contact that has the newest message', async () => {
+    const cloud = await FakeCloudApi.start({ clock: app.clock })
+    await buildCloudApiChannel(owner, cloud)
+    const phone = newPhone()
+    const sandbox = await sendAsCustomer(owner, { phone })
+    app.clock.advance(1000)
+    await cloud.webhooks.sendText({ from: phone.slice(1), body: 'hi' })
+    await cloud.stop()
+    const [whatsapp, ...others] = (await owner.call('GET', '/api/conversations')).items
+    expect(others.map(({ id }: { id: string }) => id)).to.deep.equal([sandbox.conversationId])
+    const event = { contactId: whatsapp.contactId, event: 'order.paid', data: { total: 120 } }
+    await postEvent(event)
+    expect((await listProcessedRuns())[0]).to.include({ conversationId: whatsapp.id })
+    app.clock.advance(1000)
+    await sendAsCustomer(owner, { phone })
+    await postEvent(event)
+    expect((await listProcessedRuns())[0]).to.include({ conversationId: sandbox.conversationId })
   })
 
   it('POST /api/events starts no workflow with another event name or an unmet condition', async () => {

@@ -23,7 +23,7 @@ describe('deletion of a contact or channel with many messages', () => {
     if (CITUS_URL === undefined) await limitStatements()
   })
 
-  /** Lets statements fail that delete more rows than a portion. */
+  /** Lets statements fail that delete more rows than a portion, or steps with their run. */
   async function limitStatements(): Promise<void> {
     await app.system.db.raw(`
       create table deletions (in_transaction xid8, from_table text, count int);
@@ -36,6 +36,15 @@ describe('deletion of a contact or channel with many messages', () => {
       await app.system.db.raw(`create trigger limit_deletion after delete on ${table}
         referencing old table as gone for each statement execute function limit_deletion()`)
     }
+    await app.system.db.raw(`
+      create function forbid_cascade() returns trigger language plpgsql as $$ begin
+        if exists (select from gone) and current_query() !~ 'deleteSteps' then
+          raise exception 'steps are deleted with their runs, however many they are';
+        end if;
+        return null;
+      end $$;
+      create trigger forbid_cascade after delete on run_steps
+        referencing old table as gone for each statement execute function forbid_cascade()`)
   }
 
   after(async () => {
@@ -94,6 +103,20 @@ describe('deletion of a contact or channel with many messages', () => {
     const { messages } = await workspace.call('GET', `/api/conversations/${conversationId}/messages`)
     expect(messages.length).to.be.within(1, PORTION - 1)
     await app.system.db.raw('drop function interrupt cascade')
+    await workspace.call('DELETE', `/api/contacts/${contactId}`)
+    expect(await countRows()).to.deep.equal(before)
+  })
+
+  it('deletes a contact with many open runs, and their steps before them', async () => {
+    const before = await countRows()
+    const waiting = { triggers: [{ type: 'api' }], steps: [{ id: 'wait', type: 'wait', for: '1d' }] }
+    const { id } = await buildWorkflow(workspace, { ...waiting, settings: { reentry: 'parallel' } })
+    const conversationId = await write(1, '+4917098000003')
+    const { contactId } = await workspace.call('GET', `/api/conversations/${conversationId}`)
+    for (let n = 0; n < MESSAGES; n += 1) await workspace.call('POST', `/api/workflows/${id}/runs`, { contactId })
+    await app.work()
+    const { total } = await workspace.call('GET', `/api/runs?contactId=${contactId}&status=waiting`)
+    expect(total).to.equal(MESSAGES)
     await workspace.call('DELETE', `/api/contacts/${contactId}`)
     expect(await countRows()).to.deep.equal(before)
   })

@@ -92,4 +92,17 @@ describe("the provider's limit of one message in six seconds to the same person"
       expect(await isSentAfter(SECOND)).to.equal(true)
     })
   }
+
+  it('is kept after a reply although a message of six seconds before is withdrawn', async () => {
+    const id = await startBroadcast(owner, templateId, [`+${CUSTOMER}`])
+    await runBroadcasts(app.system, job)
+    app.clock.advance(6 * SECOND)
+    await owner.call('POST', '/api/messages', { to: { phone: `+${CUSTOMER}` }, body: 'Reply' })
+    await owner.call('POST', `/api/broadcasts/${id}/pause`, {})
+    await deliverMessages(app.system, job)
+    expect(cloud.accepted).to.have.length(1)
+    await owner.call('POST', `/api/broadcasts/${id}/resume`, {})
+    expect(await isSentAfter(5 * SECOND)).to.equal(false)
+    expect(await isSentAfter(SECOND)).to.equal(true)
+  })
 })

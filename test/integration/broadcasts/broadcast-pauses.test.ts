@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
-import { SECOND } from '../../../src/platform/time.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel, listPhones, startBroadcast, waitForStatus } from '../../support/broadcasts.ts'
@@ -98,6 +98,39 @@ describe('a broadcast pauses itself', () => {
     await owner.call('POST', '/api/templates/sync', { channelId })
     const { pending } = await expectPaused(id, 'template_paused')
     expect([pending, cloud.accepted.length]).to.deep.equal([40 - accepted, accepted])
+  })
+
+  /** Sends the template to one person, and does what is due until the time at which a rate-limited channel goes on. */
+  async function sendOne(phone: string): Promise<void> {
+    await owner.call('POST', '/api/messages', { to: { phone }, channelId, template: { name: 'sale', language: 'en' } })
+    await app.work()
+    app.clock.advance(11 * MINUTE)
+  }
+
+  it('not for an error of the channel from before it was started', async () => {
+    cloud.rejectNext(131048)
+    await sendOne('+4915793000001')
+    await app.work()
+    expect(cloud.accepted).to.have.length(1)
+    await waitForStatus(app, owner, await send(5), 'completed')
+    expect(cloud.accepted).to.have.length(6)
+  })
+
+  it('for the newest error of the channel when there were several while it waited for the end of quiet hours', async () => {
+    const audience = { recipients: listPhones(5).map((phone) => ({ phone })) }
+    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
+    const toTime = (afterMs: number) => new Date(app.clock.now().getTime() + afterMs).toISOString().slice(11, 16)
+    const window = { from: toTime(2 * HOUR), to: toTime(3 * HOUR) }
+    await owner.call('POST', `/api/broadcasts/${id}/schedule`, { timezone: 'UTC', window })
+    await owner.call('POST', `/api/broadcasts/${id}/send`, {})
+    await app.work()
+    cloud.rejectNext(131048)
+    cloud.rejectNext(131042)
+    await sendOne('+4915793000002')
+    await app.work()
+    expect(cloud.calls).to.equal(2)
+    app.clock.advance(2 * HOUR)
+    await expectPaused(id, 'billing')
   })
 
   it('for failures when more than 30 % of its messages fail', async () => {
@@ -206,6 +239,19 @@ describe('a broadcast pauses itself', () => {
     app.clock.advance(26 * 3_600_000)
     await waitForStatus(app, owner, id, 'completed')
     expect(cloud.accepted).to.have.length(80)
+  })
+
+  it('counts people towards the messaging limit of the business until 24 hours are over, and for another hour at most', async () => {
+    await app.system.db('channels').where({ id: channelId }).update({ messaging_limit: '5' })
+    app.clock.advance(HOUR + HOUR / 2 - (app.clock.now().getTime() % HOUR))
+    await waitForStatus(app, owner, await send(5), 'completed')
+    app.clock.advance(DAY - 2 * MINUTE)
+    const id = await startBroadcast(owner, templateId, listPhones(5, '+4915794'))
+    await app.work()
+    expect((await owner.call('GET', `/api/broadcasts/${id}`)).counts).to.include({ pending: 5 })
+    app.clock.advance(HOUR)
+    await waitForStatus(app, owner, id, 'completed')
+    expect(cloud.accepted).to.have.length(10)
   })
 
   it('sends to people in their service window, who do not count towards the messaging limit of the business', async () => {

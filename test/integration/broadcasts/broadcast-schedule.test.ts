@@ -95,6 +95,18 @@ describe('schedule of a broadcast', () => {
     expect(await workAt('2026-03-29T00:00:00.000Z')).to.equal(2)
   })
 
+  it('postpones messages to a contact without a zone in the quiet hours of its country, or of the workspace', async () => {
+    await app.system.db('workspaces').where('id', owner.tenantId).update({ timezone: 'Asia/Tokyo' })
+    const draft = await createDraft([{ phone: '+4915730999002' }, { phone: '+12025550189' }])
+    await schedule(draft.id, { timezone: 'contact', window: { from: '09:00', to: '17:00' } })
+    await owner.call('POST', `/api/broadcasts/${draft.id}/send`, {})
+    // 09:00 in Berlin, 17:00 in Tokyo.
+    await app.work()
+    expect(cloud.accepted.map(({ recipient }) => recipient)).to.deep.equal(['+4915730999002'])
+    expect(await workAt('2026-03-28T23:59:59.000Z')).to.equal(1)
+    expect(await workAt('2026-03-29T00:00:00.000Z')).to.equal(2)
+  })
+
   it('returns 422 for a time that has passed, and makes a scheduled broadcast a draft again without a start', async () => {
     const draft = await createDraft([{}])
     const past = await schedule(draft.id, { at: '2026-03-28T07:00:00Z' })

@@ -11,7 +11,10 @@ import {
   sendAsCustomer,
 } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
+import { CITUS_URL } from '../../support/postgres.ts'
 import { createRandom } from '../../support/random.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const STEPS = 120
@@ -160,6 +163,29 @@ describe('kept totals', function () {
     const other = await buildWorkspace(app)
     await buildContact(other, { tags: ['vip'] })
     expect(await readTotals()).to.deep.include({ contacts: 0, tags: {} })
+  })
+
+  it('are exact after a recount during which a row is added and rolled up', async function () {
+    if (CITUS_URL !== undefined) this.skip()
+    const { db } = app.system
+    await buildContact(workspace)
+    await db.raw(`
+      create function hold_recount() returns trigger language plpgsql as $$ begin
+        if current_query() ~ 'recountRows' then perform pg_advisory_xact_lock(42); end if;
+        return new;
+      end $$;
+      create trigger hold_recount before insert on counts for each row execute function hold_recount()`)
+    const transaction = await db.transaction()
+    await transaction.raw('select pg_advisory_xact_lock(42)')
+    const recounting = recount(db, workspace.tenantId)
+    await waitUntil(async () => (await countLockWaits(app)) > 0)
+    await buildContact(workspace)
+    const rollingUp = rollUpCounts(app.system)
+    await Promise.race([rollingUp, waitUntil(async () => (await countLockWaits(app)) > 1)])
+    await transaction.commit()
+    await Promise.all([recounting, rollingUp])
+    await db.raw('drop function hold_recount cascade')
+    expect((await readTotals()).contacts).to.equal(2)
   })
 
   it('are set to the numbers of rows by a recount', async () => {

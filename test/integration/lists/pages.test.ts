@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { TOTALS } from '../../../src/features/paging/read-page.ts'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -154,6 +155,39 @@ describe('pages of lists', function () {
     const page = await other.call('GET', `/api/contacts?sort=createdAt&cursor=${nextCursor}`)
     expect(page.total).to.equal(1)
     expect(page.items.length).to.be.at.most(1)
+  })
+
+  describe('with a total that has a limit', () => {
+    const { max } = TOTALS
+
+    before(() => {
+      // More than are counted with a page.
+      TOTALS.max = 1500
+    })
+
+    after(() => {
+      TOTALS.max = max
+    })
+
+    it('of as many matches as are counted have an exact total, and of more a total that says so', async () => {
+      const other = await buildWorkspace(app)
+      const insert = (count: number) =>
+        app.system.db.raw(
+          `insert into dead_letters
+             (tenant_id, id, mailbox_kind, mailbox_id, kind, payload, error, attempts, created_at, failed_at)
+           select ?, gen_random_uuid(), 'run', gen_random_uuid(), 'timer', '{}',
+             '{"name":"Error","code":"unknown","message":"Failed"}', 5, now(), now() from generate_series(1, ?)`,
+          [other.tenantId, count],
+        )
+      await insert(TOTALS.max)
+      const exact = await other.call('GET', '/api/dead-letters?limit=1')
+      expect(exact).to.include({ total: TOTALS.max }).and.not.have.property('totalCapped')
+      await insert(1)
+      for (const page of ['limit=1', 'limit=1&offset=1400']) {
+        const { total, totalCapped } = await other.call('GET', `/api/dead-letters?${page}`)
+        expect([total, totalCapped], page).to.deep.equal([TOTALS.max, true])
+      }
+    })
   })
 
   describe('of a workspace with many contacts', () => {
