@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { type Block, readDocument } from './documents.ts'
 import { freePort } from './free-port.ts'
+import { killAtExit } from './kill-at-exit.ts'
 import { createTempDir, type TempDir } from './temp-dir.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -56,7 +57,7 @@ export class TestPgbouncer {
     ])
     const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
     const program = spawn(findProgram() ?? 'pgbouncer', ['--quiet', file], { ...account, stdio: 'ignore' })
-    process.once('exit', () => program.kill('SIGKILL'))
+    killAtExit(program)
     const pgbouncer = new TestPgbouncer(program, folder, port)
     await waitUntil(() => isAnswering(pgbouncer.through(databaseUrl)))
     return pgbouncer

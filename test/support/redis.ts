@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { freePort } from './free-port.ts'
+import { killAtExit } from './kill-at-exit.ts'
 import { createTempDir } from './temp-dir.ts'
 
 /** A Redis server that a test may kill and pause. */
@@ -47,7 +48,7 @@ async function launch(port: number, folder: string): Promise<ChildProcess> {
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
   const address = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder]
   const server = spawn('redis-server', [...address, ...durable], { stdio: ['ignore', 'pipe', 'ignore'] })
-  process.once('exit', () => server.kill('SIGKILL'))
+  killAtExit(server)
   for await (const line of createInterface(server.stdout)) {
     if (!line.includes('Ready to accept connections')) continue
     server.stdout.resume()

@@ -101,6 +101,7 @@ export class ReplicatedPair {
 
   async stop(): Promise<void> {
     this.killPrimary()
+    await this.#primary.stop()
     this.#standby.kill('SIGQUIT')
     await waitUntil(() => this.#standby.exitCode !== null || this.#standby.signalCode !== null)
     for (const folder of this.#folders) await folder.remove()
