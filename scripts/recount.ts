@@ -4,7 +4,7 @@ import { recountAll } from '../src/features/counts/recount.ts'
 import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { resolveDatabase } from '../src/platform/database/resolve-database.ts'
-import { readCommand } from '../src/platform/process/read-command.ts'
+import { exitOnSignals, readCommand } from '../src/platform/process/read-command.ts'
 import { DAY } from '../src/platform/time.ts'
 
 const USAGE = `Usage: npm run recount
@@ -14,6 +14,7 @@ spellings of a number are found. Parley may be running.`
 
 async function main(): Promise<void> {
   readCommand(USAGE)
+  exitOnSignals()
   const { database, dataDir, environment } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ ...database, dataDir, environment })
   // A number of many rows is counted in one statement.
