@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { migrateDatabase } from '../src/prepare-database.ts'
 import { connectNodes, distributeIfMigrated, listNodes } from '../test/support/citus.ts'

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import { findLivePostmaster, listServerProcesses } from '../src/platform/embedded-postgres/postmaster.ts'
 import { childEnvironment, runProgram } from '../src/platform/embedded-postgres/run-program.ts'
 import type { ChaosServer } from './database.ts'

@@ -1,4 +1,4 @@
-import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import {
   type EmbeddedPostgres,

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { processToken } from '../src/platform/embedded-postgres/pid-files.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/data-directory.ts'
+import { isLiveProcess, processIdentity } from '../src/platform/embedded-postgres/pid-files.ts'
 import { stopPostmaster } from '../src/platform/embedded-postgres/stop-postmaster.ts'
 
 /** Not the prefix of other temporary folders: what removes those cannot unmount. */
@@ -26,8 +26,7 @@ export class LimitedDisk {
     if (process.platform !== 'linux') return 'a file system of limited size can be mounted on Linux only'
     if (process.getuid?.() !== 0) return 'only root can mount a file system of limited size'
     await removeAbandonedDisks()
-    const owner = `${process.pid}.${processToken(process.pid)}`
-    const folder = path.join(os.tmpdir(), `${PREFIX}${owner}.${randomBytes(4).toString('hex')}`)
+    const folder = path.join(os.tmpdir(), `${PREFIX}${processIdentity()}.${randomBytes(4).toString('hex')}`)
     fs.mkdirSync(folder)
     const { status, stderr } = mount('-t', 'tmpfs', '-o', `size=${SIZE_BYTES},mode=711`, 'tmpfs', folder)
     if (status === 0) return new LimitedDisk(folder)
@@ -60,13 +59,13 @@ export class LimitedDisk {
 /** Removes the file systems and servers of chaos tests that were killed. */
 async function removeAbandonedDisks(): Promise<void> {
   for (const name of fs.readdirSync(os.tmpdir())) {
-    const [pid, token] = name.slice(PREFIX.length).split('.')
-    if (name.startsWith(PREFIX) && processToken(Number(pid)) !== token) await removeDisk(path.join(os.tmpdir(), name))
+    if (!name.startsWith(PREFIX) || isLiveProcess(name.slice(PREFIX.length))) continue
+    await removeDisk(path.join(os.tmpdir(), name))
   }
 }
 
 async function removeDisk(folder: string): Promise<void> {
-  await stopPostmaster(dataDirectory(folder), () => Promise.reject(new Error('Stop the server manually.')))
+  await stopPostmaster(dataDirectory(folder))
   spawnSync('umount', ['--lazy', folder])
   fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }

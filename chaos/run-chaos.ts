@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sum } from '../bench/stats.ts'
-import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import {
   checkConversations,
   checkDelivery,

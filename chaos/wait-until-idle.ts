@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 
 const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) as mailbox_items,
   (select count(*)::int from outbox) as outbox,

@@ -1,6 +1,6 @@
 import { loadConfig, readEnvironment } from '../src/config.ts'
-import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { APPLICATION, connectionString } from '../src/platform/embedded-postgres/cluster/connection.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/data-directory.ts'
+import { APPLICATION, connectionString } from '../src/platform/embedded-postgres/connection.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import { readCommand } from '../src/platform/process/read-command.ts'
 

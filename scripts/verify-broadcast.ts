@@ -4,8 +4,8 @@ import { verifyReport } from '../src/features/broadcasts/report/verify-report.ts
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { createSqlTag } from '../src/platform/database/sql.ts'
 import { isUuid } from '../src/platform/ids.ts'
-import { connectionString, APPLICATION } from '../src/platform/embedded-postgres/cluster/connection.ts'
-import { dataDirectory } from '../src/platform/embedded-postgres/cluster/data-directory.ts'
+import { connectionString, APPLICATION } from '../src/platform/embedded-postgres/connection.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/data-directory.ts'
 import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
 import { readCommand } from '../src/platform/process/read-command.ts'
 

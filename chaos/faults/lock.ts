@@ -1,4 +1,4 @@
-import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
 import { type Inject, lastWithLoad, type Lock } from './fault.ts'
 
 /** Locks a table against writes. The lock waits for open transactions first, and new writers wait behind it. */

@@ -1,4 +1,4 @@
-import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
 import { closeDatabase, MIGRATIONS, openDatabase } from '../../src/platform/database/database.ts'
 import { distribute } from '../../src/platform/database/distribution/distribute.ts'
 import { compareMigrations } from '../../src/platform/database/migrate.ts'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
 import { freePort } from './free-port.ts'
 import { createTempDir, type TempDir } from './temp-dir.ts'
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/data-directory.ts'
+import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import {
   type EmbeddedPostgres,

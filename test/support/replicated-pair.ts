@@ -2,19 +2,19 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { findBinaries } from '../../src/platform/embedded-postgres/binaries.ts'
-import { choosePort } from '../../src/platform/embedded-postgres/cluster/choose-port.ts'
 import {
   ADMINISTRATOR,
   APPLICATION,
   connectionString,
   withClient,
-} from '../../src/platform/embedded-postgres/cluster/connection.ts'
+} from '../../src/platform/embedded-postgres/connection.ts'
 import {
   type DataDirectory,
   dataDirectory,
   giveToOwner,
-} from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { serverAccount } from '../../src/platform/embedded-postgres/cluster/server-account.ts'
+  serverAccount,
+} from '../../src/platform/embedded-postgres/data-directory.ts'
+import { choosePort } from '../../src/platform/embedded-postgres/launch-postmaster.ts'
 import { childEnvironment } from '../../src/platform/embedded-postgres/run-program.ts'
 import {
   type EmbeddedPostgres,

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { dataDirectory } from '../../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { processToken } from '../../src/platform/embedded-postgres/pid-files.ts'
+import { dataDirectory } from '../../src/platform/embedded-postgres/data-directory.ts'
+import { isLiveProcess, processIdentity } from '../../src/platform/embedded-postgres/pid-files.ts'
 import { stopPostmaster } from '../../src/platform/embedded-postgres/stop-postmaster.ts'
 
 export type TempDir = { path: string; remove(): Promise<void> }
@@ -13,8 +13,7 @@ const FREE_BYTES_MIN = 2 ** 30
 
 /** Creates a folder, in memory where there is space. Its mode lets the account traverse it that a root process drops to. */
 export function createTempDir(): TempDir {
-  const owner = `${process.pid}.${processToken(process.pid)}`
-  const folder = path.join(findTempRoot(), `${PREFIX}${owner}.${randomBytes(4).toString('hex')}`)
+  const folder = path.join(findTempRoot(), `${PREFIX}${processIdentity()}.${randomBytes(4).toString('hex')}`)
   fs.mkdirSync(folder)
   fs.chmodSync(folder, 0o711)
   return { path: folder, remove: () => removeFolder(folder) }
@@ -24,14 +23,13 @@ export function createTempDir(): TempDir {
 export async function removeAbandonedTempDirs(): Promise<void> {
   for (const name of fs.readdirSync(findTempRoot())) {
     const folder = path.join(findTempRoot(), name)
-    const [pid, token] = name.slice(PREFIX.length).split('.')
-    if (!name.startsWith(PREFIX) || processToken(Number(pid)) === token) continue
+    if (!name.startsWith(PREFIX) || isLiveProcess(name.slice(PREFIX.length))) continue
     if (fs.statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()) await removeFolder(folder)
   }
 }
 
 async function removeFolder(folder: string): Promise<void> {
-  await stopPostmaster(dataDirectory(folder), () => Promise.reject(new Error('Stop the server manually.')))
+  await stopPostmaster(dataDirectory(folder))
   fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { withClient } from '../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import type { Owner } from './deployment.ts'
 import { waitUntil } from './wait-until.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
-import { type DataDirectory, isSameFolder } from './cluster/data-directory.ts'
-import { ADMINISTRATOR, connectionString, withClient } from './cluster/connection.ts'
+import { type DataDirectory, isSameFolder } from './data-directory.ts'
+import { ADMINISTRATOR, connectionString, withClient } from './connection.ts'
 import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
 import { findLivePostmaster, type Postmaster } from './postmaster.ts'
 

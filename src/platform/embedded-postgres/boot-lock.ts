@@ -1,11 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { MINUTE } from '../time.ts'
+import { MINUTE, SECOND } from '../time.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
-import { writePidFile, listLivePidFiles, pidFilePid } from './pid-files.ts'
+import { listLivePidFiles, type PidFile, pidFilePid, writePidFile } from './pid-files.ts'
+import { sleepSync } from './stop-postmaster.ts'
 
 /** Longer than a start may take, so that the process that starts the server reports its error first. */
 const WAIT_MS = 6 * MINUTE
+const EXIT_WAIT_MS = 5 * SECOND
 
 /**
  * Runs `work` while no other process runs its own on the same folder.
@@ -26,6 +28,19 @@ export async function withBootLock<T>(folder: string, work: () => Promise<T>): P
       pidFile.remove()
     }
     await delay(randomInt(10, 60))
+  }
+}
+
+/** Takes the boot lock while this process exits; undefined if another process keeps it, which then decides about the server. */
+export function lockAtExit(folder: string): PidFile | undefined {
+  const deadlineMs = performance.now() + EXIT_WAIT_MS
+  for (;;) {
+    const lock = writePidFile(folder)
+    const rivals = listLivePidFiles(folder).filter((name) => pidFilePid(name) !== process.pid)
+    if (rivals.length === 0) return lock
+    lock.remove()
+    if (performance.now() > deadlineMs) return undefined
+    sleepSync(20)
   }
 }
 

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import fs from 'node:fs'
+import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE } from '../time.ts'
 import type { Binaries } from './binaries.ts'
-import { choosePort } from './cluster/choose-port.ts'
-import { socketFolder } from './cluster/connection.ts'
-import { type DataDirectory, giveToOwner } from './cluster/data-directory.ts'
+import { socketFolder } from './connection.ts'
+import { type DataDirectory, giveToOwner } from './data-directory.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { listServerProcesses, type Postmaster, readPostmaster } from './postmaster.ts'
 import { endAtExit, runProgram, type ProgramEnvironment } from './run-program.ts'
@@ -14,6 +15,10 @@ import { endAtExit, runProgram, type ProgramEnvironment } from './run-program.ts
 const START_WAIT_MS = 5 * MINUTE
 const RETRY_WAIT_MS = MINUTE
 const LOG_BYTES_MAX = 16 * 1024 * 1024
+
+/** Below the ephemeral ports, which outgoing connections could occupy between two starts. */
+const [LOWEST_PORT, HIGHEST_PORT] = [20_000, 32_000]
+const PORT_ATTEMPTS = 50
 
 type Launch = ProgramEnvironment & { settings: Record<string, string> }
 
@@ -40,6 +45,35 @@ const TEMPORARY = /pre-existing shared memory block|could not bind|could not cre
 
 function connectionSettings(folder: DataDirectory, port: number): Record<string, string> {
   return { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: socketFolder(folder) ?? '' }
+}
+
+/**
+ * Returns the port of the last start if it is free, so that processes that outlive the server find the next one; else a
+ * new port, which is recorded for the next start.
+ */
+export async function choosePort(folder: DataDirectory): Promise<number> {
+  const last = fs.existsSync(folder.port) ? Number(fs.readFileSync(folder.port, 'utf8')) : 0
+  if (last > 0 && (await isFree(last))) return last
+  for (let attempt = 0; attempt < PORT_ATTEMPTS; attempt++) {
+    const port = randomInt(LOWEST_PORT, HIGHEST_PORT)
+    if (!(await isFree(port))) continue
+    const file = fs.openSync(folder.port, 'w', 0o644)
+    fs.writeSync(file, String(port))
+    giveToOwner(folder, file)
+    fs.closeSync(file)
+    return port
+  }
+  throw new EmbeddedPostgresError(
+    `There is no free port between ${LOWEST_PORT} and ${HIGHEST_PORT} on 127.0.0.1 for the database.`,
+  )
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = net.createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
 }
 
 async function startDirectly(

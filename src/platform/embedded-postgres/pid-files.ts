@@ -11,7 +11,7 @@ export type PidFile = { name: string; remove(): void }
 
 export function writePidFile(folder: string): PidFile {
   fs.mkdirSync(folder, { recursive: true })
-  const name = `${process.pid}.${processToken(process.pid)}.${randomBytes(6).toString('hex')}`
+  const name = `${processIdentity()}.${randomBytes(6).toString('hex')}`
   const file = path.join(folder, name)
   fs.closeSync(fs.openSync(file, 'wx', 0o644))
   return { name, remove: () => fs.rmSync(file, { force: true }) }
@@ -21,8 +21,7 @@ export function writePidFile(folder: string): PidFile {
 export function listLivePidFiles(folder: string): string[] {
   if (!fs.existsSync(folder)) return []
   return fs.readdirSync(folder).filter((name) => {
-    const [, token] = name.split('.')
-    if (token !== undefined && processToken(pidFilePid(name)) === token) return true
+    if (isLiveProcess(name)) return true
     fs.rmSync(path.join(folder, name), { force: true })
     return false
   })
@@ -33,12 +32,12 @@ export function pidFilePid(name: string): number {
 }
 
 /**
- * Returns a token that distinguishes a process from earlier and later ones with the same PID; undefined if there is none.
- * PIDs repeat: a restarted container uses the same small numbers. A zombie counts as no process: under a PID 1 that
- * never reaps, it would accept signals forever.
+ * Returns the PID with a token that distinguishes the process from earlier and later ones with the same PID; undefined if
+ * there is none. PIDs repeat: a restarted container uses the same small numbers. A zombie counts as no process: under a
+ * PID 1 that never reaps, it would accept signals forever.
  */
-export function processToken(pid: number): string | undefined {
-  if (!hasProc()) return canSignal(pid) ? 'live' : undefined
+export function processIdentity(pid = process.pid): string | undefined {
+  if (!hasProc()) return canSignal(pid) ? `${pid}.live` : undefined
   const stat = readProc(`${pid}/stat`)
   if (stat === undefined) return undefined
   // The second field, the program's name in parentheses, may itself contain spaces and parentheses.
@@ -46,7 +45,13 @@ export function processToken(pid: number): string | undefined {
   if (state === 'Z' || state === 'X') return undefined
   const startedAtTick = rest[18]
   const boot = readProc('sys/kernel/random/boot_id')?.slice(0, 8) ?? 'boot'
-  return `${boot}-${startedAtTick}`
+  return `${pid}.${boot}-${startedAtTick}`
+}
+
+/** Checks the process whose identity a text begins with. */
+export function isLiveProcess(text: string): boolean {
+  const [pid, token] = text.split('.')
+  return processIdentity(Number(pid)) === `${pid}.${token}`
 }
 
 export function hasProc(): boolean {

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { type DataDirectory, isSameFolder } from './cluster/data-directory.ts'
-import { hasProc, processToken } from './pid-files.ts'
+import { type DataDirectory, isSameFolder } from './data-directory.ts'
+import { hasProc, processIdentity } from './pid-files.ts'
 
 /** The contents of `postmaster.pid`, a file that only the server may write or delete. */
 export type Postmaster = { pid: number; port: number; status: string }
@@ -35,7 +35,7 @@ export function listServerProcesses(folder: DataFolder): number[] {
  * directory of a server is its data folder, which Linux shows; on other systems any live process passes.
  */
 function isRunning(pid: number, folder: DataFolder): boolean {
-  if (processToken(pid) === undefined) return false
+  if (processIdentity(pid) === undefined) return false
   return !hasProc() || isSameFolder(`/proc/${pid}/cwd`, folder.data)
 }
 

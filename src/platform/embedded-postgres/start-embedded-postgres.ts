@@ -1,23 +1,29 @@
+import pg from 'pg'
 import { adoptPostmaster } from './adopt-postmaster.ts'
 import { findBinaries } from './binaries.ts'
-import { withBootLock } from './boot-lock.ts'
+import { lockAtExit, withBootLock } from './boot-lock.ts'
+import {
+  ADMINISTRATOR,
+  APPLICATION,
+  connectionString,
+  derivePassword,
+  throughSocket,
+  withClient,
+} from './connection.ts'
 import {
   assertReachable,
+  createDataDirectory,
   type DataDirectory,
   dataDirectory,
   hasCluster,
-  createDataDirectory,
-} from './cluster/data-directory.ts'
-import { ADMINISTRATOR, APPLICATION, connectionString, throughSocket } from './cluster/connection.ts'
-import { ensureDatabase } from './cluster/ensure-database.ts'
-import { assertSameMajor, initCluster } from './cluster/init-cluster.ts'
+  serverAccount,
+} from './data-directory.ts'
+import { assertSameMajor, initCluster } from './init-cluster.ts'
 import { launchPostmaster } from './launch-postmaster.ts'
+import { listLivePidFiles, type PidFile, writePidFile } from './pid-files.ts'
 import type { Postmaster } from './postmaster.ts'
-import { releaseAtExit } from './release-at-exit.ts'
-import { writePidFile, listLivePidFiles, type PidFile } from './pid-files.ts'
-import { childEnvironment, type ProgramEnvironment } from './run-program.ts'
-import { serverAccount } from './cluster/server-account.ts'
-import { stopPostmaster } from './stop-postmaster.ts'
+import { childEnvironment } from './run-program.ts'
+import { stopPostmaster, stopPostmasterSync } from './stop-postmaster.ts'
 
 export type EmbeddedPostgresOptions = {
   /** The cluster is in its folder `postgres`. It must be on a local disk: two machines on one folder destroy it. */
@@ -103,8 +109,7 @@ async function join(folder: DataDirectory, options: EmbeddedPostgresOptions): Pr
     const running = await adoptPostmaster(folder)
     const postmaster = running ?? (await startServer(folder, options))
     isJoined = true
-    const adminUrl = connectionString(ADMINISTRATOR, 'postgres', postmaster.port, folder)
-    await ensureDatabase(adminUrl, options.database ?? DATABASE, folder)
+    await createDatabase(folder, postmaster, options.database ?? DATABASE)
     return { postmaster, adopted: running !== undefined, pidFile, cancelRelease }
   } catch (error) {
     if (isJoined) await leave(folder, pidFile, options)
@@ -115,7 +120,7 @@ async function join(folder: DataDirectory, options: EmbeddedPostgresOptions): Pr
 }
 
 async function startServer(folder: DataDirectory, options: EmbeddedPostgresOptions): Promise<Postmaster> {
-  const environment = programEnvironment(folder, options)
+  const environment = { env: childEnvironment(options.environment), account: serverAccount(folder) }
   const { account, env } = environment
   if (account) await assertReachable(folder, account, env)
   const binaries = await findBinaries(options.binDir, environment)
@@ -127,12 +132,42 @@ async function startServer(folder: DataDirectory, options: EmbeddedPostgresOptio
   return launchPostmaster(folder, binaries, { ...environment, settings })
 }
 
-async function leave(folder: DataDirectory, pidFile: PidFile, options: EmbeddedPostgresOptions): Promise<void> {
-  pidFile.remove()
-  if (listLivePidFiles(folder.clients).length > 0) return
-  await stopPostmaster(folder, () => findBinaries(options.binDir, programEnvironment(folder, options)))
+/** Creates the application's account and database if they are missing. The caller has the boot lock. */
+async function createDatabase(folder: DataDirectory, { port }: Postmaster, database: string): Promise<void> {
+  await withClient(connectionString(ADMINISTRATOR, 'postgres', port, folder), async (client) => {
+    const account = pg.escapeIdentifier(APPLICATION)
+    const accounts = await client.query('select from pg_roles where rolname = $1', [APPLICATION])
+    if (accounts.rowCount === 0) {
+      const password = pg.escapeLiteral(derivePassword(APPLICATION, folder))
+      await client.query(`create role ${account} login password ${password}`)
+    }
+    const databases = await client.query('select from pg_database where datname = $1', [database])
+    if (databases.rowCount === 0) {
+      await client.query(`create database ${pg.escapeIdentifier(database)} owner ${account}`)
+    }
+  })
 }
 
-function programEnvironment(folder: DataDirectory, options: EmbeddedPostgresOptions): ProgramEnvironment {
-  return { env: childEnvironment(options.environment), account: serverAccount(folder) }
+async function leave(folder: DataDirectory, pidFile: PidFile, { binDir }: EmbeddedPostgresOptions): Promise<void> {
+  pidFile.remove()
+  if (listLivePidFiles(folder.clients).length === 0) await stopPostmaster(folder, binDir)
+}
+
+/**
+ * Releases the server when this process exits without having done so: after a failed start, or when a program calls
+ * `process.exit`, as the knex command line does. Everything is synchronous, because an exiting process runs no event
+ * loop. The returned function cancels it.
+ */
+function releaseAtExit(folder: DataDirectory, pidFile: PidFile, binDir: string | undefined): () => void {
+  const release = () => {
+    const lock = lockAtExit(folder.lock)
+    try {
+      pidFile.remove()
+      if (lock && listLivePidFiles(folder.clients).length === 0) stopPostmasterSync(folder, binDir)
+    } finally {
+      lock?.remove()
+    }
+  }
+  process.once('exit', release)
+  return () => process.off('exit', release)
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { CITUS_URL } from '../../support/postgres.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { systemClock } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'

@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { dataDirectory } from '../../../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { dataDirectory, serverAccount } from '../../../src/platform/embedded-postgres/data-directory.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { readPostmaster } from '../../../src/platform/embedded-postgres/postmaster.ts'
-import { processToken } from '../../../src/platform/embedded-postgres/pid-files.ts'
-import { serverAccount } from '../../../src/platform/embedded-postgres/cluster/server-account.ts'
+import { processIdentity } from '../../../src/platform/embedded-postgres/pid-files.ts'
 import {
   queryRow,
   copyDataDir,
@@ -123,7 +122,7 @@ describe('embedded PostgreSQL after processes are killed', () => {
       const parent = await spawnForeignProcess(dataDir, 'true & exec sleep 60')
       const children = `/proc/${parent}/task/${parent}/children`
       const zombie = () => Number(fs.readFileSync(children, 'utf8'))
-      await waitUntil(() => zombie() > 0 && processToken(zombie()) === undefined)
+      await waitUntil(() => zombie() > 0 && processIdentity(zombie()) === undefined)
       leavePidFile(dataDir, zombie())
       expect((await startServer(dataDir)).adopted).to.equal(false)
     })

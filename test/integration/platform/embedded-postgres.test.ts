@@ -3,10 +3,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
 import { findBinaries } from '../../../src/platform/embedded-postgres/binaries.ts'
-import { dataDirectory } from '../../../src/platform/embedded-postgres/cluster/data-directory.ts'
-import { ADMINISTRATOR, APPLICATION } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { dataDirectory } from '../../../src/platform/embedded-postgres/data-directory.ts'
+import { ADMINISTRATOR, APPLICATION, derivePassword } from '../../../src/platform/embedded-postgres/connection.ts'
 import { listServerProcesses } from '../../../src/platform/embedded-postgres/postmaster.ts'
-import { derivePassword } from '../../../src/platform/embedded-postgres/cluster/password-file.ts'
 import {
   queryRow,
   discardClusters,

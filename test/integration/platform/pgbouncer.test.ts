@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { closeDatabase, openDatabase } from '../../../src/platform/database/database.ts'
-import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { SECOND, systemClock } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'

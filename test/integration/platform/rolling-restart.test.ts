@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { migrateDatabase } from '../../../src/prepare-database.ts'
 import { Checkout } from '../../support/checkout.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { withClient } from '../../../src/platform/embedded-postgres/cluster/connection.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { queryRow } from '../../support/embedded-clusters.ts'
 import { cloneDatabase, testCluster } from '../../support/postgres.ts'
 

@@ -1,7 +1,9 @@
+import { createHmac } from 'node:crypto'
+import fs from 'node:fs'
 import pg from 'pg'
-import { SECOND } from '../../time.ts'
+import { SECOND } from '../time.ts'
 import type { DataDirectory } from './data-directory.ts'
-import { derivePassword } from './password-file.ts'
+import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
 
 export const ADMINISTRATOR = 'postgres'
 /** The account that owns only the application's database, so that SQL injection cannot reach files or other databases. */
@@ -26,6 +28,11 @@ export function throughSocket(url: string, folder: DataDirectory): string {
   return socket === undefined ? url : `${url}?host=${encodeURIComponent(socket)}`
 }
 
+/** Derives the password of an account, so that the application's password does not reveal the administrator's. */
+export function derivePassword(account: string, folder: DataDirectory): string {
+  return createHmac('sha256', readSecret(folder)).update(account).digest('base64url')
+}
+
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 15 * SECOND })
   // Without a listener, a server that stops would end this process.
@@ -35,5 +42,20 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
     return await work(client)
   } finally {
     await client.end().catch(() => {})
+  }
+}
+
+function readSecret(folder: DataDirectory): string {
+  try {
+    return fs.readFileSync(folder.secret, 'utf8').trim()
+  } catch (cause) {
+    const advice =
+      errorCode(cause) === 'ENOENT'
+        ? `Restore it, or move ${folder.root} away to start with an empty database.`
+        : 'Start Parley as the account that owns it, or set DATA_DIR to another folder.'
+    throw new EmbeddedPostgresError(
+      `${folder.secret} cannot be read, and without it nothing can connect to the database beside it. ${advice}`,
+      { cause },
+    )
   }
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Binaries } from '../binaries.ts'
-import { ADMINISTRATOR } from './connection.ts'
-import { type DataDirectory, hasCluster } from './data-directory.ts'
-import { EmbeddedPostgresError } from '../embedded-postgres-error.ts'
-import { runProgram, type ProgramEnvironment } from '../run-program.ts'
-import { derivePassword, writePasswordFile } from './password-file.ts'
+import type { Binaries } from './binaries.ts'
+import { ADMINISTRATOR, derivePassword } from './connection.ts'
+import { type DataDirectory, giveToOwner, hasCluster } from './data-directory.ts'
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
+import { runProgram, type ProgramEnvironment } from './run-program.ts'
 
 /** The first major with the built-in locale provider, without which the sort order would depend on the machine. */
 const OLDEST_MAJOR = 17
@@ -33,7 +32,7 @@ export async function initCluster(
     )
   }
   removeLeftovers(folder)
-  writePasswordFile(folder)
+  createSecret(folder)
   const staging = `${folder.data}.${randomBytes(4).toString('hex')}`
   const passwordFile = `${staging}.password`
   writeOwnedFile(passwordFile, derivePassword(ADMINISTRATOR, folder), options)
@@ -81,6 +80,16 @@ function initdbArguments(data: string, passwordFile: string, { isDurable }: { is
     ...(process.platform === 'win32' ? [] : ['--set=dynamic_shared_memory_type=mmap']),
     ...(isDurable ? [] : ['--no-sync']),
   ]
+}
+
+/** Creates the secret and flushes it to disk before the cluster that depends on it is created. */
+function createSecret(folder: DataDirectory): void {
+  fs.rmSync(folder.secret, { force: true })
+  const file = fs.openSync(folder.secret, 'wx', 0o600)
+  fs.writeSync(file, randomBytes(32).toString('base64url'))
+  giveToOwner(folder, file)
+  fs.fsyncSync(file)
+  fs.closeSync(file)
 }
 
 function writeOwnedFile(name: string, content: string, { account }: ProgramEnvironment): void {

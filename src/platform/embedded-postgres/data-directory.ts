@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { createFolder } from '../../files/create-folder.ts'
-import { EmbeddedPostgresError, errorCode } from '../embedded-postgres-error.ts'
-import { type Account, runProgram } from '../run-program.ts'
+import { createFolder } from '../files/create-folder.ts'
+import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
+import { type Account, runProgram } from './run-program.ts'
 
 /** The paths of a cluster. Only `data` belongs to the server; the rest is ours. */
 export type DataDirectory = {
@@ -52,6 +52,24 @@ export async function createDataDirectory(folder: DataDirectory): Promise<void> 
   }
 }
 
+/**
+ * Chooses the account of the server, as PostgreSQL does not run as root. For a process of root this is the owner of the
+ * existing cluster, else `postgres`, else `nobody`. Undefined: the account of this process.
+ */
+export function serverAccount(folder: DataDirectory): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of [folder.data, folder.root]) {
+    const { uid, gid } = fs.statSync(name, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0 }
+    if (uid !== 0) return { uid, gid }
+  }
+  const account = findAccount('postgres') ?? findAccount('nobody')
+  if (account) return account
+  throw new EmbeddedPostgresError(
+    'PostgreSQL does not run as root, and this system has neither an account named postgres nor one named nobody. ' +
+      'Start Parley as an ordinary user, or set DATABASE_URL to a PostgreSQL server of your own.',
+  )
+}
+
 /** Gives a file that root created to the account that owns the folder. */
 export function giveToOwner(folder: DataDirectory, file: number): void {
   if (process.getuid?.() !== 0) return
@@ -93,4 +111,11 @@ function folderIdentity(name: string): string {
 function listAncestors(name: string): string[] {
   const parent = path.dirname(name)
   return parent === name ? [name] : [...listAncestors(parent), name]
+}
+
+function findAccount(name: string): Account | undefined {
+  const entries = fs.existsSync('/etc/passwd') ? fs.readFileSync('/etc/passwd', 'utf8').split('\n') : []
+  const fields = entries.map((line) => line.split(':')).find(([login]) => login === name)
+  const [uid, gid] = [Number(fields?.[2]), Number(fields?.[3])]
+  return uid > 0 && gid > 0 ? { uid, gid } : undefined
 }
