@@ -2,29 +2,27 @@ import { loadConfig, readEnvironment } from '../src/config.ts'
 import { toReportSource } from '../src/features/broadcasts/report/get-report.ts'
 import { verifyReport } from '../src/features/broadcasts/report/verify-report.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
+import { resolveDatabase } from '../src/platform/database/resolve-database.ts'
 import { createSqlTag } from '../src/platform/database/sql.ts'
 import { isUuid } from '../src/platform/ids.ts'
-import { connectionString, APPLICATION } from '../src/platform/embedded-postgres/connection.ts'
-import { dataDirectory } from '../src/platform/embedded-postgres/data-directory.ts'
-import { findLivePostmaster } from '../src/platform/embedded-postgres/postmaster.ts'
-import { readCommand } from '../src/platform/process/read-command.ts'
+import { exitOnSignals, readCommand } from '../src/platform/process/read-command.ts'
 
 const USAGE = `Usage: npm run verify-broadcast -- <broadcastId>
-Computes the report of a broadcast again from the stored rows and compares them. Exits with 1 if they differ. The
-embedded server, if that is the database, must be running.`
+Computes the report of a broadcast again from the stored rows and compares them. Exits with 1 if they differ.`
 
 const [broadcastId = ''] = readCommand(USAGE, { names: ['broadcastId'] }).positionals
-const url = findDatabaseUrl()
-if (!isUuid(broadcastId)) fail(`"${broadcastId}" is not the ID of a broadcast`)
-else if (url === undefined) fail('No database is running. Start Parley first.')
-else await verify(url)
+if (isUuid(broadcastId)) await verifyStored()
+else fail(`"${broadcastId}" is not the ID of a broadcast`)
 
-function findDatabaseUrl(): string | undefined {
-  const { database, dataDir } = loadConfig(readEnvironment())
-  if (database.url !== undefined) return database.sessionUrl ?? database.url
-  const folder = dataDirectory(dataDir)
-  const postmaster = findLivePostmaster(folder)
-  return postmaster && connectionString(APPLICATION, 'parley', postmaster.port, folder)
+async function verifyStored(): Promise<void> {
+  exitOnSignals()
+  const { database, dataDir, environment } = loadConfig(readEnvironment())
+  const server = await resolveDatabase({ ...database, dataDir, environment })
+  try {
+    await verify(server.sessionUrl)
+  } finally {
+    await server.close()
+  }
 }
 
 async function verify(databaseUrl: string): Promise<void> {
