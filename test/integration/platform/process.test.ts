@@ -4,11 +4,13 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Checkout } from '../../support/checkout.ts'
+import { isReady, stopServer } from '../../support/deployment.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const MAIN = ['--import', 'tsx', 'src/main.ts']
 
-describe('a process of Parley', () => {
+describe('a process of Parley', function () {
+  this.timeout(120_000)
   let checkout: Checkout
 
   afterEach(() => checkout.remove())
@@ -84,13 +86,23 @@ describe('a process of Parley', () => {
     })
   }
 
-  it('keeps the embedded database running after a command of knex while another process uses it', async () => {
+  it('keeps the embedded database of another process running after a command of knex', async () => {
     checkout = new Checkout()
     const { child, ended } = await checkout.serve('node', MAIN)
     expect((await checkout.run('npx', ['knex', 'migrate:list'])).stdout).to.match(/Found \d+ Completed Migration/)
     expect(checkout.hasRunningServer).to.equal(true)
     child.kill('SIGTERM')
     expect((await ended).code).to.equal(0)
+    expect(checkout.hasRunningServer).to.equal(false)
+  })
+
+  it('shares the embedded database with a process on another port until both have stopped', async () => {
+    checkout = new Checkout()
+    const first = await checkout.serve('node', MAIN)
+    const second = await checkout.serve('node', MAIN)
+    await stopServer(first)
+    expect(await isReady(second)).to.equal(true)
+    await stopServer(second)
     expect(checkout.hasRunningServer).to.equal(false)
   })
 })

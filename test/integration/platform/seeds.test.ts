@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type pg from 'pg'
@@ -7,6 +7,7 @@ import { openDatabase, seedIfEmpty, SEEDS } from '../../../src/platform/database
 import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { createLogger } from '../../../src/platform/log.ts'
+import { SECOND } from '../../../src/platform/time.ts'
 import { migrateDatabase } from '../../../src/prepare-database.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { readDocument } from '../../support/documents.ts'
@@ -36,6 +37,14 @@ export async function seed(knex: Knex): Promise<void> {
 }
 `
 
+/** Runs after the seed of the demo workspace and does not end by itself. */
+const WAITING_SEED = `
+export async function seed(): Promise<void> {
+  process.stdout.write('the demo workspace is inserted')
+  await new Promise(() => {})
+}
+`
+
 describe('seeds', function () {
   this.timeout(180_000)
   let checkout: Checkout
@@ -46,7 +55,7 @@ describe('seeds', function () {
 
   afterEach(() => checkout.remove())
 
-  /** Migrates the embedded database of the checkout without seeding it, and joins its server. */
+  /** Starts the embedded database of the checkout and migrates it without seeding it. */
   async function withServer(work: (client: pg.Client) => Promise<void>): Promise<void> {
     const server = await startEmbeddedPostgres({ dataDir: join(checkout.path, '.parley') })
     try {
@@ -73,23 +82,19 @@ describe('seeds', function () {
 
   for (const signal of ['SIGKILL', 'SIGINT'] as const) {
     it(`a first start that ends by ${signal} while it seeds is completed by the next one`, async () => {
-      await withServer(async (client) => {
-        await client.query('begin; lock table broadcasts in share mode')
-        const { child, ended } = checkout.start('node', MAIN)
-        await waitUntil(async () => {
-          const { rows } = await client.query(
-            `select from pg_locks where not granted and relation = 'broadcasts'::regclass`,
-          )
-          return rows.length > 0
-        })
-        child.kill(signal)
-        await ended
-        await client.query('rollback')
-      })
+      const waiting = join(checkout.path, 'seeds/zy_waiting.ts')
+      writeFileSync(waiting, WAITING_SEED)
+      const interrupted = checkout.start('node', MAIN)
+      await waitUntil(() => interrupted.output.stdout.includes('the demo workspace is inserted'), 60 * SECOND)
+      interrupted.child.kill(signal)
+      await interrupted.ended
+      expect(checkout.hasRunningServer).to.equal(signal === 'SIGKILL')
+      rmSync(waiting)
       const { child, ended, output } = await checkout.serve('node', MAIN)
       await runReadme(/listening on (http:[\w.:/]+)/.exec(output.stdout)?.[1] ?? '')
       child.kill('SIGTERM')
       expect((await ended).code).to.equal(0)
+      expect(checkout.hasRunningServer).to.equal(false)
     })
   }
 
