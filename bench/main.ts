@@ -1,6 +1,7 @@
 import { readCommand } from '../src/platform/process/read-command.ts'
 import { benchAnswer } from './answer.ts'
 import { benchBroadcast } from './broadcast.ts'
+import { benchCompute } from './compute.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
@@ -23,6 +24,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   fairness: benchFairness,
   followers: benchFollowers,
   stall: benchStall,
+  compute: benchCompute,
   start: benchStart,
   growth: benchGrowth,
 }
