@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundle } from '../src/platform/compute/bundle-worker.ts'
 import { readCommand } from '../src/platform/process/read-command.ts'
 
 readCommand(`Usage: npm run build
@@ -20,5 +21,9 @@ import { fileURLToPath } from 'node:url'
 module.enableCompileCache?.(fileURLToPath(new URL('.compile-cache', import.meta.url)))
 await import('./src/main.js')
 `
-if (status === 0) writeFileSync(join(OUTPUT, 'main.js'), MAIN)
+if (status === 0) {
+  writeFileSync(join(OUTPUT, 'main.js'), MAIN)
+  const worker = await bundle(new URL('../src/compute-worker.ts', import.meta.url))
+  writeFileSync(join(OUTPUT, 'src/compute-worker.js'), worker)
+}
 process.exitCode = status ?? 1

@@ -183,8 +183,8 @@ async function listen(
     scopes: {
       system,
       auth,
-      openScope: ({ user }, { id, role }, signal) =>
-        new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role }, { signal }),
+      openScope: (network, { user }, { id, role }, signal) =>
+        new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role, network }, { signal }),
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'

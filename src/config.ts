@@ -88,7 +88,7 @@ const Environment = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
     .optional(),
-  COMPUTE_THREADS: integer(1, 64).default(2),
+  COMPUTE_THREADS: integer(2, 64).default(2),
   DB_REQUESTS_CONNECTIONS: connections.default(8),
   DB_REQUESTS_STATEMENT_TIMEOUT_MS: timeoutMs.default(10_000),
   DB_REQUESTS_ACQUIRE_TIMEOUT_MS: timeoutMs.default(3_000),

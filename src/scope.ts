@@ -175,7 +175,7 @@ export class Scope {
    * @throws BudgetExceededError, UnavailableError
    */
   compute<Input, Output>(task: ComputeTask<Input, Output>, input: Input): Promise<Output> {
-    return this.#dependencies.computePool.run(task, input, { key: this.tenantId })
+    return this.#dependencies.computePool.run(task, input, this)
   }
 
   /** Records events. In a transaction they are written at its end, in one statement. */

@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa'
-import { addressKey } from '../platform/client-address.ts'
+import { addressKey, clientNetwork } from '../platform/client-address.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Scope } from '../scope.ts'
 import { BatchBudget } from '../trpc/batch-budget.ts'
 import type { Caller, RequestContext, Transport } from '../trpc/context.ts'
 
@@ -12,11 +13,18 @@ export type Identify = (claim: {
   tenantId: string | null
 }) => Promise<{ caller: Caller; cookie?: string } | null>
 
+type OpenScope = RequestContext['openScope']
+
+/** The parts of a context that are the same for all requests. `openScope` gets the network of the client as well. */
+export type RequestScopes = Pick<RequestContext, 'system' | 'auth'> & {
+  openScope(network: string, ...call: Parameters<OpenScope>): Scope
+}
+
 type Dependencies = {
   log: Logger
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
   identify: Identify
-  scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
+  scopes: RequestScopes
 }
 
 /** Parts of a tRPC request that are not in its headers. */
@@ -34,6 +42,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
     return {
       requestId,
       ...scopes,
+      openScope: (...call) => scopes.openScope(clientNetwork(key), ...call),
       log: log.child({ requestId }),
       caller: identity?.caller ?? null,
       sessionToken,

@@ -3,7 +3,6 @@ import Koa from 'koa'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
-import type { RequestContext } from '../trpc/context.ts'
 import { ApiRoutes } from './api-routes.ts'
 import { accessLog } from './access-log.ts'
 import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
@@ -21,7 +20,7 @@ import { openapiRoute } from './openapi/openapi-route.ts'
 import { checkHost, type IsHostAllowed } from './security/check-host.ts'
 import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
-import { createContexts, type Identify } from './request-context.ts'
+import { createContexts, type Identify, type RequestScopes } from './request-context.ts'
 import { type ExportRecipients, recipientsCsvRoute } from './csv-route.ts'
 import { API_PREFIX, isUnder, RECIPIENTS_CSV_PATH, UPLOAD_PATH } from './paths.ts'
 import { requestId } from './request-id.ts'
@@ -52,7 +51,7 @@ export type HttpDependencies = {
   loopLagMaxMs: number
   identify: Identify
   demoAccount: ShownAccount
-  scopes: Pick<RequestContext, 'system' | 'auth' | 'openScope'>
+  scopes: RequestScopes
 }
 
 /** Creates the Koa server. The middleware is listed in the order in which it runs. */

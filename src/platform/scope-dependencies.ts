@@ -14,9 +14,12 @@ import type { Clock } from './time.ts'
 
 export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
 
-/** The user, run or system that acts; it is recorded as the sender of a message and the starter of a run. */
+/**
+ * The user, run or system that acts; it is recorded as the sender of a message and the starter of a run. `network` is that
+ * of the user's client; it is not recorded.
+ */
 export type Actor =
-  | { type: 'user'; id: string; name: string; role: Role }
+  | { type: 'user'; id: string; name: string; role: Role; network?: string }
   | { type: 'run'; id: string; name: null }
   | { type: 'system'; id: null; name: null }
 

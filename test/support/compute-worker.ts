@@ -1,4 +1,5 @@
-import { createTaskHandler, defineTask } from '../../src/platform/compute/compute-task.ts'
+import { defineTask, serveTasks } from '../../src/platform/compute/compute-task.ts'
+import { currentThreadId, readThreadMs } from '../../src/platform/compute/thread-time.ts'
 
 const BUDGET = { deadlineMs: 60_000, budgetMessage: 'too expensive' }
 
@@ -19,6 +20,34 @@ export const tasks = {
     run: () => {
       for (;;);
     },
+  }),
+  /** Counts that it starts, and never ends. */
+  spin: defineTask({
+    ...BUDGET,
+    name: 'spin',
+    run: (starts: SharedArrayBuffer) => {
+      Atomics.add(new Int32Array(starts), 0, 1)
+      for (;;);
+    },
+  }),
+  /** Counts that it starts, writes how much thread time it has used, and ends after so much. */
+  burn: defineTask({
+    ...BUDGET,
+    name: 'burn',
+    run: ({ shared, ms }: { shared: SharedArrayBuffer; ms: number }) => {
+      const [thread, progress] = [currentThreadId(), new Int32Array(shared)]
+      Atomics.add(progress, 0, 1)
+      const startMs = readThreadMs(thread)
+      for (let usedMs = 0; usedMs < ms; usedMs = readThreadMs(thread) - startMs) Atomics.store(progress, 1, usedMs)
+      return 'done'
+    },
+  }),
+  /** Waits until it is told to go on, without using the thread. */
+  wait: defineTask({
+    ...BUDGET,
+    name: 'wait',
+    deadlineMs: 150,
+    run: (shared: SharedArrayBuffer) => Atomics.wait(new Int32Array(shared), 0, 0),
   }),
   allocate: defineTask({
     ...BUDGET,
@@ -52,4 +81,4 @@ function recurse(depth: number): number {
   return recurse(depth + 1) + 1
 }
 
-export default createTaskHandler(Object.values(tasks).filter(({ name }) => name !== 'unregistered'))
+serveTasks(Object.values(tasks).filter(({ name }) => name !== 'unregistered'))

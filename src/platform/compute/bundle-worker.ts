@@ -4,14 +4,25 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { createFolder } from '../files/create-folder.ts'
 
-const RESOLVING = Symbol('resolving')
-
 /**
- * Bundles a worker's TypeScript into one file of JavaScript in a folder; compiled workers are returned as they are. A
+ * Writes a worker's TypeScript as one file of JavaScript into a folder; compiled workers are returned as they are. A
  * loader of TypeScript in each thread keeps hundreds of descriptors open when the thread is terminated.
  */
 export async function bundleWorker(source: URL, folder: string): Promise<URL> {
   if (!source.pathname.endsWith('.ts')) return source
+  const contents = await bundle(source)
+  // Processes of the same code share the file, and those of other code in the same folder have their own.
+  const hash = createHash('sha256').update(contents).digest('hex')
+  const output = join(folder, `compute-worker-${hash.slice(0, 16)}.mjs`)
+  await createFolder(folder, 0o700)
+  const partial = `${output}.${randomUUID()}`
+  await writeFile(partial, contents)
+  await rename(partial, output)
+  return pathToFileURL(output)
+}
+
+/** Bundles a module with all that it imports, packages included: a thread starts in a third of the time. */
+export async function bundle(source: URL): Promise<string> {
   const { build } = await import('esbuild')
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(source)],
@@ -20,30 +31,11 @@ export async function bundleWorker(source: URL, folder: string): Promise<URL> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    sourcemap: 'inline',
     // Imports for their effects are part of the program, whatever package.json says to the bundlers of its users.
     ignoreAnnotations: true,
     logLevel: 'silent',
-    plugins: [
-      {
-        name: 'packages',
-        setup: ({ onResolve, resolve }) =>
-          // The bundle is outside the project, where no name of a package is found.
-          onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, pluginData }) => {
-            if (kind === 'entry-point' || pluginData === RESOLVING) return undefined
-            const found = await resolve(path, { kind, resolveDir, pluginData: RESOLVING })
-            return { path: found.external ? found.path : pathToFileURL(found.path).href, external: true }
-          }),
-      },
-    ],
+    // Packages in the format of CommonJS require modules of Node.js.
+    banner: { js: "import { createRequire as bundled } from 'node:module'; const require = bundled(import.meta.url);" },
   })
-  const contents = outputFiles.map(({ contents }) => contents)
-  // Processes of the same code share the file, and those of other code in the same folder have their own.
-  const hash = contents.reduce((sum, bytes) => sum.update(bytes), createHash('sha256')).digest('hex')
-  const output = join(folder, `compute-worker-${hash.slice(0, 16)}.mjs`)
-  await createFolder(folder, 0o700)
-  const partial = `${output}.${randomUUID()}`
-  await writeFile(partial, contents)
-  await rename(partial, output)
-  return pathToFileURL(output)
+  return outputFiles.map(({ text }) => text).join('')
 }

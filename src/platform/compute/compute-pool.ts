@@ -1,19 +1,18 @@
 import { deserialize } from 'node:v8'
-import { Piscina } from 'piscina'
 import { BudgetExceededError, UnavailableError } from '../errors.ts'
-import { FairScheduler } from '../jobs/fair-scheduler.ts'
 import type { Logger } from '../log.ts'
-import { MINUTE, SECOND } from '../time.ts'
-import type { ComputeTask, StartMessage, TaskMessage } from './compute-task.ts'
+import type { Actor } from '../scope-dependencies.ts'
+import { SECOND } from '../time.ts'
+import { type Computation, ComputeQueue, SLICE_MS } from './compute-queue.ts'
+import type { ComputeTask, TaskMessage } from './compute-task.ts'
+import type { ComputeThread } from './compute-thread.ts'
+import { ThreadPool } from './thread-pool.ts'
 
-const QUEUE_MAX = 256
-const QUEUE_PER_KEY_MAX = 32
 const QUEUE_MS_MAX = 30 * SECOND
-/** A busy machine takes seconds to start a thread. */
-const START_MS_MAX = 30 * SECOND
-/** An idle thread keeps some 60 MB. */
-const IDLE_MS_MAX = 5 * MINUTE
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
+/** A thread that gets little of a processor is not looked at all the time. */
+const CHECK_MS_MIN = 10
+/** A machine too busy for a deadline of seconds within this time is not the fault of the task. */
+const EXECUTION_MS_MAX = 30 * SECOND
 const RETRY_AFTER_SECONDS = 5
 
 type Options = {
@@ -23,47 +22,41 @@ type Options = {
   log: Logger
 }
 
-type RunOptions = {
-  /** The tenant: each has at most one task running, and tenants are served round-robin. */
-  key: string
-  deadlineMs?: number
-}
+/** The workspace and the actor that a task is charged to: a member who has requested it, or else a live run. */
+export type Charged = { tenantId: string; actor: Actor }
 
-type QueuedTask = { execute: () => Promise<void>; cancel: (error: Error) => void }
+type QueuedTask = Computation & {
+  message: TaskMessage
+  deadlineMs: number
+  budgetMessage: string
+  /** The part of its present execution that is charged. */
+  chargedMs: number
+  /** The end of its wait, or the next look at its execution. */
+  timer?: NodeJS.Timeout
+  resolve(output: Uint8Array): void
+  reject(error: unknown): void
+}
 
 /**
  * Worker threads for computations whose cost customers or providers control. A task is queued, runs alone on a thread,
- * and completes or exceeds its deadline or memory limit. In the latter case its thread is terminated and replaced, since
- * nothing else stops a loop in JavaScript. No thread exists before the first task.
+ * and completes or exceeds its deadline or memory limit. In the latter case its thread is terminated and replaced. No
+ * thread exists before the first task.
  */
 export class ComputePool {
-  readonly #piscina: Piscina<TaskMessage, Uint8Array>
-  readonly #scheduler: FairScheduler
-  readonly #queues = new Map<string, Set<QueuedTask>>()
-  /** By task id: starts the clock of the deadline. */
-  readonly #onStart = new Map<number, () => void>()
-  #queued = 0
-  #lastId = 0
+  readonly #threadsMax: number
+  readonly #queue: ComputeQueue<QueuedTask>
+  readonly #threads: ThreadPool
+  readonly #executing = new Map<QueuedTask, ComputeThread>()
   #isClosed = false
 
   constructor({ worker, threads, log }: Options) {
-    this.#piscina = new Piscina({
-      filename: worker.href,
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: IDLE_MS_MAX,
-      resourceLimits: RESOURCE_LIMITS,
-      recordTiming: false,
-      // A thread that runs customers' input gets no secrets.
-      env: {},
-      execArgv: [],
-    })
-    this.#piscina.on('message', ({ startedTask }: StartMessage) => this.#onStart.get(startedTask)?.())
-    this.#piscina.on('error', (error: unknown) => log.error({ err: error }, 'a compute thread failed without a task'))
-    this.#scheduler = new FairScheduler({
-      max: threads,
-      maxPerKey: 1,
-      take: async (key, limit) => this.#dequeue(key, limit),
+    this.#threadsMax = threads
+    this.#queue = new ComputeQueue(threads)
+    this.#threads = new ThreadPool({
+      worker,
+      log,
+      onReady: () => this.#dispatch(),
+      onStartFailure: () => this.#cancelAll(),
     })
   }
 
@@ -71,85 +64,148 @@ export class ComputePool {
    * @throws BudgetExceededError if the task exceeds its deadline or its memory
    * @throws UnavailableError if too many tasks are queued, also later: a full queue serves all keys alike
    */
-  run<Input, Output>(task: ComputeTask<Input, Output>, input: Input, options: RunOptions): Promise<Output> {
-    const { key } = options
-    const queue = this.#queues.get(key) ?? new Set()
-    const hasRoom = queue.size < QUEUE_PER_KEY_MAX && (this.#queued < QUEUE_MAX || this.#makeRoom(queue.size))
-    if (this.#isClosed || !hasRoom) return Promise.reject(overloadedError())
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => queued.cancel(overloadedError()), QUEUE_MS_MAX)
-      const remove = () => {
-        clearTimeout(timer)
-        if (!queue.delete(queued)) return
-        this.#queued -= 1
-        if (queue.size === 0) this.#queues.delete(key)
-      }
+  async run<Input, Output>(task: ComputeTask<Input, Output>, input: Input, charged: Charged): Promise<Output> {
+    const { name, deadlineMs, budgetMessage } = task
+    const output = await new Promise<Uint8Array>((resolve, reject) => {
       const queued: QueuedTask = {
-        execute: () => {
-          remove()
-          return this.#execute(task, input, options.deadlineMs ?? task.deadlineMs).then(resolve, reject)
-        },
-        cancel: (error) => {
-          remove()
-          reject(error)
-        },
+        keys: toKeys(charged),
+        isLive: charged.actor.type !== 'user',
+        isLong: false,
+        isRepeated: false,
+        cancel: () => this.#cancel(queued),
+        message: { name, input },
+        deadlineMs,
+        budgetMessage,
+        chargedMs: 0,
+        resolve,
+        reject,
       }
-      queue.add(queued)
-      this.#queues.set(key, queue)
-      this.#queued += 1
-      void this.#scheduler.schedule(key)
+      if (this.#isClosed || !this.#queue.add(queued)) return reject(overloadedError())
+      this.#limitWait(queued)
+      this.#dispatch()
     })
+    return deserialize(output)
   }
 
   /** Ends all threads. Tasks that run or are queued fail with UnavailableError. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const queue of this.#queues.values()) for (const queued of queue) queued.cancel(overloadedError())
-    await this.#piscina.destroy()
+    this.#cancelAll()
+    await this.#threads.endAll(overloadedError())
   }
 
-  /** Cancels the newest task of the key with the most, if that still leaves it more than a key with `size` tasks has. */
-  #makeRoom(size: number): boolean {
-    const longest = [...this.#queues.values()].reduce((a, b) => (b.size > a.size ? b : a))
-    if (longest.size <= size + 1) return false
-    ;[...longest].at(-1)?.cancel(overloadedError())
-    return true
-  }
-
-  #dequeue(key: string, limit: number): (() => Promise<void>)[] {
-    const queue = this.#queues.get(key) ?? []
-    return [...queue].slice(0, limit).map((queued) => queued.execute)
-  }
-
-  async #execute<Input, Output>(
-    { name, budgetMessage }: ComputeTask<Input, Output>,
-    input: Input,
-    deadlineMs: number,
-  ): Promise<Output> {
-    const id = ++this.#lastId
-    const controller = new AbortController()
-    let isStarted = false
-    // An overdue timer fires before the messages that arrived meanwhile are read: look at those first.
-    const abort = () => setImmediate(() => controller.abort())
-    let timer = setTimeout(abort, START_MS_MAX)
-    this.#onStart.set(id, () => {
-      isStarted = true
-      clearTimeout(timer)
-      timer = setTimeout(abort, deadlineMs)
-    })
-    try {
-      return deserialize(await this.#piscina.run({ id, name, input }, { signal: controller.signal }))
-    } catch (error) {
-      if (this.#isClosed) throw overloadedError(error)
-      if (controller.signal.aborted && !isStarted) throw overloadedError(error)
-      if (controller.signal.aborted || isOverBudget(error))
-        throw new BudgetExceededError(budgetMessage, { cause: error })
-      throw error
-    } finally {
-      clearTimeout(timer)
-      this.#onStart.delete(id)
+  /** Starts tasks on the threads that are ready, and more threads if tasks wait. */
+  #dispatch(): void {
+    if (this.#isClosed) return
+    for (const thread of this.#threads.idle.reverse()) {
+      const yielding = this.#queue.findYielding()
+      if (yielding) this.#putBack(yielding)
+      const hasStandby = yielding !== undefined || this.#threads.idle.length > 1
+      const next = this.#queue.findNext({ hasStandby })
+      if (next) this.#execute(next, thread)
     }
+    const waiting = this.#queue.countWaitingKeys()
+    // A thread more than may execute at once, as starting one takes longer than most tasks.
+    const standby = waiting > 0 && this.#queue.isOnLastThread ? 1 : 0
+    this.#startThreads({ free: waiting + standby, max: this.#threadsMax + standby })
   }
+
+  #execute(task: QueuedTask, thread: ComputeThread): void {
+    clearTimeout(task.timer)
+    this.#threads.take(thread)
+    this.#queue.start(task)
+    this.#executing.set(task, thread)
+    task.chargedMs = 0
+    this.#watch(task, thread)
+    thread.execute(task.message).then(
+      (output) => this.#finish(task, thread, () => task.resolve(output)),
+      (error: unknown) => this.#finish(task, thread, () => task.reject(toPublicError(error, task))),
+    )
+  }
+
+  #finish(task: QueuedTask, thread: ComputeThread, settle: () => void): void {
+    // It may have been put back into the queue.
+    if (this.#executing.get(task) !== thread) return
+    this.#stopExecuting(task, thread)
+    this.#queue.end(task)
+    if (thread.isEnded) this.#startThreads({ free: 1, max: this.#threadsMax })
+    else this.#threads.release(thread)
+    settle()
+    this.#dispatch()
+  }
+
+  #putBack(task: QueuedTask): void {
+    const thread = this.#executing.get(task)
+    if (!thread) return
+    this.#stopExecuting(task, thread)
+    this.#queue.putBack(task)
+    this.#limitWait(task)
+    void this.#threads.end(thread, new Error('The task was put back'))
+  }
+
+  #stopExecuting(task: QueuedTask, thread: ComputeThread): void {
+    clearTimeout(task.timer)
+    this.#charge(task, thread)
+    this.#executing.delete(task)
+  }
+
+  /** Charges the time of a task while it runs, and ends it at its deadline. */
+  #watch(task: QueuedTask, thread: ComputeThread): void {
+    const startMs = performance.now()
+    const check = () => {
+      if (this.#executing.get(task) !== thread) return
+      const usedMs = this.#charge(task, thread)
+      if (usedMs >= task.deadlineMs) return void this.#threads.end(thread, new BudgetExceededError(task.budgetMessage))
+      if (performance.now() - startMs >= EXECUTION_MS_MAX) return void this.#threads.end(thread, overloadedError())
+      schedule(usedMs)
+      if (task.isLong) this.#dispatch()
+    }
+    const schedule = (usedMs: number) => {
+      const sliceMs = usedMs < SLICE_MS ? SLICE_MS - usedMs : SLICE_MS
+      // An overdue timer fires before the messages that arrived meanwhile are read: look at those first.
+      const delayMs = Math.max(CHECK_MS_MIN, Math.min(sliceMs, task.deadlineMs - usedMs))
+      task.timer = setTimeout(() => setImmediate(check), delayMs)
+    }
+    schedule(0)
+  }
+
+  #charge(task: QueuedTask, thread: ComputeThread): number {
+    const { usedMs } = thread
+    if (usedMs >= SLICE_MS) task.isLong = true
+    this.#queue.charge(task, usedMs - task.chargedMs)
+    task.chargedMs = usedMs
+    return usedMs
+  }
+
+  #limitWait(task: QueuedTask): void {
+    task.timer = setTimeout(task.cancel, QUEUE_MS_MAX)
+  }
+
+  #cancel(task: QueuedTask): void {
+    clearTimeout(task.timer)
+    this.#queue.remove(task)
+    task.reject(overloadedError())
+  }
+
+  #cancelAll(): void {
+    for (const queued of this.#queue.queued) queued.cancel()
+  }
+
+  /** Starts threads until so many execute nothing, and there are at most `max`. */
+  #startThreads({ free, max }: { free: number; max: number }): void {
+    while (!this.#isClosed && this.#threads.size < Math.min(max, this.#executing.size + free)) this.#threads.start()
+  }
+}
+
+/** Returns the keys of a task. A live run has one of its own, apart from what members request in its workspace. */
+function toKeys({ tenantId, actor }: Charged): Computation['keys'] {
+  if (actor.type !== 'user') return [`live ${tenantId}`]
+  const networks = actor.network === undefined ? [] : [`network ${actor.network}`]
+  return [`tenant ${tenantId}`, `user ${actor.id}`, ...networks]
+}
+
+function toPublicError(error: unknown, { budgetMessage }: QueuedTask): unknown {
+  return isOverBudget(error) ? new BudgetExceededError(budgetMessage, { cause: error }) : error
 }
 
 /** Out of memory, out of stack, or with a result too large to hand over. */
@@ -158,7 +214,7 @@ function isOverBudget(error: unknown): boolean {
   return isOutOfMemory || error instanceof RangeError
 }
 
-function overloadedError(cause?: unknown): UnavailableError {
+function overloadedError(): UnavailableError {
   const message = 'Too many computations are waiting. Try again in a few seconds'
-  return new UnavailableError(message, RETRY_AFTER_SECONDS, { cause })
+  return new UnavailableError(message, RETRY_AFTER_SECONDS)
 }

@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8'
 import { parentPort } from 'node:worker_threads'
-import { move } from 'piscina'
+import { currentThreadId } from './thread-time.ts'
 
 /** The result of a task is read back on the event loop, so its size is part of the budget. */
 const RESULT_BYTES_MAX = 16_777_216
@@ -11,31 +11,42 @@ const RESULT_BYTES_MAX = 16_777_216
  */
 export type ComputeTask<Input, Output> = {
   name: string
-  /** The longest execution, from the moment it starts. */
+  /** The longest execution, in thread time. */
   deadlineMs: number
   /** The error text for a task that exceeds its time or memory: what was too expensive and how to make it cheaper. */
   budgetMessage: string
   run(input: Input): Output | Promise<Output>
 }
 
-export type TaskMessage = { id: number; name: string; input: unknown }
-export type StartMessage = { startedTask: number }
+export type TaskMessage = { name: string; input: unknown }
+
+/** The first message of a thread says that it is ready, and the others how its tasks have ended. */
+export type ThreadMessage = { threadId: number | undefined } | { output: Uint8Array } | { error: unknown }
 
 export function defineTask<Input, Output>(task: ComputeTask<Input, Output>): ComputeTask<Input, Output> {
   return task
 }
 
-/** Returns the function that executes these tasks on a worker thread. */
-export function createTaskHandler(tasks: readonly ComputeTask<unknown, unknown>[]) {
+/** Executes these tasks on the calling worker thread, one at a time. */
+export function serveTasks(tasks: readonly ComputeTask<unknown, unknown>[]): void {
   const byName = new Map(tasks.map((task) => [task.name, task]))
-  return async ({ id, name, input }: TaskMessage): Promise<unknown> => {
+  const execute = async ({ name, input }: TaskMessage): Promise<Uint8Array<ArrayBuffer>> => {
     const task = byName.get(name)
     if (!task) throw new Error(`The worker thread has no task "${name}". Add it to compute-worker.ts`)
-    // The deadline covers the execution only: starting a thread takes longer than most tasks.
-    parentPort?.postMessage({ startedTask: id } satisfies StartMessage)
-    const bytes = serialize(await task.run(input))
-    // Of an error, only the standard classes get to the other thread.
-    if (bytes.byteLength > RESULT_BYTES_MAX) throw new RangeError('The result is too large')
-    return move(bytes)
+    const output = serialize(await task.run(input))
+    if (output.byteLength > RESULT_BYTES_MAX) throw new RangeError('The result is too large')
+    return output
   }
+  parentPort?.on('message', (message: TaskMessage) => {
+    execute(message).then(
+      (output) => post({ output }, [output.buffer]),
+      // Of an error, only the standard classes get to the other thread.
+      (error: unknown) => post({ error }),
+    )
+  })
+  post({ threadId: currentThreadId() })
+}
+
+function post(message: ThreadMessage, moved: ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, moved)
 }

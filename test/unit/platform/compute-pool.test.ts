@@ -10,6 +10,7 @@ import { errorMessage } from '../../support/error-message.ts'
 import { createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
+const ACTOR = { type: 'system', id: null, name: null } as const
 const source = new URL('../../support/compute-worker.ts', import.meta.url)
 
 describe('ComputePool', () => {
@@ -28,7 +29,7 @@ describe('ComputePool', () => {
   })
 
   const run = <Input, Output>(task: ComputeTask<Input, Output>, input: Input, key = 'tenant') =>
-    pool.run(task, input, { key })
+    pool.run(task, input, { tenantId: key, actor: ACTOR })
   const codeOfError = async (attempt: Promise<unknown>) => {
     const error: unknown = await attempt.catch((thrown: unknown) => thrown)
     return error instanceof AppError ? error.code : error
@@ -119,12 +120,12 @@ describe('ComputePool', () => {
 
   it('fails what runs and what is queued with 503 when it is closed', async () => {
     const closing = new ComputePool({ worker, threads: 1, log: createLogger('silent') })
-    await closing.run(tasks.echo, 1, { key: 'a' })
+    await closing.run(tasks.echo, 1, { tenantId: 'a', actor: ACTOR })
     const attempts = ['a', 'a', 'b'].map((key) =>
-      codeOfError(closing.run(tasks.loop, undefined, { key, deadlineMs: 60_000 })),
+      codeOfError(closing.run(tasks.spin, undefined, { tenantId: key, actor: ACTOR })),
     )
     await closing.close()
     expect(await Promise.all(attempts)).to.deep.equal(['unavailable', 'unavailable', 'unavailable'])
-    expect(await codeOfError(closing.run(tasks.echo, 1, { key: 'a' }))).to.equal('unavailable')
+    expect(await codeOfError(closing.run(tasks.echo, 1, { tenantId: 'a', actor: ACTOR }))).to.equal('unavailable')
   })
 })
