@@ -44,7 +44,7 @@ export async function simulateReplay(
     stepOutputs: options.stepOutputs ?? {},
     keywords: await loadKeywordSettings(scope),
     recorded: options.effects === 'rerun' ? [] : [recording],
-    realMsMax: SIMULATION_MS_MAX,
+    threadMsMax: SIMULATION_MS_MAX,
   })
   const run = trace.runs.find(({ id }) => id === state.id)
   return run && closeWaitingRun(run, describeReason(trace.reason), new Date(trace.endedAt))

@@ -4,6 +4,7 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type DialogueEntry, type SimulationTrace, simulate, type Simulation } from '../../engine/simulate/simulate.ts'
 import { broadcastReplied } from '../../triggers/broadcast-replied.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
+import { currentThreadId, readThreadMs } from '../../platform/compute/thread-time.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
 import type { KeywordSettings } from '../consent/keywords.ts'
 import type { RecordedRun } from './load-recording.ts'
@@ -34,8 +35,8 @@ export type SimulationRequest = {
   stepOutputs: JsonObject
   keywords: KeywordSettings
   recorded?: RecordedRun[] | undefined
-  /** Limit in real time, after which the simulation ends with what it has simulated so far. */
-  realMsMax: number
+  /** Limit in thread time, after which the simulation ends with what it has simulated so far. */
+  threadMsMax: number
 }
 
 export type QueuedSimulationRequest = Omit<SimulationRequest, 'trigger' | 'input' | 'opening'> &
@@ -59,7 +60,7 @@ export function runQueuedSimulation(request: QueuedSimulationRequest): Simulatio
 type SimulationContext = Omit<SimulationRequest, 'workflow' | 'trigger' | 'input' | 'opening' | 'dialogue'>
 
 function simulateWith(
-  { others, subject, now, stepOutputs, keywords, recorded, realMsMax }: SimulationContext,
+  { others, subject, now, stepOutputs, keywords, recorded, threadMsMax }: SimulationContext,
   workflows: PublishedWorkflow[],
   start: Start & Pick<Simulation, 'opening'>,
 ): SimulationTrace {
@@ -74,7 +75,7 @@ function simulateWith(
       handleKeyword: (current, body) => handleKeyword(keywords, current, body),
       callExternal: simulateExternalCalls(stepOutputs, recorded),
     },
-    isOutOfTime: timeLimit(realMsMax),
+    isOutOfTime: timeLimit(threadMsMax),
   })
 }
 
@@ -84,8 +85,9 @@ function withoutTriggers(workflow: PublishedWorkflow): PublishedWorkflow {
 }
 
 function timeLimit(ms: number): () => boolean {
-  const deadline = performance.now() + ms
-  return () => performance.now() > deadline
+  const thread = currentThreadId()
+  const deadline = readThreadMs(thread) + ms
+  return () => readThreadMs(thread) > deadline
 }
 
 type Start = Pick<Simulation, 'queued' | 'dialogue' | 'following'>

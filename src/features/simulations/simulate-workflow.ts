@@ -34,6 +34,6 @@ export async function simulateWorkflow(scope: Scope, input: SimulateWorkflow): P
     stepOutputs,
     keywords: await loadKeywordSettings(scope),
     recorded: recording?.runs,
-    realMsMax: SIMULATION_MS_MAX,
+    threadMsMax: SIMULATION_MS_MAX,
   })
 }

@@ -11,7 +11,7 @@ import {
 import type { SimulationResult } from './schema.ts'
 import { toSimulationResult } from './to-simulation-result.ts'
 
-/** Real time for a simulation, short of the deadline: it then ends with what it has simulated so far. */
+/** Thread time for a simulation, short of the deadline: it then ends with what it has simulated so far. */
 export const SIMULATION_MS_MAX = 4 * SECOND
 
 const BUDGET = {

@@ -15,7 +15,7 @@ import { workflowTestTask } from './workflow-test-task.ts'
 /** Simulates one test and compares the result with its expectation. A test that exceeds its budget has failed. */
 export async function runWorkflowTest(
   scope: Scope,
-  { test, workflow, realMsMax }: { test: TestRow; workflow: PublishedWorkflow; realMsMax: number },
+  { test, workflow, threadMsMax }: { test: TestRow; workflow: PublishedWorkflow; threadMsMax: number },
 ): Promise<TestOutcome> {
   const { id: testId, name, contact, startsAt, input, stepOutputs } = test
   const subject = await loadSimulatedSubject(scope, { contact, workflow, at: startsAt })
@@ -30,7 +30,7 @@ export async function runWorkflowTest(
     opening: listOpeningEvents(test, subject),
     stepOutputs,
     keywords: await loadKeywordSettings(scope),
-    realMsMax,
+    threadMsMax,
   }
   const { expectation } = toWorkflowTest(test)
   const differences = await scope.compute(workflowTestTask, { request, expectation }).catch(toDifferences)

@@ -29,7 +29,7 @@ export async function runTests(
   for (const test of await listTestsOfWorkflow(scope, workflow.workflowId)) {
     const remainingMs = deadline - performance.now()
     const notRun = { testId: test.id, name: test.name, status: 'not_run' as const, differences: [] }
-    const options = { test, workflow, realMsMax: Math.min(remainingMs, SINGLE_MS_MAX) }
+    const options = { test, workflow, threadMsMax: Math.min(remainingMs, SINGLE_MS_MAX) }
     outcomes.push(remainingMs > 0 ? ((await tryRun(scope, options)) ?? notRun) : notRun)
   }
   return outcomes
