@@ -15,7 +15,7 @@ const NEW_ID = 'pg_temp.new_id(at)'
 /**
  * Fills a workspace with rows in the proportions of a business that has used it for ninety days: contacts, of which every
  * second has a conversation with four messages and two runs; tags, groups, and a broadcast to all of them. Every fifth
- * conversation is active, every seventh assigned, and every fiftieth unread.
+ * conversation is active, every seventh assigned, and every fiftieth unread. The caller recounts it.
  */
 export async function fillWorkspace(database: pg.Client, filling: Filling): Promise<void> {
   const { tenantId, userId, broadcastId, contacts, now } = filling
@@ -78,7 +78,6 @@ export async function fillWorkspace(database: pg.Client, filling: Filling): Prom
     tenantId,
     broadcastId,
   ])
-  await keepCounts(database, filling)
   await database.query('drop table filling; drop function pg_temp.new_id')
 }
 
@@ -148,20 +147,3 @@ async function copyRows(
 
 const RUN_STATUS = `case when p.n % 100 = 0 then 'failed' when p.n % 500 = 2 then 'waiting' else 'completed' end`
 const WAITING_FOR = `case when p.n % 500 = 2 then 'timer' end`
-
-async function keepCounts(database: pg.Client, { tenantId, broadcastId }: Filling): Promise<void> {
-  await database.query('delete from run_count_deltas where tenant_id = $1', [tenantId])
-  await database.query(
-    `insert into run_counts (tenant_id, workflow_id, version, status, count)
-     select $1, workflow_id, workflow_version, status, count(*) from runs where tenant_id = $1 group by 2, 3, 4
-     on conflict (tenant_id, workflow_id, version, status) do update set count = excluded.count`,
-    [tenantId],
-  )
-  await database.query(
-    `update broadcasts set counts = (
-       select jsonb_object_agg(status, n) || jsonb_build_object('total', sum(n)) from (
-         select status, count(*) as n from broadcast_recipients where tenant_id = $1 and broadcast_id = $2 group by 1) x)
-     where tenant_id = $1 and id = $2`,
-    [tenantId, broadcastId],
-  )
-}

@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { recount } from '../src/features/counts/recount.ts'
+import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
+import { DAY } from '../src/platform/time.ts'
 import { type CpuCost, measureCpuCost, totalCpu } from './cpu-cost.ts'
 import { type BenchDatabase, hasPendingWork, toEnvironment, withTempDatabase } from './database.ts'
 import { fillWorkspace, withoutIndexes } from './fill-workspace.ts'
@@ -171,6 +174,10 @@ async function buildSite(temp: BenchDatabase, contacts: number): Promise<Site> {
   await withoutIndexes(database, () =>
     fillWorkspace(database, { tenantId, userId: user, broadcastId: broadcast.id, contacts, now: new Date() }),
   )
+  // Triggers count no rows while a workspace is filled.
+  const db = openDatabase(temp.url, { connections: 1, statementTimeoutMs: DAY })
+  await recount(db, tenantId)
+  await closeDatabase(db)
   await database.query('vacuum analyze')
   await database.query('checkpoint')
   const group = (await client.getJson<{ items: { id: string }[] }>('/api/groups')).items[0]?.id ?? ''

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { fillWorkspace } from '../../bench/fill-workspace.ts'
+import { recount } from '../../src/features/counts/recount.ts'
 import { buildTemplate, buildWorkflow, buildWorkspace, sendAsCustomer } from '../factories.ts'
 import type { TestApp } from './app.ts'
 
@@ -15,5 +16,6 @@ export async function buildFilledWorkspace(app: TestApp, database: pg.Client, co
   const template = await buildTemplate(workspace, { category: 'utility' })
   const broadcast = await workspace.call('POST', '/api/broadcasts', { name: 'All', templateId: template.id })
   await fillWorkspace(database, { tenantId, userId, broadcastId: broadcast.id, contacts, now: app.clock.now() })
+  await recount(app.system.db, tenantId)
   return { workspace, workflow, template, broadcast }
 }
